@@ -660,6 +660,9 @@ class Host(Record):
     unwritten: Literal["zero", "prefill"]
     """What a read of a page that was never written returns."""
 
+    partial_writes: Literal["read", "read_if_needed", "read_if_used"]
+    """Whether a page is read before a part of it is written."""
+
     rebuild: Literal["auto", "none", "sor", "dor", "mcr", "copy"]
     """The order of the rebuild after a failure. `auto` chooses one that suits the scheme; `none` disables rebuilds."""
 

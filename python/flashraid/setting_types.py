@@ -312,6 +312,9 @@ class SimulationSettings(TypedDict, total=False):
     unwritten: Literal["zero", "prefill"] | None
     """What a read of a page that was never written returns. Default: zero."""
 
+    partial_writes: Literal["read", "read_if_needed", "read_if_used"] | None
+    """Whether a page is read before a part of it is written. Default: read."""
+
     rebuild: Literal["auto", "none", "sor", "dor", "mcr", "copy"] | None
     """The order of the rebuild after a failure. `auto` chooses one that suits the scheme; `none` disables rebuilds.
     Default: auto.

@@ -36,15 +36,18 @@ def random_requests(rng, space_bytes, count):
     return requests
 
 
+@pytest.mark.parametrize("partial_writes", ["read", "read_if_needed", "read_if_used"])
 @pytest.mark.parametrize("scheme", ["raid0", "raid1", "sirf1", "raid5"])
 @pytest.mark.parametrize("pages", [1, 7, 64])
-def test_random_requests(tmp_path, scheme, pages):
+def test_random_requests(tmp_path, scheme, pages, partial_writes):
     device = write_device(tmp_path, **SMALL, buffer_bytes=pages * PAGE + 100)
     collected = 0
     for number in range(100 if PROVE else 8):
         rng = random.Random(f"{scheme} {pages} {number}")
         fill_pages = rng.choice([0, 300])
-        sim = fr.Simulation(device=device, scheme=scheme, fill_bytes=fill_pages * PAGE, verify=True)
+        sim = fr.Simulation(
+            device=device, scheme=scheme, fill_bytes=fill_pages * PAGE, verify=True, partial_writes=partial_writes
+        )
         requests = random_requests(rng, sim.space_bytes, 500)
         gap_ns = rng.choice([0, 20_000, 3_000_000])
         sim.submit_many(*zip(*requests, strict=True), [i * gap_ns for i in range(len(requests))])
@@ -54,7 +57,8 @@ def test_random_requests(tmp_path, scheme, pages):
         # The fill writes whole stripes.
         width = {"raid0": 4, "raid1": 2, "sirf1": 2, "raid5": 3}[scheme]
         assert fill_pages % width == 0
-        expected = vars(BufferCounts(pages, PAGE, fill_pages).run(requests))
+        model = BufferCounts(pages, PAGE, fill_pages, partial_writes=partial_writes)
+        expected = vars(model.run(requests))
         found = counted(result)
         if scheme == "raid5":  # the pre-read of an RMW serves as the update read too
             assert found.pop("update_reads") <= expected.pop("update_reads")
@@ -78,16 +82,17 @@ def test_real_traces(trace, unwritten):
     # A page that a discard still takes away cannot be prefilled meanwhile: what is read of it then depends on timing.
     if unwritten == "prefill" and ops & {"trim", "write_zeroes"}:
         pytest.skip("with discards")
-    for pages in (16, 64):
-        expected = vars(BufferCounts(pages, prefill=unwritten == "prefill").run(requests))
+    for pages, partial_writes in ((16, "read"), (64, "read"), (16, "read_if_needed"), (16, "read_if_used")):
+        model = BufferCounts(pages, prefill=unwritten == "prefill", partial_writes=partial_writes)
+        expected = vars(model.run(requests))
         assert expected["evictions"] > 0
         assert expected["write_hits"] > 0 or "flush" in ops  # which leaves nothing to hit
         for scheme, speed in (("raid0", 1), ("sirf1", 0.2), ("sirf1", 50)):
             result = fr.run(
                 trace, device="sirf-2c128", scheme=scheme, limit=limit, device_filter=device, speed=speed,
-                buffer_bytes=pages * PAGE, unwritten=unwritten,
+                buffer_bytes=pages * PAGE, unwritten=unwritten, partial_writes=partial_writes,
             )  # fmt: skip
-            assert counted(result) == expected, (scheme, speed, pages)
+            assert counted(result) == expected, (scheme, speed, pages, partial_writes)
 
 
 def test_devices_show_their_buffer(command):

@@ -13,6 +13,7 @@ from reference.raid_counts import Counts, RaidCounts, Request
 
 WIDTHS = range(2, 10)
 RULES = ["fewest", "rmw", "rcw"]
+PARTIAL_WRITES = ["read", "read_if_needed", "read_if_used"]
 LISTS = 1000 if PROVE else 24  # request lists for each width, shared among schemes and rules
 OPS = ["write"] * 12 + ["read"] * 3 + ["trim"] * 3 + ["write_zeroes"] * 2
 SECTOR = 512
@@ -82,12 +83,14 @@ def test_random_requests(tmp_path, width, scheme, rule):
         rng = random.Random(f"{width} {scheme} {rule} {number}")
         requests = random_requests(rng, space_bytes, 300)
         fill_pages = rng.choice([0, 1, 1]) * space_bytes // PAGE
-        model = RaidCounts(width, PAGE, rule)
+        partial_writes = PARTIAL_WRITES[number % 3]
+        model = RaidCounts(width, PAGE, rule, partial_writes)
         model.fill(fill_pages)
         model.run(requests)
         gap_ns = rng.choice([1_000, 400_000, 3_000_000])
         arguments = (scheme, space_bytes, fill_pages * PAGE, requests, gap_ns)
-        with_collection, without = (simulate(device, *arguments, update=rule) for device in (small, large))
+        options = {"update": rule, "partial_writes": partial_writes}
+        with_collection, without = (simulate(device, *arguments, **options) for device in (small, large))
         collected += with_collection.flash_ops.erases.gc
         assert without.flash_ops.erases.total == 0
         assert counted(without) == expected(model.counts), number
@@ -105,8 +108,9 @@ MIRRORS = [
 ]
 
 
+@pytest.mark.parametrize("partial_writes", PARTIAL_WRITES)
 @pytest.mark.parametrize(("scheme", "groups", "parameters"), MIRRORS)
-def test_random_requests_to_copies(tmp_path, scheme, groups, parameters):
+def test_random_requests_to_copies(tmp_path, scheme, groups, parameters, partial_writes):
     small, large = (write_device(tmp_path, channels=2 * groups, **shape) for shape in (SMALL, LARGE))
     space_bytes = fr.Simulation(device=small, scheme=scheme, **parameters).space_bytes
     collected = 0
@@ -114,12 +118,13 @@ def test_random_requests_to_copies(tmp_path, scheme, groups, parameters):
         rng = random.Random(f"{scheme} {groups} {number}")
         requests = random_requests(rng, space_bytes, 300)
         fill_pages = rng.choice([0, 1, 1]) * space_bytes // PAGE
-        model = MirrorCounts(groups, PAGE)
+        model = MirrorCounts(groups, PAGE, partial_writes)
         model.fill(fill_pages)
         counts = model.run(requests)
         gap_ns = rng.choice([1_000, 400_000, 3_000_000])
+        options = {**parameters, "partial_writes": partial_writes}
         for device in (small, large):
-            result = simulate(device, scheme, space_bytes, fill_pages * PAGE, requests, gap_ns, **parameters)
+            result = simulate(device, scheme, space_bytes, fill_pages * PAGE, requests, gap_ns, **options)
             reads, programs = result.flash_ops.reads, result.flash_ops.programs
             found = (programs.host, programs.mirror, reads.update_read, reads.pre_read, programs.parity)
             assert found == (counts.host_programs, counts.mirror_programs, counts.update_reads, 0, 0), number
@@ -156,11 +161,12 @@ def test_random_requests_to_idle_mirror_chips(tmp_path, width, limit, consolidat
     device = write_device(tmp_path, channels=width + 1, **{**LARGE, "blocks_per_plane": 256, "chips_per_channel": 3})
     for number, rule in enumerate(RULES):
         rng = random.Random(f"{width} {limit} {consolidate} {rule}")
-        options = {"mw_limit": limit, "consolidate": consolidate, "update": rule}
+        partial_writes = PARTIAL_WRITES[(width + number) % 3]
+        options = {"mw_limit": limit, "consolidate": consolidate, "update": rule, "partial_writes": partial_writes}
         space_bytes = fr.Simulation(device=device, scheme="cr5m", **options).space_bytes
         requests = random_requests(rng, min(space_bytes, 400 * width * PAGE), 300)
-        fill_pages = number % 2 * (space_bytes // PAGE)
-        model = Cr5mCounts(width, 2, round(float(limit) * 1000), PAGE, rule, consolidate)
+        fill_pages = (width + number) % 2 * (space_bytes // PAGE)
+        model = Cr5mCounts(width, 2, round(float(limit) * 1000), PAGE, rule, consolidate, partial_writes)
         model.fill(fill_pages)
         counts = model.run(requests)
         arguments = (space_bytes, fill_pages * PAGE, requests, 100_000_000)

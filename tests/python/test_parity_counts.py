@@ -97,11 +97,12 @@ def test_random_requests(tmp_path, width, scheme):
         path = write_device(tmp_path, **device, nvram_buffer_bytes=buffered * PAGE, nvram_victim=f'"{victim}"')
         space_bytes = 400 * width * PAGE
         fill_pages = rng.choice([0, 200, 400]) * width
+        requests = random_requests(rng, space_bytes, 600)
+        gap_ns = rng.choice([0, 20_000, 3_000_000])
+        ours["partial_writes"] = theirs["partial_writes"] = rng.choice(["read", "read_if_needed", "read_if_used"])
         sim = fr.Simulation(
             device=path, scheme=scheme, space_bytes=space_bytes, fill_bytes=fill_pages * PAGE, verify=True, **theirs
         )
-        requests = random_requests(rng, space_bytes, 600)
-        gap_ns = rng.choice([0, 20_000, 3_000_000])
         sim.submit_many(*zip(*requests, strict=True), [i * gap_ns for i in range(len(requests))])
         sim.finish()
         assert (sim.verify().mismatches, sim.verify().pages_lost) == (0, 0)

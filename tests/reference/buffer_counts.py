@@ -8,7 +8,8 @@ that flash holds.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-SECTOR = 512
+from . import valid_sectors
+from .valid_sectors import SECTOR
 
 
 @dataclass
@@ -27,12 +28,21 @@ class Counts:
 class BufferCounts:
     """A buffer of `capacity` pages; the first `filled` pages are on flash, and with `prefill` all that is read."""
 
-    def __init__(self, capacity: int, page_bytes: int = 4096, filled: int = 0, prefill: bool = False) -> None:
+    def __init__(
+        self,
+        capacity: int,
+        page_bytes: int = 4096,
+        filled: int = 0,
+        prefill: bool = False,
+        partial_writes: valid_sectors.Rule = "read",
+    ) -> None:
         self.capacity, self.page_bytes, self.filled, self.prefill = capacity, page_bytes, filled, prefill
         self.every = frozenset(range(page_bytes // SECTOR))
         self.counts = Counts()
         self._pages: dict[int, set[int]] = {}  # least recently used first
         self._on_flash: dict[int, frozenset[int]] = {}
+        self._sectors = valid_sectors.ValidSectors(page_bytes, partial_writes, prefill)
+        self._sectors.fill(filled)
 
     def run(self, requests: Iterable[tuple[str, int, int]]) -> Counts:
         """Counts `requests`, in this order: operation, offset and size in bytes."""
@@ -46,6 +56,9 @@ class BufferCounts:
             else:
                 if op == "write_zeroes":
                     self._data("write", offset, min(offset + size, first_whole * self.page_bytes))
+                    self._sectors.discard(first_whole * self.page_bytes, last_whole * self.page_bytes)
+                else:
+                    self._sectors.discard(offset, offset + size)
                 for page in range(first_whole, last_whole):
                     self._pages.pop(page, None)
                     self._on_flash[page] = frozenset()
@@ -71,6 +84,7 @@ class BufferCounts:
             if op == "read":
                 self.counts.read_hits += sectors <= buffered
                 self.counts.read_misses += not sectors <= buffered
+                self._sectors.read(page, sectors - buffered)
                 if self.prefill and not sectors - buffered <= self._held(page):
                     self._on_flash[page] = self.every
                 if not sectors & buffered:
@@ -87,5 +101,7 @@ class BufferCounts:
         page = next(iter(self._pages))
         sectors = self._pages.pop(page)
         self.counts.evictions += 1
-        self.counts.update_reads += not self._held(page) <= sectors
-        self._on_flash[page] = self._held(page) | sectors
+        held = self._held(page)
+        needs = self._sectors.write(page, sectors, bool(held))
+        self.counts.update_reads += needs if self._sectors.rule != "read" else not held <= sectors
+        self._on_flash[page] = held | sectors if needs or self._sectors.rule == "read" else frozenset(sectors)

@@ -6,6 +6,7 @@ As `raid_counts`, with a set of mirrored strips for each stripe, and for each ch
 from dataclasses import dataclass
 from typing import Literal
 
+from . import valid_sectors
 from .raid_counts import Counts, RaidCounts, Rule
 
 
@@ -28,8 +29,9 @@ class Cr5mCounts(RaidCounts):
         page_bytes: int = 4096,
         rule: Rule = "fewest",
         consolidate: Literal["last_strip", "never"] = "last_strip",
+        partial_writes: valid_sectors.Rule = "read",
     ) -> None:
-        super().__init__(width, page_bytes, rule)
+        super().__init__(width, page_bytes, rule, partial_writes)
         self.counts: MirroredCounts = MirroredCounts()
         self._data_chips = data_chips
         self._limit_thousandths = limit_thousandths
@@ -46,10 +48,10 @@ class Cr5mCounts(RaidCounts):
         self._with_parity.update(self._written)
 
     def _write(self, offset: int, end: int) -> None:
-        for stripe, named, partial in self._parts(offset, end):
+        for stripe, named in self._parts(offset, end):
             written = self._written.setdefault(stripe, set())
             mirrored = self._mirrored.setdefault(stripe, set())
-            below = partial & written
+            below = self._below(stripe, named, offset, end)
             channels = [self._channel(stripe, strip) for strip in named]
             puts_off = len(named) < self.width and not self._consolidates(named, mirrored)
             if puts_off and all(self._within_limit(channel) for channel in channels):
@@ -77,7 +79,7 @@ class Cr5mCounts(RaidCounts):
             written |= named
 
     def _trim(self, offset: int, end: int) -> None:
-        for stripe, named, _ in self._parts(offset, end):
+        for stripe, named in self._parts(offset, end):
             written = self._written.get(stripe, set())
             mirrored = self._mirrored.setdefault(stripe, set())
             dropped = named & written

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-SECTOR = 512
+from . import valid_sectors
+from .valid_sectors import SECTOR
 
 
 class Request(NamedTuple):
@@ -65,6 +66,7 @@ class ParityCounts:
         ppc_update: Literal["paper", "min"] = "paper",
         update: Literal["fewest", "rmw", "rcw"] = "fewest",  # of no-pc and fpc
         cached_parity_free: bool = False,  # of fpc
+        partial_writes: valid_sectors.Rule = "read",
     ) -> None:
         self.scheme, self.width, self.page_bytes, self.entries = scheme, width, page_bytes, entries
         self.alpha = alpha if scheme == "ca-ppc" else 1000
@@ -74,6 +76,7 @@ class ParityCounts:
         self.counts = Counts()
         self._every = frozenset(range(page_bytes // SECTOR))
         self._on_flash: dict[int, frozenset[int]] = {}  # sectors of each page
+        self._sectors = valid_sectors.ValidSectors(page_bytes, partial_writes)
         self._stripes: dict[int, Stripe] = {}
         self._groups: dict[int, dict[int, frozenset[int]]] = {}  # the buffer: oldest last write first
         self._pages = 0
@@ -82,6 +85,7 @@ class ParityCounts:
 
     def fill(self, pages: int) -> None:
         """Writes the whole stripes that hold the first `pages` pages, uncounted."""
+        self._sectors.fill(-(-pages // self.width) * self.width)
         for stripe in range(-(-pages // self.width)):
             self._stripes[stripe] = Stripe(self.width)
             self._on_flash |= {stripe * self.width + strip: self._every for strip in range(self.width)}
@@ -91,18 +95,21 @@ class ParityCounts:
         for op, offset, size in requests:
             end = offset + size
             if op == "read":
-                if not self.buffered:
-                    continue
                 for page, sectors in self._parts(offset, end):
-                    is_hit = sectors <= self._groups.get(page // self.width, {}).get(page, frozenset())
-                    self.counts.read_hits += is_hit
-                    self.counts.read_misses += not is_hit
+                    held = self._groups.get(page // self.width, {}).get(page, frozenset())
+                    self._sectors.read(page, sectors - held)
+                    if self.buffered:
+                        self.counts.read_hits += sectors <= held
+                        self.counts.read_misses += not sectors <= held
             elif op == "write":
                 self._write(offset, end)
             elif op != "flush":  # write-zeroes unmaps whole pages and writes the others
                 first, last = -(-offset // self.page_bytes), end // self.page_bytes
                 if op == "write_zeroes":
                     self._write(offset, min(end, first * self.page_bytes))
+                    self._sectors.discard(first * self.page_bytes, last * self.page_bytes)
+                else:
+                    self._sectors.discard(offset, end)
                 self._trim(first, last)
                 if op == "write_zeroes" and first <= last:
                     self._write(last * self.page_bytes, end)
@@ -148,12 +155,16 @@ class ParityCounts:
     def _flush(self, stripe: int, group: dict[int, frozenset[int]]) -> None:
         self.counts.host_programs += len(group)
         held = {page: self._on_flash.get(page, frozenset()) for page in group}
-        beneath = {page % self.width for page, sectors in group.items() if not held[page] <= sectors}
+        beneath = {page % self.width for page, sectors in group.items() if self._needs(page, sectors, held[page])}
         # Only a buffer knows which sectors of a page hold something.
         self._on_flash |= {
             page: held[page] | sectors if self.buffered else self._every for page, sectors in group.items()
         }
         self._update(stripe, {page % self.width for page in group}, beneath)
+
+    def _needs(self, page: int, sectors: frozenset[int], held: frozenset[int]) -> bool:
+        needs = self._sectors.write(page, sectors, bool(held))
+        return needs if self._sectors.rule != "read" else not held <= sectors
 
     def _trim(self, first: int, last: int) -> None:
         for number in list(self._groups):  # what is buffered of it is dropped

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from . import valid_sectors
+
 Op = Literal["read", "write", "trim", "write_zeroes"]
 Rule = Literal["fewest", "rmw", "rcw"]
 
@@ -39,17 +41,21 @@ class Counts:
 class RaidCounts:
     """Parity RAID with `width` data strips a stripe, one strip a page; nothing written at the start."""
 
-    def __init__(self, width: int, page_bytes: int = 4096, rule: Rule = "fewest") -> None:
+    def __init__(
+        self, width: int, page_bytes: int = 4096, rule: Rule = "fewest", partial_writes: valid_sectors.Rule = "read"
+    ) -> None:
         self.width = width
         self.page_bytes = page_bytes
         self.rule = rule
         self.counts = Counts()
         self._written: dict[int, set[int]] = {}  # stripe -> its written strips; if there is one it has a parity page
+        self._sectors = valid_sectors.ValidSectors(page_bytes, partial_writes)
 
     def fill(self, pages: int) -> None:
         """Writes the whole stripes that hold the first `pages` pages, uncounted."""
         for stripe in range(-(-pages // self.width)):
             self._written[stripe] = set(range(self.width))
+        self._sectors.fill(-(-pages // self.width) * self.width)
 
     def run(self, requests: Iterable[Request]) -> Counts:
         """Counts `requests`, in this order, on top of what was counted before."""
@@ -67,33 +73,40 @@ class RaidCounts:
                 zeroes = op == "write_zeroes"
                 if zeroes and offset < first_whole:
                     self._write(offset, min(end, first_whole))
+                self._sectors.discard(*((first_whole, last_whole) if zeroes else (offset, end)))
                 if first_whole < last_whole:
                     self._trim(first_whole, last_whole)
                 if zeroes and last_whole < end and first_whole <= last_whole:
                     self._write(last_whole, end)
         return self.counts
 
-    def _parts(self, offset: int, end: int) -> Iterator[tuple[int, set[int], set[int]]]:
-        """For each stripe touched: its number, the strips named, and those of them named in part only."""
+    def _parts(self, offset: int, end: int) -> Iterator[tuple[int, set[int]]]:
+        """For each stripe touched: its number, and the strips named."""
         stripe_bytes = self.width * self.page_bytes
         while offset < end:
             stripe, start = divmod(offset, stripe_bytes)
             stop = min(end - stripe * stripe_bytes, stripe_bytes)
-            named = set(range(start // self.page_bytes, -(-stop // self.page_bytes)))
-            partial = {i for i in named if start > i * self.page_bytes or stop < (i + 1) * self.page_bytes}
-            yield stripe, named, partial
+            yield stripe, set(range(start // self.page_bytes, -(-stop // self.page_bytes)))
             offset = (stripe + 1) * stripe_bytes
 
+    def _below(self, stripe: int, named: set[int], offset: int, end: int) -> set[int]:
+        """Writes the strips named of one stripe; those of which something old is needed."""
+        written, first = self._written[stripe], stripe * self.width
+        parts = {strip: self._sectors.part(first + strip, offset, end) for strip in named}
+        return {strip for strip in named if self._sectors.write(first + strip, parts[strip], strip in written)}
+
     def _read(self, offset: int, end: int) -> None:
-        for stripe, named, _ in self._parts(offset, end):
+        for stripe, named in self._parts(offset, end):
             written = self._written.get(stripe, set())
+            for page in (stripe * self.width + strip for strip in named):
+                self._sectors.read(page, self._sectors.part(page, offset, end))
             self.counts.host_reads += len(named & written)
             self.counts.unmapped_reads += len(named - written)
 
     def _write(self, offset: int, end: int) -> None:
-        for stripe, named, partial in self._parts(offset, end):
+        for stripe, named in self._parts(offset, end):
             written = self._written.setdefault(stripe, set())
-            need_old = partial & written
+            need_old = self._below(stripe, named, offset, end)
             if len(named) == self.width:
                 self.counts.full_stripe += 1
             elif self._update_parity(named, written, written - named):
@@ -104,7 +117,7 @@ class RaidCounts:
             written |= named
 
     def _trim(self, offset: int, end: int) -> None:
-        for stripe, named, _ in self._parts(offset, end):
+        for stripe, named in self._parts(offset, end):
             written = self._written.get(stripe, set())
             named &= written
             remaining = written - named

@@ -19,6 +19,7 @@ pub mod presets;
 pub mod result;
 mod run;
 mod sanity;
+mod sector_map;
 mod simulation;
 pub mod statistics;
 mod time;

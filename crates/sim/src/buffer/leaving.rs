@@ -73,9 +73,10 @@ impl Buffer {
         if self.departures.pages.is_empty() {
             return HeldSectors::default(); // nearly always
         }
-        self.departures(lpn).fold(HeldSectors::default(), |known, departure| match departure.sectors {
-            Some(sectors) => HeldSectors { sectors: known.sectors | sectors, number: known.number.max(departure.number), ..known },
-            None => HeldSectors { sectors: 0, is_all: true, number: 0 },
+        self.departures(lpn).fold(HeldSectors::default(), |known, &Departure { sectors, number, replaces, .. }| {
+            let beneath = if replaces { HeldSectors { is_all: true, ..HeldSectors::default() } } else { known };
+            let sectors = beneath.sectors | sectors.unwrap_or_default();
+            HeldSectors { sectors, number: beneath.number.max(number), ..beneath }
         })
     }
 

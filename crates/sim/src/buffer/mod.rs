@@ -9,12 +9,11 @@
 //! DRAM pass their slot to the page that caused the eviction only then, so the DRAM is never too small; NVRAM admits pages as slots are
 //! released (`slots`). *Completions* are due a fixed time after a page got its slot, so they form one queue.
 //!
-//! Reading order: `options` (what a buffer is made of), `page_lru` and `stripe_lru` over `table`, `slots`, `on_flash`, `departures` (what is said of pages
+//! Reading order: `options` (what a buffer is made of), `page_lru` and `stripe_lru` over `table`, `slots`, `departures` (what is said of pages
 //! that leave), `state` (the buffer), `leaving` (what it does with them).
 
 mod departures;
 mod leaving;
-mod on_flash;
 mod options;
 mod page_lru;
 mod slots;

@@ -1,7 +1,6 @@
 //! The data buffer itself: buffered pages, slots, sectors on flash, completions.
 
 use super::departures::Departures;
-use super::on_flash::SectorsOnFlash;
 use super::options::{BufferKind, BufferOptions, MOST_PAGE_BYTES, SECTOR_BYTES};
 use super::page_lru::PageLru;
 use super::slots::{Slots, Waiter};
@@ -9,6 +8,7 @@ use super::stripe_lru::StripeLru;
 use super::victim::Victim;
 #[cfg(feature = "mutants")]
 use crate::mutants::BufferFault;
+use crate::sector_map::SectorMap;
 use flashraid_redundancy::Grouping;
 use flashraid_vocabulary::Lpn;
 use flashraid_vocabulary::memory::reserved;
@@ -53,7 +53,8 @@ pub struct Buffer {
     pages: BufferedPages,
     /// What was done so far.
     pub counts: Counts,
-    pub(super) on_flash: SectorsOnFlash,
+    /// Which sectors of each page flash holds once everything decided is done.
+    pub(super) on_flash: SectorMap,
     pub(super) departures: Departures,
     slots: Slots,
     /// Requests with a page that finds its place: when it is acknowledged, and the request.
@@ -83,7 +84,7 @@ impl Buffer {
         Self {
             pages,
             counts: Counts::default(),
-            on_flash: SectorsOnFlash::new(space_pages, shift),
+            on_flash: SectorMap::new(space_pages, shift),
             departures: Departures::default(),
             slots: Slots::new(slots),
             completions: VecDeque::with_capacity(MOST_WOKEN),
@@ -338,9 +339,14 @@ impl Buffer {
         self.on_flash.add(lpn, self.all_sectors());
     }
 
+    /// Of the page flash holds these sectors alone.
+    pub fn is_left_with(&mut self, lpn: Lpn, sectors: u64) {
+        self.on_flash.set(lpn, sectors);
+    }
+
     /// Flash holds nothing of the page any more.
     pub fn is_off_flash(&mut self, lpn: Lpn) {
-        self.on_flash.clear(lpn);
+        self.on_flash.set(lpn, 0);
     }
 
     // ---- completions ----
@@ -419,7 +425,7 @@ mod tests {
     #[test]
     fn pages_that_leave_are_known_until_their_operations_end() {
         let mut buffer = dram(1, 10, 4096);
-        let of = |operation, sectors| Departure { operation, strip: 0, sectors, number: 0 };
+        let of = |operation, sectors: Option<u64>| Departure { operation, strip: 0, sectors, replaces: sectors.is_none(), number: 0 };
         let known = |sectors, is_all| HeldSectors { sectors, is_all, number: 0 };
         buffer.depart(Lpn(3), of(7, Some(0b01)));
         buffer.depart(Lpn(4), of(8, Some(0b11)));
@@ -446,7 +452,7 @@ mod tests {
         let all = buffer.all_sectors();
         buffer.is_on_flash(page);
         for (sectors, expected) in [(Some(part), false), (Some(all), true), (None, true)] {
-            buffer.depart(page, Departure { operation: 7, strip: 0, sectors, number: 0 });
+            buffer.depart(page, Departure { operation: 7, strip: 0, sectors, replaces: sectors.is_none(), number: 0 });
             assert_eq!(buffer.renews(page), expected);
             assert_eq!(buffer.arrive(page, 7), sectors);
             assert!(!buffer.renews(page), "it is on flash, or nowhere");
@@ -459,7 +465,7 @@ mod tests {
         let page = Lpn(4);
         assert!(buffer.covers(&Victim { entry: 0, lpn: page, sectors: part, number: 0 }));
         assert!(!buffer.renews(page));
-        buffer.depart(page, Departure { operation: 8, strip: 0, sectors: Some(0b0010), number: 0 });
+        buffer.depart(page, Departure { operation: 8, strip: 0, sectors: Some(0b0010), replaces: false, number: 0 });
         assert!(!buffer.renews(page));
         buffer.insert(page, 0b1100);
         assert!(buffer.renews(page));

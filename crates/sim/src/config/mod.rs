@@ -59,4 +59,4 @@ pub use survival::Survival;
 pub(crate) use units::share_of;
 pub use units::takes_units;
 pub use values::same_value;
-pub use words::{Allocation, Fit, Ftl, GcPolicy, Mapping, NvramVictim, Unwritten};
+pub use words::{Allocation, Fit, Ftl, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten};

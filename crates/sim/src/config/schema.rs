@@ -7,7 +7,7 @@ use super::json_schema;
 use super::key::{Draw, Key, Kind, MOST, Table, whole};
 use super::models;
 use super::preparation::{Precondition, Until, Warmup};
-use super::words::{Allocation, Fit, Ftl, GcPolicy, Mapping, NvramVictim, Unwritten};
+use super::words::{Allocation, Fit, Ftl, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten};
 use flashraid_flash::{Given, MOST_LEVEL};
 use flashraid_redundancy::Choice;
 use flashraid_vocabulary::{
@@ -293,6 +293,8 @@ table! {
         parity_in_response: bool = Some("true"), "", Kind::Flag, WITH_PARITY, Draw::OneOf(&["true", "true", "false"]);
         /// What a read of a page that was never written returns.
         unwritten: Unwritten = Some("zero"), "", Kind::Word(Unwritten::WORDS), READ_UNWRITTEN, Draw::OneOf(&["zero", "zero", "prefill"]);
+        /// Whether a page is read before a part of it is written.
+        partial_writes: PartialWrites = Some("read"), "", Kind::Word(PartialWrites::WORDS), PARTS_TOUCHED;
         /// The order of the rebuild after a failure. `auto` chooses one that suits the scheme; `none` disables rebuilds.
         rebuild: String = Some("auto"), "",
             Kind::Text { allowed: "auto, none, or the name of a rebuild order", valid: |text| !text.is_empty() }, FAILED;

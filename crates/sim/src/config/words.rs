@@ -88,6 +88,21 @@ word! {
 }
 
 word! {
+    /// Whether a page is read before a part of it is written.
+    PartialWrites {
+        /// Always, if flash holds the page; behind a data buffer, if flash holds sectors of it that the buffer does not.
+        Read = "read",
+        /// Only if it holds valid sectors that the write does not replace. A sector (512 bytes) is valid if a request or the fill has written it, or, with
+        /// `unwritten = prefill`, a request has read it, and no discard has covered it since, be it a discard of a part of the page. A write without the
+        /// read leaves zeroes in all other sectors.
+        ReadIfNeeded = "read_if_needed",
+        /// The same, but what the fill and the precondition have written counts only if a request has read or written the sector since. This is the rule of
+        /// SSDsim, which does not know a fill that nobody uses.
+        ReadIfUsed = "read_if_used",
+    }
+}
+
+word! {
     /// How addresses beyond the logical space are handled.
     Fit {
         /// They are taken modulo the logical space, so that different addresses coincide. The result counts them.

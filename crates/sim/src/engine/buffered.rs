@@ -26,7 +26,7 @@ use flashraid_vocabulary::{HostOp, HostRequest, Lpn, Version};
 type PageRun = Option<Extent>;
 
 /// A page out of those that leave.
-fn victim_of(victims: &[Victim], lpn: Lpn) -> &Victim {
+pub(super) fn victim_of(victims: &[Victim], lpn: Lpn) -> &Victim {
     &victims[victims.binary_search_by_key(&lpn.0, |victim| victim.lpn.0).expect("a page that leaves")]
 }
 
@@ -127,7 +127,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
             self.evicting = victims;
             let bytes = victim.sectors.count_ones() * SECTOR_BYTES;
-            self.decide(id, &Extent { op: HostOp::Write, first: victim.lpn, pages: 1, first_bytes: bytes, last_bytes: bytes, covered });
+            let extent = Extent { op: HostOp::Write, first: victim.lpn, pages: 1, first_bytes: bytes, last_bytes: bytes, covered };
+            self.decide(id, &extent);
         }
         self.evicting.clear();
         true
@@ -182,6 +183,11 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.options.host.unwritten == Unwritten::Prefill && self.prefill(lpn, missing, &taken) {
             taken = self.buffered().take(lpn);
         }
+        if let Some(valid) = &mut self.valid_sectors
+            && self.buffer.as_ref().is_some_and(|buffer| buffer.on_flash(lpn) != 0)
+        {
+            valid.read(lpn, missing.into());
+        }
         let held = taken.from_buffer();
         let from_flash = sectors & taken.from_flash();
         if from_flash != 0 {
@@ -231,9 +237,14 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     fn read_run(&mut self, id: u32, run: PageRun) {
-        if let Some(mut extent) = run {
-            self.decide_all(id, &mut extent);
+        if let Some(extent) = run {
+            self.read_pages(id, extent);
         }
+    }
+
+    #[inline(never)]
+    fn read_pages(&mut self, id: u32, mut extent: Extent) {
+        self.decide_all(id, &mut extent);
     }
 
     /// Whole pages are discarded: what is buffered of them goes at once.
@@ -268,6 +279,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         self.leaves(id);
         let victims = std::mem::take(&mut self.evicting);
+        let is_by_sectors = self.valid_sectors.is_some();
         let buffer = self.buffered();
         let mut latest = 0;
         for (strip, lpn) in bits::Bits(operation.strips).zip(operation.host_pages()) {
@@ -278,7 +290,8 @@ impl<C: Content, M: Media> Engine<C, M> {
                 let victim = victim_of(&victims, lpn);
                 (Some(victim.sectors), victim.number)
             };
-            buffer.depart(lpn, Departure { operation: id, strip: strip as u8, sectors, number });
+            let replaces = is_trim || is_by_sectors && operation.merge_strips >> strip & 1 == 0;
+            buffer.depart(lpn, Departure { operation: id, strip: strip as u8, sectors, replaces, number });
             latest = latest.max(number);
         }
         let waits = buffer.waits_for_admission(latest, id);
@@ -331,9 +344,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Where the buffer has the page of which a read takes this, older first.
     fn sources(&self, lpn: Lpn, taken: &Taken) -> impl Iterator<Item = InBuffer> + use<'_, C, M> {
         let buffer = self.buffer.as_deref().expect("only with a buffer");
-        let leaving = buffer.departures(lpn).map(|departure| match departure.sectors {
-            Some(_) => InBuffer::Leaving { operation: departure.operation, strip: departure.strip },
-            None => InBuffer::Zeroes,
+        let leaving = buffer.departures(lpn).flat_map(|&Departure { operation, strip, sectors, replaces, .. }| {
+            let written = sectors.map(|_| InBuffer::Leaving { operation, strip });
+            replaces.then_some(InBuffer::Zeroes).into_iter().chain(written)
         });
         let lanes_of = |entry| buffer.lanes_of(buffer.sectors(entry));
         leaving.chain(taken.entry.map(move |entry| InBuffer::Entry(InEntry { entry, lanes: lanes_of(entry) })))

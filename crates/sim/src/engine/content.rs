@@ -12,7 +12,10 @@ pub trait Content: Observer + Clone + Send {
 
     /// A write, trim or zeroing of pages was submitted: page `lpn` gets a new version, numbered `sequence`.
     fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted);
-    /// It was acknowledged (or failed: then both contents are possible from now on).
+    /// Nothing of page `lpn` counts any more but these lanes: all others are zeroes from now on. Request `sequence` does that, whose version was the last
+    /// one submitted; or if none is named, what leaves a data buffer.
+    fn left_with(&mut self, lpn: Lpn, lanes: u64, sequence: Option<u64>);
+    /// Version `sequence` was acknowledged (or failed: then both contents are possible from now on).
     fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool);
     /// Operation slot `id` starts a new life on behalf of request `sequence`, or of nobody when that was the latest: a write with what these entries
     /// of a buffer hold of its pages, in ascending order, or, if there are none, with what the host submitted last. Reads note what they may see. `parity`
@@ -124,6 +127,7 @@ impl Observer for Untracked {}
 impl Content for Untracked {
     const TRACKED: bool = false;
     fn submitted(&mut self, _: u64, _: Lpn, _: Submitted) {}
+    fn left_with(&mut self, _: Lpn, _: u64, _: Option<u64>) {}
     fn acknowledged(&mut self, _: u64, _: Lpn, _: bool) {}
     fn begin(&mut self, _: u32, _: &Operation, _: Option<MemberPage>, _: u64, _: &[InEntry]) {}
     fn read_submitted(&mut self, _: u32, _: u8, _: u8) {}

@@ -149,7 +149,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.drop_work(id);
         let slot = &mut self.slots[id as usize];
         slot.failed = true;
-        let (request, departs) = (slot.request, slot.departs);
+        let (request, departs, operation) = (slot.request, slot.departs, slot.operation);
+        if let Some(valid) = self.valid_sectors.as_mut().filter(|_| operation.kind == OperationKind::Trim) {
+            operation.host_pages().for_each(|lpn| valid.restore(lpn));
+        }
         if request != NIL {
             self.believed_without_space += u64::from(failure == Failure::NoSpace && self.is_believed(request));
             let request = &mut self.requests[request as usize];

@@ -26,28 +26,43 @@ impl<C: Content, M: Media> Engine<C, M> {
             covered: false,
         };
         let mut start = (offset_bytes & (page - 1)) as u32;
+        if extent.pages > self.options.space_pages - extent.first.0 {
+            self.cut_laps(id, &mut extent, std::mem::take(&mut start));
+        }
+        self.cut_lap(id, &mut extent, start);
+    }
+
+    /// Cuts what of `extent` goes as far as the end of the space, as often as that is, and leaves the rest. `start` as below.
+    #[cold]
+    fn cut_laps(&mut self, id: u32, extent: &mut Extent, mut start: u32) {
         while extent.pages > self.options.space_pages - extent.first.0 {
             let pages = self.options.space_pages - extent.first.0;
-            let mut lap = Extent { pages, last_bytes: self.shape.page_bytes, ..extent };
+            let mut lap = Extent { pages, last_bytes: self.shape.page_bytes, ..*extent };
             self.cut_lap(id, &mut lap, std::mem::take(&mut start));
             extent.pages -= pages;
             extent.first = Lpn(0);
             extent.first_bytes = if extent.pages == 1 { extent.last_bytes } else { self.shape.page_bytes };
         }
-        self.cut_lap(id, &mut extent, start);
     }
 
     /// Cuts what does not go over the end of the space. `start` is the first byte touched in the first page.
-    #[inline]
+    #[inline(always)]
     fn cut_lap(&mut self, id: u32, extent: &mut Extent, start: u32) {
         if C::TRACKED && extent.op == HostOp::Write {
             self.note_submitted(id, extent, start);
         }
+        if self.valid_sectors.is_some() {
+            self.note_cut(extent, start);
+        }
         self.decide_all(id, extent);
     }
 
-    /// Cuts whole pages from `first` on, before `end`, into trims, passing over rows in which nothing is written or being written.
-    pub(super) fn cut_trim(&mut self, id: u32, mut first: u64, end: u64) {
+    /// Cuts the whole pages of a discard of bytes into trims, passing over rows in which nothing is written or being written.
+    pub(super) fn cut_trim(&mut self, id: u32, offset_bytes: u64, end_bytes: u64) {
+        if let Some(valid) = &mut self.valid_sectors {
+            valid.discard(offset_bytes, end_bytes);
+        }
+        let (mut first, end) = (self.pages_up(offset_bytes), end_bytes >> self.page_shift);
         if first >= end {
             return;
         }
@@ -118,7 +133,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Lets the scheme decide all of `extent`, piece by piece.
-    #[inline]
+    #[inline(always)]
     pub(super) fn decide_all(&mut self, id: u32, extent: &mut Extent) {
         loop {
             let taken = self.decide(id, extent);
@@ -132,6 +147,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Lets the scheme decide the front of `extent` and admits its operations.
+    #[inline]
     pub(super) fn decide(&mut self, id: u32, extent: &Extent) -> u64 {
         let taken = self.decide_by(id, |scheme, view, decisions| scheme.decide(extent, view, decisions));
         debug_assert!(taken >= 1 && taken <= extent.pages);
@@ -144,6 +160,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         let mut decisions = std::mem::take(&mut self.decisions);
         decisions.operations.clear();
         let decided = decide(&mut *self.scheme, &self.media, &mut decisions);
+        if self.valid_sectors.is_some() {
+            self.decide_update_reads(id, &mut decisions);
+        }
         #[cfg(feature = "mutants")]
         if self.buffer.as_ref().is_some_and(|buffer| buffer.mutant == Some(crate::mutants::BufferFault::Overtake)) {
             decisions.operations.iter_mut().for_each(|operation| operation.lock = flashraid_redundancy::Lock::None);
@@ -184,7 +203,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// The lanes that a part of a page reaches into; never all of them, as a part is no whole page.
-    fn lanes(&self, start: u32, bytes: u32) -> u64 {
+    pub(super) fn lanes(&self, start: u32, bytes: u32) -> u64 {
         let lane = |byte: u32| (u64::from(byte) * 64 / u64::from(self.shape.page_bytes)) as u32;
         let (first, last) = (lane(start), lane(start + bytes - 1));
         let lanes = u64::MAX >> (63 - (last - first)) << first;

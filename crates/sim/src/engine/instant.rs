@@ -49,6 +49,9 @@ impl<C: Content, M: Media> Engine<C, M> {
             if let Some(buffer) = &mut self.buffer {
                 operation.host_pages().for_each(|lpn| buffer.is_on_flash(lpn));
             }
+            if let Some(valid) = &mut self.valid_sectors {
+                operation.host_pages().for_each(|lpn| valid.fill(lpn));
+            }
             filled += count;
         }
         self.wave = wave;

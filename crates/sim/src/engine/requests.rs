@@ -65,7 +65,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 self.keep_word(target, id);
             }
             HostOp::Read | HostOp::Write => self.serve(id, op, offset_bytes, end),
-            HostOp::Trim => self.cut_trim(id, self.pages_up(offset_bytes), end >> self.page_shift),
+            HostOp::Trim => self.cut_trim(id, offset_bytes, end),
             HostOp::WriteZeroes => self.write_zeroes(id, offset_bytes, end),
         }
         self.completed(id);
@@ -106,7 +106,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let (first, last) = (self.pages_up(offset_bytes), end_bytes >> self.page_shift);
         let (head, tail) = ((first << self.page_shift).min(end_bytes), last << self.page_shift);
         self.serve(id, HostOp::Write, offset_bytes, head);
-        self.cut_trim(id, first, last);
+        self.cut_trim(id, first << self.page_shift, last << self.page_shift);
         self.serve(id, HostOp::Write, tail.max(head), end_bytes);
     }
 

@@ -10,6 +10,7 @@ use super::replacement::Replacements;
 use super::request::{CompletedRequest, Request};
 use super::slot::{NIL, ROOM, Slot, Sum};
 use super::translation::Translation;
+use super::update_reads::ValidSectors;
 use crate::buffer::{Buffer, Victim};
 use crate::clock::Clock;
 use crate::media::{Flash, Media, Shape};
@@ -76,6 +77,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) gone: FxHashSet<u64>,
     /// Operations of requests that the host takes for done that failed as there was no space for their pages.
     pub believed_without_space: u64,
+    /// Which sectors are valid, unless every page that is written in part is read.
+    pub(super) valid_sectors: Option<Box<ValidSectors>>,
     /// The data buffer, if there is one.
     pub(crate) buffer: Option<Box<Buffer>>,
     /// The pages that are being evicted, in ascending order: operations that write them are being decided.
@@ -128,6 +131,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             space_waiters: vec![(NIL, NIL); shape.domains as usize],
             writes_in_chunk: vec![0; (scheme.user_pages() / pages_per_row) as usize / 1024 + 1],
             acknowledges_early: shape.reports_data_in || !options.host.parity_in_response,
+            valid_sectors: ValidSectors::new(&options.host, options.space_pages, shape.page_bytes),
             buffer: options.buffer.map(|buffer| {
                 let grouping = scheme.addressing().grouping();
                 Buffer::new(buffer, options.space_pages, shape.page_bytes, grouping, scheme.width()).into()

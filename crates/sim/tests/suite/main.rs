@@ -23,6 +23,7 @@ mod models;
 mod mutants;
 mod orders;
 mod outputs;
+mod partial_writes;
 mod properties;
 #[cfg(feature = "mutants")]
 mod read_errors;

@@ -40,6 +40,29 @@ impl Content for Tags {
         page.users += 1;
     }
 
+    fn left_with(&mut self, lpn: Lpn, lanes: u64, sequence: Option<u64>) {
+        let layers = self.newest.get(lpn.0);
+        if layers.lanes() & !lanes == 0 {
+            return;
+        }
+        let layers = layers.only(lanes);
+        let content = layers.content(lpn.0, ALL);
+        self.newest.set(lpn.0, layers);
+        if sequence.is_none() {
+            self.doubt(lpn);
+        }
+        let Some(page) = self.active.get_mut(&lpn.0) else { return };
+        let last = page.versions.last_mut().expect("never empty");
+        if let Some(sequence) = sequence {
+            debug_assert_eq!(last.number, sequence + 1, "the version that leaves it with these lanes");
+            last.content = content;
+        } else {
+            // Reads in progress may still see the others.
+            let last = *last;
+            page.versions.push(Submission { content, ..last });
+        }
+    }
+
     fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool) {
         let Some(page) = self.active.get_mut(&lpn.0) else { return };
         let index = page.versions.partition_point(|version| version.number <= sequence + 1) - 1;
@@ -91,10 +114,14 @@ impl Content for Tags {
                 gathered.parts.extend(strips.map(|(strip, entry)| (strip as u8, self.entry(operation.host_page(strip), *entry))));
             }
             OperationKind::Write => {
-                for strip in bits(operation.merge_strips) {
-                    // What was submitted last is what this operation is to write.
-                    let lanes = self.active[&operation.host_page(strip).0].versions.last().expect("never empty").lanes;
-                    gathered.parts.push((strip as u8, Layers::of(sequence, lanes)));
+                // What was submitted last is what this operation is to write. Only pages at its ends may be written in part; before the workload none is.
+                let ends = 1 << operation.strips.trailing_zeros() | 1 << (63 - operation.strips.leading_zeros());
+                for strip in bits(ends) {
+                    let page = self.active.get(&operation.host_page(strip).0);
+                    let lanes = page.map_or(ALL, |page| page.versions.last().expect("never empty").lanes);
+                    if lanes != ALL {
+                        gathered.parts.push((strip as u8, Layers::of(sequence, lanes)));
+                    }
                 }
             }
             OperationKind::Trim | OperationKind::Commit | OperationKind::Repair | OperationKind::Migrate | OperationKind::Job => {}

@@ -94,7 +94,7 @@ pub struct Tags {
     pub(super) active: FxHashMap<u64, PageVersions>,
     /// Pages of failed writes, and the number of the latest: old or new, nobody knows, until they are written whole again.
     pub(super) unknown: FxHashMap<u64, u64>,
-    /// Pages of which a write has failed since `take_doubts`.
+    /// Pages of which a write has failed since `take_doubts`, or that have changed by no request.
     doubts: Vec<u64>,
     /// Host page reads that were compared.
     pub reads_checked: u64,
@@ -140,7 +140,8 @@ impl Tags {
         self.flash[ppn.0 as usize] = 0;
     }
 
-    /// Pages of which a write or discard has failed since this was last asked, some of them more than once.
+    /// Pages of which a write or discard has failed since this was last asked, or of which what left a data buffer left out something; some of them more
+    /// than once.
     pub fn take_doubts(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.doubts)
     }
@@ -211,7 +212,7 @@ impl Tags {
         self.leave(lpn);
     }
 
-    fn doubt(&mut self, lpn: Lpn) {
+    pub(super) fn doubt(&mut self, lpn: Lpn) {
         if self.doubts.last() != Some(&lpn.0) {
             self.doubts.push(lpn.0);
         }

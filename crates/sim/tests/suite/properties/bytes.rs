@@ -259,6 +259,15 @@ impl Content for Bytes {
         self.given.insert((sequence, lpn.0), (value, mask));
     }
 
+    fn left_with(&mut self, lpn: Lpn, lanes: u64, sequence: Option<u64>) {
+        self.host[lpn.0 as usize] &= lanes;
+        if sequence.is_none() {
+            // Reads in progress may see what was there.
+            let (submitted, acknowledged) = &mut self.submissions[lpn.0 as usize];
+            (*submitted, *acknowledged) = (*submitted + 1, *acknowledged + 1);
+        }
+    }
+
     fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool) {
         assert!(!failed);
         if self.given.contains_key(&(sequence, lpn.0)) {

@@ -70,6 +70,14 @@ pub fn buffered(cases: impl Strategy<Value = Case>) -> impl Strategy<Value = Cas
     })
 }
 
+/// The same cases, in which pages that are written in part are read only if something of them is valid.
+pub fn sectored(cases: impl Strategy<Value = Case>) -> impl Strategy<Value = Case> {
+    (cases, word(&["read_if_needed", "read_if_used"])).prop_map(|(mut case, rule)| {
+        case.settings.push(("partial_writes", rule.into()));
+        case
+    })
+}
+
 type Shape = (u32, u32, u32, u32, u32, u32, u32);
 
 fn shape() -> impl Strategy<Value = Shape> {

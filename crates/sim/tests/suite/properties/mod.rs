@@ -10,7 +10,7 @@ mod test_only;
 
 use crate::support::{proving, ssds};
 use bytes::{Bytes, Redundancy};
-use case::{Case, Drive, buffered, buffered_cases, cases, dftl_cases, hybrid_cases, nvram, nvram_cases};
+use case::{Case, Drive, buffered, buffered_cases, cases, dftl_cases, hybrid_cases, nvram, nvram_cases, sectored};
 use flashraid_redundancy::{Choice, Job, SCHEMES, Scheme, find};
 use flashraid_sim::assemble::Assembled;
 use flashraid_sim::engine::content::Content;
@@ -349,6 +349,24 @@ fn every_scheme() {
         registered("every_scheme", name, 5, nvram(cases(name, 0.2)));
         if entry.mirror_chips == 0 && entry.mirror_groups.is_none() {
             registered("every_scheme", name, 5, hybrid_cases(name));
+        }
+    }
+}
+
+/// The same where pages that are written in part are not always read: what is left out must be what nobody needs.
+#[test]
+fn every_scheme_by_sectors() {
+    for entry in SCHEMES.iter().filter(|entry| !entry.has_window) {
+        println!("{}", entry.name);
+        let name = entry.name;
+        registered("every_scheme_by_sectors", name, 15, sectored(cases(name, 0.2)));
+        match entry.replaces_devices {
+            true => registered("every_scheme_by_sectors", name, 10, sectored(buffered(cases(name, 0.2)))),
+            false => registered("every_scheme_by_sectors", name, 10, sectored(buffered(dftl_cases(name)))),
+        }
+        registered("every_scheme_by_sectors", name, 10, sectored(nvram(cases(name, 0.2))));
+        if entry.mirror_chips == 0 && entry.mirror_groups.is_none() {
+            registered("every_scheme_by_sectors", name, 5, sectored(hybrid_cases(name)));
         }
     }
 }

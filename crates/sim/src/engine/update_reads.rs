@@ -1,0 +1,177 @@
+//! Which writes of parts of pages need the old page first (`partial_writes`, SPEC 0.3 step 4): those that leave valid sectors beside them. This is the one
+//! place where that is asked; a scheme finds the answer in `Operation::merge_strips`, and reads the page if it is on flash.
+//!
+//! The state is the decided one, as that of a data buffer: it moves when a request is decided, which is when its operations take their places at their
+//! stripes' locks. So of two writes of one page the later one sees the earlier one as done, as it will be when the later one holds the stripe, and no answer
+//! depends on timing. A write that fails changes nothing on flash: then more sectors count as valid than are, which costs a read at most. Of a trim that
+//! fails everything counts as valid again. A write decided between that trim and its failure may leave out what the trim was to discard: the host was told.
+//!
+//! A sector becomes valid when it is written: by a request, with a data buffer by the eviction; or by the fill, all those of the page. With
+//! `unwritten = prefill` a sector that is read was there from the start, and is valid too. A discard makes the sectors invalid that it covers, and leaves parts
+//! of pages as they are on flash: a later write that has no need of them leaves them out, and then they are zeroes. Write-zeroes discards whole
+//! pages, and writes parts of pages, which are valid. Under `read_if_used` a sector counts only if a request has also read or written it.
+
+use super::buffered::victim_of;
+use super::content::Content;
+use super::state::Engine;
+use crate::buffer::SECTOR_BYTES;
+use crate::config::{Host, PartialWrites, Unwritten};
+use crate::media::Media;
+use crate::sector_map::SectorMap;
+use flashraid_redundancy::parts::bits::Bits;
+use flashraid_redundancy::{Decisions, Extent, OperationKind};
+use flashraid_vocabulary::{HostOp, Lpn};
+
+/// Sectors of a page: bit i is sector i.
+type Sectors = u128;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct ValidSectors {
+    valid: SectorMap,
+    /// Those that a request has read or written, where no others count.
+    used: Option<SectorMap>,
+    /// Whether what is read was there from the start.
+    prefills: bool,
+    /// Pages of the maps, which have 64 sectors at most, in a page: as a power of two.
+    parts: u32,
+    space_sectors: u64,
+    /// The first byte touched in the page of the write that is decided next.
+    start: u32,
+}
+
+impl ValidSectors {
+    /// For so many pages, unless every page that is written in part is read.
+    pub(super) fn new(host: &Host, space_pages: u64, page_bytes: u32) -> Option<Box<Self>> {
+        let shift = (page_bytes / SECTOR_BYTES).trailing_zeros();
+        let parts = shift.saturating_sub(6);
+        let map = || SectorMap::new(space_pages << parts, shift - parts);
+        let used = match host.partial_writes {
+            PartialWrites::Read => return None,
+            PartialWrites::ReadIfNeeded => None,
+            PartialWrites::ReadIfUsed => Some(map()),
+        };
+        let prefills = host.unwritten == Unwritten::Prefill;
+        Some(Box::new(Self { valid: map(), used, prefills, parts, space_sectors: space_pages << shift, start: 0 }))
+    }
+
+    /// The page's parts in the maps, with those of its sectors that are theirs.
+    fn parts(&self, lpn: Lpn, sectors: Sectors) -> impl Iterator<Item = (Lpn, u64)> + use<> {
+        let parts = self.parts;
+        let all = u64::MAX >> (64 - (1u64 << self.valid.shift));
+        (0..1u64 << parts).map(move |part| (Lpn(lpn.0 << parts | part), (sectors >> (64 * part)) as u64 & all))
+    }
+
+    /// A write of these sectors is decided. Returns whether it needs the old page beneath them; if not, they are all that is valid of it from now on.
+    fn write(&mut self, lpn: Lpn, sectors: Sectors) -> bool {
+        let counts = |part, of: u64| of & self.used.as_ref().map_or(u64::MAX, |used| used.get(part));
+        let needs = self.parts(lpn, sectors).any(|(part, written)| counts(part, self.valid.get(part)) & !written != 0);
+        for (part, written) in self.parts(lpn, sectors) {
+            if needs {
+                self.valid.add(part, written);
+            } else {
+                self.valid.set(part, written);
+            }
+            if let Some(used) = &mut self.used {
+                used.add(part, written);
+            }
+        }
+        needs
+    }
+
+    /// A read of these sectors from flash is decided.
+    pub(super) fn read(&mut self, lpn: Lpn, sectors: Sectors) {
+        for (part, sectors) in self.parts(lpn, sectors) {
+            if self.prefills {
+                self.valid.add(part, sectors);
+            }
+            if let Some(used) = &mut self.used {
+                used.add(part, sectors);
+            }
+        }
+    }
+
+    /// A discard of bytes is decided, which may go over the end of the space and on at its start.
+    pub(super) fn discard(&mut self, offset_bytes: u64, end_bytes: u64) {
+        let (mut first, end) = (offset_bytes.div_ceil(SECTOR_BYTES.into()), end_bytes / u64::from(SECTOR_BYTES));
+        while first < end {
+            let lap_end = end.min((first / self.space_sectors + 1) * self.space_sectors);
+            let start = first % self.space_sectors;
+            self.valid.remove_range(start, start + lap_end - first);
+            first = lap_end;
+        }
+    }
+
+    /// The page is written before the workload starts.
+    pub(super) fn fill(&mut self, lpn: Lpn) {
+        self.parts(lpn, Sectors::MAX).for_each(|(part, all)| self.valid.set(part, all));
+    }
+
+    /// What becomes of the page is not known: a discard of it has failed.
+    pub(super) fn restore(&mut self, lpn: Lpn) {
+        self.fill(lpn);
+        self.parts(lpn, Sectors::MAX).for_each(|(part, all)| self.used.iter_mut().for_each(|used| used.set(part, all)));
+    }
+}
+
+/// The sectors of a page from a byte on, of which so many bytes are touched.
+fn sectors_of(start: u32, bytes: u32) -> Sectors {
+    Sectors::MAX >> (Sectors::BITS - bytes.div_ceil(SECTOR_BYTES)) << (start / SECTOR_BYTES)
+}
+
+impl<C: Content, M: Media> Engine<C, M> {
+    /// Before the writes of a decision take their places: which of them need old pages.
+    #[cold]
+    pub(super) fn decide_update_reads(&mut self, id: u32, decisions: &mut Decisions) {
+        for operation in decisions.operations.iter_mut().filter(|operation| operation.kind == OperationKind::Write) {
+            for strip in Bits(operation.strips) {
+                let lpn = operation.host_page(strip);
+                let bytes = operation.touched_bytes(strip, self.shape.page_bytes);
+                let valid = self.valid_sectors.as_mut().expect("whoever asks for it");
+                let start = std::mem::take(&mut valid.start);
+                let sectors = match self.evicting.is_empty() {
+                    true => sectors_of(start, bytes),
+                    false => victim_of(&self.evicting, lpn).sectors.into(),
+                };
+                let needs = valid.write(lpn, sectors);
+                operation.merge_strips = operation.merge_strips & !(1 << strip) | u64::from(needs) << strip;
+                if !needs && sectors.count_ones() * SECTOR_BYTES < self.shape.page_bytes {
+                    self.leave_out_the_rest(id, lpn, sectors, start, bytes);
+                }
+            }
+        }
+    }
+
+    /// A write that is decided leaves nothing of the page but what it writes.
+    fn leave_out_the_rest(&mut self, id: u32, lpn: Lpn, sectors: Sectors, start: u32, bytes: u32) {
+        let is_evicted = !self.evicting.is_empty();
+        if let Some(buffer) = self.buffer.as_mut().filter(|_| is_evicted) {
+            buffer.is_left_with(lpn, sectors as u64);
+        }
+        if C::TRACKED {
+            let (lanes, sequence) = match &self.buffer {
+                Some(buffer) if is_evicted => (buffer.lanes_of(sectors as u64), None),
+                _ => (self.lanes(start, bytes), Some(self.requests[id as usize].sequence)),
+            };
+            self.content.left_with(lpn, lanes, sequence);
+        }
+    }
+
+    /// A request is about to be decided, piece by piece. `start` is the first byte touched in the first page.
+    #[cold]
+    pub(super) fn note_cut(&mut self, extent: &Extent, mut start: u32) {
+        let valid = self.valid_sectors.as_mut().expect("whoever asks for it");
+        if extent.op == HostOp::Write {
+            valid.start = start;
+            return;
+        }
+        for page in 0..extent.pages {
+            let bytes = match page {
+                0 => extent.first_bytes,
+                last if last + 1 == extent.pages => extent.last_bytes,
+                _ => self.shape.page_bytes,
+            };
+            valid.read(Lpn(extent.first.0 + page), sectors_of(std::mem::take(&mut start), bytes));
+        }
+    }
+}

@@ -1,0 +1,599 @@
+//! Which writes of parts of pages read the old page first (`partial_writes`): by hand, and for random requests beside a naive map, a set of the
+//! numbers of sectors. The map hears of requests alone, and with a data buffer of what leaves it; what the engine reads is seen by a content that
+//! notes which writes are given an old page.
+
+use crate::support::{array_of, config, engine, engine_on, proving, request, tags};
+use flashraid_redundancy::{Operation, OperationKind, SCHEMES, find};
+use flashraid_sim::Config;
+use flashraid_sim::assemble::Assembled;
+use flashraid_sim::config::{PartialWrites, Unwritten};
+use flashraid_sim::engine::Engine;
+use flashraid_sim::engine::content::{Content, FILL, InEntry, Shares, Submitted};
+use flashraid_sim::engine::tags::Tags;
+use flashraid_sim::media::{Array, Flash, Media};
+use flashraid_sim::verify;
+use flashraid_vocabulary::{Action, Cause, Delivery, HostOp, HostRequest, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+const SECTOR: u64 = 512;
+
+/// The naive map: numbers of sectors, counted through the logical space.
+#[derive(Clone, Debug)]
+struct Naive {
+    rule: PartialWrites,
+    prefills: bool,
+    page_sectors: u64,
+    space_pages: u64,
+    /// Those that hold something.
+    valid: BTreeSet<u64>,
+    /// Those that a request has read or written.
+    used: BTreeSet<u64>,
+}
+
+impl Naive {
+    fn new(config: &Config, space_pages: u64) -> Self {
+        Self {
+            rule: config.host.partial_writes,
+            prefills: config.host.unwritten == Unwritten::Prefill,
+            page_sectors: u64::from(config.device.page_bytes) / SECTOR,
+            space_pages,
+            valid: BTreeSet::new(),
+            used: BTreeSet::new(),
+        }
+    }
+
+    fn of_page(&self, lpn: u64) -> Range<u64> {
+        lpn * self.page_sectors..(lpn + 1) * self.page_sectors
+    }
+
+    /// The pages of a range of sectors, which goes on at the start of the space, each with its sectors.
+    fn by_page(&self, sectors: Range<u64>) -> Vec<(u64, BTreeSet<u64>)> {
+        let mut pages: Vec<(u64, BTreeSet<u64>)> = Vec::new();
+        let mut former = None;
+        for sector in sectors {
+            if former != Some(sector / self.page_sectors) {
+                former = Some(sector / self.page_sectors);
+                pages.push((sector / self.page_sectors % self.space_pages, BTreeSet::new()));
+            }
+            pages.last_mut().unwrap().1.insert(sector % (self.space_pages * self.page_sectors));
+        }
+        pages
+    }
+
+    /// Whether the write has to read the page first.
+    fn write(&mut self, lpn: u64, sectors: &BTreeSet<u64>) -> bool {
+        let counts = |sector: &u64| self.rule == PartialWrites::ReadIfNeeded || self.used.contains(sector);
+        let needs = self.of_page(lpn).any(|sector| self.valid.contains(&sector) && !sectors.contains(&sector) && counts(&sector));
+        if !needs {
+            self.discard(self.of_page(lpn));
+        }
+        self.valid.extend(sectors);
+        self.used.extend(sectors);
+        needs
+    }
+
+    fn read(&mut self, sectors: &BTreeSet<u64>) {
+        self.used.extend(sectors);
+        if self.prefills {
+            self.valid.extend(sectors);
+        }
+    }
+
+    fn discard(&mut self, sectors: Range<u64>) {
+        let space = self.space_pages * self.page_sectors;
+        for sector in sectors {
+            self.valid.remove(&(sector % space));
+        }
+    }
+}
+
+/// A write in flight: its strips that should be given an old page, and those that were.
+#[derive(Clone, Debug, Default)]
+struct Course {
+    expected: u64,
+    given: u64,
+}
+
+/// Compares what the naive map expects of each write with what that reads.
+#[derive(Clone, Debug)]
+struct Probe {
+    naive: Naive,
+    /// Of writes without a buffer: request, page, and whether it has to be read; in the order in which the pages are decided.
+    expected: BTreeMap<(u64, u64), Vec<bool>>,
+    courses: BTreeMap<u32, Course>,
+    reads: BTreeMap<u32, u8>,
+    /// Pages written in part, and those that were to be read.
+    parts: u64,
+    needed: u64,
+    /// Whole pages of a request with evictions before its discard.
+    zeroes: Option<Range<u64>>,
+    wrong: Vec<String>,
+}
+
+impl Probe {
+    fn new(naive: Naive) -> Self {
+        Self {
+            naive,
+            expected: BTreeMap::new(),
+            courses: BTreeMap::new(),
+            reads: BTreeMap::new(),
+            parts: 0,
+            needed: 0,
+            zeroes: None,
+            wrong: Vec::new(),
+        }
+    }
+
+    fn write(&mut self, lpn: u64, sectors: &BTreeSet<u64>) -> bool {
+        let needs = self.naive.write(lpn, sectors);
+        self.parts += u64::from((sectors.len() as u64) < self.naive.page_sectors);
+        self.needed += u64::from(needs);
+        needs
+    }
+
+    /// Request `sequence` writes these sectors, without a buffer.
+    fn write_through(&mut self, sequence: u64, sectors: Range<u64>) {
+        for (lpn, sectors) in self.naive.by_page(sectors) {
+            let needs = self.write(lpn, &sectors);
+            self.expected.entry((sequence, lpn)).or_default().push(needs);
+        }
+    }
+}
+
+/// Tells the probe of a request that is about to be submitted.
+fn announce<M: Media>(engine: &mut Engine<Probe, M>, sequence: u64, request: &HostRequest) {
+    let (offset, end) = (request.offset_bytes, request.offset_bytes + request.size_bytes);
+    let touched = offset / SECTOR..end.div_ceil(SECTOR);
+    let covered = offset.div_ceil(SECTOR)..(end / SECTOR).max(offset.div_ceil(SECTOR));
+    let page_sectors = engine.content.naive.page_sectors;
+    let is_buffered = engine.buffer().is_some();
+    match request.op {
+        HostOp::Flush => {}
+        HostOp::Read => {
+            for (lpn, sectors) in engine.content.naive.by_page(touched) {
+                let taken = engine.buffer().map(|buffer| buffer.take(Lpn(lpn))).unwrap_or_default();
+                let is_buffered = |sector: &u64| taken.from_buffer() >> (sector % page_sectors).min(63) & 1 == 1;
+                engine.content.naive.read(&sectors.into_iter().filter(|sector| !is_buffered(sector)).collect());
+            }
+        }
+        HostOp::Trim => engine.content.naive.discard(covered),
+        HostOp::Write if is_buffered => {}
+        HostOp::Write => engine.content.write_through(sequence, touched),
+        HostOp::WriteZeroes => {
+            let first = offset.next_multiple_of(page_sectors * SECTOR) / SECTOR;
+            let last = end / SECTOR / page_sectors * page_sectors;
+            if is_buffered {
+                engine.content.zeroes = Some(first..last.max(first));
+                return;
+            }
+            engine.content.write_through(sequence, touched.start..first.min(touched.end).max(touched.start));
+            engine.content.naive.discard(first..last.max(first));
+            let rest = last.max(first.min(touched.end));
+            // Bytes before the end of the head are none of the tail.
+            engine.content.write_through(sequence, rest..touched.end.max(rest));
+        }
+    }
+}
+
+impl Observer for Probe {}
+
+impl Content for Probe {
+    const TRACKED: bool = true;
+
+    fn submitted(&mut self, _: u64, _: Lpn, change: Submitted) {
+        if change == Submitted::Zero
+            && let Some(sectors) = self.zeroes.take()
+        {
+            self.naive.discard(sectors);
+        }
+    }
+
+    fn begin(&mut self, id: u32, operation: &Operation, _: Option<MemberPage>, sequence: u64, entries: &[InEntry]) {
+        self.courses.remove(&id);
+        if operation.kind != OperationKind::Write || sequence > FILL / 2 && entries.is_empty() {
+            return;
+        }
+        let strips: Vec<u32> = (0..64).filter(|strip| operation.strips >> strip & 1 == 1).collect();
+        let mut course = Course::default();
+        for (index, strip) in strips.into_iter().enumerate() {
+            let lpn = operation.host_page(strip).0;
+            let needs = match entries.get(index) {
+                Some(entry) => {
+                    let lanes = 64 / self.naive.page_sectors;
+                    let start = self.naive.of_page(lpn).start;
+                    let holds = |sector: &u64| entry.lanes >> ((sector - start) * lanes) & 1 == 1;
+                    self.write(lpn, &self.naive.of_page(lpn).filter(holds).collect())
+                }
+                None => self.expected.get_mut(&(sequence, lpn)).expect("the request writes the page").remove(0),
+            };
+            course.expected |= u64::from(needs) << strip;
+        }
+        self.courses.insert(id, course);
+    }
+
+    fn read_submitted(&mut self, record: u32, _: u8, strip: u8) {
+        self.reads.insert(record, strip);
+    }
+
+    fn delivered(&mut self, id: u32, operation: &Operation, record: u32, _: Ppn) {
+        let strip = self.reads[&record];
+        if operation.kind == OperationKind::Write && strip != PageOperation::NO_STRIP {
+            self.courses.get_mut(&id).expect("a write of the host").given |= 1 << strip;
+        }
+    }
+
+    fn ended(&mut self, id: u32, operation: &Operation, failed: bool) {
+        if let Some(Course { expected, given }) = self.courses.remove(&id)
+            && (failed || expected != given)
+        {
+            self.wrong.push(format!("{operation:?} was given {given:#b}, not {expected:#b}; failed: {failed}"));
+        }
+    }
+
+    fn filled(&mut self, lpn: Lpn, _: u64) {
+        self.naive.valid.extend(self.naive.of_page(lpn.0));
+    }
+
+    fn left_with(&mut self, _: Lpn, _: u64, _: Option<u64>) {}
+    fn acknowledged(&mut self, _: u64, _: Lpn, _: bool) {}
+    fn program(&mut self, _: u32, _: &Operation, _: Sources, _: u32) {}
+    fn deferred(&mut self, _: u32, _: &Operation, _: Sources) {}
+    fn deferred_no_more(&mut self, _: MemberPage) {}
+    fn programmed(&mut self, _: u32, _: Ppn) {}
+    fn repeated(&mut self, _: u32, _: u32) {}
+    fn assembled(&mut self, _: u32, _: &Operation, _: &Delivery) {}
+    fn restarted(&mut self, _: u32, _: &Operation) {}
+    fn check_without_flash(&mut self, _: u32, _: &Operation, _: u32, _: Option<(u32, &Operation, u32)>) {}
+    fn buffered(&mut self, _: u32, _: u64, _: Lpn, _: u64, _: bool) {}
+    fn check_in_buffer(&mut self, _: Lpn, _: u64, _: &Shares) {}
+    fn overlay_buffer(&mut self, _: u32, _: Lpn, _: u8, _: &Shares) {}
+    fn placed_zero(&mut self, _: Ppn) {}
+    fn program_stamp(&mut self, _: u32, _: u64) {}
+    fn check_stamp(&mut self, _: Ppn, _: u64) {}
+    fn placed_stamp(&mut self, _: Ppn, _: u64) {}
+}
+
+/// A request before it is known how large the device is: operation, whether it is at one of a few pages, where, how long, and the time since the former one.
+type Raw = (HostOp, bool, u32, u32, u32);
+
+/// Half of the places and lengths are whole sectors or pages, the others any bytes.
+fn place(raw: u32, unit: u32, reach: u64) -> u64 {
+    let bytes = u64::from(raw >> 2) % reach.max(1);
+    match raw & 3 {
+        0 => bytes,
+        1 => bytes / u64::from(unit) * u64::from(unit),
+        _ => bytes / SECTOR * SECTOR,
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    pairs: Vec<(&'static str, String)>,
+    fill: f64,
+    one_by_one: bool,
+    raw: Vec<Raw>,
+}
+
+fn raw() -> impl Strategy<Value = Raw> {
+    let op = prop_oneof![
+        10 => Just(HostOp::Write), 5 => Just(HostOp::Read), 3 => Just(HostOp::Trim), 1 => Just(HostOp::WriteZeroes), 1 => Just(HostOp::Flush),
+    ];
+    let gap = prop_oneof![3 => Just(0u32), 2 => 0..=400_000u32];
+    (op, prop_oneof![4 => Just(true), 1 => Just(false)], any::<u32>(), any::<u32>(), gap)
+}
+
+fn cases(scheme: &'static str) -> impl Strategy<Value = Case> {
+    let word = |words: &'static [&'static str]| (0..words.len()).prop_map(move |index| words[index]);
+    let settings = (
+        word(&["read_if_needed", "read_if_used"]),
+        word(&["zero", "prefill"]),
+        word(&["4096", "16384", "4096", "65536", "512"]),
+        word(&["none", "none", "buffer_bytes", "nvram_buffer_bytes"]),
+        word(&["page", "page", "dftl", "bast", "fast"]),
+        (word(&["program_end", "data_in"]), word(&["queued", "strict", "off"]), 1..8u64),
+        any::<u8>(),
+    );
+    let fill = prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0];
+    (settings, fill, any::<bool>(), vec(raw(), 1..200)).prop_map(move |(settings, fill, one_by_one, raw)| {
+        let (rule, unwritten, page_bytes, buffer, mapping, (completes, serial, buffered_pages), choice) = settings;
+        let entry = find(scheme).expect("a scheme");
+        // A page of a buffer has 64 sectors at most.
+        let page_bytes = if buffer != "none" && page_bytes == "65536" { "32768" } else { page_bytes };
+        let has_own_space = entry.mirror_chips > 0 || entry.mirror_groups.is_some() || entry.replaces_devices;
+        let mapping = match mapping {
+            "dftl" if !entry.replaces_devices => "dftl",
+            "bast" | "fast" if !has_own_space => mapping,
+            _ => "page",
+        };
+        // Where pages have their places, there may be none for what is read.
+        let unwritten = if ["bast", "fast"].contains(&mapping) { "zero" } else { unwritten };
+        // When a page of a read of several pages appears depends on when that part of it starts.
+        let serial = if unwritten == "prefill" { "off" } else { serial };
+        let mut pairs: Vec<(&str, String)> = [
+            ("partial_writes", rule),
+            ("unwritten", unwritten),
+            ("page_bytes", page_bytes),
+            ("mapping", mapping),
+            ("write_completes", completes),
+            ("serial_subrequests", serial),
+            ("blocks_per_plane", "32"),
+            ("pages_per_block", "8"),
+            ("over_provisioning", "0.6"),
+            ("chips_per_channel", if entry.mirror_chips > 0 { "3" } else { "1" }),
+        ]
+        .map(|(key, value)| (key, value.to_string()))
+        .into();
+        if mapping != "page" {
+            let own = if mapping == "dftl" { ("cmt_entries", "12") } else { ("log_blocks", "4") };
+            pairs.push((own.0, own.1.into()));
+        }
+        if buffer != "none" {
+            pairs.push((buffer, (buffered_pages * page_bytes.parse::<u64>().unwrap()).to_string()));
+        }
+        if entry.parity_cache.is_some() {
+            pairs.push(("parity_cache_bytes", (3 * page_bytes.parse::<u64>().unwrap()).to_string()));
+        }
+        // Each scheme's own parameters that say how parities are made.
+        for parameter in entry.parameters().filter(|parameter| ["update", "decide", "ppc_update", "read"].contains(&parameter.name)) {
+            let drawn = parameter.drawn(4096);
+            pairs.push((parameter.name, drawn[usize::from(choice) % drawn.len()].clone()));
+        }
+        Case { pairs, fill, one_by_one, raw }
+    })
+}
+
+impl Case {
+    fn config(&self, scheme: &str) -> Config {
+        let pairs: Vec<(&str, &str)> = self.pairs.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        config("tiny", scheme, &pairs)
+    }
+
+    fn requests(&self, config: &Config, space_bytes: u64) -> Vec<HostRequest> {
+        let page_bytes = config.device.page_bytes;
+        // A page that a discard still takes away cannot appear meanwhile: what a write finds then depends on timing.
+        let keeps_all = config.host.unwritten == Unwritten::Prefill && !self.one_by_one;
+        let mut arrival_ns = 0;
+        let of = |&(op, is_hot, at, length, gap_ns): &Raw| {
+            arrival_ns += u64::from(gap_ns);
+            let op = if keeps_all && matches!(op, HostOp::Trim | HostOp::WriteZeroes) { HostOp::Write } else { op };
+            let reach = if is_hot { 6 * u64::from(page_bytes) } else { space_bytes };
+            let most = if length & 1 == 0 { 2 } else { 9 } * u64::from(page_bytes);
+            let offset_bytes = place(at, page_bytes, reach);
+            let size_bytes = 1 + place(length, page_bytes, most.min(space_bytes - u64::from(page_bytes)));
+            HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }
+        };
+        self.raw.iter().map(of).collect()
+    }
+
+    /// Drives the requests through an engine; what its probe has seen, and reads of old pages for their own sake.
+    fn run<M: Assembled>(&self, config: &Config) -> (Probe, u64) {
+        let scheme = config.build_scheme().unwrap();
+        let page_bytes = u64::from(config.device.page_bytes);
+        let space_pages = config.space_bytes(&*scheme) / page_bytes;
+        let mut engine: Engine<Probe, M> = engine_on(config, scheme, Probe::new(Naive::new(config, space_pages)));
+        engine.fill((self.fill * space_pages as f64) as u64);
+        for (sequence, request) in (0..).zip(self.requests(config, space_pages * page_bytes)) {
+            engine.advance_until(request.arrival_ns.max(engine.now_ns())).unwrap();
+            announce(&mut engine, sequence, &request);
+            engine.submit(&request, true);
+            engine.content.zeroes = None;
+            if self.one_by_one {
+                engine.finish().unwrap();
+            }
+        }
+        engine.finish().unwrap();
+        assert!(engine.completed.iter().all(|completed| completed.ok), "nothing fails here");
+        assert!(engine.content.wrong.is_empty(), "{}", engine.content.wrong[0]);
+        assert!(engine.content.courses.is_empty() && engine.content.expected.values().all(Vec::is_empty), "every write has ended");
+        let update_reads = engine.statistics.planned[Action::Read as usize][Cause::UpdateRead as usize];
+        (engine.content, update_reads)
+    }
+}
+
+/// Under every scheme, with any setting that changes which pages leave or are on flash: each write reads the old pages that the naive map says.
+#[test]
+fn random_requests_under_every_scheme() {
+    for entry in SCHEMES {
+        let seed = entry.name.bytes().fold([7; 32], |mut seed: [u8; 32], byte| {
+            seed[usize::from(byte) % 32] = seed[usize::from(byte) % 32].wrapping_mul(31).wrapping_add(byte);
+            seed
+        });
+        let rules = ProptestConfig { cases: proving(600, 40), failure_persistence: None, ..ProptestConfig::default() };
+        let mut runner = TestRunner::new_with_rng(rules, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
+        let seen = std::cell::Cell::new((0, 0));
+        let outcome = runner.run(&cases(entry.name), |case| {
+            let config = case.config(entry.name);
+            let (probe, update_reads) = if config.array.is_single() { case.run::<Flash>(&config) } else { case.run::<Array>(&config) };
+            // Where no read serves a parity too, the reads are as many.
+            if entry.redundancy != flashraid_redundancy::Redundancy::Parity {
+                prop_assert_eq!(update_reads, probe.needed);
+            }
+            prop_assert!(update_reads <= probe.needed);
+            let (parts, needed) = seen.get();
+            seen.set((parts + probe.parts, needed + probe.needed));
+            Ok(())
+        });
+        outcome.unwrap_or_else(|error| panic!("{}: {error}", entry.name));
+        let (parts, needed) = seen.get();
+        println!("{}: {needed} of {parts} writes of parts of pages read them", entry.name);
+        assert!(needed > parts / 20 && needed < parts, "{}: {needed} of {parts}", entry.name);
+    }
+}
+
+// ---- by hand ----
+
+/// raid0 on pages of eight sectors, with contents, and so many pages filled.
+fn by_hand(rule: &str, filled: u64, more: &[(&str, &str)]) -> Engine<Tags> {
+    let config = config("tiny", "raid0", &[&[("partial_writes", rule)], more].concat());
+    let mut engine = engine(&config, tags(&config));
+    engine.fill(filled);
+    engine
+}
+
+/// Submits a request for sectors counted from the start; how many pages of writes are read for it until everything has ended.
+fn reads_of(engine: &mut Engine<Tags>, op: HostOp, first: u64, count: u64) -> u64 {
+    let before = update_reads(engine);
+    engine.submit(&request(op, first * SECTOR, count * SECTOR), true);
+    engine.finish().unwrap();
+    let found = verify::stored(engine);
+    assert!(found.is_clean() && engine.content.mismatches == 0, "{found:?}");
+    update_reads(engine) - before
+}
+
+fn update_reads(engine: &Engine<Tags>) -> u64 {
+    engine.statistics.planned[Action::Read as usize][Cause::UpdateRead as usize]
+}
+
+use HostOp::{Read, Trim, Write, WriteZeroes};
+
+#[test]
+fn a_write_reads_what_it_leaves() {
+    let counts = |rule: &str| {
+        let mut engine = by_hand(rule, 0, &[]);
+        // Nothing there; the same sectors; more around them; others beside them; both; the rest of the page and of the next one.
+        [(2, 2), (2, 2), (1, 4), (6, 1), (1, 6), (0, 9), (7, 2), (9, 6)].map(|(first, count)| reads_of(&mut engine, Write, first, count))
+    };
+    assert_eq!(counts("read"), [0, 1, 1, 1, 1, 0, 2, 1]);
+    assert_eq!(counts("read_if_needed"), [0, 0, 0, 1, 0, 0, 1, 1]);
+    assert_eq!(counts("read_if_used"), counts("read_if_needed"), "a device without fill");
+}
+
+#[test]
+fn what_the_fill_wrote_is_valid_and_not_used() {
+    let counts = |rule: &str| {
+        let mut engine = by_hand(rule, 64, &[]);
+        let steps =
+            [(Write, 2, 2), (Write, 2, 2), (Read, 8, 4), (Write, 8, 4), (Write, 8, 3), (Read, 21, 1), (Write, 16, 5), (Write, 16, 6)];
+        steps.map(|(op, first, count)| reads_of(&mut engine, op, first, count))
+    };
+    assert_eq!(counts("read_if_needed"), [1, 1, 0, 1, 1, 0, 1, 1]);
+    // What was read counts, and what is left out is not there any more.
+    assert_eq!(counts("read_if_used"), [0, 0, 0, 0, 1, 0, 1, 0]);
+}
+
+#[test]
+fn discards_take_sectors_and_write_zeroes_writes_parts() {
+    for rule in ["read_if_needed", "read_if_used"] {
+        let mut engine = by_hand(rule, 0, &[]);
+        let mut step = |op, first, count| reads_of(&mut engine, op, first, count);
+        assert_eq!([step(Write, 0, 24), step(Trim, 4, 4)], [0, 0]);
+        assert_eq!(step(Write, 0, 4), 0, "all that the discard left, {rule}");
+        assert_eq!(step(Write, 4, 1), 1);
+        assert_eq!([step(Trim, 8, 8), step(Write, 9, 1), step(Write, 9, 1)], [0, 0, 0], "a whole page");
+        // The parts of the first and the last page are written, with zeroes; the page between is discarded.
+        assert_eq!(step(WriteZeroes, 5, 13), 2);
+        assert_eq!([step(Write, 0, 5), step(Write, 9, 1), step(Write, 18, 6)], [1, 0, 1]);
+        assert_eq!([step(WriteZeroes, 32, 3), step(Write, 33, 1), step(Write, 32, 3)], [0, 1, 0], "in one page");
+    }
+}
+
+/// A discard of bytes takes whole sectors; a write touches whole sectors.
+#[test]
+fn bytes_are_rounded_to_sectors() {
+    let mut engine = by_hand("read_if_needed", 0, &[]);
+    let mut step = |op, offset_bytes, size_bytes| {
+        let before = update_reads(&engine);
+        engine.submit(&request(op, offset_bytes, size_bytes), true);
+        engine.finish().unwrap();
+        update_reads(&engine) - before
+    };
+    assert_eq!([step(Write, 100, 500), step(Write, 0, 1024), step(Write, 0, 512)], [0, 0, 1]);
+    assert_eq!([step(Trim, 511, 514), step(Write, 0, 512)], [0, 0], "of sectors 0, 1 and 2 the second one is covered");
+    assert_eq!([step(Write, 600, 1), step(Trim, 0, 1023), step(Write, 512, 512)], [1, 0, 0]);
+}
+
+#[test]
+fn what_is_read_was_there_under_prefill() {
+    for (rule, unwritten, expected) in [
+        ("read_if_needed", "zero", [0, 0, 0, 0, 0, 0]),
+        ("read_if_needed", "prefill", [0, 1, 0, 0, 0, 1]),
+        ("read_if_used", "prefill", [0, 1, 0, 0, 0, 1]),
+        ("read", "prefill", [0, 1, 0, 1, 0, 1]),
+    ] {
+        let mut engine = by_hand(rule, 0, &[("unwritten", unwritten)]);
+        // Part of what was read is replaced; all of it; a page that a write has begun.
+        let steps = [(Read, 2, 2), (Write, 0, 3), (Read, 8, 2), (Write, 8, 4), (Read, 13, 1), (Write, 8, 4)];
+        assert_eq!(steps.map(|(op, first, count)| reads_of(&mut engine, op, first, count)), expected, "{rule} {unwritten}");
+    }
+}
+
+/// Two writes of a page at once: the later one waits for the earlier one, and finds its sectors.
+#[test]
+fn writes_in_flight_see_each_other_in_their_order() {
+    for scheme in ["raid0", "raid1", "raid5", "cr5m"] {
+        let chips = if scheme == "cr5m" { "3" } else { "1" };
+        let config = config("tiny", scheme, &[("partial_writes", "read_if_needed"), ("chips_per_channel", chips)]);
+        let mut engine = engine(&config, tags(&config));
+        for (first, count) in [(0, 2), (2, 2), (0, 4), (0, 5)] {
+            engine.submit(&request(Write, first * SECTOR, count * SECTOR), true);
+        }
+        engine.finish().unwrap();
+        let pre_reads = engine.statistics.planned[Action::Read as usize][Cause::PreRead as usize];
+        assert!(update_reads(&engine) == 1 || update_reads(&engine) == 0 && pre_reads > 0, "{scheme}: of the second one");
+        assert!(verify::stored(&engine).is_clean() && engine.content.mismatches == 0);
+    }
+    // A discard of a part takes its place between the writes although it has nothing to do.
+    let mut engine = by_hand("read_if_needed", 0, &[]);
+    engine.submit(&request(Write, 0, 8 * SECTOR), true);
+    engine.submit(&request(Trim, 4 * SECTOR, 4 * SECTOR), true);
+    engine.submit(&request(Write, 0, 4 * SECTOR), true);
+    assert_eq!(reads_of(&mut engine, Write, 1, 1), 1);
+    assert_eq!(update_reads(&engine), 1);
+}
+
+/// Behind a buffer a sector is valid when it has left; a read takes what is buffered from there.
+#[test]
+fn evictions_read_what_they_leave() {
+    let counts = |rule: &str, filled: u64| {
+        let mut engine = by_hand(rule, filled, &[("buffer_bytes", "4096")]);
+        // Each write of another page makes the former one leave.
+        let steps = [
+            (Write, 0, 2),
+            (Write, 8, 1),
+            (Read, 8, 1),
+            (Write, 2, 2),
+            (Trim, 0, 1),
+            (Read, 3, 1),
+            (Write, 9, 1),
+            (Write, 0, 4),
+            (Write, 16, 8),
+        ];
+        steps.map(|(op, first, count)| reads_of(&mut engine, op, first, count))
+    };
+    assert_eq!(counts("read", 0), [0, 0, 0, 0, 0, 0, 1, 1, 0]);
+    assert_eq!(counts("read_if_needed", 0), [0, 0, 0, 0, 0, 0, 1, 1, 0]);
+    assert_eq!(counts("read", 64), [0, 1, 0, 1, 0, 0, 1, 1, 1]);
+    assert_eq!(counts("read_if_needed", 64), [0, 1, 0, 1, 0, 0, 1, 1, 1]);
+    assert_eq!(counts("read_if_used", 64), [0, 0, 0, 0, 0, 0, 1, 1, 0]);
+}
+
+/// A request may go on at the start of the space, and touch its first page again.
+#[test]
+fn a_page_that_a_request_touches_twice() {
+    let mut engine = by_hand("read_if_needed", 0, &[]);
+    let space = engine.space_pages() * 8;
+    assert_eq!(reads_of(&mut engine, Write, 4, space), 1, "its second half, then its first half over it");
+    assert_eq!(reads_of(&mut engine, Trim, 6, space - 4), 0);
+    assert_eq!([reads_of(&mut engine, Write, 2, 4), reads_of(&mut engine, Write, 2, 1)], [0, 1], "sectors 2 to 5 are left");
+}
+
+/// Pages of 64 KiB have more sectors than a word has bits; of those with one sector no part can be written.
+#[test]
+fn the_largest_pages_and_the_smallest() {
+    let mut engine = by_hand("read_if_needed", 0, &[("page_bytes", "65536")]);
+    let mut step = |op, first, count| reads_of(&mut engine, op, first, count);
+    assert_eq!([step(Write, 60, 8), step(Write, 60, 8), step(Write, 64, 64), step(Write, 0, 127)], [0, 0, 1, 1]);
+    assert_eq!([step(Trim, 100, 28), step(Write, 0, 100), step(Write, 100, 28), step(Trim, 0, 128), step(Write, 127, 1)], [0, 0, 1, 0, 0]);
+    let mut engine = by_hand("read_if_used", 64, &[("page_bytes", "512")]);
+    assert_eq!([reads_of(&mut engine, Read, 0, 3), reads_of(&mut engine, Write, 1, 4)], [0, 0]);
+}
+
+/// Arrays are among the schemes above; this says so.
+#[test]
+fn arrays_are_among_the_schemes() {
+    assert!(SCHEMES.iter().any(|entry| !array_of(entry.name).is_empty()));
+}
