@@ -102,7 +102,8 @@ impl Gaps {
         self.hand.swap_remove(nearest.map_or(0, |(index, _)| index))
     }
 
-    /// A gap between bursts. The last burst of the phase has what is left: how it goes on is the next phase's to say.
+    /// A gap between bursts, and how long the burst is that begins. The last one of the phase has what is left: how it goes on is the next
+    /// phase's to say. Without a table of bursts, all share what is left.
     fn pause(&mut self) -> f64 {
         self.between_left -= 1;
         self.burst_left = match &mut self.bursts {

@@ -84,7 +84,7 @@ pub enum StartKind {
     DirtyAgain,
 }
 
-/// By these, values of any size are compared.
+/// The scale on which values of very different sizes are compared.
 fn log(value: f64) -> f64 {
     libm::log(value + 1.0)
 }
@@ -145,10 +145,10 @@ pub struct Phase {
     /// How often a time within a burst is followed by one like it, of the times that could follow: 0 to 1.
     #[serde(default)]
     pub gap_persistence: f64,
-    /// Requests of its first burst after the first one.
+    /// Requests of its first burst that follow on its first request.
     #[serde(default)]
     pub burst_left: u64,
-    /// Requests of its other bursts, but for the last one, which has those that are left.
+    /// Requests of its other bursts but the last, which has those that are left.
     #[serde(default, skip_serializing_if = "ValueTable::is_empty")]
     pub burst_requests: ValueTable,
     /// Discards, writes of zeroes, flushes.
