@@ -219,7 +219,7 @@ fn parts(mut pairs: Vec<(f64, f64)>) -> Vec<DistanceClass> {
         rest = after;
         let mut sizes: Vec<f64> = own.iter().map(|(_, size)| *size).collect();
         let most = (own.len() / 40).clamp(1, 6);
-        DistanceClass { distance: ValueTable(vec![*row]), bytes: sizes_of(&mut sizes, most) }
+        DistanceClass { distance: row.range(), bytes: sizes_of(&mut sizes, most) }
     };
     ranges.0.iter().map(part).collect()
 }

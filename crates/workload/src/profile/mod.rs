@@ -14,7 +14,7 @@ pub use addresses::Addresses;
 pub use arrivals::{Arrivals, Diurnal};
 pub use shipped::{SHIPPED, Shipped};
 pub use streams::{Ops, Sizes, Stream};
-pub use table::{TableRow, ValueTable};
+pub use table::{TableRow, ValueRange, ValueTable};
 pub(crate) use twin::{DIRTY, End, Ends, MID_PAGE, PLACES, STARTED, TAIL_BYTES};
 pub use twin::{DistanceClass, Moves, Phase, StartKind, Twin};
 

@@ -32,6 +32,53 @@ impl Serialize for ValueTable {
     }
 }
 
+/// A row whose weight is said elsewhere: `[value]` or `[low, mean, high]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ValueRange {
+    /// Smallest value.
+    pub low: f64,
+    /// Mean value.
+    pub mean: f64,
+    /// Largest value.
+    pub high: f64,
+}
+
+impl Serialize for ValueRange {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq([self.low, self.mean, self.high].map(Number).iter().take(self.numbers()))
+    }
+}
+
+impl<'de> Deserialize<'de> for ValueRange {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let numbers = Vec::<f64>::deserialize(deserializer)?;
+        match numbers[..] {
+            [value] => Ok(Self { low: value, mean: value, high: value }),
+            [low, mean, high] => Ok(Self { low, mean, high }),
+            _ => Err(serde::de::Error::custom(format!("{} numbers: allowed is [value] or [low, mean, high]", numbers.len()))),
+        }
+    }
+}
+
+impl ValueRange {
+    /// The row of this weight.
+    pub fn row(self, weight: f64) -> TableRow {
+        let Self { low, mean, high } = self;
+        TableRow { weight, low, mean, high }
+    }
+
+    /// Every value changed by a rule that keeps their order.
+    pub fn map(self, rule: impl Fn(f64) -> f64) -> Self {
+        let (low, high) = (rule(self.low), rule(self.high));
+        Self { low, mean: rule(self.mean).clamp(low, high), high }
+    }
+
+    /// Numbers that it takes to write it down.
+    pub fn numbers(&self) -> usize {
+        if self.low == self.high { 1 } else { 3 }
+    }
+}
+
 /// A number that is written without a point if it is whole.
 struct Number(f64);
 
@@ -61,6 +108,11 @@ impl<'de> Deserialize<'de> for ValueTable {
 }
 
 impl TableRow {
+    /// The row without its weight.
+    pub fn range(&self) -> ValueRange {
+        ValueRange { low: self.low, mean: self.mean, high: self.high }
+    }
+
     /// The value at `part` of the row, from 0 to 1.
     pub(super) fn at(&self, part: f64) -> f64 {
         if self.high <= self.low {
@@ -158,11 +210,7 @@ impl ValueTable {
 
     /// Every value changed by a rule that keeps their order.
     pub fn map(&self, rule: impl Fn(f64) -> f64) -> Self {
-        let row = |row: &TableRow| {
-            let (low, high) = (rule(row.low), rule(row.high));
-            TableRow { weight: row.weight, low, mean: rule(row.mean).clamp(low, high), high }
-        };
-        Self(self.0.iter().map(row).collect())
+        Self(self.0.iter().map(|row| row.range().map(&rule).row(row.weight)).collect())
     }
 
     /// Checks a table that somebody wrote; `key` names it.
@@ -293,6 +341,12 @@ mod tests {
         assert_eq!((table.weight(), table.mean(), table.largest(), table.numbers()), (4.0, 4.25, 7.5, 6));
         assert_eq!(serde_json::to_string(&table).unwrap(), "[[1,2],[3,4,5,7.5]]");
         assert_eq!((table.at(0.0), table.at(0.25), table.at(1.0)), (2.0, 4.0, 7.5));
+        let range: ValueRange = serde_json::from_str("[4, 5, 7.5]").unwrap();
+        assert_eq!((range, range.numbers(), serde_json::to_string(&range).unwrap()), (table.0[1].range(), 3, "[4,5,7.5]".to_owned()));
+        let value: ValueRange = serde_json::from_str("[2]").unwrap();
+        assert_eq!((value, value.numbers(), serde_json::to_string(&value).unwrap()), (table.0[0].range(), 1, "[2]".to_owned()));
+        let error = serde_json::from_str::<ValueRange>("[1, 2]").unwrap_err().to_string();
+        assert!(error.starts_with("2 numbers: allowed is [value] or [low, mean, high]"), "{error}");
         let error = serde_json::from_str::<ValueTable>("[[1, 2, 3]]").unwrap_err().to_string();
         assert!(error.starts_with("a row of 3 numbers: allowed is [weight, value] or"), "{error}");
         assert!(ValueTable::default().check("sizes", 0.0).is_err());

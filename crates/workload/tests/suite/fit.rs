@@ -82,6 +82,10 @@ fn a_short_stretch() {
     let transfers = requests.iter().filter(|request| (request.op as usize) < 2).count() as f64;
     assert_eq!(requests.len(), 2000);
     assert!((writes / transfers - fit.original.write_share.unwrap()).abs() < 0.03);
+    // So is the rate, but for what rounding costs: a pause of each phase.
+    let phases = fit.profile.twin.as_ref().unwrap().phases.len() as f64;
+    let off_ns = requests[1999].arrival_ns as f64 - fit.original.duration_ns as f64 / 2.0;
+    assert!(off_ns.abs() < phases * fit.original.burstiness.bursts.mean_pause_ns.unwrap(), "{off_ns} in {phases} phases");
 }
 
 /// The first twin of each recording, before any correction: bursts do not depend on those. Of recordings that are not part of the repository

@@ -13,7 +13,7 @@ const HAND: usize = 8;
 #[derive(Clone, Debug)]
 pub(super) struct Gaps {
     random: SplitMix64,
-    /// The gap before the phase's first request.
+    /// The phase's own gap before its first request, unless that is one of the others.
     first_ns: Option<f64>,
     /// Gaps within bursts, and those between them.
     within: Deck,
@@ -28,10 +28,11 @@ pub(super) struct Gaps {
     hand: Vec<f64>,
     /// The last gap, if it lies within the burst that goes on.
     last_ns: Option<f64>,
-    /// What rounding to whole numbers has left of times, of requests of bursts and of pauses: from 0 to below 1, a half to begin with.
+    /// What rounding to whole numbers has left: of times, of requests of bursts, of pauses, and of phases that begin with their own gap.
     time_rest: f64,
     requests_rest: f64,
     pauses_rest: f64,
+    firsts_rest: f64,
 }
 
 /// The whole part of a value and of what rounding has left so far.
@@ -60,15 +61,20 @@ impl Gaps {
             time_rest: 0.5,
             requests_rest: 0.5,
             pauses_rest: 0.5,
+            // The first phase does, in which no gap comes before the first request.
+            firsts_rest: 1.0,
         }
     }
 
-    /// A phase begins, of which there are to be so many requests. The one before has dealt all its gaps.
+    /// A phase begins, of which there are to be so many requests. The one before has dealt all its gaps. If only a part of the requests is
+    /// wanted, only that part of the phases begins with its own gap.
     pub fn begin(&mut self, phase: &Phase, requests: u64) {
         let [within, between] = phase.gaps_by_burst();
-        let count = requests.saturating_sub(1);
+        let kept = requests as f64 / phase.requests().max(1) as f64;
+        let has_first = whole(kept.min(1.0), &mut self.firsts_rest) > 0;
+        self.first_ns = has_first.then_some(phase.first_gap_ns as f64);
+        let count = requests.saturating_sub(u64::from(has_first));
         let stretch = |gaps: f64| gaps * count as f64 / phase.gaps_ns.weight().max(f64::MIN_POSITIVE);
-        self.first_ns = Some(phase.first_gap_ns as f64 * requests as f64 / phase.requests() as f64);
         self.between_left = whole(stretch(between.weight()), &mut self.pauses_rest).min(count);
         self.within_left = count - self.between_left;
         self.burst_left = if self.between_left == 0 { self.within_left } else { stretch(phase.burst_left as f64).round() as u64 };
@@ -102,7 +108,8 @@ impl Gaps {
         self.hand.swap_remove(nearest.map_or(0, |(index, _)| index))
     }
 
-    /// A gap between bursts. The last burst of the phase has what is left: how it goes on is the next phase's to say.
+    /// A gap between bursts, and how long the burst is that begins. The last one of the phase has what is left: how it goes on is the next
+    /// phase's to say. Without a table of bursts, all share what is left.
     fn pause(&mut self) -> f64 {
         self.between_left -= 1;
         self.burst_left = match &mut self.bursts {
@@ -171,12 +178,12 @@ mod tests {
     fn a_stretched_phase_keeps_its_proportions() {
         let gaps_ns = dealt(&phase(), 80, 1);
         let bursts = bursts(&gaps_ns);
-        assert_eq!((gaps_ns[0], bursts.len()), (1400, 15));
+        assert_eq!((gaps_ns[0], bursts.len()), (700, 15));
         assert_eq!((bursts[0], bursts.iter().sum::<usize>()), (7, 80));
         // Thirteen bursts of a mean of 4.5, of which six are wholly in the half that has one request.
         let (ones, all) = (bursts[1..14].iter().filter(|requests| **requests == 1).count(), bursts[1..14].iter().sum::<usize>());
         assert!((6..=7).contains(&ones) && (58..=59).contains(&all), "{bursts:?}");
-        assert_eq!(dealt(&phase(), 1, 1), [18], "700 / 40, rounded");
+        assert_eq!(dealt(&phase(), 1, 1), [700]);
     }
 
     /// A phase again and again with a tenth of its requests: what rounding leaves of pauses and of times adds up.
@@ -188,10 +195,10 @@ mod tests {
             gaps.begin(&phase(), 4);
             all_ns.extend((0..4).map(|_| gaps.next_ns()));
         }
-        let pauses = all_ns.iter().filter(|gap_ns| **gap_ns >= BURST_GAP_NS).count();
-        assert!((538..=539).contains(&pauses), "{pauses} of 3000 x 7 / 39");
-        let first_ns = all_ns.iter().step_by(4).sum::<u64>();
-        assert_eq!(first_ns, 70_000);
+        let [firsts, pauses] =
+            [700..701, BURST_GAP_NS..u64::MAX].map(|range| all_ns.iter().filter(|gap_ns| range.contains(gap_ns)).count());
+        assert!((100..=101).contains(&firsts), "{firsts} phases begin with their own gap");
+        assert!((699..=700).contains(&pauses), "{pauses} of 3900 x 7 / 39");
     }
 
     /// With persistence, short times follow short ones within a burst.

@@ -100,7 +100,7 @@ impl MoveDecks {
     fn new(place: StartKind, moves: &Moves, cards: u64, random: &mut SplitMix64) -> Self {
         let distances = moves.distances();
         let weight = distances.weight();
-        let share = |row: usize| (moves.parts[row].distance.weight() / weight * cards as f64).round() as u64;
+        let share = |row: usize| (moves.parts[row].bytes.weight() / weight * cards as f64).round() as u64;
         let sizes = (0..moves.parts.len()).map(|row| Deck::new(moves.parts[row].bytes.clone(), share(row), random)).collect();
         Self {
             place,

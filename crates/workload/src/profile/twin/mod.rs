@@ -17,7 +17,7 @@ pub(super) use generator::TwinGenerator;
 pub(crate) use stack::{DIRTY, STARTED};
 pub(crate) use streams::{End, Ends, TAIL_BYTES};
 
-use super::{LARGEST, ProfileError, ValueTable, check};
+use super::{LARGEST, ProfileError, ValueRange, ValueTable, check};
 use crate::info::bursts::BURST_GAP_NS;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -84,7 +84,7 @@ pub enum StartKind {
     DirtyAgain,
 }
 
-/// By these, values of any size are compared.
+/// The scale on which values of very different sizes are compared.
 fn log(value: f64) -> f64 {
     libm::log(value + 1.0)
 }
@@ -145,10 +145,10 @@ pub struct Phase {
     /// How often a time within a burst is followed by one like it, of the times that could follow: 0 to 1.
     #[serde(default)]
     pub gap_persistence: f64,
-    /// Requests of its first burst after the first one.
+    /// Requests of its first burst that follow on its first request.
     #[serde(default)]
     pub burst_left: u64,
-    /// Requests of its other bursts, but for the last one, which has those that are left.
+    /// Requests of its other bursts but the last, which has those that are left.
     #[serde(default, skip_serializing_if = "ValueTable::is_empty")]
     pub burst_requests: ValueTable,
     /// Discards, writes of zeroes, flushes.
@@ -179,10 +179,9 @@ pub struct Moves {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DistanceClass {
-    /// One row: LRU stack distance of the first page, in pages. Of requests that go on into new pages, 10 if from the middle of a page,
-    /// else 0.
-    pub distance: ValueTable,
-    /// Sizes.
+    /// LRU stack distance of the first page, in pages. Of requests that go on into new pages, 10 if from the middle of a page, else 0.
+    pub distance: ValueRange,
+    /// Sizes. Their weight is that of the distance.
     pub bytes: ValueTable,
 }
 
@@ -194,24 +193,22 @@ impl Moves {
 
     /// Mean size.
     pub(crate) fn mean_bytes(&self) -> f64 {
-        let weighted = |part: &DistanceClass| part.distance.weight() * part.bytes.mean();
-        self.parts.iter().map(weighted).sum::<f64>() / self.parts.iter().map(|part| part.distance.weight()).sum::<f64>()
+        let weighted = |part: &DistanceClass| part.bytes.weight() * part.bytes.mean();
+        self.parts.iter().map(weighted).sum::<f64>() / self.parts.iter().map(|part| part.bytes.weight()).sum::<f64>()
     }
 
     /// Distances of all parts.
     pub(crate) fn distances(&self) -> ValueTable {
-        ValueTable(self.parts.iter().flat_map(|part| part.distance.0.iter().copied()).collect())
+        ValueTable(self.parts.iter().map(|part| part.distance.row(part.bytes.weight())).collect())
     }
 
     fn check(&self) -> Result<(), ProfileError> {
         check(self.requests() > 0, "after", "[0, 0, 0, 0]", "at least one request")?;
-        self.distances().check("distance", 0.0)?;
         for part in &self.parts {
-            check(part.distance.0.len() == 1, "distance", format!("{} rows", part.distance.0.len()), "one row a part")?;
             part.bytes.check("bytes", 1.0)?;
             check(part.bytes.largest() < 4e9, "bytes", part.bytes.largest(), "below 4 GB")?;
         }
-        Ok(())
+        self.distances().check("distance", 0.0)
     }
 }
 
