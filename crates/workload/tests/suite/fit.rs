@@ -185,6 +185,11 @@ fn traces_of_a_few_requests() {
             .collect();
         let fit = fit(&requests, PAGE, "few", &mut |made, _| made < 3).unwrap();
         assert_eq!(fit.twin.requests, count, "{requests:?}");
+        for wanted in 1..12 {
+            let stretched = Profile { requests: Some(wanted), ..fit.profile.clone() };
+            let times: Vec<u64> = stretched.requests().unwrap().map(|request| request.arrival_ns).collect();
+            assert!(times.len() as u64 == wanted && times[0] == 0 && times.is_sorted(), "{times:?}: {requests:?}");
+        }
     }
 }
 
