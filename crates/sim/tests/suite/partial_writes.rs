@@ -238,7 +238,9 @@ impl Content for Probe {
         self.naive.valid.extend(self.naive.of_page(lpn.0));
     }
 
-    fn left_with(&mut self, _: Lpn, _: u64, _: Option<u64>) {}
+    fn left_with(&mut self, _: Lpn, _: u64, _: Option<u64>, _: PartialWrites) {}
+    fn discarded(&mut self, _: Lpn, _: u128) {}
+    fn used(&mut self, _: Lpn, _: u64) {}
     fn acknowledged(&mut self, _: u64, _: Lpn, _: bool) {}
     fn program(&mut self, _: u32, _: &Operation, _: Sources, _: u32) {}
     fn deferred(&mut self, _: u32, _: &Operation, _: Sources) {}
@@ -590,6 +592,53 @@ fn the_largest_pages_and_the_smallest() {
     assert_eq!([step(Trim, 100, 28), step(Write, 0, 100), step(Write, 100, 28), step(Trim, 0, 128), step(Write, 127, 1)], [0, 0, 1, 0, 0]);
     let mut engine = by_hand("read_if_used", 64, &[("page_bytes", "512")]);
     assert_eq!([reads_of(&mut engine, Read, 0, 3), reads_of(&mut engine, Write, 1, 4)], [0, 0]);
+}
+
+/// Contents do not take the engine's word for what nobody needs.
+#[test]
+fn contents_know_what_is_needed() {
+    let left_out = |rule: PartialWrites, filled: bool, prepare: &dyn Fn(&mut Tags)| {
+        let (mut tags, page) = (Tags::new(10, 10), Lpn(3));
+        if filled {
+            tags.filled(page, FILL);
+        }
+        prepare(&mut tags);
+        tags.submitted(9, page, Submitted::Part(0xFF));
+        tags.left_with(page, 0xFF, Some(9), rule);
+        tags.mismatches
+    };
+    use PartialWrites::{ReadIfNeeded, ReadIfUsed};
+    let page = Lpn(3);
+    assert_eq!([ReadIfNeeded, ReadIfUsed].map(|rule| left_out(rule, true, &|_| {})), [1, 0], "what the fill wrote");
+    assert_eq!(left_out(ReadIfUsed, true, &|tags| tags.used(page, 0x80)), 0, "what is written anew");
+    assert_eq!(left_out(ReadIfUsed, true, &|tags| tags.used(page, 0x180)), 1);
+    let written = |tags: &mut Tags| tags.submitted(1, page, Submitted::Part(0x100));
+    let discarded = |tags: &mut Tags| tags.discarded(page, 0b11 << 16);
+    for rule in [ReadIfNeeded, ReadIfUsed] {
+        assert_eq!(left_out(rule, false, &|_| {}), 0);
+        assert_eq!(left_out(rule, false, &|tags| written(tags)), 1);
+        let prepare = |tags: &mut Tags| {
+            written(tags);
+            discarded(tags);
+        };
+        assert_eq!(left_out(rule, false, &prepare), 0);
+        assert_eq!(
+            left_out(rule, false, &|tags| {
+                prepare(tags);
+                written(tags);
+            }),
+            1,
+            "written anew"
+        );
+        assert_eq!(
+            left_out(rule, false, &|tags| {
+                written(tags);
+                tags.discarded(page, 0b10 << 16);
+            }),
+            1,
+            "half of it"
+        );
+    }
 }
 
 /// Arrays are among the schemes above; this says so.
