@@ -2,7 +2,7 @@
 //! numbers of sectors. The map hears of requests alone, and with a data buffer of what leaves it; what the engine reads is seen by a content that
 //! notes which writes are given an old page.
 
-use crate::support::{array_of, config, engine, engine_on, proving, request, tags};
+use crate::support::{config, engine, engine_on, proving, request, tags};
 use flashraid_redundancy::{Operation, OperationKind, SCHEMES, find};
 use flashraid_sim::Config;
 use flashraid_sim::assemble::Assembled;
@@ -639,10 +639,4 @@ fn contents_know_what_is_needed() {
             "half of it"
         );
     }
-}
-
-/// Arrays are among the schemes above; this says so.
-#[test]
-fn arrays_are_among_the_schemes() {
-    assert!(SCHEMES.iter().any(|entry| !array_of(entry.name).is_empty()));
 }
