@@ -37,10 +37,8 @@ class ValidSectors:
         """Writes sectors of a page, of which flash holds something or not; whether it has to be read first."""
         valid = self._of(page)
         counted = valid & self._used.get(page, set()) if self.rule == "read_if_used" else valid
-        if self.rule == "read":
-            needs = is_written and sectors != self._every
-        else:
-            needs = not counted <= sectors
+        always = is_written and sectors != self._every
+        needs = always if self.rule == "read" else not counted <= sectors
         self._valid[page] = valid | sectors if needs else set(sectors)
         self._used.setdefault(page, set()).update(sectors)
         return needs

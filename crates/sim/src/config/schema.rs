@@ -294,7 +294,8 @@ table! {
         /// What a read of a page that was never written returns.
         unwritten: Unwritten = Some("zero"), "", Kind::Word(Unwritten::WORDS), READ_UNWRITTEN, Draw::OneOf(&["zero", "zero", "prefill"]);
         /// Whether a page is read before a part of it is written.
-        partial_writes: PartialWrites = Some("read"), "", Kind::Word(PartialWrites::WORDS), PARTS_TOUCHED;
+        partial_writes: PartialWrites = Some("read"), "", Kind::Word(PartialWrites::WORDS), PARTS_TOUCHED,
+            Draw::OneOf(&["read", "read", "read_if_needed", "read_if_used"]);
         /// The order of the rebuild after a failure. `auto` chooses one that suits the scheme; `none` disables rebuilds.
         rebuild: String = Some("auto"), "",
             Kind::Text { allowed: "auto, none, or the name of a rebuild order", valid: |text| !text.is_empty() }, FAILED;

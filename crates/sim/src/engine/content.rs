@@ -1,6 +1,7 @@
 //! What pages contain: a parameter of the engine. Without tracking it costs nothing; with tags every page version has a 64-bit
 //! content that flows through the plan (DESIGN idea 6).
 
+use crate::config::PartialWrites;
 use flashraid_redundancy::Operation;
 use flashraid_vocabulary::{Delivery, Lpn, MemberPage, Observer, Ppn, Sources};
 
@@ -12,9 +13,13 @@ pub trait Content: Observer + Clone + Send {
 
     /// A write, trim or zeroing of pages was submitted: page `lpn` gets a new version, numbered `sequence`.
     fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted);
-    /// Nothing of page `lpn` counts any more but these lanes: all others are zeroes from now on. Request `sequence` does that, whose version was the last
-    /// one submitted; or if none is named, what leaves a data buffer.
-    fn left_with(&mut self, lpn: Lpn, lanes: u64, sequence: Option<u64>);
+    /// Nothing of page `lpn` counts any more but these lanes: all others, which nobody needs by this rule, are zeroes from now on. Request `sequence` does
+    /// that, whose version was the last one submitted; or if none is named, what leaves a data buffer.
+    fn left_with(&mut self, lpn: Lpn, lanes: u64, sequence: Option<u64>, rule: PartialWrites);
+    /// A request discards parts of page `lpn`, bit i being the i-th 128th: nobody needs them.
+    fn discarded(&mut self, lpn: Lpn, parts: u128);
+    /// A request reads these lanes of page `lpn`: they are needed, if only the fill has written them.
+    fn used(&mut self, lpn: Lpn, lanes: u64);
     /// Version `sequence` was acknowledged (or failed: then both contents are possible from now on).
     fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool);
     /// Operation slot `id` starts a new life on behalf of request `sequence`, or of nobody when that was the latest: a write with what these entries
@@ -127,7 +132,9 @@ impl Observer for Untracked {}
 impl Content for Untracked {
     const TRACKED: bool = false;
     fn submitted(&mut self, _: u64, _: Lpn, _: Submitted) {}
-    fn left_with(&mut self, _: Lpn, _: u64, _: Option<u64>) {}
+    fn left_with(&mut self, _: Lpn, _: u64, _: Option<u64>, _: PartialWrites) {}
+    fn discarded(&mut self, _: Lpn, _: u128) {}
+    fn used(&mut self, _: Lpn, _: u64) {}
     fn acknowledged(&mut self, _: u64, _: Lpn, _: bool) {}
     fn begin(&mut self, _: u32, _: &Operation, _: Option<MemberPage>, _: u64, _: &[InEntry]) {}
     fn read_submitted(&mut self, _: u32, _: u8, _: u8) {}

@@ -61,6 +61,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn cut_trim(&mut self, id: u32, offset_bytes: u64, end_bytes: u64) {
         if let Some(valid) = &mut self.valid_sectors {
             valid.discard(offset_bytes, end_bytes);
+            if C::TRACKED {
+                self.tell_discarded(offset_bytes, end_bytes);
+            }
         }
         let (mut first, end) = (self.pages_up(offset_bytes), end_bytes >> self.page_shift);
         if first >= end {

@@ -93,6 +93,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Serves a read or write of bytes: through the data buffer, if there is one.
     #[inline]
     fn serve(&mut self, id: u32, op: HostOp, offset_bytes: u64, end_bytes: u64) {
+        if C::TRACKED && op == HostOp::Read && self.valid_sectors.is_some() {
+            self.tell_used(offset_bytes, end_bytes);
+        }
         if self.buffer.is_some() {
             self.serve_buffered(id, op, offset_bytes, end_bytes);
         } else {

@@ -134,6 +134,8 @@ impl<C: Content, M: Media> Engine<C, M> {
                     false => victim_of(&self.evicting, lpn).sectors.into(),
                 };
                 let needs = valid.write(lpn, sectors);
+                #[cfg(feature = "mutants")]
+                let needs = needs && !self.has_fault(crate::mutants::EngineFault::NeedNothing);
                 operation.merge_strips = operation.merge_strips & !(1 << strip) | u64::from(needs) << strip;
                 if !needs && sectors.count_ones() * SECTOR_BYTES < self.shape.page_bytes {
                     self.leave_out_the_rest(id, lpn, sectors, start, bytes);
@@ -153,13 +155,54 @@ impl<C: Content, M: Media> Engine<C, M> {
                 Some(buffer) if is_evicted => (buffer.lanes_of(sectors as u64), None),
                 _ => (self.lanes(start, bytes), Some(self.requests[id as usize].sequence)),
             };
-            self.content.left_with(lpn, lanes, sequence);
+            self.content.left_with(lpn, lanes, sequence, self.options.host.partial_writes);
+        }
+    }
+
+    /// Tells the contents what a read of bytes uses.
+    #[cold]
+    pub(super) fn tell_used(&mut self, offset_bytes: u64, end_bytes: u64) {
+        if self.options.host.partial_writes == PartialWrites::ReadIfUsed {
+            let end_bytes = end_bytes.next_multiple_of(SECTOR_BYTES.into());
+            self.each_part(offset_bytes & !(u64::from(SECTOR_BYTES) - 1), end_bytes, |engine, lpn, start, bytes| {
+                let lanes = if bytes == engine.shape.page_bytes { u64::MAX } else { engine.lanes(start, bytes) };
+                engine.content.used(lpn, lanes);
+            });
+        }
+    }
+
+    /// Tells the contents what a discard of bytes covers of pages that it does not cover wholly.
+    #[cold]
+    pub(super) fn tell_discarded(&mut self, offset_bytes: u64, end_bytes: u64) {
+        let (sector, page_bytes) = (u64::from(SECTOR_BYTES), self.shape.page_bytes);
+        let (offset_bytes, end_bytes) = (offset_bytes.next_multiple_of(sector), end_bytes / sector * sector);
+        self.each_part(offset_bytes, end_bytes, |engine, lpn, start, bytes| {
+            if bytes < page_bytes {
+                let part = |byte: u32| byte / (page_bytes / 128);
+                engine.content.discarded(lpn, u128::MAX >> (128 - part(bytes)) << part(start));
+            }
+        });
+    }
+
+    /// Visits each page of a range of bytes, with the first of them in the page and their number.
+    fn each_part(&mut self, offset_bytes: u64, end_bytes: u64, mut visit: impl FnMut(&mut Self, Lpn, u32, u32)) {
+        let page_bytes = u64::from(self.shape.page_bytes);
+        let mut offset_bytes = offset_bytes;
+        while offset_bytes < end_bytes {
+            let start = offset_bytes & (page_bytes - 1);
+            let bytes = (end_bytes - offset_bytes).min(page_bytes - start);
+            visit(self, self.wrapped(offset_bytes >> self.page_shift), start as u32, bytes as u32);
+            offset_bytes += bytes;
         }
     }
 
     /// A request is about to be decided, piece by piece. `start` is the first byte touched in the first page.
     #[cold]
     pub(super) fn note_cut(&mut self, extent: &Extent, mut start: u32) {
+        #[cfg(feature = "mutants")]
+        if extent.op == HostOp::Read && self.has_fault(crate::mutants::EngineFault::ForgetUse) {
+            return;
+        }
         let valid = self.valid_sectors.as_mut().expect("whoever asks for it");
         if extent.op == HostOp::Write {
             valid.start = start;

@@ -22,6 +22,10 @@ pub enum EngineFault {
     AcknowledgeEarly,
     /// The update read beneath a part of a page is not made.
     SkipUpdateRead,
+    /// A write of a part of a page leaves out all others, whatever sectors are valid (`partial_writes`).
+    NeedNothing,
+    /// A read of what only the fill has written does not make it used (`partial_writes = read_if_used`).
+    ForgetUse,
     /// RMW of a mirrored strip reads the current version instead of the base that the parity covers.
     CurrentForBase,
     /// A mirrored write lets go of the version that the parity covers.

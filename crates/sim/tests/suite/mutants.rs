@@ -159,6 +159,8 @@ const TORTURED: &[(EngineFault, &[&str], &str)] = &[
     (EngineFault::EraseSemivalid, &["cr5m", "ppc"], "GC erases a semivalid page"),
     (EngineFault::DropParityProgram, &["raid4", "raid5", "cr5m"], "the parity is not programmed"),
     (EngineFault::SkipPreRead, &["raid4", "raid5", "cr5m"], "a pre-read is not made"),
+    (EngineFault::NeedNothing, &["raid1", "raid5", "cr5m", "ppc"], "a write of a part of a page leaves out valid sectors"),
+    (EngineFault::ForgetUse, &["raid1", "raid5", "cr5m", "ppc"], "a read of filled sectors does not make them used"),
     (EngineFault::WrongVersionInRmw, &["raid4", "raid5", "cr5m"], "RMW takes the new version of a strip for the old one"),
     (EngineFault::CurrentForBase, &["cr5m", "ppc", "ca-ppc"], "the current version is read where the parity covers the base"),
     (EngineFault::DropBase, &["cr5m", "ppc"], "a write that defers the parity drops the base"),
@@ -303,6 +305,8 @@ fn torture_finds_each_fault() {
                     vec![("update".into(), "rmw".into())]
                 }
                 EngineFault::StaleShadow => vec![("semi_hybrid".into(), "true".into())],
+                EngineFault::NeedNothing => vec![("partial_writes".into(), "read_if_needed".into())],
+                EngineFault::ForgetUse => vec![("partial_writes".into(), "read_if_used".into())],
                 fault if is_of_map(fault) => vec![("mapping".into(), "dftl".into())],
                 _ => Vec::new(),
             };

@@ -1,6 +1,6 @@
 //! What must not hang, panic or pass unnoticed: stalls, and running out of space.
 
-use crate::support::{config, engine_with, pages};
+use crate::support::{config, engine_with, pages, request};
 use flashraid_flash::{Flash, ppn_limit};
 use flashraid_redundancy::{Build, Decisions, Extent, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step, find};
 use flashraid_sim::Simulation;
@@ -9,7 +9,7 @@ use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Untracked;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::verify;
-use flashraid_vocabulary::{GcAdvisor, HostOp, HostRequest, Lpn, MemberId, MemberPage, SemivalidAction, View, Wave};
+use flashraid_vocabulary::{Action, Cause, GcAdvisor, HostOp, HostRequest, Lpn, MemberId, MemberPage, SemivalidAction, View, Wave};
 use flashraid_workload::SplitMix64;
 
 /// RAID-0 whose writes each require themselves to have ended.
@@ -134,6 +134,31 @@ fn out_of_space_fails_requests_and_nothing_else() {
         assert!(last.ok, "{scheme}: a discard frees space");
         assert!(verify::stored(&engine).is_clean(), "{scheme}");
         engine.media.check().unwrap();
+    }
+}
+
+/// A discard that finds no space for the parity leaves the page as it was: a write of a part of it has to keep the rest.
+#[test]
+fn what_a_failed_discard_leaves_is_valid() {
+    for rule in ["read_if_needed", "read_if_used"] {
+        let mut engine = overfull("raid5", 128, &[("pages_per_block", "8"), ("partial_writes", rule)]);
+        let succeeds = |engine: &mut Engine<Tags>, op, offset_bytes, size_bytes| {
+            engine.submit(&request(op, offset_bytes, size_bytes), true);
+            engine.finish().unwrap();
+            engine.completed.last().unwrap().ok
+        };
+        let space = engine.space_pages();
+        let written: Vec<u64> = (0..space).filter(|page| succeeds(&mut engine, HostOp::Write, page * 4096, 4096)).collect();
+        // From the end: of a stripe that is written in part, too, a discard programs the parity.
+        let mut discards = written.into_iter().rev().map(|page| (page, succeeds(&mut engine, HostOp::Trim, page * 4096, 4096)));
+        let (kept, _) = discards.find(|(_, is_done)| !is_done).expect("no space for a parity");
+        // Whole stripes make room.
+        assert!(succeeds(&mut engine, HostOp::Trim, 0, space / 6 * 3 * 4096) && kept > space / 2);
+        let update_reads = |engine: &Engine<Tags>| engine.statistics.planned[Action::Read as usize][Cause::UpdateRead as usize];
+        let before = update_reads(&engine);
+        assert!(succeeds(&mut engine, HostOp::Write, kept * 4096, 512), "{rule}");
+        assert_eq!(update_reads(&engine) - before, 1, "{rule}");
+        assert!(verify::stored(&engine).is_clean() && engine.content.mismatches == 0);
     }
 }
 

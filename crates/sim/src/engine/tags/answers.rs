@@ -1,7 +1,8 @@
 //! What the engine tells of contents, and what it asks.
 
-use super::layers::{ALL, Layers, ZERO};
+use super::layers::{ALL, Layers, ZERO, halves};
 use super::state::{Gathered, LOST, MASK, POISON, Submission, Tags, bits, rank, taken_from};
+use crate::config::PartialWrites;
 use crate::engine::content::{Content, InEntry, Shares, Submitted};
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_vocabulary::memory::prefetch;
@@ -34,17 +35,22 @@ impl Content for Tags {
         };
         let content = layers.content(lpn.0, ALL);
         self.newest.set(lpn.0, layers);
+        if let Some(discarded) = self.discarded.get_mut(&lpn.0) {
+            *discarded &= !halves(lanes);
+        }
         // A request may touch a page twice (a logical space smaller than the request): the later touch counts.
         let page = self.active(lpn);
         page.versions.push(Submission { number: sequence + 1, content, lanes, over_lost });
         page.users += 1;
     }
 
-    fn left_with(&mut self, lpn: Lpn, lanes: u64, sequence: Option<u64>) {
+    fn left_with(&mut self, lpn: Lpn, lanes: u64, sequence: Option<u64>, rule: PartialWrites) {
         let layers = self.newest.get(lpn.0);
-        if layers.lanes() & !lanes == 0 {
+        let left_out = layers.lanes() & !lanes;
+        if left_out == 0 {
             return;
         }
+        self.mismatches += u64::from(left_out & self.needed(lpn, &layers, rule) != 0);
         let layers = layers.only(lanes);
         let content = layers.content(lpn.0, ALL);
         self.newest.set(lpn.0, layers);
@@ -61,6 +67,14 @@ impl Content for Tags {
             let last = *last;
             page.versions.push(Submission { content, ..last });
         }
+    }
+
+    fn discarded(&mut self, lpn: Lpn, parts: u128) {
+        *self.discarded.entry(lpn.0).or_default() |= parts;
+    }
+
+    fn used(&mut self, lpn: Lpn, lanes: u64) {
+        *self.used.entry(lpn.0).or_default() |= lanes;
     }
 
     fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool) {

@@ -33,6 +33,11 @@ fn written(sequence: u64, lpn: u64, lanes: u64) -> u64 {
     if lanes & 1 == 1 { mix(key) ^ sum(!lanes) } else { sum(lanes) }
 }
 
+/// The 128ths of a page that lanes are.
+pub fn halves(lanes: u64) -> u128 {
+    (0..64).filter(|lane| lanes >> lane & 1 == 1).fold(0, |all, lane| all | 0b11 << (2 * lane))
+}
+
 /// Disjoint sets of lanes with the request that wrote each; the rest is zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layers(SmallVec<[(u64, u64); 2]>);
@@ -66,6 +71,11 @@ impl Layers {
     pub fn common(&self, other: &Self) -> u64 {
         let pairs = self.0.iter().flat_map(|one| other.0.iter().map(move |other| (one, other)));
         pairs.filter(|(one, other)| one.0 == other.0).fold(0, |all, (one, other)| all | one.1 & other.1)
+    }
+
+    /// Those of requests numbered from this one on.
+    pub fn lanes_from(&self, first: u64) -> u64 {
+        self.0.iter().filter(|(sequence, _)| *sequence >= first).fold(0, |all, (_, lanes)| all | lanes)
     }
 
     /// The latest request that wrote any of them.

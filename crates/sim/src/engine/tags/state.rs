@@ -1,6 +1,7 @@
 //! What is known of every page: what flash holds, what it should hold, and what may be seen of it.
 
-use super::layers::{ALL, Layers, PageLayers, ZERO};
+use super::layers::{ALL, Layers, PageLayers, ZERO, halves};
+use crate::config::PartialWrites;
 use crate::engine::content::{InBuffer, InEntry, Shares};
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Sources};
@@ -92,6 +93,9 @@ pub struct Tags {
     /// What NVRAM holds of parities.
     pub(super) deferred: FxHashMap<MemberPage, u64>,
     pub(super) active: FxHashMap<u64, PageVersions>,
+    /// Parts of pages that were discarded, each a 128th, and lanes that were read: as far as somebody asks (`left_with`).
+    pub(super) discarded: FxHashMap<u64, u128>,
+    pub(super) used: FxHashMap<u64, u64>,
     /// Pages of failed writes, and the number of the latest: old or new, nobody knows, until they are written whole again.
     pub(super) unknown: FxHashMap<u64, u64>,
     /// Pages of which a write has failed since `take_doubts`, or that have changed by no request.
@@ -115,6 +119,8 @@ impl Tags {
             entries: Vec::new(),
             deferred: FxHashMap::default(),
             active: FxHashMap::default(),
+            discarded: FxHashMap::default(),
+            used: FxHashMap::default(),
             unknown: FxHashMap::default(),
             doubts: Vec::new(),
             reads_checked: 0,
@@ -210,6 +216,17 @@ impl Tags {
         self.gathered[id as usize].compared |= 1 << strip;
         self.count_read(lpn, seen || self.gathered[id as usize].vague >> strip & 1 == 1);
         self.leave(lpn);
+    }
+
+    /// Lanes of a page made of these layers that a write of others must keep, as far as requests tell.
+    pub(super) fn needed(&self, lpn: Lpn, layers: &Layers, rule: PartialWrites) -> u64 {
+        let parts = self.discarded.get(&lpn.0).copied().unwrap_or_default();
+        let discarded = (0..64).filter(|lane| halves(1 << lane) & !parts == 0).fold(0, |all, lane| all | 1 << lane);
+        let unused = match rule {
+            PartialWrites::ReadIfUsed => layers.lanes_from(LOST + 1) & !self.used.get(&lpn.0).copied().unwrap_or_default(),
+            PartialWrites::Read | PartialWrites::ReadIfNeeded => 0,
+        };
+        layers.lanes() & !discarded & !unused
     }
 
     pub(super) fn doubt(&mut self, lpn: Lpn) {

@@ -3,6 +3,7 @@
 //! of what was asked for.
 
 use flashraid_redundancy::{Operation, OperationKind};
+use flashraid_sim::config::PartialWrites;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, FILL, InBuffer, InEntry, Shares, Submitted};
 use flashraid_sim::media::Media;
@@ -259,7 +260,7 @@ impl Content for Bytes {
         self.given.insert((sequence, lpn.0), (value, mask));
     }
 
-    fn left_with(&mut self, lpn: Lpn, lanes: u64, sequence: Option<u64>) {
+    fn left_with(&mut self, lpn: Lpn, lanes: u64, sequence: Option<u64>, _: PartialWrites) {
         self.host[lpn.0 as usize] &= lanes;
         if sequence.is_none() {
             // Reads in progress may see what was there.
@@ -267,6 +268,10 @@ impl Content for Bytes {
             (*submitted, *acknowledged) = (*submitted + 1, *acknowledged + 1);
         }
     }
+
+    fn discarded(&mut self, _: Lpn, _: u128) {}
+
+    fn used(&mut self, _: Lpn, _: u64) {}
 
     fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool) {
         assert!(!failed);

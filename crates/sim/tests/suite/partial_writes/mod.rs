@@ -2,260 +2,23 @@
 //! numbers of sectors. The map hears of requests alone, and with a data buffer of what leaves it; what the engine reads is seen by a content that
 //! notes which writes are given an old page.
 
-use crate::support::{array_of, config, engine, engine_on, proving, request, tags};
-use flashraid_redundancy::{Operation, OperationKind, SCHEMES, find};
+mod probe;
+
+use crate::support::{config, engine, engine_on, proving, request, tags};
+use flashraid_redundancy::{Redundancy, SCHEMES, find};
 use flashraid_sim::Config;
 use flashraid_sim::assemble::Assembled;
 use flashraid_sim::config::{PartialWrites, Unwritten};
 use flashraid_sim::engine::Engine;
-use flashraid_sim::engine::content::{Content, FILL, InEntry, Shares, Submitted};
+use flashraid_sim::engine::content::{Content, FILL, Submitted};
 use flashraid_sim::engine::tags::Tags;
-use flashraid_sim::media::{Array, Flash, Media};
+use flashraid_sim::media::{Array, Flash};
 use flashraid_sim::verify;
-use flashraid_vocabulary::{Action, Cause, Delivery, HostOp, HostRequest, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources};
+use flashraid_vocabulary::{Action, Cause, HostOp, HostRequest, Lpn};
+use probe::{Naive, Probe, SECTOR, announce};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
-
-const SECTOR: u64 = 512;
-
-/// The naive map: numbers of sectors, counted through the logical space.
-#[derive(Clone, Debug)]
-struct Naive {
-    rule: PartialWrites,
-    prefills: bool,
-    page_sectors: u64,
-    space_pages: u64,
-    /// Those that hold something.
-    valid: BTreeSet<u64>,
-    /// Those that a request has read or written.
-    used: BTreeSet<u64>,
-}
-
-impl Naive {
-    fn new(config: &Config, space_pages: u64) -> Self {
-        Self {
-            rule: config.host.partial_writes,
-            prefills: config.host.unwritten == Unwritten::Prefill,
-            page_sectors: u64::from(config.device.page_bytes) / SECTOR,
-            space_pages,
-            valid: BTreeSet::new(),
-            used: BTreeSet::new(),
-        }
-    }
-
-    fn of_page(&self, lpn: u64) -> Range<u64> {
-        lpn * self.page_sectors..(lpn + 1) * self.page_sectors
-    }
-
-    /// The pages of a range of sectors, which goes on at the start of the space, each with its sectors.
-    fn by_page(&self, sectors: Range<u64>) -> Vec<(u64, BTreeSet<u64>)> {
-        let mut pages: Vec<(u64, BTreeSet<u64>)> = Vec::new();
-        let mut former = None;
-        for sector in sectors {
-            if former != Some(sector / self.page_sectors) {
-                former = Some(sector / self.page_sectors);
-                pages.push((sector / self.page_sectors % self.space_pages, BTreeSet::new()));
-            }
-            pages.last_mut().unwrap().1.insert(sector % (self.space_pages * self.page_sectors));
-        }
-        pages
-    }
-
-    /// Whether the write has to read the page first.
-    fn write(&mut self, lpn: u64, sectors: &BTreeSet<u64>) -> bool {
-        let counts = |sector: &u64| self.rule == PartialWrites::ReadIfNeeded || self.used.contains(sector);
-        let needs = self.of_page(lpn).any(|sector| self.valid.contains(&sector) && !sectors.contains(&sector) && counts(&sector));
-        if !needs {
-            self.discard(self.of_page(lpn));
-        }
-        self.valid.extend(sectors);
-        self.used.extend(sectors);
-        needs
-    }
-
-    fn read(&mut self, sectors: &BTreeSet<u64>) {
-        self.used.extend(sectors);
-        if self.prefills {
-            self.valid.extend(sectors);
-        }
-    }
-
-    fn discard(&mut self, sectors: Range<u64>) {
-        let space = self.space_pages * self.page_sectors;
-        for sector in sectors {
-            self.valid.remove(&(sector % space));
-        }
-    }
-}
-
-/// A write in flight: its strips that should be given an old page, and those that were.
-#[derive(Clone, Debug, Default)]
-struct Course {
-    expected: u64,
-    given: u64,
-}
-
-/// Compares what the naive map expects of each write with what that reads.
-#[derive(Clone, Debug)]
-struct Probe {
-    naive: Naive,
-    /// Of writes without a buffer: request, page, and whether it has to be read; in the order in which the pages are decided.
-    expected: BTreeMap<(u64, u64), Vec<bool>>,
-    courses: BTreeMap<u32, Course>,
-    reads: BTreeMap<u32, u8>,
-    /// Pages written in part, and those that were to be read.
-    parts: u64,
-    needed: u64,
-    /// Whole pages of a request with evictions before its discard.
-    zeroes: Option<Range<u64>>,
-    wrong: Vec<String>,
-}
-
-impl Probe {
-    fn new(naive: Naive) -> Self {
-        Self {
-            naive,
-            expected: BTreeMap::new(),
-            courses: BTreeMap::new(),
-            reads: BTreeMap::new(),
-            parts: 0,
-            needed: 0,
-            zeroes: None,
-            wrong: Vec::new(),
-        }
-    }
-
-    fn write(&mut self, lpn: u64, sectors: &BTreeSet<u64>) -> bool {
-        let needs = self.naive.write(lpn, sectors);
-        self.parts += u64::from((sectors.len() as u64) < self.naive.page_sectors);
-        self.needed += u64::from(needs);
-        needs
-    }
-
-    /// Request `sequence` writes these sectors, without a buffer.
-    fn write_through(&mut self, sequence: u64, sectors: Range<u64>) {
-        for (lpn, sectors) in self.naive.by_page(sectors) {
-            let needs = self.write(lpn, &sectors);
-            self.expected.entry((sequence, lpn)).or_default().push(needs);
-        }
-    }
-}
-
-/// Tells the probe of a request that is about to be submitted.
-fn announce<M: Media>(engine: &mut Engine<Probe, M>, sequence: u64, request: &HostRequest) {
-    let (offset, end) = (request.offset_bytes, request.offset_bytes + request.size_bytes);
-    let touched = offset / SECTOR..end.div_ceil(SECTOR);
-    let covered = offset.div_ceil(SECTOR)..(end / SECTOR).max(offset.div_ceil(SECTOR));
-    let page_sectors = engine.content.naive.page_sectors;
-    let is_buffered = engine.buffer().is_some();
-    match request.op {
-        HostOp::Flush => {}
-        HostOp::Read => {
-            for (lpn, sectors) in engine.content.naive.by_page(touched) {
-                let taken = engine.buffer().map(|buffer| buffer.take(Lpn(lpn))).unwrap_or_default();
-                let is_buffered = |sector: &u64| taken.from_buffer() >> (sector % page_sectors).min(63) & 1 == 1;
-                engine.content.naive.read(&sectors.into_iter().filter(|sector| !is_buffered(sector)).collect());
-            }
-        }
-        HostOp::Trim => engine.content.naive.discard(covered),
-        HostOp::Write if is_buffered => {}
-        HostOp::Write => engine.content.write_through(sequence, touched),
-        HostOp::WriteZeroes => {
-            let first = offset.next_multiple_of(page_sectors * SECTOR) / SECTOR;
-            let last = end / SECTOR / page_sectors * page_sectors;
-            if is_buffered {
-                engine.content.zeroes = Some(first..last.max(first));
-                return;
-            }
-            engine.content.write_through(sequence, touched.start..first.min(touched.end).max(touched.start));
-            engine.content.naive.discard(first..last.max(first));
-            let rest = last.max(first.min(touched.end));
-            // Bytes before the end of the head are none of the tail.
-            engine.content.write_through(sequence, rest..touched.end.max(rest));
-        }
-    }
-}
-
-impl Observer for Probe {}
-
-impl Content for Probe {
-    const TRACKED: bool = true;
-
-    fn submitted(&mut self, _: u64, _: Lpn, change: Submitted) {
-        if change == Submitted::Zero
-            && let Some(sectors) = self.zeroes.take()
-        {
-            self.naive.discard(sectors);
-        }
-    }
-
-    fn begin(&mut self, id: u32, operation: &Operation, _: Option<MemberPage>, sequence: u64, entries: &[InEntry]) {
-        self.courses.remove(&id);
-        if operation.kind != OperationKind::Write || sequence > FILL / 2 && entries.is_empty() {
-            return;
-        }
-        let strips: Vec<u32> = (0..64).filter(|strip| operation.strips >> strip & 1 == 1).collect();
-        let mut course = Course::default();
-        for (index, strip) in strips.into_iter().enumerate() {
-            let lpn = operation.host_page(strip).0;
-            let needs = match entries.get(index) {
-                Some(entry) => {
-                    let lanes = 64 / self.naive.page_sectors;
-                    let start = self.naive.of_page(lpn).start;
-                    let holds = |sector: &u64| entry.lanes >> ((sector - start) * lanes) & 1 == 1;
-                    self.write(lpn, &self.naive.of_page(lpn).filter(holds).collect())
-                }
-                None => self.expected.get_mut(&(sequence, lpn)).expect("the request writes the page").remove(0),
-            };
-            course.expected |= u64::from(needs) << strip;
-        }
-        self.courses.insert(id, course);
-    }
-
-    fn read_submitted(&mut self, record: u32, _: u8, strip: u8) {
-        self.reads.insert(record, strip);
-    }
-
-    fn delivered(&mut self, id: u32, operation: &Operation, record: u32, _: Ppn) {
-        let strip = self.reads[&record];
-        if operation.kind == OperationKind::Write && strip != PageOperation::NO_STRIP {
-            self.courses.get_mut(&id).expect("a write of the host").given |= 1 << strip;
-        }
-    }
-
-    fn ended(&mut self, id: u32, operation: &Operation, failed: bool) {
-        if let Some(Course { expected, given }) = self.courses.remove(&id)
-            && (failed || expected != given)
-        {
-            self.wrong.push(format!("{operation:?} was given {given:#b}, not {expected:#b}; failed: {failed}"));
-        }
-    }
-
-    fn filled(&mut self, lpn: Lpn, _: u64) {
-        self.naive.valid.extend(self.naive.of_page(lpn.0));
-    }
-
-    fn left_with(&mut self, _: Lpn, _: u64, _: Option<u64>) {}
-    fn acknowledged(&mut self, _: u64, _: Lpn, _: bool) {}
-    fn program(&mut self, _: u32, _: &Operation, _: Sources, _: u32) {}
-    fn deferred(&mut self, _: u32, _: &Operation, _: Sources) {}
-    fn deferred_no_more(&mut self, _: MemberPage) {}
-    fn programmed(&mut self, _: u32, _: Ppn) {}
-    fn repeated(&mut self, _: u32, _: u32) {}
-    fn assembled(&mut self, _: u32, _: &Operation, _: &Delivery) {}
-    fn restarted(&mut self, _: u32, _: &Operation) {}
-    fn check_without_flash(&mut self, _: u32, _: &Operation, _: u32, _: Option<(u32, &Operation, u32)>) {}
-    fn buffered(&mut self, _: u32, _: u64, _: Lpn, _: u64, _: bool) {}
-    fn check_in_buffer(&mut self, _: Lpn, _: u64, _: &Shares) {}
-    fn overlay_buffer(&mut self, _: u32, _: Lpn, _: u8, _: &Shares) {}
-    fn placed_zero(&mut self, _: Ppn) {}
-    fn program_stamp(&mut self, _: u32, _: u64) {}
-    fn check_stamp(&mut self, _: Ppn, _: u64) {}
-    fn placed_stamp(&mut self, _: Ppn, _: u64) {}
-}
 
 /// A request before it is known how large the device is: operation, whether it is at one of a few pages, where, how long, and the time since the former one.
 type Raw = (HostOp, bool, u32, u32, u32);
@@ -409,7 +172,7 @@ fn random_requests_under_every_scheme() {
             let config = case.config(entry.name);
             let (probe, update_reads) = if config.array.is_single() { case.run::<Flash>(&config) } else { case.run::<Array>(&config) };
             // Where no read serves a parity too, the reads are as many.
-            if entry.redundancy != flashraid_redundancy::Redundancy::Parity {
+            if entry.redundancy != Redundancy::Parity {
                 prop_assert_eq!(update_reads, probe.needed);
             }
             prop_assert!(update_reads <= probe.needed);
@@ -592,8 +355,49 @@ fn the_largest_pages_and_the_smallest() {
     assert_eq!([reads_of(&mut engine, Read, 0, 3), reads_of(&mut engine, Write, 1, 4)], [0, 0]);
 }
 
-/// Arrays are among the schemes above; this says so.
+/// Contents do not take the engine's word for what nobody needs.
 #[test]
-fn arrays_are_among_the_schemes() {
-    assert!(SCHEMES.iter().any(|entry| !array_of(entry.name).is_empty()));
+fn contents_know_what_is_needed() {
+    let left_out = |rule: PartialWrites, filled: bool, prepare: &dyn Fn(&mut Tags)| {
+        let (mut tags, page) = (Tags::new(10, 10), Lpn(3));
+        if filled {
+            tags.filled(page, FILL);
+        }
+        prepare(&mut tags);
+        tags.submitted(9, page, Submitted::Part(0xFF));
+        tags.left_with(page, 0xFF, Some(9), rule);
+        tags.mismatches
+    };
+    use PartialWrites::{ReadIfNeeded, ReadIfUsed};
+    let page = Lpn(3);
+    assert_eq!([ReadIfNeeded, ReadIfUsed].map(|rule| left_out(rule, true, &|_| {})), [1, 0], "what the fill wrote");
+    assert_eq!(left_out(ReadIfUsed, true, &|tags| tags.used(page, 0x80)), 0, "what is written anew");
+    assert_eq!(left_out(ReadIfUsed, true, &|tags| tags.used(page, 0x180)), 1);
+    let written = |tags: &mut Tags| tags.submitted(1, page, Submitted::Part(0x100));
+    let discarded = |tags: &mut Tags| tags.discarded(page, 0b11 << 16);
+    for rule in [ReadIfNeeded, ReadIfUsed] {
+        assert_eq!(left_out(rule, false, &|_| {}), 0);
+        assert_eq!(left_out(rule, false, &|tags| written(tags)), 1);
+        let prepare = |tags: &mut Tags| {
+            written(tags);
+            discarded(tags);
+        };
+        assert_eq!(left_out(rule, false, &prepare), 0);
+        assert_eq!(
+            left_out(rule, false, &|tags| {
+                prepare(tags);
+                written(tags);
+            }),
+            1,
+            "written anew"
+        );
+        assert_eq!(
+            left_out(rule, false, &|tags| {
+                written(tags);
+                tags.discarded(page, 0b10 << 16);
+            }),
+            1,
+            "half of it"
+        );
+    }
 }
