@@ -486,7 +486,7 @@ def test_data_with_an_error_is_refused_with_its_place(tmp_path, claims, message)
             ["reproduce", "cr5m.figure1", "--set", "gc_tresh=1"],
             "unknown key gc_tresh; the nearest is gc_threshold",
         ),
-        (["reproduce", "cr5m.figure10b", "--write", "."], "--write: a page covers a whole paper without changes"),
+        (["reproduce", "cr5m.figure10b", "--write", "."], "--write: a page covers a whole paper as it is"),
         (["reproduce", "--json", "-"], "these options need a paper"),
         (
             ["reproduce", "cr5m.figure8", "--variant", "data_in"],

@@ -6,7 +6,7 @@
 //! Reading order:
 //!
 //! 1. Data: `options`, `request`, `slot` (an operation in flight), `locks`; `state` holds it all.
-//! 2. A request: `requests`, `extents` (its bytes are cut and decided), or `buffered` (through the data buffer); `update_reads` (parts of pages).
+//! 2. A request: `requests`, `extents` (its bytes are cut and decided), or `buffered` (through the data buffer); `update_reads` and `valid_sectors` (parts of pages).
 //! 3. Its operations: `admission` (order), `space` (reserved pages), `waves` (steps), `sums` (what XOR takes), `reads`, `ending`.
 //! 4. Time: `time`, `look_ahead`.
 //! 5. Work of nobody: `background`, `replacing` (SSDs of an array), `collection` (answers to GC); `instant` (work in no simulated time).
@@ -44,6 +44,7 @@ pub mod tags;
 mod time;
 pub mod translation;
 mod update_reads;
+mod valid_sectors;
 mod waves;
 mod window;
 

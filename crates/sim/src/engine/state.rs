@@ -10,7 +10,7 @@ use super::replacement::Replacements;
 use super::request::{CompletedRequest, Request};
 use super::slot::{NIL, ROOM, Slot, Sum};
 use super::translation::Translation;
-use super::update_reads::ValidSectors;
+use super::valid_sectors::ValidSectors;
 use crate::buffer::{Buffer, Victim};
 use crate::clock::Clock;
 use crate::media::{Flash, Media, Shape};
