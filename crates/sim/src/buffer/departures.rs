@@ -11,7 +11,7 @@ pub struct Departure {
     pub strip: u8,
     /// Sectors that it writes; `None` for a trim.
     pub sectors: Option<u64>,
-    /// Whether nothing counts any more of what is beneath: of a trim, and of a page of which nothing else is needed.
+    /// Whether nothing beneath counts any more: of a trim, and of a page of which nothing else is needed.
     pub replaces: bool,
     /// With which number NVRAM took the page in.
     pub number: u64,
@@ -27,7 +27,7 @@ pub(super) struct Departures {
     pub(super) pages: FxHashMap<u32, (u32, u32)>,
 }
 
-/// What the buffer knows of a page: sectors that it holds, and whether all others are zero, as a trim is in flight or what leaves no others.
+/// What the buffer knows of a page: sectors that it holds, and whether all others are zero, as something in flight leaves nothing else of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeldSectors {
     /// Sectors in the buffer.

@@ -242,6 +242,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
+    // Apart: most reads find all in the buffer, or nothing before the end.
     #[inline(never)]
     fn read_pages(&mut self, id: u32, mut extent: Extent) {
         self.decide_all(id, &mut extent);
