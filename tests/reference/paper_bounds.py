@@ -1,20 +1,27 @@
 """What the published rules of a paper imply for its published numbers."""
 
 
-def partial_stripe_share(strips: int, max_pages: int) -> float:
+def partial_stripe_shares(strips: int, max_pages: int) -> tuple[float, float]:
     """Share of the written pages, in percent, that lie in stripes which their request covers only in part.
 
-    Sizes are uniform from 1 to `max_pages` pages, first pages uniform over the places in a stripe of `strips` strips.
+    Sizes are uniform from 1 to `max_pages` pages. The first share is of requests that begin anywhere in a stripe of
+    `strips` strips, the second of requests that begin where most of their pages are in such stripes.
     """
-    partial = total = 0
+    anywhere = most = total = 0.0
     for pages in range(1, max_pages + 1):
-        for first in range(strips):
-            covered = [0] * ((first + pages) // strips + 1)
-            for page in range(first, first + pages):
-                covered[page // strips] += 1
-            partial += sum(count for count in covered if count < strips)
-            total += pages
-    return 100 * partial / total
+        partial = [_partial_pages(first, pages, strips) for first in range(strips)]
+        anywhere += sum(partial) / strips
+        most += max(partial)
+        total += pages
+    return 100 * anywhere / total, 100 * most / total
+
+
+def _partial_pages(first: int, pages: int, strips: int) -> int:
+    """Pages in partial stripes of a request that begins at strip `first` of a stripe."""
+    covered = [0] * ((first + pages) // strips + 1)
+    for page in range(first, first + pages):
+        covered[page // strips] += 1
+    return sum(count for count in covered if count < strips)
 
 
 def most_mirrored(limit: float, data_chips: int) -> float:

@@ -152,7 +152,7 @@ pub(super) const READ_UNWRITTEN: Effect = EVER.meets("every page that was read h
 pub(super) const FAILED: Effect = EVER.meets("nothing failed", |run| run.failed);
 pub(super) const REBUILT: Effect = FAILED.needs("a scheme that can rebuild, and rebuild other than none", rebuilds);
 pub(super) const REBUILT_ON_SPARE_CHIPS: Effect = FAILED.needs(
-    "spare_chips above 0, several chips in each member, allocation other than static, mapping = page or dftl, and a scheme that can rebuild",
+    "spare_chips above 0, several chips in each member, allocation other than static, mapping = page or dftl, a scheme that can rebuild, and rebuild other than none",
     |config| {
         let Config { device, array, .. } = config;
         let chips = match array.is_single() {

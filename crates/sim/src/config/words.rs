@@ -94,7 +94,8 @@ word! {
         Read = "read",
         /// Only if it holds valid sectors that the write does not replace. A sector (512 bytes) is valid if a request or the fill has written it, or, with
         /// `unwritten = prefill`, a request has read it, and no discard has covered it since, be it a discard of a part of the page. A write without the
-        /// read leaves zeroes in all other sectors.
+        /// read leaves zeroes in all other sectors. Behind a data buffer a sector is written when it leaves the buffer: a discard of a part of a page takes nothing
+        /// out of the buffer.
         ReadIfNeeded = "read_if_needed",
         /// The same, but what the fill and the precondition have written counts only if a request has read or written the sector since. This is the rule of
         /// SSDsim, which does not know a fill that nobody uses.
