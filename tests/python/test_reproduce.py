@@ -11,7 +11,7 @@ import flashraid as fr
 from flashraid.reproduce import changes, judgements, page, papers
 from flashraid.reproduce.metrics import METRICS, measured
 from flashraid.reproduce.originals import with_originals
-from flashraid.reproduce.outcome import Reproduction, from_tree, measure, needs, recorded, tree
+from flashraid.reproduce.outcome import Reproduction, from_tree, measure, recorded, tree
 from flashraid.reproduce.papers import Claim, Experiment, Explanation, Original, Paper, Variant
 from flashraid.reproduce.runs import Cell, Runner, missing_traces, run_of
 from reference import paper_bounds
@@ -340,51 +340,6 @@ def test_figures_come_back_from_the_objects_that_hold_them():
     assert from_tree(json.loads(json.dumps(tree(measured)))) == measured
 
 
-# ---- variants
-
-
-RECORDED = Variant("recordings", "", ["e"], workloads=["r", "s"])
-
-
-def test_a_claim_of_all_workloads_is_judged_on_those_of_a_variant():
-    claim = Claim("c", "", "", "trend", "e", "mean", "new", "above", against="old", value=0.0)
-    assert RECORDED.adapted(claim, EXPERIMENT) is claim
-    of_all = replace(claim, workloads=[["b", "a"]])
-    assert RECORDED.adapted(of_all, EXPERIMENT) == replace(claim, workloads=[["r", "s"]])
-    assert RECORDED.adapted(replace(claim, workloads=["a"]), EXPERIMENT) is None
-    assert RECORDED.adapted(replace(claim, workloads=["a", "b"]), EXPERIMENT) is None
-    assert RECORDED.adapted(replace(claim, along="workloads"), EXPERIMENT) is None
-    assert RECORDED.adapted(replace(claim, judge="cells"), EXPERIMENT) is None
-    assert RECORDED.adapted(replace(claim, experiment="f"), EXPERIMENT) is None
-    same_workloads = Variant("readings", "", ["e"], {"seed": 2})
-    assert same_workloads.adapted(replace(claim, workloads=["a"]), EXPERIMENT) is not None
-
-
-def test_a_variant_is_judged_on_its_own_figures_and_can_explain():
-    claim = Claim("c", "", "", "trend", "e", "mean", "new", "above", against="old", value=0.0)
-    workloads = {"a": {}, "b": {}, "r": {}, "s": {}}
-    reason = Explanation("x", ["c"], "", ["recordings"])
-    paper = Paper("p", "", "", {}, workloads, {"e": EXPERIMENT}, [claim], [reason], [RECORDED])
-    figures_of_variant = figures({"r": (99.0, 98.0, 97.0), "s": (99.0, 98.0, 97.0)})
-    measured = {("e", ""): figures(), ("e", "recordings"): figures_of_variant}
-    (outcome,) = Reproduction.of(paper, measured).outcomes
-    assert (outcome.word, outcome.variants["recordings"].holds, outcome.is_explained) == ("fails", True, True)
-    wanted = {(where, cell.workload) for where, _, cell, _ in needs(paper, {})}
-    both = {(("e", ""), each) for each in "ab"} | {(("e", "recordings"), each) for each in "rs"}
-    assert wanted == both
-    # Without the variant the explanation has nothing to show.
-    (outcome,) = Reproduction.of(replace(paper, variants=[]), {("e", ""): figures()}).outcomes
-    assert not outcome.is_explained
-
-
-def test_every_variant_of_a_paper_has_an_effect_on_a_claim():
-    for name in papers.names():
-        paper = papers.find(name)
-        for variant in paper.variants:
-            about = [each for each in paper.claims if variant.adapted(each, paper.experiments[each.experiment])]
-            assert about, variant.name
-
-
 # ---- the paper's own traces
 
 HEAD = "ts_us,op,offset,size\n"
@@ -470,41 +425,6 @@ def test_data_with_an_error_is_refused_with_its_place(tmp_path, claims, message)
     folder.joinpath("claims.toml").write_text(CLAIM + claims)
     with pytest.raises(fr.InputError, match=re.escape(message) if message[-1] != ";" else message):
         papers.load(folder)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["reproduce", "nonsense"], "paper nonsense: there is none; there are adaptive, cr5m, hotswap, ppc, sirf1"),
-        (
-            ["reproduce", "cr5"],
-            "paper cr5: there is none; the nearest is cr5m; there are adaptive, cr5m, hotswap, ppc, sirf1",
-        ),
-        (["reproduce", "cr5m.figure9b"], "experiment of cr5m figure9b: there is none; the nearest is figure9;"),
-        (["reproduce", "cr5m.figure10b", "--set", "x"], "--set x: allowed is KEY=VALUE"),
-        (
-            ["reproduce", "cr5m.figure1", "--set", "gc_tresh=1"],
-            "unknown key gc_tresh; the nearest is gc_threshold",
-        ),
-        (["reproduce", "cr5m.figure10b", "--write", "."], "--write: a page covers a whole paper as it is"),
-        (["reproduce", "--json", "-"], "these options need a paper"),
-        (
-            ["reproduce", "cr5m.figure8", "--variant", "data_in"],
-            "variant of cr5m data_in: there is none; the nearest is data-in;",
-        ),
-        (
-            ["reproduce", "cr5m.figure8", "--variant", "data-in", "--set", "seed=1"],
-            "--variant: a change of settings is tried alone",
-        ),
-        (["reproduce", "cr5m.figure8", "--traces", "nowhere"], "--traces nowhere: no such directory"),
-        (["reproduce", "hotswap.shares", "--traces", "."], "the paper's workloads are synthetic"),
-    ],
-)
-def test_bad_input_is_one_line(command, arguments, message):
-    done = command(*arguments, status=2)
-    assert message in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert done.stdout == ""
 
 
 def test_the_papers_and_their_experiments_are_listed(command):
