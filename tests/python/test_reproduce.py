@@ -94,20 +94,49 @@ def test_relations_are_those_of_each_repeat():
     assert judgements.judge(claim, REPEATED, found).found == 37.5  # not 30, which the sums give
 
 
-def test_a_claim_on_too_few_requests_is_undecided():
-    few, many = [149.0, 150.0], [150.0, 150.0]
-    verdict = judged_of_repeats({"a": [1.0, 1.0], "b": [1.0, 1.0]}, {"a": few, "b": many})
-    assert (verdict.holds, verdict.is_undecided) == (False, True)
-    assert verdict.note.startswith("1 of 2 hold, fewer than 300 requests")
-    # What the other lines have decided stays so.
-    verdict = judged_of_repeats({"a": [1.0, 1.0], "b": [-1.0, -1.0]}, {"a": few, "b": many})
-    assert (verdict.holds, verdict.is_undecided, verdict.at) == (False, False, "b")
-    verdict = judged_of_repeats({"a": [1.0, 1.0], "b": [-1.0, -1.0]}, {"a": few, "b": few})
-    assert verdict.is_undecided
-    # Of three lines two are the most.
-    values, claim = {"a": [1.0, 1.0], "b": [1.0, 1.0]}, {"lines": "most"}
-    assert judged_of_repeats(values, {"a": many, "b": many}, **claim).holds
-    assert judged_of_repeats(values, {"a": few, "b": many}, **claim).is_undecided
+FEW, MANY = [149.0, 150.0], [150.0, 150.0]  # of two repeats together
+
+
+def test_a_cell_of_too_few_requests_does_not_count():
+    verdict = judged_of_repeats({"a": [90.0, 70.0], "b": [1.0, 3.0]}, {"a": FEW, "b": MANY})
+    assert (verdict.holds, verdict.is_undecided, verdict.found, verdict.at) == (True, False, 2.0, "b")
+    assert verdict.note == "1 of 1 hold, 1 undecided, spread 2, 2 of 2 repeats alone hold"
+    assert not judged_of_repeats({"a": [1.0, 1.0], "b": [-1.0, -1.0]}, {"a": FEW, "b": MANY}).holds
+    # Of what is left one is not the most.
+    most = {"lines": "most", "value": 2.0}
+    assert not judged_of_repeats({"a": [9.0, 9.0], "b": [1.0, 1.0]}, {"a": FEW, "b": MANY}, **most).holds
+    # Nor does it count in a mean over workloads.
+    verdict = judged_of_repeats({"a": [90.0, 70.0], "b": [1.0, 3.0]}, {"a": FEW, "b": MANY}, workloads=[["a", "b"]])
+    assert (verdict.found, verdict.note) == (2.0, "1 undecided, spread 2, 2 of 2 repeats alone hold")
+
+
+def test_a_claim_is_undecided_if_no_cell_is_left():
+    values = {"a": [1.0, 1.0], "b": [-1.0, -1.0]}
+    for workloads in ([], [["a", "b"]]):
+        verdict = judged_of_repeats(values, {"a": FEW, "b": FEW}, workloads=workloads)
+        assert (verdict.holds, verdict.is_undecided) == (False, True)
+        assert verdict.note == "fewer than 300 requests, spread 0"
+
+
+def test_a_trend_with_an_undecided_point_is_undecided():
+    falling = {"against": "", "judge": "falls", "along": "workloads"}
+    values = {"a": [1.0, 1.0], "b": [30.0, 30.0]}
+    assert judged_of_repeats(values, {"a": MANY, "b": MANY}, **falling).holds
+    for few in ("a", "b"):
+        verdict = judged_of_repeats(values, {"a": MANY, "b": MANY, few: FEW}, **falling)
+        assert (verdict.holds, verdict.is_undecided) == (False, True)
+    # Also if the point is a mean, of which other cells would be left.
+    means = falling | {"workloads": ["a", ["a", "b"]]}
+    assert judged_of_repeats(values, {"a": FEW, "b": MANY}, **means).is_undecided
+
+
+def test_an_undecided_cell_of_a_table_does_not_count():
+    table = {"judge": "cells", "kind": "value", "value": {"a": {"1": 5.0}, "b": {"1": 5.0}}}
+    values = {"a": [-5.0, -5.0], "b": [5.0, 5.0]}
+    verdict = judged_of_repeats(values, {"a": FEW, "b": MANY}, **table)
+    assert verdict.holds
+    assert verdict.note == "1 of 1 have the paper's sign, 1 is within a factor of two, 1 undecided"
+    assert judged_of_repeats(values, {"a": FEW, "b": FEW}, **table).is_undecided
 
 
 def test_a_bound_holds_only_if_it_does_for_every_figure():
@@ -162,7 +191,16 @@ def test_flat_and_leveling_off():
     assert judged(judge="levels_off", item="2", value=1.0, values={"a": (90.0, 80.0, 79.9)}, workloads=["a"]).holds
     early = judged(judge="levels_off", item="2", value=1.0, values={"a": (80.0, 80.0, 79.9)}, workloads=["a"])
     assert (early.holds, early.found, early.lack) == (False, 0.0, 1.0)
+    assert early.note == "no step gains more than 1 %"
     assert not judged(judge="levels_off", item="2", value=1.0, values={"a": (90.0, 80.0, 70.0)}, workloads=["a"]).holds
+    assert judged(judge="flat", value=0.0, workloads=["a"], values={"a": (0.0, 0.0, 0.0)}).holds
+    assert not judged(judge="flat", value=99.0, workloads=["a"], values={"a": (0.0, 0.0, 1.0)}).holds
+
+
+def test_nothing_levels_off_at_the_first_point():
+    level = judged(judge="levels_off", item="1", value=1.0, values={"a": (80.0, 80.0, 79.9)}, workloads=["a"])
+    assert (level.holds, level.lack, level.at) == (False, 1.0, "no step to 1, the first")
+    assert level.note == "no step gains more than 1 %"
 
 
 def test_a_list_among_the_names_is_one_figure():
@@ -183,7 +221,7 @@ def test_values_are_compared_as_far_as_they_can_be(paper, tolerance, holds):
 def test_a_table_counts_signs():
     verdict = judged(judge="cells", against="old", kind="value", value={"a": {"1": 15.0, "3": 5.0}, "b": {"2": 3.0}})
     assert (verdict.found, verdict.lack) == (2, 1)
-    assert verdict.note == "2 of 3 have the paper's sign, 1 are within a factor of two"
+    assert verdict.note == "2 of 3 have the paper's sign, 1 is within a factor of two"
 
 
 def reproduction(changed, **explanation):

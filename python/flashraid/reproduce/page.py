@@ -81,7 +81,7 @@ def requirement(claim: Claim) -> str:
         "falls": "falls",
         "jumps": "rises by more than {value} %",
         "flat": "within {value} %",
-        "levels_off": "levels off at {item}: the step to it gains more than {value} %, none after it",
+        "levels_off": "levels off at {item}: a step to it is there and gains more than {value} %, none after it does",
     }
     return texts[claim.judge].format(value=claim.value, unit=unit, item=claim.item).rstrip()
 
