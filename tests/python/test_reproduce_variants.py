@@ -78,12 +78,21 @@ def test_every_variant_of_a_paper_has_an_effect_on_a_claim():
             ["reproduce", "cr5m.figure8", "--variant", "data-in", "--set", "seed=1"],
             "--variant: a change of settings is tried alone",
         ),
+        # Nothing is measured.
+        (
+            ["reproduce", "ppc.figure3", "--set", "warmup=1"],
+            "ppc.figure3, raid0, eight-pages, 4 x 2: no request was measured: all fall into the warm-up (warmup = 1)",
+        ),
+        (
+            ["reproduce", "ppc.updates", "--set", "profile.streams.4.ops={ read = 1 }"],
+            "4+1: cell_us cannot be measured: nothing that it is relative to came about",
+        ),
         (["reproduce", "cr5m.figure8", "--traces", "nowhere"], "--traces nowhere: no such directory"),
         (["reproduce", "hotswap.shares", "--traces", "."], "the paper's workloads are synthetic"),
     ],
 )
 def test_bad_input_is_one_line(command, arguments, message):
-    done = command(*arguments, status=2)
+    done = command(*arguments, "--quiet", status=2)
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert done.stdout == ""
