@@ -5,9 +5,12 @@ from dataclasses import replace
 import pytest
 from test_reproduce import EXPERIMENT, figures
 
-from flashraid.reproduce import papers
-from flashraid.reproduce.outcome import Reproduction, needs
+from flashraid.reproduce import page, papers
+from flashraid.reproduce.judgements import Verdict
+from flashraid.reproduce.outcome import Outcome, Reproduction, needs
 from flashraid.reproduce.papers import Claim, Explanation, Paper, Variant
+
+CLAIM = Claim("c", "", "", "trend", "e", "mean", "new", "above", against="old", value=0.0)
 
 RECORDED = Variant("recordings", "", ["e"], workloads=["r", "s"])
 
@@ -49,6 +52,32 @@ def test_every_variant_of_a_paper_has_an_effect_on_a_claim():
         for variant in paper.variants:
             about = [each for each in paper.claims if variant.adapted(each, paper.experiments[each.experiment])]
             assert about, variant.name
+
+
+def outcome(holds, tolerance="", kind="trend"):
+    claim = replace(CLAIM, kind=kind, tolerance=tolerance or "sign")
+    return Outcome(claim, Verdict(holds, 0.0, "", "%", 0.0), {}, None, ())
+
+
+@pytest.mark.parametrize(
+    ("near", "signs", "others", "text"),
+    [
+        (2, 3, 1, "Of 6 values, {}, 2 are within a factor of two and 3 more have the paper's sign."),
+        (1, 1, 0, "Of 2 values, {}, 1 is within a factor of two and 1 more has the paper's sign."),
+        (0, 1, 0, "Of 1 value, {}, 1 has the paper's sign."),
+        (3, 0, 0, "Of 3 values, {}, 3 are within a factor of two."),
+        (0, 0, 2, "Of 2 values, {}, none agrees."),
+    ],
+)
+def test_values_are_counted_by_what_their_tolerance_asks(near, signs, others, text):
+    values = [outcome(True, "factor two", "value")] * near + [outcome(True, "sign", "value")] * signs
+    values += [outcome(False, "sign", "value")] * others
+    why = "which cannot be tested exactly because traces are lost or configurations not given"
+    assert page.counted([outcome(True), *values]).endswith("unexplained. " + text.format(why))
+
+
+def test_no_values_are_not_counted():
+    assert page.counted([outcome(True)]).endswith("0 are unexplained.")
 
 
 # ---- input
