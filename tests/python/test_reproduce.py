@@ -513,7 +513,7 @@ def test_figures_of_a_page_are_measured_again(name):
     paper = replace(paper, explanations=(), variants=())
     if not paper.experiments:
         pytest.skip("its quick experiments need traces that are not there")
-    _, measured = measure(paper)
+    measured = measure(paper)
     known = recorded((PAGES / f"{name}.json").read_text(encoding="utf-8"))
     assert measured == {key: known[key] for key in measured}, f"docs/papers/{name} is stale: run make papers"
 
