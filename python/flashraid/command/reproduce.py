@@ -12,7 +12,8 @@ from .._native import InputError
 from ..files import NewFile
 from ..reproduce import page
 from ..reproduce.changes import parsed
-from ..reproduce.papers import names_of
+from ..reproduce.outcome import lacking
+from ..reproduce.papers import names_run
 from . import tables
 from .options import Json, Quiet
 from .output import Target
@@ -39,7 +40,7 @@ def reproduce(
         typer.Option(
             "--variant",
             metavar="NAME",
-            help="Try this variant too; all for every one. Default: those that explain a claim.",
+            help="Judge the claims under this variant too; all for every one. Those that explain one are tried anyway.",
         ),
     ] = None,
     traces: Annotated[
@@ -68,15 +69,17 @@ def reproduce(
         tables.show_papers([library.find(each) for each in library.names()])
         return 0
     paper = library.find(name)
-    change = parsed(set_values or [], sorted(names_of(paper), key=len, reverse=True))
+    change = parsed(set_values or [], names_run(paper))
     if write is not None and (change or variant or traces or "." in name):
         raise InputError(
             "--write: a page covers a whole paper as it is: allowed without experiment, --set, --variant, --traces"
         )
     if change and variant:
-        raise InputError("--variant: a change of settings is tried alone: allowed without --set only")
+        raise InputError("--variant and --set cannot be combined: a change of settings is tried alone")
     if quick and (write is not None or json_target is not None):
         raise InputError("--quick: its figures are meaningless: allowed without --write and --json only")
+    if write is not None and (missing := [name for part in lacking(paper) for name in part]):
+        raise InputError(f"--write: the traces of {', '.join(missing)} are missing; a page needs them")
     with Target(json_target) as target:
         files = (
             {}
@@ -89,7 +92,7 @@ def reproduce(
                 found = library.reproduce(
                     name,
                     change=change,
-                    variants=["all"] if write is not None or quick else variant,
+                    variants=variant or (["all"] if (write is not None or quick) and paper.variants else []),
                     traces=traces,
                     watch=lambda done, count: progress("reproducing", done, done / count if count else 1.0),
                     most_requests=QUICK_REQUESTS if quick else None,
@@ -97,10 +100,8 @@ def reproduce(
                 progress.hide()
             for note in found.notes:
                 print(f"note: {note}", file=sys.stderr)
-            if left_out := [each for each in paper.experiments if each not in found.paper.experiments]:
-                if files:
-                    raise InputError(f"--write: the traces of {', '.join(left_out)} are missing; a page needs them")
-                print(f"left out, as the traces are missing: {', '.join(left_out)}", file=sys.stderr)
+            if found.left_out:
+                print(f"left out, as the traces are missing: {', '.join(found.left_out)}", file=sys.stderr)
             if quick:
                 pages = page.render(found), page.figures_json(found)
                 print(f"{name}: all runs completed, and the page has {sum(map(len, pages)):,} characters")

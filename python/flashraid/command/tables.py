@@ -143,7 +143,7 @@ def show_papers(papers: "list[Paper]") -> None:
 
 
 def show_reproduction(found: "Reproduction") -> None:
-    """Each claim: the paper's figure and flashraid's."""
+    """Each claim: the paper's figure and flashraid's; then flashraid's under each variant that was asked for."""
     from ..reproduce import page
 
     table = _table(found.paper.title, ["claim", "outcome", "expected", "flashraid"])
@@ -154,6 +154,18 @@ def show_reproduction(found: "Reproduction") -> None:
         table.add_row(outcome.claim.id, word, page.requirement(outcome.claim), outcome.verdict.text())
     _print(table)
     print(page.counted(found.outcomes))
+    for variant in (each for each in found.paper.variants if each.name in found.asked):
+        table = _table(f"variant {variant.name}", ["claim", "outcome", "flashraid"])
+        for column in table.columns[1:]:
+            column.justify = "left"
+        for outcome in found.outcomes:
+            if variant.name in outcome.variants:
+                verdict = outcome.variants[variant.name]
+                table.add_row(outcome.claim.id, outcome.word_of(verdict), verdict.text())
+        if table.row_count:
+            _print(table)
+        else:
+            print(f"variant {variant.name}: no claim is of its workloads")
 
 
 def show_calibration(found: "Calibration") -> None:

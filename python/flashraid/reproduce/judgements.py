@@ -41,10 +41,11 @@ class Verdict:
 
 
 class Figure(NamedTuple):
-    """What a claim compares: one value for each repeat, and how many requests they are made of together."""
+    """What a claim compares: one value for each repeat."""
 
     values: Sequence[float]
-    requests: float
+    few: int  # of how many of its cells the requests are too few, all repeats together
+    is_undecided: bool  # because of them
 
     @property
     def mean(self) -> float:
@@ -58,53 +59,52 @@ class Figure(NamedTuple):
 
 
 def judge(claim: Claim, experiment: Experiment, figures: Figures) -> Verdict:
-    """The verdict on a claim, given the figures of its experiment."""
+    """The verdict on a claim, given the figures of its experiment.
+
+    Cells of too few requests do not count, nor do lines with such a cell; if nothing else is left, the claim is
+    undecided.
+    """
     grid = Grid(claim, experiment, figures)
     if claim.judge == "cells":
         return _cells(claim, grid)
     lines = grid.lines(claim.along)
-    is_bounded = claim.judge in ("above", "below", "between", "near")
-    if is_bounded:
+    if grid.is_bounded:
         lines = [(name, [cell]) for name, line in lines for cell in line]
+    few = sum(figure.few for _, line in lines for _, figure in line)
+    decided = [each for each in lines if not any(figure.is_undecided for _, figure in each[1])]
+    is_undecided = not decided
     verdicts, singles = [], []
-    for name, line in lines:
+    for name, line in decided or lines:
         verdict = JUDGES[claim.judge](claim, [(label, figure.mean) for label, figure in line], grid.unit)
-        is_undecided = min(figure.requests for _, figure in line) < FEWEST_REQUESTS
         spread = max(figure.spread for _, figure in line)
         note = f"spread {spread:,.3g}" if len(experiment.repeats) > 1 else ""
-        verdicts.append(
-            replace(verdict, at=_join(name, verdict.at), is_undecided=is_undecided, note=_join(verdict.note, note))
-        )
-        if is_bounded and len(experiment.repeats) > 1:
+        verdicts.append(replace(verdict, at=_join(name, verdict.at), note=_join(verdict.note, note)))
+        if grid.is_bounded and len(experiment.repeats) > 1:
             label, figure = line[0]
             singles += [JUDGES[claim.judge](claim, [(label, value)], grid.unit).holds for value in figure.values]
     found = _decisive(verdicts, claim.lines)
-    each = f"{sum(singles)} of {len(singles)} repeats alone hold" if singles else ""
-    means = [figure.mean for _, line in lines for _, figure in line] if is_bounded and len(lines) > 1 else []
+    each = f"{sum(singles)} of {len(singles)} repeats alone hold" if singles and decided else ""
+    means = [figure.mean for _, line in decided for _, figure in line] if grid.is_bounded and len(decided) > 1 else []
     overall = f"mean {_mean(means):,.3g}, {min(means):,.3g} to {max(means):,.3g}" if means else ""
-    return replace(found, note=_join(found.note, each, overall))
+    holding = sum(verdict.holds for verdict in verdicts)
+    count = f"{holding} of {len(verdicts)} hold" if decided and len(lines) > 1 else ""
+    return replace(
+        found,
+        holds=found.holds and not is_undecided,
+        note=_join(count, _undecided(few, is_undecided), found.note, each, overall),
+        is_undecided=is_undecided,
+    )
+
+
+def _undecided(few: int, is_undecided: bool) -> str:
+    return f"fewer than {FEWEST_REQUESTS} requests" if is_undecided else f"{few} undecided" if few else ""
 
 
 def _decisive(verdicts: list[Verdict], lines: str) -> Verdict:
-    """The worst of all lines; or, where most are enough, the worst of the best ones that make the majority.
-
-    Lines of too few requests decide only if the others leave the claim open.
-    """
-    decided = [each for each in verdicts if not each.is_undecided]
-    holding = sum(each.holds for each in decided)
+    """The worst of all lines; or, where most are enough, the worst of the best ones that make the majority."""
     enough = len(verdicts) // 2 + 1 if lines == "most" else len(verdicts)
-    is_open = holding < enough <= holding + len(verdicts) - len(decided)
-    ordered = sorted(verdicts if is_open else decided, key=lambda each: (each.lack, not each.holds))
-    decisive = ordered[min(len(ordered), enough) - 1]
-    count = f"{holding} of {len(verdicts)} hold" if len(verdicts) > 1 else ""
-    few = f"fewer than {FEWEST_REQUESTS} requests" if is_open else ""
-    return replace(
-        decisive,
-        holds=decisive.holds and not is_open,
-        lack=max(decisive.lack, 0.0),
-        note=_join(count, few, decisive.note),
-        is_undecided=is_open,
-    )
+    decisive = sorted(verdicts, key=lambda each: (each.lack, not each.holds))[enough - 1]
+    return replace(decisive, lack=max(decisive.lack, 0.0))
 
 
 def _join(*names: str) -> str:
@@ -122,6 +122,7 @@ class Grid:
         self.claim = claim
         self.axes = [self._used(names, experiment, axis) for names, axis in zip(selection(claim), AXES, strict=True)]
         self.unit = "%" if claim.against else METRICS[self.axes[3][0][0]].unit
+        self.is_bounded = claim.judge in ("above", "below", "between", "near")  # each figure is judged by itself
         self._figures = figures
 
     @staticmethod
@@ -166,15 +167,23 @@ class Grid:
     def _figure(self, where: Sequence[int]) -> Figure:
         of, workloads, points, metrics = (self.axes[axis][place] for axis, place in enumerate(where))
         cells = [self._cell(key) for key in product(of, workloads, points, metrics)]
-        values = [GROUPS[self.claim.group](repeat) for repeat in zip(*(cell.values for cell in cells), strict=True)]
-        return Figure(values, min(cell.requests for cell in cells))
+        decided = [cell for cell in cells if not cell.is_undecided]
+        few = len(cells) - len(decided)
+        # Along a line a figure must not be made of other cells than its neighbours.
+        counted = (decided if self.is_bounded else []) or cells
+        values = [GROUPS[self.claim.group](repeat) for repeat in zip(*(cell.values for cell in counted), strict=True)]
+        return Figure(values, few, few > 0 and counted is cells)
 
     def _cell(self, key: Key) -> Figure:
         if not self.claim.against:
-            return Figure(self._figures[key], self._requests(key))
+            return self._of_cell(self._figures[key], self._requests(key))
         base = self.claim.against, *key[1:]
         values = [self._related(old, new) for old, new in zip(self._figures[base], self._figures[key], strict=True)]
-        return Figure(values, min(self._requests(base), self._requests(key)))
+        return self._of_cell(values, min(self._requests(base), self._requests(key)))
+
+    @staticmethod
+    def _of_cell(values: Sequence[float], requests: float) -> Figure:
+        return Figure(values, int(requests < FEWEST_REQUESTS), requests < FEWEST_REQUESTS)
 
     def _related(self, base: float, own: float) -> float:
         if not base:
@@ -252,35 +261,40 @@ def _jumps(claim: Claim, line: Line, unit: str) -> Verdict:
 def _flat(claim: Claim, line: Line, unit: str) -> Verdict:
     """The highest exceeds the lowest by no more percent than the value."""
     (low_at, low), (high_at, high) = (pick(line, key=lambda each: each[1]) for pick in (min, max))
-    spread = 100 * (high / low - 1) if low else float("inf")
+    spread = 100 * (high / low - 1) if low else float("inf") if high else 0.0
     return Verdict(spread <= claim.value, spread, f"{low_at} to {high_at}", "%", spread - claim.value)
 
 
 def _levels_off(claim: Claim, line: Line, unit: str) -> Verdict:
-    """The item is the first after which no step improves (lowers) the figure by more percent than the value."""
+    """The item is the first after which no step improves (lowers) the figure by more percent than the value.
+
+    Of the first point of a sweep only the steps after it are asked, as the paper's sweep begins there, too.
+    """
     gains = [100 * (before / after - 1) for (_, before), (_, after) in pairwise(line)]
     place = [label for label, _ in line].index(claim.item)
     into, after = gains[place - 1] if place else float("inf"), max(gains[place:], default=0.0)
+    is_into = claim.value - into >= after - claim.value
+    found, at = (into, f"the step to {claim.item}") if is_into else (after, f"the largest step after {claim.item}")
+    lack = max(claim.value - into, after - claim.value)
     last = max((number for number, gain in enumerate(gains, 1) if gain > claim.value), default=0)
-    found, lack = max(((into, claim.value - into), (after, after - claim.value)), key=lambda each: each[1])
-    return Verdict(
-        lack < 0,
-        found,
-        f"the step {'to' if found is into else 'after'} {claim.item}",
-        "%",
-        lack,
-        f"levels off at {line[last][0]}",
-    )
+    note = f"levels off at {line[last][0]}" if last else f"no step gains more than {claim.value:g} %"
+    return Verdict(lack < 0, found, at, "%", lack, note)
 
 
 def _cells(claim: Claim, grid: Grid) -> Verdict:
     """A table of the paper: how many figures have its sign, and how many are within a factor of two."""
-    compared = [_compared(ours.mean, paper, "sign")[1] for _, _, paper, ours in grid.cells()]
+    cells = grid.cells()
+    decided = [each for each in cells if not each[3].is_undecided]
+    compared = [_compared(ours.mean, paper, "sign")[1] for _, _, paper, ours in decided or cells]
     near = compared.count("within a factor of two")
     signs = near + compared.count("same sign")
-    note = f"{signs} of {len(compared)} have the paper's sign, {near} are within a factor of two"
-    is_undecided = min(ours.requests for _, _, _, ours in grid.cells()) < FEWEST_REQUESTS
-    return Verdict(signs == len(compared), signs, "", "figures", len(compared) - signs, note, is_undecided)
+    texts = (
+        f"{signs} of {len(compared)} have the paper's sign",
+        f"{near} {'is' if near == 1 else 'are'} within a factor of two",
+    )
+    note = _join(*texts, _undecided(len(cells) - len(decided), not decided))
+    holds = bool(decided) and signs == len(compared)
+    return Verdict(holds, signs, "", "figures", len(compared) - signs, note, not decided)
 
 
 JUDGES: dict[str, Callable[[Claim, Line, str], Verdict]] = {

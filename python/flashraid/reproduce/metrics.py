@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import log10
 from typing import Any
 
-from .._native import DefectError
+from .._native import DefectError, InputError
 
 Result = Mapping[str, Any]
 
@@ -406,5 +406,11 @@ def with_requests(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def measured(result: Result, names: tuple[str, ...]) -> dict[str, float]:
-    """The figures of a run by metric, rounded as they are recorded."""
-    return {name: round(float(METRICS[name].of(result)), METRICS[name].decimals) for name in names}
+    """The figures of a run by metric, rounded as they are recorded; raises InputError if there is nothing to count."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = round(float(METRICS[name].of(result)), METRICS[name].decimals)
+        except ZeroDivisionError:
+            raise InputError(f"{name} cannot be measured: nothing that it is relative to came about") from None
+    return found

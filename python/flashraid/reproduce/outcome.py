@@ -82,6 +82,8 @@ class Reproduction:
     measured: Measured
     outcomes: Sequence[Outcome]
     notes: Sequence[str] = ()  # which traces of the paper were replayed, and in what they differ from its tables
+    asked: Sequence[str] = ()  # variants that were asked for; others were tried for explanations
+    left_out: Sequence[str] = ()  # experiments and variants whose traces are missing
 
     @classmethod
     def of(cls, paper: Paper, measured: Measured) -> "Reproduction":
@@ -136,49 +138,71 @@ def reproduce(
     name: str,
     *,
     change: Overlay | None = None,
-    variants: Collection[str] | None = None,
+    variants: Collection[str] = (),
     traces: str | None = None,
     watch: Watch = lambda done, count: True,
     most_requests: int | None = None,
 ) -> Reproduction:
     """Runs the experiments of `PAPER` or `PAPER.EXPERIMENT` and judges the claims.
 
-    An experiment or a variant whose traces are not there is left out, unless it is the one asked for. `change` is laid
-    over the settings of every run, and no variant and no explanation is tried then. `variants` are those to be tried,
-    or ["all"]; without it those that explain a claim. `traces` is a folder with traces
-    that the paper used, which take the place of profiles (originals.py). `watch` is told how many runs are done and how
-    many there are; if it returns False, KeyboardInterrupt is raised. With `most_requests`, of each trace no more is
-    replayed: then everything runs, and no figure means anything.
+    An experiment or a variant whose traces are missing is left out; InputError is raised if it was named. `change` is
+    laid over the settings of every run, and no variant and no explanation is tried then. `variants` are tried besides
+    those that explain a claim; ["all"] stands for every one. `traces` is a folder with traces that the paper used,
+    which take the place of profiles (originals.py). `watch` is told how many runs are done and how many there are; if
+    it returns False, KeyboardInterrupt is raised. With `most_requests`, of each trace no more is replayed: then
+    everything runs, and no figure means anything.
     """
-    paper = with_variants(find(name), variants)
+    paper = find(name)
+    named = named_variants(paper, name, variants)
+    asked = [each.name for each in paper.variants] if "all" in variants else named
     notes: list[str] = []
     if traces is not None:
         paper, notes = with_originals(paper, traces)
-    for experiment in paper.experiments.values():
-        if missing := missing_traces(experiment.workloads.values()):
-            if "." in name:
-                raise InputError(f"{name}: the trace {missing[0]} is not there; it comes with a checkout")
-            paper = paper.without(experiment.name)
-    found = Reproduction.of(*measure(with_traces_at_hand(paper), change, watch, most_requests))
-    return replace(found, notes=notes)
+    there = [each.name for each in paper.variants]
+    for each in named:
+        if each not in there:
+            raise InputError(f"variant {each}: it changes a profile that a trace of --traces replaces")
+    paper = replace(paper, explanations=(), variants=()) if change else with_variants(paper, asked)
+    paper, left_out = at_hand(paper, [name, *named])
+    found = Reproduction.of(paper, measure(paper, change, watch, most_requests))
+    return replace(found, notes=notes, asked=asked, left_out=left_out)
 
 
-def with_variants(paper: Paper, wanted: Collection[str] | None) -> Paper:
-    """The paper with these variants only, or with those of its explanations; raises InputError if one is unknown."""
-    if wanted is None:
-        wanted = {each for reason in paper.explanations for each in reason.changes if isinstance(each, str)}
-    if "all" in wanted:
-        return paper
+def named_variants(paper: Paper, name: str, wanted: Collection[str]) -> list[str]:
+    """The variants that were named one by one, of what `name` is; raises InputError if there is no such variant."""
     known = [each.name for each in paper.variants]
-    for each in wanted:
-        known_name(f"variant of {paper.name}", each, [*known, "all"])
-    return replace(paper, variants=[each for each in paper.variants if each.name in wanted])
+    if wanted and not known:
+        raise InputError(f"{name} has no variants")
+    return [known_name(f"variant of {name}", each, [*known, "all"]) for each in dict.fromkeys(wanted) if each != "all"]
 
 
-def with_traces_at_hand(paper: Paper) -> Paper:
-    """The paper without the variants of which a trace is missing."""
-    there = [each for each in paper.variants if not missing_traces(paper.workloads[name] for name in each.workloads)]
-    return replace(paper, variants=there)
+def with_variants(paper: Paper, wanted: Collection[str]) -> Paper:
+    """The paper with these variants and those of its explanations, so that no outcome depends on what is wanted."""
+    cited = {each for reason in paper.explanations for each in reason.changes if isinstance(each, str)}
+    return replace(paper, variants=[each for each in paper.variants if each.name in cited | set(wanted)])
+
+
+def at_hand(paper: Paper, named: Collection[str]) -> tuple[Paper, list[str]]:
+    """The paper without what lacks traces, and what that is; raises InputError if one of these was named."""
+    experiments, variants = lacking(paper)
+    missing = [(f"{paper.name}.{each}", trace) for each, trace in experiments.items()]
+    missing += [(f"variant {each}", trace) for each, trace in variants.items()]
+    for what, trace in missing:
+        if what.removeprefix("variant ") in named:
+            hint = "put it there (samples/ comes with a checkout)"
+            raise InputError(f"{what}: the trace {trace} is missing: {hint}, or leave {what} out")
+    for each in experiments:
+        paper = paper.without(each)
+    paper = replace(paper, variants=[each for each in paper.variants if each.name not in variants])
+    return paper, [*experiments, *(f"variant {each}" for each in variants)]
+
+
+def lacking(paper: Paper) -> tuple[dict[str, str], dict[str, str]]:
+    """The experiments and the variants of which traces are missing, each with the first of them."""
+    experiments = {name: missing_traces(each.workloads.values()) for name, each in paper.experiments.items()}
+    variants = {each.name: missing_traces(paper.workloads[name] for name in each.workloads) for each in paper.variants}
+    first, second = ({name: missing[0] for name, missing in of.items() if missing} for of in (experiments, variants))
+    return first, second
 
 
 def measure(
@@ -186,10 +210,8 @@ def measure(
     change: Overlay | None = None,
     watch: Watch = lambda done, count: True,
     most_requests: int | None = None,
-) -> tuple[Paper, Measured]:
-    """Runs what the paper's claims need: the paper (alone under a change) and its figures."""
-    if change:
-        paper = replace(paper, explanations=(), variants=())
+) -> Measured:
+    """Runs what the paper's claims need under a change, and measures it."""
     runner = Runner(watch, most_requests)
     wanted = [
         (where, cell, run_of(paper, experiment, cell, laid), with_requests(experiment.metrics))
@@ -201,7 +223,7 @@ def measure(
         for metric, figure in runner.figures(run, metrics).items():
             key = cell.configuration, cell.workload, cell.point, metric
             measured.setdefault(where, {}).setdefault(key, []).append(figure)
-    return paper, measured
+    return measured
 
 
 def needs(paper: Paper, change: Overlay) -> Iterator[tuple[tuple[str, str], Experiment, Cell, Overlay]]:

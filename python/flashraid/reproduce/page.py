@@ -81,7 +81,7 @@ def requirement(claim: Claim) -> str:
         "falls": "falls",
         "jumps": "rises by more than {value} %",
         "flat": "within {value} %",
-        "levels_off": "levels off at {item}: the step to it gains more than {value} %, none after it",
+        "levels_off": "no step after {item} gains more than {value} %, and the step to it, unless it is the first point, does",
     }
     return texts[claim.judge].format(value=claim.value, unit=unit, item=claim.item).rstrip()
 
@@ -99,14 +99,29 @@ def counted(outcomes: Sequence[Outcome]) -> str:
     failed = [each for each in judged if each.word == "fails"]
     undecided = sum(each.word == "undecided" for each in judged)
     unexplained = sum(not each.is_explained for each in failed)
-    values = [each for each in outcomes if not each.claim.is_judged]
-    near = sum(each.verdict.holds for each in values)
-    return (
+    sentence = (
         f"{len(judged) - len(failed) - undecided} of {len(judged)} claims of the classes exact, ordering, trend and "
         f"range hold, {len(failed)} fail, {undecided} {'is' if undecided == 1 else 'are'} undecided; of those that "
-        f"fail, {unexplained} {'is' if unexplained == 1 else 'are'} unexplained. Of "
-        f"{len(values)} values, whose traces are lost or whose configuration is not given, {near} agree as far as they "
-        f"can (in sign, or within a factor of two where the paper averages)."
+        f"fail, {unexplained} {'is' if unexplained == 1 else 'are'} unexplained."
+    )
+    values = [each for each in outcomes if not each.claim.is_judged]
+    return f"{sentence} {_counted_values(values)}" if values else sentence
+
+
+def _counted_values(values: Sequence[Outcome]) -> str:
+    """How many values agree, each as far as its tolerance asks."""
+    agreeing = [each.claim.tolerance for each in values if each.verdict.holds]
+    signs = agreeing.count("sign")
+    near = len(agreeing) - signs
+    parts = []
+    if near:
+        parts.append(f"{near} {'is' if near == 1 else 'are'} within a factor of two")
+    if signs:
+        parts.append(f"{signs}{' more' if near else ''} {'has' if signs == 1 else 'have'} the paper's sign")
+    number = f"{len(values)} value{'' if len(values) == 1 else 's'}"
+    return (
+        f"Of {number}, which cannot be tested exactly because traces are lost or configurations not given, "
+        f"{' and '.join(parts) or 'none agrees'}."
     )
 
 

@@ -206,11 +206,14 @@ def names() -> list[str]:
 
 
 def names_of(paper: Paper) -> set[str]:
-    """Its configurations, workloads, points and repeats."""
-    parts = [paper.workloads]
-    for each in paper.experiments.values():
-        parts += [each.configurations, each.workloads, each.points, each.repeats]
-    return {name for part in parts for name in part}
+    """Its configurations, workloads, points and repeats, also the workloads of variants."""
+    return names_run(paper) | set(paper.workloads)
+
+
+def names_run(paper: Paper) -> set[str]:
+    """Those of its experiments."""
+    parts = ((each.configurations, each.workloads, each.points, each.repeats) for each in paper.experiments.values())
+    return {name for each in parts for part in each for name in part}
 
 
 def find(name: str) -> Paper:

@@ -6,7 +6,7 @@ import tempfile
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +21,23 @@ from .papers import FOLDER, Experiment, Overlay, Paper, names_of
 Watch = Callable[[int, int], object]
 PROFILE = "profile:"
 STEP_SECONDS = 0.2
-# The state of the device takes most of the time of a short run.
-QUICK_STATE = {"fill": "0.001", "fill_bytes": "0", "precondition": "none"}
+# The state of the device takes most of the time of a short run, and a warm-up would take all of its requests.
+QUICK_STATE = {"fill": "0.001", "fill_bytes": "0", "precondition": "none", "warmup": "0"}
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the engine. `profile` is the text of a changed profile, or empty if `trace` is read as it is."""
+    """One run of the engine. `profile` is the text of a changed profile, or empty if `trace` is read as it is.
+
+    `where` is a place where it is needed, for messages; runs that differ in nothing else are the same.
+    """
 
     trace: str
     profile: str
     device: str
     scheme: str
     settings: tuple[tuple[str, str], ...]
+    where: str = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,9 @@ def run_of(paper: Paper, experiment: Experiment, cell: Cell, change: Overlay) ->
         _lay(gathered, patch, overlay, cell, others)
     trace, device, scheme = (gathered.pop(key) for key in ("trace", "device", "scheme"))
     profile = _changed(trace, patch) if patch else ""
-    return Run(trace, profile, device, scheme, tuple(sorted((key, _text(value)) for key, value in gathered.items())))
+    settings = tuple(sorted((key, _text(value)) for key, value in gathered.items()))
+    where = f"{paper.name}.{experiment.name}, " + ", ".join(filter(None, vars(cell).values()))
+    return Run(trace, profile, device, scheme, settings, where)
 
 
 def _lay(
@@ -168,8 +174,16 @@ class Runner:
             raise KeyboardInterrupt
         result = json.loads(text)
         if status != 0 or result["requests"]["completed"] != result["workload"]["requests"]:
-            raise DefectError(f"{run.trace} on {run.device} under {run.scheme}: {result['requests']}, status {status}")
-        return measured(result, names)
+            raise DefectError(f"{run.where}: {result['requests']}, status {status}")
+        if not result["requests"]["completed"]:
+            # Figures of nothing must not pass for figures of 0.
+            warmup = settings.get("warmup", "0")
+            why = "the trace has none" if warmup == "0" else f"all fall into the warm-up (warmup = {warmup})"
+            raise InputError(f"{run.where}: no request was measured: {why}")
+        try:
+            return measured(result, names)
+        except InputError as error:
+            raise InputError(f"{run.where}: {error}") from None
 
 
 def trace_path(trace: str) -> str:
@@ -178,6 +192,7 @@ def trace_path(trace: str) -> str:
 
 
 def missing_traces(workloads: Iterable[Overlay]) -> list[str]:
-    """The traces of workloads that are not there."""
+    """The traces of workloads that are not there, each with its whole path."""
     traces = [str(each["trace"]) for each in workloads if "trace" in each]
-    return [each for each in traces if not (each.startswith(PROFILE) or os.path.exists(trace_path(each)))]
+    files = [os.path.normpath(trace_path(each)) for each in traces if not each.startswith(PROFILE)]
+    return [each for each in files if not os.path.exists(each)]
