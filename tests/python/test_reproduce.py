@@ -1,20 +1,21 @@
 """Claims of papers: judged as they say, on data read strictly, by a command that says what is wrong with its input."""
 
 import json
-import re
 from dataclasses import replace
 
 import pytest
-from conftest import PROVE, ROOT
 
 import flashraid as fr
-from flashraid.reproduce import changes, judgements, page, papers
-from flashraid.reproduce.metrics import METRICS, measured
-from flashraid.reproduce.originals import with_originals
-from flashraid.reproduce.outcome import Reproduction, from_tree, measure, recorded, tree
-from flashraid.reproduce.papers import Claim, Experiment, Explanation, Original, Paper, Variant
-from flashraid.reproduce.runs import Cell, Runner, missing_traces, run_of
-from reference import paper_bounds
+from flashraid.reproduce import changes, judgements, page
+from flashraid.reproduce.metrics import METRICS, measured, with_requests
+from flashraid.reproduce.outcome import (
+    Outcome,
+    Reproduction,
+    from_tree,
+    tree,
+)
+from flashraid.reproduce.papers import Claim, Experiment, Explanation, Paper
+from flashraid.reproduce.runs import Cell, Runner, run_of
 
 EXPERIMENT = Experiment(
     name="e",
@@ -139,6 +140,25 @@ def test_an_undecided_cell_of_a_table_does_not_count():
     assert judged_of_repeats(values, {"a": FEW, "b": FEW}, **table).is_undecided
 
 
+@pytest.mark.parametrize("few", [("new", "a"), ("old", "b")])
+def test_a_relation_is_undecided_if_either_figure_is(few):
+    found = {}
+    for configuration, workload in (("new", "a"), ("new", "b"), ("old", "a"), ("old", "b")):
+        found[configuration, workload, "1", "rebuild_mean"] = [50.0 if configuration == "new" else 100.0] * 2
+        found[configuration, workload, "1", "rebuild_requests"] = [
+            149.0 if (configuration, workload) == few else 150.0,
+            150.0,
+        ]
+    given = {"id": "c", "where": "", "statement": "", "kind": "trend", "experiment": "e", "metric": "rebuild_mean"}
+    given |= {"of": "new", "against": "old", "points": ["1"]}
+    flat = Claim(**given, judge="flat", value=1.0, along="workloads")
+    assert judgements.judge(flat, REPEATED, found).is_undecided
+    mean = Claim(**given, judge="above", value=0.0, workloads=[["a", "b"]])
+    assert judgements.judge(mean, REPEATED, found).note.startswith("1 undecided")
+    cells = Claim(**given, judge="cells", value={"a": {"1": 50.0}, "b": {"1": 50.0}})
+    assert judgements.judge(cells, REPEATED, found).note.endswith("1 undecided")
+
+
 def test_a_bound_holds_only_if_it_does_for_every_figure():
     verdict = judged(against="old", judge="above", value=-1.5)
     assert (verdict.holds, verdict.lack, verdict.at) == (True, 0, "b, 2")
@@ -241,6 +261,29 @@ def test_an_explanation_counts_if_it_moves_the_figure_half_way():
     assert not reproduction({"a": NEW["a"], "b": (99.0, 100.51, 95.0)}).is_explained
 
 
+def test_what_is_undecided_explains_nothing_and_is_counted_apart():
+    claim = Claim("c", "", "", "trend", "e", "rebuild_mean", "new", "above", against="old", value=0.0, points=["1"])
+    experiment = replace(REPEATED, repeats={"": {}}, workloads={"a": {}})
+
+    def measured(new, requests):
+        keys = [(configuration, "a", "1") for configuration in ("new", "old")]
+        values = {(*key, "rebuild_mean"): [value] for key, value in zip(keys, (new, 100.0), strict=True)}
+        return values | {(*key, "rebuild_requests"): [requests] for key in keys}
+
+    reason = Explanation("r", ["c"], "", [{"seed": 2}])
+    paper = Paper("p", "", "", {}, {}, {"e": experiment}, [claim], [reason])
+    for requests, is_explained in ((300.0, True), (299.0, False)):
+        (outcome,) = Reproduction.of(
+            paper, {("e", ""): measured(102.0, 300.0), ("e", "r 1"): measured(99.0, requests)}
+        ).outcomes
+        assert (outcome.word, outcome.is_explained) == ("fails", is_explained)
+    few = judgements.judge(claim, experiment, measured(99.0, 299.0))
+    value = Outcome(replace(claim, kind="value"), few, {}, None, ())
+    assert "0 of 1 claims of the classes exact, ordering, trend and range hold, 1 fail, 0 are" in page.counted(
+        [outcome, value]
+    )
+
+
 def test_another_workload_counts_only_if_the_claim_holds_under_it():
     sweep = {"changes": [{"profile": {"seed": 2}}]}
     assert not reproduction({"a": NEW["a"], "b": (99.0, 100.4, 95.0)}, **sweep).is_explained
@@ -268,6 +311,20 @@ def test_settings_of_a_run_are_laid_over_each_other():
     aligned = run_of(paper, experiment, Cell("x", "w", "p"), {"profile": {"streams": {"0": {"align_bytes": 8192}}}})
     assert "ops = { write = 1 }" in aligned.profile
     assert "align_bytes = 8192" in aligned.profile
+    reads = run_of(paper, experiment, Cell("x", "w", "p"), {"profile": {"streams": {"0": {"ops": {"read": 1}}}}})
+    assert "ops = { read = 1 }" in reads.profile
+
+
+def test_settings_of_a_repeat_are_laid_over_those_of_its_point():
+    experiment = replace(
+        EXPERIMENT,
+        workloads={"a": {"trace": "profile:cr5m-uniform", "device": "tiny"}},
+        points={"1": {"seed": 1, "fill": 0.5, "late": {"fill": 0.7}}},
+        repeats={"early": {"seed": 2}, "late": {"seed": 3}},
+    )
+    paper = Paper("p", "", "", {}, experiment.workloads, {"e": experiment}, [], [])
+    early, late = (run_of(paper, experiment, Cell("new", "a", "1", each), {}).settings for each in experiment.repeats)
+    assert (early, late) == ((("fill", "0.5"), ("seed", "2")), (("fill", "0.7"), ("seed", "3")))
 
 
 def test_runs_are_measured_once_and_a_changed_profile_is_another_run(monkeypatch):
@@ -356,6 +413,18 @@ def test_figures_of_replacements():
         measured({"replacements": [replaced(1, 1.0, outcome="given_up")]}, ("replacement_seconds",))
 
 
+def test_figures_of_part_of_the_requests_come_with_their_number():
+    of = {
+        "rebuild_requests": ["rebuild_mean"],
+        "replacement_requests": [f"replacement_{each}" for each in ("mean", "deviation", "p99_9", "max")],
+        "reads_after": ["read_after"],
+    }
+    for requests, names in of.items():
+        for name in names:
+            assert with_requests([name]) == (name, requests)
+    assert with_requests(["mean", "rebuild_requests"]) == ("mean", "rebuild_requests")
+
+
 def test_figures_of_programs():
     programs = {"host": 10, "parity": 10, "gc": 4, "rebuild": 3, "migration": 2, "total": 29}
     names = ("programs_per_page", "moved_per_page", "gc_per_page", "first_parity_share", "first_data_share")
@@ -380,184 +449,3 @@ def test_figures_come_back_from_the_objects_that_hold_them():
     measured = {("e", ""): figures(), ("e", "r 1"): figures({"a": (1.0, 2.0, 3.0)})}
     measured["e", "v"] = {key: [*values, 4.0] for key, values in measured["e", ""].items()}
     assert from_tree(json.loads(json.dumps(tree(measured)))) == measured
-
-
-# ---- the paper's own traces
-
-HEAD = "ts_us,op,offset,size\n"
-
-
-@pytest.fixture
-def traced():
-    original = Original(["Fin", "fin_1"], "somewhere", {"requests": 4, "write_share": 0.5, "mean_bytes": 4096})
-    experiment = replace(EXPERIMENT, workloads={"a": {"trace": "profile:x"}, "b": {"trace": "profile:y"}})
-    variants = [
-        Variant("bursts", "", ["e"], {"a": {"profile": {"seed": 1}}}),
-        Variant("data-in", "", ["e"], {"write_completes": "data_in"}),
-        Variant("bursts of b", "", ["e"], {"b": {"profile": {"seed": 1}}}),
-    ]
-    return Paper("p", "", "", {}, experiment.workloads, {"e": experiment}, [], [], variants, originals={"a": original})
-
-
-def write_trace(path, writes=2, reads=2, size=4096):
-    lines = [f"{number},{'W' if number < writes else 'R'},0,{size}\n" for number in range(writes + reads)]
-    path.write_text(HEAD + "".join(lines))
-
-
-def test_a_trace_of_the_paper_takes_the_place_of_its_profile(tmp_path, traced):
-    write_trace(tmp_path / "FIN.v2.csv")
-    (tmp_path / "other.csv").write_text("")
-    found, notes = with_originals(traced, str(tmp_path))
-    path = str(tmp_path / "FIN.v2.csv")
-    assert found.experiments["e"].workloads == {"a": {"trace": path}, "b": {"trace": "profile:y"}}
-    assert notes == [f"a is {path}"]
-    # What changes the profile that is gone cannot be tried.
-    assert [each.name for each in found.variants] == ["data-in", "bursts of b"]
-
-
-def test_figures_in_which_papers_differ_are_noted(tmp_path, traced):
-    write_trace(tmp_path / "fin_1.csv", size=8192)
-    _, notes = with_originals(traced, str(tmp_path))
-    assert notes[1:] == ["a: mean_bytes is 8,192; the paper has 4,096"]
-
-
-def test_a_trace_that_is_not_the_papers_is_refused(tmp_path, traced):
-    with pytest.raises(fr.InputError, match=r"it has none of the traces of p: allowed are Fin, with any ending"):
-        with_originals(traced, str(tmp_path))
-    with pytest.raises(fr.InputError, match="no such directory"):
-        with_originals(traced, str(tmp_path / "none"))
-    write_trace(tmp_path / "fin.csv", writes=3, reads=1)
-    with pytest.raises(fr.InputError, match=r"not the trace of a: write_share is 0.75; the paper has 0.5"):
-        with_originals(traced, str(tmp_path))
-    write_trace(tmp_path / "fin.csv", writes=3, reads=3)
-    with pytest.raises(fr.InputError, match=r"not the trace of a: requests is 6; the paper has 4"):
-        with_originals(traced, str(tmp_path))
-    write_trace(tmp_path / "Fin_1.csv")
-    with pytest.raises(fr.InputError, match=r"Fin_1.csv and fin.csv could both be Fin: allowed is one"):
-        with_originals(traced, str(tmp_path))
-
-
-CLAIM = '[[claim]]\nid = "c"\nwhere = ""\nstatement = ""\nkind = "trend"\nexperiment = "e"\nof = "x"\nmetric = "mean"\n'
-
-
-@pytest.mark.parametrize(
-    ("claims", "message"),
-    [
-        (
-            'judge = "rises"\npoint = ["p"]',
-            r"papers/p/claims.toml: c: key point: there is none; the nearest is points;",
-        ),
-        ("", "papers/p/claims.toml: c: judge is missing"),
-        ('judge = "rise"', "papers/p: claim c: judge rise: there is none; the nearest is rises;"),
-        ('judge = "rises"\npoints = ["q"]', "papers/p: claim c: points q: there is none; there are p"),
-        ('judge = "rises"\nagainst = "y"', "papers/p: claim c: against y: there is none; there are x"),
-        ('judge = "rises"\n' + CLAIM + 'judge = "falls"', "papers/p: claim c stands there twice"),
-        ("judge = ", "papers/p/claims.toml: Invalid value"),
-        ('judge = "rises"\nslack = 1.0', "papers/p/claims.toml: c: key slack: there is none;"),
-    ],
-)
-def test_data_with_an_error_is_refused_with_its_place(tmp_path, claims, message):
-    folder = tmp_path / "p"
-    folder.mkdir()
-    folder.joinpath("experiments.toml").write_text(
-        'title = ""\nabout = ""\n[settings]\n[workloads]\nw = {}\n'
-        '[[experiment]]\nname = "e"\nwhere = ""\ntitle = ""\nworkloads = ["w"]\nmetrics = ["mean"]\n'
-        "configurations = { x = {} }\npoints = { p = {} }\n"
-    )
-    folder.joinpath("claims.toml").write_text(CLAIM + claims)
-    with pytest.raises(fr.InputError, match=re.escape(message) if message[-1] != ";" else message):
-        papers.load(folder)
-
-
-def test_the_papers_and_their_experiments_are_listed(command):
-    text = command("reproduce").stdout
-    assert "cr5m.figure8" in text
-    assert "sirf1.pairs" in text
-
-
-def test_every_claim_of_a_paper_has_what_its_judge_needs():
-    for name in papers.names():
-        paper = papers.find(name)
-        for claim in paper.claims:
-            assert (claim.judge in ("highest", "lowest", "levels_off")) == bool(claim.item), claim.id
-            assert (claim.judge == "between") == (claim.minimum is not None or claim.maximum is not None), claim.id
-            needs_value = claim.judge in ("above", "below", "near", "cells", "flat", "jumps", "levels_off")
-            assert needs_value == (claim.value is not None), claim.id
-        assert any(claim.is_headline for claim in paper.claims)
-        assert paper.conclusion
-        for claim in paper.claims:
-            assert bool(claim.conclusion) == claim.is_headline, claim.id
-
-
-# ---- the pages of docs/papers
-
-PAGES = ROOT / "docs" / "papers"
-
-
-def recorded_reproduction(name):
-    return Reproduction.of(papers.find(name), recorded((PAGES / f"{name}.json").read_text(encoding="utf-8")))
-
-
-@pytest.mark.parametrize("name", papers.names())
-def test_a_page_is_what_its_figures_and_claims_come_to(name):
-    found = recorded_reproduction(name)
-    stale = f"docs/papers/{name} is stale: run make papers"
-    assert (PAGES / f"{name}.md").read_text(encoding="utf-8") == page.render(found), stale
-    assert (PAGES / f"{name}.json").read_text(encoding="utf-8") == page.figures_json(found), stale
-
-
-@pytest.mark.skipif(not PROVE, reason="make prove: `make test` runs the same experiments by `make papers QUICK=1`")
-@pytest.mark.parametrize("name", papers.names())
-def test_figures_of_a_page_are_measured_again(name):
-    """Those of the quick experiments; `make papers` measures all and writes the pages."""
-    paper = papers.find(name)
-    for experiment in list(paper.experiments.values()):
-        if not experiment.is_quick or missing_traces(experiment.workloads.values()):
-            paper = paper.without(experiment.name)
-    paper = replace(paper, explanations=(), variants=())
-    if not paper.experiments:
-        pytest.skip("its quick experiments need traces that are not there")
-    measured = measure(paper)
-    known = recorded((PAGES / f"{name}.json").read_text(encoding="utf-8"))
-    assert measured == {key: known[key] for key in measured}, f"docs/papers/{name} is stale: run make papers"
-
-
-@pytest.mark.parametrize("name", papers.names())
-def test_at_most_one_failure_in_five_is_unexplained(name):
-    failing = [each for each in recorded_reproduction(name).outcomes if each.word == "fails"]
-    assert 5 * sum(not each.is_explained for each in failing) <= len(failing)
-
-
-def test_another_figure_makes_another_page():
-    name = "cr5m"
-    found = recorded_reproduction(name)
-    figures = found.measured["figure10b", ""]
-    key = next(key for key in figures if key[3] == "mean")
-    changed = found.measured | {("figure10b", ""): figures | {key: [figures[key][0] + 1]}}
-    assert page.render(Reproduction.of(found.paper, changed)) != page.render(found)
-
-
-COST = paper_bounds.copy_cost(0.115, 0.459)
-BOUNDS = {
-    "cr5m.fig9a.cells": paper_bounds.most_mirrored(1.1, 3),
-    "cr5m.fig13b.cells": paper_bounds.rebuild_gain(0.365, COST),
-    "cr5m.fig14b.cells": paper_bounds.rebuild_gain(0.246, COST),
-    "cr5m.fig14c.cells": paper_bounds.partial_stripe_shares(3, 31)[1],
-    "ppc.abstract.vs.fpc": 100 * (paper_bounds.chip_us(0.3, 1.8) / paper_bounds.chip_us(0.3, 0.8) - 1),
-}
-
-
-def test_bounds_are_those_that_the_published_rules_imply():
-    found = {f"{name}.{bound.claim}": bound for name in papers.names() for bound in papers.find(name).bounds}
-    assert found.keys() == BOUNDS.keys()
-    for name, bound in found.items():
-        assert bound.at_most == pytest.approx(BOUNDS[name], abs=0.1), name
-        assert bound.published > bound.at_most, name
-
-
-def test_what_the_derivations_cite():
-    shares = [paper_bounds.partial_stripe_shares(3, most)[0] for most in (1, 3, 7, 15, 31)]
-    assert [round(each) for each in shares] == [100, 83, 46, 24, 12]
-    assert pytest.approx(0.775, abs=0.001) == COST
-    assert paper_bounds.copy_cost(0.159, 0.365) == pytest.approx(0.62, abs=0.01)
-    assert paper_bounds.copy_cost(0.226, 0.246) == pytest.approx(0.25, abs=0.01)

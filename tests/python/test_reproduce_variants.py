@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from conftest import ROOT
-from test_reproduce import EXPERIMENT, figures
+from test_reproduce import EXPERIMENT, NEW, figures
 
 import flashraid as fr
 from flashraid.command import run as run_command
@@ -13,7 +13,8 @@ from flashraid.command import tables
 from flashraid.reproduce import page, papers, reproduce, runs
 from flashraid.reproduce.judgements import Verdict
 from flashraid.reproduce.outcome import Outcome, Reproduction, needs, recorded, with_variants
-from flashraid.reproduce.papers import Claim, Explanation, Paper, Variant
+from flashraid.reproduce.papers import Bound, Claim, Explanation, Paper, Variant
+from flashraid.reproduce.runs import Cell
 
 CLAIM = Claim("c", "", "", "trend", "e", "mean", "new", "above", against="old", value=0.0)
 
@@ -50,6 +51,57 @@ def test_a_variant_is_judged_on_its_own_figures_and_can_explain():
     # Without the variant the explanation has nothing to show.
     (outcome,) = Reproduction.of(replace(paper, variants=[]), {("e", ""): figures()}).outcomes
     assert not outcome.is_explained
+
+
+def test_a_variant_of_other_workloads_explains_only_if_the_claim_holds_under_it():
+    claim = Claim("c", "", "", "trend", "e", "mean", "new", "above", against="old", value=0.0)
+    near = {("e", ""): figures(), ("e", "v"): figures({"a": NEW["a"], "b": (99.0, 100.4, 95.0)})}
+    for variant, is_explained in (
+        (Variant("v", "", ["e"], {"seed": 2}), True),
+        (Variant("v", "", ["e"], {"speed": 2}), False),
+        (Variant("v", "", ["e"], workloads=["a", "b"]), False),
+    ):
+        paper = Paper(
+            "p",
+            "",
+            "",
+            {},
+            {"a": {}, "b": {}},
+            {"e": EXPERIMENT},
+            [claim],
+            [Explanation("x", ["c"], "", ["v"])],
+            [variant],
+        )
+        (outcome,) = Reproduction.of(paper, near).outcomes
+        assert outcome.is_explained is is_explained, variant
+
+
+def test_an_explanation_is_measured_on_all_that_its_claims_compare():
+    claim = Claim(
+        "c", "", "", "trend", "e", "mean", "new", "above", against="old", value=0.0, workloads=["a"], points=["2"]
+    )
+    paper = Paper("p", "", "", {}, {}, {"e": EXPERIMENT}, [claim], [Explanation("r", ["c"], "", [{"seed": 2}])])
+    wanted = {cell for where, _, cell, _ in needs(paper, {}) if where == ("e", "r 1")}
+    assert wanted == {Cell("new", "a", "2"), Cell("old", "a", "2")}
+
+
+def test_which_variants_are_tried():
+    workloads = {"a": {}, "b": {}, "r": {"trace": "nowhere.csv"}}
+    variants = [Variant("data-in", "", ["e"]), Variant("recordings", "", ["e"], workloads=["r"])]
+    reason = Explanation("x", [], "", ["recordings", {"seed": 2}])
+    paper = Paper("p", "", "", {}, workloads, {"e": EXPERIMENT}, [], [reason], variants)
+    for wanted, found in (([], ["recordings"]), (["data-in"], ["data-in", "recordings"])):
+        assert [each.name for each in with_variants(paper, wanted).variants] == found
+
+
+def test_a_part_of_a_paper_has_what_is_said_of_it():
+    claims = [Claim(each, "", "", "trend", each, "mean", "new", "rises") for each in "ef"]
+    variants = [Variant("both", "", ["e", "f"]), Variant("other", "", ["f"])]
+    bounds = [Bound(each, "", 2.0, 1.0) for each in "ef"]
+    experiments = {each: replace(EXPERIMENT, name=each) for each in "ef"}
+    part = Paper("p", "", "", {}, {}, experiments, claims, [], variants, bounds).part(["e"])
+    assert [(each.name, each.experiments) for each in part.variants] == [("both", ["e"])]
+    assert [each.claim for each in part.bounds] == ["e"]
 
 
 def test_every_variant_of_a_paper_has_an_effect_on_a_claim():
@@ -181,6 +233,8 @@ def test_no_values_are_not_counted():
             "unknown key gc_tresh; the nearest is gc_threshold",
         ),
         (["reproduce", "cr5m.figure10b", "--write", "."], "--write: a page covers a whole paper as it is"),
+        (["reproduce", "cr5m", "--write", ".", "--variant", "all"], "--write: a page covers a whole paper as it is"),
+        (["reproduce", "cr5m", "--write", ".", "--traces", "."], "--write: a page covers a whole paper as it is"),
         (["reproduce", "--json", "-"], "these options need a paper"),
         (
             ["reproduce", "cr5m.figure8", "--variant", "data_in"],
