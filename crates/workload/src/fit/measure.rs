@@ -356,6 +356,15 @@ mod tests {
 
     /// Where each transfer lies, how many pages were used since its page was (or `MID_PAGE`), and what went before, by hand.
     #[test]
+    fn persistence_of_gaps() {
+        let of = |bursts: &[&[f64]]| persistence(bursts);
+        assert_eq!(of(&[&[1.0, 1.0, 9.0, 9.0]]), 0.333, "of three pairs one is unlike");
+        assert_eq!(of(&[&[1.0, 1.0], &[9.0, 9.0]]), 1.0, "no pair lies in two bursts");
+        assert_eq!(of(&[&[1.0, 9.0, 1.0, 9.0]]), 0.0, "not below");
+        assert_eq!([of(&[&[5.0, 5.0]]), of(&[&[1.0], &[], &[9.0]])], [0.0; 2], "no difference, and no pair");
+    }
+
+    #[test]
     fn transfers_are_told_in_the_words_of_the_model() {
         let (read, write) = (HostOp::Read, HostOp::Write);
         let steps = [

@@ -219,6 +219,18 @@ mod tests {
         assert!(like(1.0) > 900, "{}", like(1.0));
     }
 
+    /// Times and bursts of tables are no whole numbers.
+    #[test]
+    fn what_rounding_leaves_adds_up() {
+        let gaps_ns = table(&[(80.0, 10.25), (100.0, 1_000_000.25)]);
+        let one = Phase { gaps_ns, burst_requests: table(&[(99.0, 1.5)]), others: [0, 0, 181], ..Phase::default() };
+        let gaps_ns = dealt(&one, 181, 1);
+        assert_eq!(gaps_ns.iter().sum::<u64>(), 100_000_845);
+        let bursts = bursts(&gaps_ns);
+        assert!(bursts[1..100].iter().all(|requests| (1..=2).contains(requests)));
+        assert!((148..=149).contains(&bursts[1..100].iter().sum::<usize>()), "99 bursts of 1.5");
+    }
+
     /// What nobody measured: pauses in a stretched phase that had one, so that no burst lay between two.
     #[test]
     fn bursts_without_a_table_share_what_is_left() {
