@@ -96,8 +96,13 @@ fuzz:
 validate: .venv/built
 	$(PYTHON) tests/validation/validate.py $(if $(QUICK),--quick,--write)
 
-papers: .venv/built
-	@for paper in $(notdir $(wildcard papers/*)); do .venv/bin/flashraid reproduce $$paper $(if $(QUICK),--quick,--write docs/papers) || exit; done
+# With -j2 two papers at a time.
+PAPERS := $(addprefix paper-,$(notdir $(wildcard papers/*)))
+.PHONY: $(PAPERS)
+papers: $(PAPERS)
+
+$(PAPERS): paper-%: .venv/built
+	@.venv/bin/flashraid reproduce $* $(if $(QUICK),--quick,--write docs/papers)
 
 wheel: .venv/installed
 	@rm -rf dist
