@@ -75,6 +75,11 @@ def test_a_trace_that_is_not_the_papers_is_refused(tmp_path, traced):
         with_originals(traced, str(tmp_path))
 
 
+EXPERIMENTS = (
+    'title = ""\nabout = ""\n[settings]\n[workloads]\nw = {}\n'
+    '[[experiment]]\nname = "e"\nwhere = ""\ntitle = ""\nworkloads = ["w"]\nmetrics = ["mean"]\n'
+    "configurations = { x = {} }\npoints = { p = {} }\n"
+)
 CLAIM = '[[claim]]\nid = "c"\nwhere = ""\nstatement = ""\nkind = "trend"\nexperiment = "e"\nof = "x"\nmetric = "mean"\n'
 
 
@@ -97,11 +102,7 @@ CLAIM = '[[claim]]\nid = "c"\nwhere = ""\nstatement = ""\nkind = "trend"\nexperi
 def test_data_with_an_error_is_refused_with_its_place(tmp_path, claims, message):
     folder = tmp_path / "p"
     folder.mkdir()
-    folder.joinpath("experiments.toml").write_text(
-        'title = ""\nabout = ""\n[settings]\n[workloads]\nw = {}\n'
-        '[[experiment]]\nname = "e"\nwhere = ""\ntitle = ""\nworkloads = ["w"]\nmetrics = ["mean"]\n'
-        "configurations = { x = {} }\npoints = { p = {} }\n"
-    )
+    folder.joinpath("experiments.toml").write_text(EXPERIMENTS)
     folder.joinpath("claims.toml").write_text(CLAIM + claims)
     with pytest.raises(fr.InputError, match=re.escape(message) if message[-1] != ";" else message):
         papers.load(folder)
@@ -135,12 +136,7 @@ def test_data_with_an_error_is_refused_with_its_place(tmp_path, claims, message)
 def test_variants_explanations_and_bounds_name_what_there_is(tmp_path, variant, explanations, message):
     folder = tmp_path / "p"
     folder.mkdir()
-    folder.joinpath("experiments.toml").write_text(
-        'title = ""\nabout = ""\n[settings]\n[workloads]\nw = {}\n'
-        '[[experiment]]\nname = "e"\nwhere = ""\ntitle = ""\nworkloads = ["w"]\nmetrics = ["mean"]\n'
-        "configurations = { x = {} }\npoints = { p = {} }\n"
-        f'[[variant]]\nname = "v"\nabout = ""\n{variant}\n'
-    )
+    folder.joinpath("experiments.toml").write_text(f'{EXPERIMENTS}[[variant]]\nname = "v"\nabout = ""\n{variant}\n')
     folder.joinpath("claims.toml").write_text(CLAIM + 'judge = "rises"')
     folder.joinpath("explanations.toml").write_text(explanations)
     with pytest.raises(fr.InputError, match=re.escape(message)):
