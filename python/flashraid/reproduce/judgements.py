@@ -35,7 +35,8 @@ class Verdict:
 
     def text(self) -> str:
         """The figure as people read it."""
-        number = f"{self.found:,.1f}" if self.unit in ("%", "us") else f"{self.found:,g}"
+        decimals = 1 if abs(self.found) >= 1 else 2
+        number = f"{self.found:,.{decimals}f}" if self.unit in ("%", "us") else f"{self.found:,g}"
         number = f"{number} {self.unit}".rstrip()
         return f"{number}{f' ({self.at})' if self.at else ''}{f'; {self.note}' if self.note else ''}"
 
