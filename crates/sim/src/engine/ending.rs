@@ -151,7 +151,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         slot.failed = true;
         let (request, departs, operation) = (slot.request, slot.departs, slot.operation);
         if let Some(valid) = self.valid_sectors.as_mut().filter(|_| operation.kind == OperationKind::Trim) {
-            operation.host_pages().for_each(|lpn| valid.restore(lpn));
+            operation.host_pages().for_each(|lpn| valid.fill(lpn));
         }
         if request != NIL {
             self.believed_without_space += u64::from(failure == Failure::NoSpace && self.is_believed(request));

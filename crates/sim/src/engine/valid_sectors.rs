@@ -85,14 +85,8 @@ impl ValidSectors {
         }
     }
 
-    /// The page is written before the workload starts.
+    /// The page is written before the workload starts, or a discard of it has failed. Which of its sectors requests have used, this does not change.
     pub(super) fn fill(&mut self, lpn: Lpn) {
         self.parts(lpn, Sectors::MAX).for_each(|(part, all)| self.valid.set(part, all));
-    }
-
-    /// What becomes of the page is not known: a discard of it has failed.
-    pub(super) fn restore(&mut self, lpn: Lpn) {
-        self.fill(lpn);
-        self.parts(lpn, Sectors::MAX).for_each(|(part, all)| self.used.iter_mut().for_each(|used| used.set(part, all)));
     }
 }
