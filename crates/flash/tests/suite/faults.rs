@@ -397,6 +397,11 @@ fn what_is_rebuilt_goes_to_the_replacement() {
         assert!(host.flash.replace(0, 0));
         program(&mut host, 0..24, Cause::Rebuild);
         assert_eq!(chips_of(&host, 0..24)[3] == 24, goes_there, "{:?}", chips_of(&host, 0..24));
+        // So it does when another chip fails.
+        let mut second = Host { flash: host.flash.clone(), ..Host::new(host.flash.settings().clone()) };
+        second.fail(Fault::Loss(chip(0, 1)));
+        program(&mut second, 0..24, Cause::Rebuild);
+        assert_eq!(chips_of(&second, 0..24)[3] == 24, goes_there, "{:?}", chips_of(&second, 0..24));
         program(&mut host, 24..48, Cause::Host);
         assert!(chips_of(&host, 24..48)[1..].iter().all(|count| *count > 0), "{:?}", chips_of(&host, 24..48));
         let mut later = Host { flash: host.flash.clone(), ..Host::new(host.flash.settings().clone()) };

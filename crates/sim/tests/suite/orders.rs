@@ -198,15 +198,16 @@ fn rebuild(pairs: &[(&str, &str)]) -> (u64, u64) {
 
 /// The same with so many host pages written.
 fn rebuild_of(pages: u64, pairs: &[(&str, &str)]) -> (u64, u64) {
-    let (record, took_ns) = rebuild_chip(&mut filled(&config("ssd1", "raid5", &[&[SMALL], pairs].concat()), pages));
+    let (record, took_ns) = rebuild_chip(&mut filled(&config("ssd1", "raid5", &[&[SMALL], pairs].concat()), pages), 0);
     (record.pages, took_ns)
 }
 
 /// The record of the rebuild of one chip on an idle device, and how long it takes.
-fn rebuild_chip(engine: &mut Engine<Untracked>) -> (RebuildRecord, u64) {
-    engine.fail(Fault::Loss(Part::Chip { channel: 0, chip: 0 }));
+fn rebuild_chip(engine: &mut Engine<Untracked>, chip: u32) -> (RebuildRecord, u64) {
+    let former = engine.rebuilds().len();
+    engine.fail(Fault::Loss(Part::Chip { channel: 0, chip }));
     engine.finish().unwrap();
-    let [record] = engine.rebuilds() else { panic!("one rebuild") };
+    let [record] = &engine.rebuilds()[former..] else { panic!("one rebuild") };
     assert_eq!((record.pages, record.finished_ns), (record.pages_lost, record.ended_ns));
     (record.clone(), record.ended_ns.expect("an end") - record.faults[0].0)
 }
@@ -245,6 +246,19 @@ fn dor_programs_as_fast_as_its_target_allows() {
     }
 }
 
+/// After a rebuild its replacement is a chip like the others: the next rebuild has another target, and is no faster.
+#[test]
+fn each_rebuild_has_its_own_target() {
+    let second = |pages: u64| {
+        let settings = [SMALL, ("rebuild", "dor"), ("lun", "die"), ("spare_chips", "2")];
+        let mut engine = filled(&config("ssd1", "raid5", &settings), pages);
+        rebuild_chip(&mut engine, 0);
+        let (record, took_ns) = rebuild_chip(&mut engine, 1);
+        (record.pages, took_ns)
+    };
+    assert_near("the second rebuild", of_a_page(second(480), second(1200)), PROGRAM / 2);
+}
+
 /// MCR's copies are read and programmed on the failed chip's channel. Its fetcher waits until no program is queued there, so that the read of one page follows
 /// the data of the program of another: longer than a program on one of the replacement's two dies, and shorter than one on the replacement as one LUN.
 #[test]
@@ -271,7 +285,7 @@ fn copies_of(stripes: u64, pairs: &[(&str, &str)]) -> (u64, u64) {
         engine.submit(&write(3 * stripe), true);
         engine.finish().unwrap();
     }
-    let (record, took_ns) = rebuild_chip(&mut engine);
+    let (record, took_ns) = rebuild_chip(&mut engine, 0);
     assert_eq!(record.pages_copied, record.pages);
     (record.pages, took_ns)
 }
