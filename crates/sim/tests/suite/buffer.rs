@@ -231,11 +231,11 @@ fn a_trim_drops_what_is_buffered_and_follows_what_leaves() {
     assert_eq!(engine.buffer().unwrap().count(), 0);
 }
 
-/// One member is dead, and what is left of another one fills up: at last it has no page for a parity, and the trim that needs one fails. What it would
-/// have unmapped is read from flash, and no zeroes.
-#[test]
-fn a_trim_that_fails_leaves_what_flash_holds() {
-    let mut engine = buffered("raid5", &[("rebuild", "none"), ("blocks_per_plane", "16"), ("over_provisioning", "0.2")]);
+/// One member is dead, and what is left of another one fills up: at last it has no page for a parity, and the trim of a page that needs one fails. Which
+/// page that is.
+fn failed_trim(pairs: &[(&str, &str)]) -> (Engine<Tags>, u64) {
+    let settings = [("rebuild", "none"), ("blocks_per_plane", "16"), ("over_provisioning", "0.2")];
+    let mut engine = buffered("raid5", &[&settings, pairs].concat());
     engine.fill(engine.space_pages());
     let (dead, full) = (MemberId(0), MemberId(1));
     engine.fail(Fault::Loss(Part::Channel(dead.0.into())));
@@ -260,11 +260,42 @@ fn a_trim_that_fails_leaves_what_flash_holds() {
         }
         engine.statistics.failed_no_space > failed
     });
-    let lpn = failing.expect("a trim that fails");
+    (engine, failing.expect("a trim that fails"))
+}
+
+/// What a trim that fails would have unmapped is read from flash, and no zeroes.
+#[test]
+fn a_trim_that_fails_leaves_what_flash_holds() {
+    let (mut engine, lpn) = failed_trim(&[]);
     let reads = counted(&engine, Action::Read, Cause::Host);
     engine.submit(&request(HostOp::Read, lpn * PAGE, PAGE), true);
     engine.finish().unwrap();
     assert_eq!((engine.statistics.unmapped_reads, counted(&engine, Action::Read, Cause::Host) - reads), (0, 1));
+}
+
+/// The same, and then a part of the page is written. What the discard left is valid and is kept, with a buffer and without; but not under `read_if_used`, as
+/// only the fill has written it.
+#[test]
+fn what_a_trim_leaves_that_fails_is_valid_and_not_used() {
+    for (rule, keeps) in [("read_if_needed", true), ("read_if_used", false)] {
+        for buffer_bytes in ["8192", "0"] {
+            let (mut engine, lpn) = failed_trim(&[("partial_writes", rule), ("buffer_bytes", buffer_bytes)]);
+            let (space, width) = (engine.space_pages(), u64::from(engine.scheme().width()));
+            let mut succeeds = |op, offset_bytes, size_bytes| {
+                engine.submit(&request(op, offset_bytes, size_bytes), true);
+                engine.finish().unwrap();
+                engine.completed.last().unwrap().ok
+            };
+            // Whole stripes make room. A flush has to tell of writes that have failed.
+            for stripe in (0..space / width).filter(|stripe| *stripe != lpn / width) {
+                assert!(succeeds(HostOp::Trim, stripe * width * PAGE, width * PAGE));
+            }
+            succeeds(HostOp::Flush, 0, 0);
+            assert!(succeeds(HostOp::Write, lpn * PAGE, SECTOR) && succeeds(HostOp::Flush, 0, 0));
+            let is_all = engine.content.durable(Lpn(lpn)) == engine.content.newest(Lpn(lpn));
+            assert_eq!(!is_all, keeps, "{rule}, a buffer of {buffer_bytes} bytes");
+        }
+    }
 }
 
 /// That page 0 cannot be written is told to the write for which it leaves, and, as its own write was answered, to whoever reads it.

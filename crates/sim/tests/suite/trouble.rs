@@ -148,7 +148,8 @@ fn what_a_failed_discard_leaves_is_valid() {
             engine.completed.last().unwrap().ok
         };
         let space = engine.space_pages();
-        let written: Vec<u64> = (0..space).filter(|page| succeeds(&mut engine, HostOp::Write, page * 4096, 4096)).collect();
+        let written: Vec<u64> = (0..space - 1).filter(|page| succeeds(&mut engine, HostOp::Write, page * 4096, 4096)).collect();
+        assert!(!succeeds(&mut engine, HostOp::Write, (space - 1) * 4096, 512));
         // From the end: of a stripe that is written in part, too, a discard programs the parity.
         let mut discards = written.into_iter().rev().map(|page| (page, succeeds(&mut engine, HostOp::Trim, page * 4096, 4096)));
         let (kept, _) = discards.find(|(_, is_done)| !is_done).expect("no space for a parity");
@@ -157,6 +158,11 @@ fn what_a_failed_discard_leaves_is_valid() {
         let update_reads = |engine: &Engine<Tags>| engine.statistics.planned[Action::Read as usize][Cause::UpdateRead as usize];
         let before = update_reads(&engine);
         assert!(succeeds(&mut engine, HostOp::Write, kept * 4096, 512), "{rule}");
+        assert_eq!(update_reads(&engine) - before, 1, "{rule}");
+        // A write that failed has written no more than it was to.
+        for _ in 0..2 {
+            assert!(succeeds(&mut engine, HostOp::Write, (space - 1) * 4096, 512), "{rule}");
+        }
         assert_eq!(update_reads(&engine) - before, 1, "{rule}");
         assert!(verify::stored(&engine).is_clean() && engine.content.mismatches == 0);
     }

@@ -10,7 +10,7 @@ use flashraid_sim::Config;
 use flashraid_sim::assemble::Assembled;
 use flashraid_sim::config::{PartialWrites, Unwritten};
 use flashraid_sim::engine::Engine;
-use flashraid_sim::engine::content::{Content, FILL, Submitted};
+use flashraid_sim::engine::content::{Content, FILL, Submitted, Untracked};
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::media::{Array, Flash};
 use flashraid_sim::verify;
@@ -334,6 +334,39 @@ fn evictions_read_what_they_leave() {
     assert_eq!(counts("read_if_used", 64), [0, 0, 0, 0, 0, 0, 1, 1, 0]);
 }
 
+/// What a page that leaves has left out is not on flash: a read of it finds zeroes, whether contents are tracked or not.
+#[test]
+fn what_was_left_out_is_not_read() {
+    fn reads<C: Content>(content: impl Fn(&Config) -> C) -> [u64; 3] {
+        let config = config("tiny", "raid0", &[("partial_writes", "read_if_used"), ("buffer_bytes", "4096")]);
+        let mut engine = engine(&config, content(&config));
+        engine.fill(64);
+        // The second write makes the first page leave, with two sectors of eight.
+        for (op, first, count) in [(Write, 0, 2), (Write, 8, 8), (Read, 2, 2), (Read, 1, 3)] {
+            engine.submit(&request(op, first * SECTOR, count * SECTOR), true);
+            engine.finish().unwrap();
+        }
+        let planned = &engine.statistics.planned[Action::Read as usize];
+        [planned[Cause::Host as usize], planned[Cause::UpdateRead as usize], engine.statistics.unmapped_reads]
+    }
+    assert_eq!(reads(tags), [1, 0, 1], "sector 1 alone");
+    assert_eq!(reads(|_| Untracked), [1, 0, 1]);
+}
+
+/// While a discard of its page is in flight a read finds nothing that was there from the start.
+#[test]
+fn a_read_behind_a_discard_makes_nothing_valid() {
+    let mut engine = by_hand("read_if_needed", 64, &[("unwritten", "prefill"), ("buffer_bytes", "4096")]);
+    // It waits until the page has left for which the second write makes no room.
+    for (op, first) in [(Write, 0), (Write, 8), (Trim, 0)] {
+        engine.submit(&request(op, first * SECTOR, 8 * SECTOR), true);
+    }
+    assert_eq!(reads_of(&mut engine, Read, 0, 2), 0);
+    // The page leaves twice, with the same sector.
+    let steps = [(4, 1), (8, 8), (4, 1), (16, 8)];
+    assert_eq!(steps.map(|(first, count)| reads_of(&mut engine, Write, first, count)), [0; 4]);
+}
+
 /// A request may go on at the start of the space, and touch its first page again.
 #[test]
 fn a_page_that_a_request_touches_twice() {
@@ -342,6 +375,9 @@ fn a_page_that_a_request_touches_twice() {
     assert_eq!(reads_of(&mut engine, Write, 4, space), 1, "its second half, then its first half over it");
     assert_eq!(reads_of(&mut engine, Trim, 6, space - 4), 0);
     assert_eq!([reads_of(&mut engine, Write, 2, 4), reads_of(&mut engine, Write, 2, 1)], [0, 1], "sectors 2 to 5 are left");
+    // Twice round the space: only its first page and its last one are touched in part, and these are one.
+    assert_eq!(reads_of(&mut engine, Trim, 0, space), 0);
+    assert_eq!([reads_of(&mut engine, Write, 0, 1), reads_of(&mut engine, Write, 12, 2 * space)], [0, 1]);
 }
 
 /// Pages of 64 KiB have more sectors than a word has bits; of those with one sector no part can be written.
@@ -353,6 +389,34 @@ fn the_largest_pages_and_the_smallest() {
     assert_eq!([step(Trim, 100, 28), step(Write, 0, 100), step(Write, 100, 28), step(Trim, 0, 128), step(Write, 127, 1)], [0, 0, 1, 0, 0]);
     let mut engine = by_hand("read_if_used", 64, &[("page_bytes", "512")]);
     assert_eq!([reads_of(&mut engine, Read, 0, 3), reads_of(&mut engine, Write, 1, 4)], [0, 0]);
+}
+
+/// Contents hear of bytes, of which a read uses every sector that it touches, and a discard covers whole ones: an engine that errs by one is convicted.
+#[cfg(feature = "mutants")]
+#[test]
+fn contents_hear_of_bytes() {
+    use flashraid_sim::mutants::EngineFault;
+    let convicts = |rule, filled, fault, before: &[(HostOp, u64, u64)], left: (u64, u64)| {
+        let mut engine = by_hand(rule, filled, &[]);
+        engine.inject(fault);
+        let last = (Write, left.0 * SECTOR, left.1 * SECTOR);
+        for (op, offset_bytes, size_bytes) in before.iter().copied().chain([last]) {
+            engine.submit(&request(op, offset_bytes, size_bytes), true);
+            engine.finish().unwrap();
+        }
+        engine.content.mismatches > 0
+    };
+    // Parts of sector 1 are read: its end, its beginning.
+    for read in [(Read, 612, 412), (Read, 512, 100)] {
+        assert!(convicts("read_if_used", 64, EngineFault::ForgetUse, &[read], (2, 1)), "{read:?}");
+        assert!(!convicts("read_if_used", 64, EngineFault::ForgetUse, &[read], (1, 1)), "{read:?}");
+    }
+    // Of sectors 0, 1 and 2 the second one is covered. The first one is left out, or the last.
+    for (written, left) in [(8, (1, 7)), (3, (0, 2))] {
+        let before = [(Write, 0, written * SECTOR), (Trim, 511, 514)];
+        assert!(convicts("read_if_needed", 0, EngineFault::NeedNothing, &before, left), "{left:?}");
+    }
+    assert!(!convicts("read_if_needed", 0, EngineFault::NeedNothing, &[(Write, 0, 3 * SECTOR), (Trim, 511, 514)], (0, 3)));
 }
 
 /// Contents do not take the engine's word for what nobody needs.
@@ -370,6 +434,11 @@ fn contents_know_what_is_needed() {
     };
     use PartialWrites::{ReadIfNeeded, ReadIfUsed};
     let page = Lpn(3);
+    // By no request: the page changes under whoever watches it.
+    let mut tags = Tags::new(10, 10);
+    tags.filled(page, FILL);
+    tags.left_with(page, 0xFF, None, ReadIfUsed);
+    assert_eq!((tags.mismatches, tags.take_doubts()), (0, vec![page.0]));
     assert_eq!([ReadIfNeeded, ReadIfUsed].map(|rule| left_out(rule, true, &|_| {})), [1, 0], "what the fill wrote");
     assert_eq!(left_out(ReadIfUsed, true, &|tags| tags.used(page, 0x80)), 0, "what is written anew");
     assert_eq!(left_out(ReadIfUsed, true, &|tags| tags.used(page, 0x180)), 1);
