@@ -354,7 +354,6 @@ mod tests {
 
     const P: u64 = 4096;
 
-    /// Where each transfer lies, how many pages were used since its page was (or `MID_PAGE`), and what went before, by hand.
     #[test]
     fn persistence_of_gaps() {
         let of = |bursts: &[&[f64]]| persistence(bursts);
@@ -364,6 +363,7 @@ mod tests {
         assert_eq!([of(&[&[5.0, 5.0]]), of(&[&[1.0], &[], &[9.0]])], [0.0; 2], "no difference, and no pair");
     }
 
+    /// Where each transfer lies, how many pages were used since its page was (or `MID_PAGE`), and what went before, by hand.
     #[test]
     fn transfers_are_told_in_the_words_of_the_model() {
         let (read, write) = (HostOp::Read, HostOp::Write);
