@@ -130,3 +130,33 @@ fn listed(figures: &Figures) -> Vec<(String, FigureUnit, f64)> {
     add("devices", FigureUnit::Exact, Some(figures.by_device.len() as f64));
     list
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::info::{Quantiles, TraceStatistics};
+    use std::num::NonZeroU64;
+
+    /// All figures of bursts are off by one, which is more than 5 %: that counts but for whole numbers of requests.
+    #[test]
+    fn units_of_bursts() {
+        let figures = |value: u64| {
+            let mut figures = TraceStatistics::new(NonZeroU64::MIN).figures();
+            let bursts = &mut figures.burstiness.bursts;
+            [bursts.mean_requests, bursts.mean_gap_ns, bursts.mean_pause_ns] = [Some(value as f64); 3];
+            bursts.quantiles_requests = Some(Quantiles::at(&[50], |_| value));
+            bursts.max_requests = Some(value);
+            figures
+        };
+        let Comparison { figures, .. } = Comparison::new(&figures(10), &figures(11), 0);
+        let found = figures.iter().filter_map(|figure| Some((figure.figure.strip_prefix("burstiness.bursts.")?, figure.is_within)));
+        let expected = [
+            ("mean_requests", false),
+            ("quantiles_requests.p50", true),
+            ("max_requests", true),
+            ("mean_gap_ns", false),
+            ("mean_pause_ns", false),
+        ];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
+}

@@ -221,6 +221,36 @@ fn a_duration_instead_of_a_count() {
     assert_eq!(requests.map(|request| request.arrival_ns).collect::<Vec<_>>(), (0..143).map(|index| 7 * index).collect::<Vec<_>>());
 }
 
+/// No time is beyond 2^63 ns, however seldom a law gives its longest gaps.
+#[test]
+fn what_would_take_too_long_is_refused() {
+    let refusal = |end: &str, law: &str| {
+        let text = format!("{end}\nspace_bytes = 4096\narrivals = {{ {law} }}\n[[streams]]\n");
+        Profile::parse(&text, "test").unwrap().requests().err().map(|error| error.to_string())
+    };
+    let (ten, longest) = ("requests = 10", "1000000000000000000");
+    let duration = "duration_ns = 9000000000000000000";
+    for (end, law, value) in [
+        (ten, "law = 'fixed', interval_ns = 1000000000000000000", format!("10 gaps of up to {longest} ns")),
+        (ten, "law = 'uniform', min_ns = 0, max_ns = 1000000000000000000", format!("10 gaps of up to {longest} ns")),
+        (ten, "law = 'table', gaps_ns = [[1, 0], [1, 1000000000000000000]]", format!("10 gaps of up to {longest} ns")),
+        (ten, "law = 'normal', mean_ns = 100000000000000000, deviation_ns = 100000000000000000", format!("10 gaps of up to {longest} ns")),
+        (ten, "law = 'poisson', mean_ns = 100000000000000000", "10 gaps of up to 3700000000000000000 ns".to_owned()),
+        (
+            ten,
+            "law = 'bursts', mean_ns = 100000000000000000, mean_requests = 2.0, mean_gap_ns = 0",
+            "10 gaps of up to 7400000000000000000 ns".to_owned(),
+        ),
+        (duration, "law = 'fixed', interval_ns = 1000000000000000000", format!("9000000000000000000 gaps of up to {longest} ns")),
+    ] {
+        assert_eq!(refusal(end, law), Some(format!("arrivals = {value}: allowed is less than 292 years in all")), "{law}");
+    }
+    for (end, law) in [(ten, "law = 'fixed', interval_ns = 900000000000000000"), (duration, "law = 'poisson', mean_ns = 1000000000000000")]
+    {
+        assert_eq!(refusal(end, law), None, "{law}");
+    }
+}
+
 /// The requests of a profile are part of the contract: a change here needs a line in the changelog.
 #[test]
 fn requests_never_change() {

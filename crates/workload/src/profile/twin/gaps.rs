@@ -219,6 +219,33 @@ mod tests {
         assert!(like(1.0) > 900, "{}", like(1.0));
     }
 
+    /// A gap is like the last one of its burst, not like a pause: in bursts of two requests persistence changes nothing.
+    #[test]
+    fn a_burst_begins_anew() {
+        let pairs = Phase {
+            gaps_ns: table(&[(10.0, 10.0), (10.0, 500_000.0), (20.0, 2e6)]),
+            burst_requests: table(&[(19.0, 2.0)]),
+            others: [0, 0, 41],
+            ..Phase::default()
+        };
+        let gaps_ns = dealt(&pairs, 41, 1);
+        assert_eq!(bursts(&gaps_ns), [&[1][..], &[2; 20]].concat());
+        assert_eq!(dealt(&Phase { gap_persistence: 1.0, ..pairs }, 41, 1), gaps_ns);
+    }
+
+    /// A profile may ask for longer bursts than it has gaps for.
+    #[test]
+    fn no_burst_is_longer_than_what_is_left() {
+        let long = Phase {
+            gaps_ns: table(&[(5.0, 10.0), (3.0, 2e6)]),
+            burst_requests: table(&[(2.0, 10.0)]),
+            others: [0, 0, 9],
+            ..Phase::default()
+        };
+        assert_eq!(bursts(&dealt(&long, 9, 1)), [1, 6, 1, 1]);
+        assert_eq!(bursts(&dealt(&Phase { burst_left: 30, ..long }, 9, 1)), [6, 1, 1, 1]);
+    }
+
     /// Times and bursts of tables are no whole numbers.
     #[test]
     fn what_rounding_leaves_adds_up() {
