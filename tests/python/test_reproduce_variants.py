@@ -276,7 +276,7 @@ def test_no_values_are_not_counted():
         ),
         (
             ["reproduce", "ppc.updates", "--set", "profile.streams.4.ops={ read = 1 }"],
-            "4+1: cell_us cannot be measured: nothing that it is relative to came about",
+            "4+1: cell_us cannot be measured: what it is relative to is 0",
         ),
         (["reproduce", "cr5m.figure8", "--traces", "nowhere"], "--traces nowhere: no such directory"),
         (["reproduce", "hotswap.shares", "--traces", "."], "the paper's workloads are synthetic"),

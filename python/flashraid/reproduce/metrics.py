@@ -412,5 +412,5 @@ def measured(result: Result, names: tuple[str, ...]) -> dict[str, float]:
         try:
             found[name] = round(float(METRICS[name].of(result)), METRICS[name].decimals)
         except ZeroDivisionError:
-            raise InputError(f"{name} cannot be measured: nothing that it is relative to came about") from None
+            raise InputError(f"{name} cannot be measured: what it is relative to is 0") from None
     return found

@@ -81,7 +81,7 @@ def requirement(claim: Claim) -> str:
         "falls": "falls",
         "jumps": "rises by more than {value} %",
         "flat": "within {value} %",
-        "levels_off": "no step after {item} gains more than {value} %, and the step to it, unless it is the first point, does",
+        "levels_off": "no step after {item} gains more than {value} %; the step to it, if there is one, does",
     }
     return texts[claim.judge].format(value=claim.value, unit=unit, item=claim.item).rstrip()
 
