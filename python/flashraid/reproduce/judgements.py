@@ -35,7 +35,7 @@ class Verdict:
 
     def text(self) -> str:
         """The figure as people read it."""
-        decimals = 1 if abs(self.found) >= 1 else 2
+        decimals = 2 if 0 < abs(self.found) < 1 else 1
         number = f"{self.found:,.{decimals}f}" if self.unit in ("%", "us") else f"{self.found:,g}"
         number = f"{number} {self.unit}".rstrip()
         return f"{number}{f' ({self.at})' if self.at else ''}{f'; {self.note}' if self.note else ''}"
