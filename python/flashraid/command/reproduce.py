@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -114,5 +115,5 @@ def reproduce(
             for file in files.values():
                 file.discard()
     if json_target != "-":
-        tables.show_reproduction(found)
+        tables.show_reproduction(replace(found, asked=()) if files else found)  # a page has them all
     return 0
