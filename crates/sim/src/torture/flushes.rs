@@ -44,11 +44,11 @@ impl Flushes {
     pub fn after<M: Media>(&mut self, engine: &Engine<Tags, M>, sequence: u64, pages: impl Iterator<Item = u64>) {
         let is_held = engine.holds_host();
         for lpn in pages {
+            if is_held {
+                self.held.insert(lpn);
+            }
             if let Some(versions) = self.pages.get_mut(&lpn) {
                 versions.push_back((sequence + 1, (!is_held).then(|| engine.content.newest(Lpn(lpn)))));
-                if is_held {
-                    self.held.insert(lpn);
-                }
             } else if let Some(number) = self.doubted.get_mut(&lpn) {
                 *number = sequence + 1;
             }
@@ -88,7 +88,8 @@ impl Flushes {
             let (content, newest) = (kept(engine, *lpn), engine.content.newest(Lpn(*lpn)));
             // A write has a content of its own. Zeroes may be those of an earlier discard, and a write between them still in flight.
             let is_newest = content == newest && (content != ZERO || *number <= flushed);
-            engine.content.is_in_doubt(Lpn(*lpn)) || !is_newest
+            // Of a request that waits for the end of a replacement the newest content knows nothing.
+            engine.content.is_in_doubt(Lpn(*lpn)) || self.held.contains(lpn) || !is_newest
         });
         self.pages.retain(|lpn, versions| {
             while versions.get(1).is_some_and(|(number, _)| *number <= flushed) {
@@ -109,11 +110,12 @@ mod tests {
     use super::*;
     use crate::Config;
     use crate::assemble;
+    use crate::media::{Array, Flash};
     use flashraid_vocabulary::{HostOp, HostRequest};
 
     /// Page 0 of a small device, zeroed, in a stripe with others. A discard of it takes its time, as the parity changes.
-    struct Page {
-        engine: Engine<Tags>,
+    struct Page<M: Media = Flash> {
+        engine: Engine<Tags, M>,
         flushes: Flushes,
     }
 
@@ -129,7 +131,9 @@ mod tests {
             assert_eq!((page.broken(), kept(&page.engine, 0)), (None, ZERO));
             page
         }
+    }
 
+    impl<M: Media> Page<M> {
         fn submit(&mut self, op: HostOp) -> u64 {
             let size_bytes = if op == HostOp::Flush { 0 } else { 4096 };
             let page = || if op == HostOp::Flush { 0..0 } else { 0..1 };
@@ -172,6 +176,27 @@ mod tests {
         let write = page.submit(HostOp::Write);
         page.flushes.completed(write + 1);
         assert_eq!(page.broken(), Some(Lpn(0)), "the write has not ended");
+    }
+
+    /// A write that waits for the end of a replacement is not known to flash, nor to what is newest: the doubt lasts until it has been served.
+    #[test]
+    fn a_write_that_waits_keeps_the_doubt() {
+        let array = [("devices", "5"), ("spare_devices", "1"), ("channels", "1"), ("buffer_bytes", "8192")];
+        let array = array.map(|(key, value)| (key.to_string(), value.to_string()));
+        let config = Config::assemble(Some("tiny"), Some("offline-diff-raid"), None, &array).expect("legal settings");
+        let mut engine: Engine<Tags, Array> = assemble::engine(&config, Tags::new).expect("a legal array");
+        engine.fill(64);
+        let mut page = Page { engine, flushes: Flushes::default() };
+        page.flushes.doubt(vec![0]);
+        page.engine.replace(0).expect("a spare SSD");
+        assert!(page.engine.holds_host());
+        page.submit(HostOp::Write);
+        assert_eq!((page.broken(), page.flushes.doubted.len()), (None, 1));
+        page.engine.finish().expect("no stall");
+        page.flushes.served(&page.engine);
+        // The buffer in DRAM has the page, flash its predecessor: no flush promises anything of it, also if it is written again.
+        page.submit(HostOp::Write);
+        assert_eq!((page.broken(), page.flushes.doubted.len()), (None, 1));
     }
 
     /// What a write makes of a page is nothing that it ever was before.

@@ -33,8 +33,10 @@ fn nothing_is_lost_within_tolerance() {
         for order in ORDERS.iter().filter(|order| (order.suits)(entry).is_ok()) {
             // A replacement takes many kills, and a device has few of them.
             let slice = if entry.replaces_devices { 1_500 } else { 600 };
+            // Where parity is deferred some pairs of states are met on few devices, and often there: of fewer kills their number is a matter of chance.
+            let whole = if entry.parity_cache.is_some() { 40_000 } else { 20_000 };
             let torture =
-                Torture { scheme: entry.name.into(), rebuild: order.name.into(), kills: proving(20_000, slice), ..Torture::default() };
+                Torture { scheme: entry.name.into(), rebuild: order.name.into(), kills: proving(whole, slice), ..Torture::default() };
             let report = run(&torture);
             let [found] = report.schemes.as_slice() else { panic!("one scheme") };
             assert_eq!(found.violation, None, "{} {}", entry.name, order.name);
