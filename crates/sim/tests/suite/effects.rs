@@ -312,8 +312,8 @@ fn settings_have_effect_where_they_say() {
             if differing.contains(key) && !conditional.contains(key) {
                 continue; // there is nothing left to be shown
             }
-            // What was seen with effect and without is tried everywhere else, or in every fifth place.
-            if differing.contains(key) && idle.contains(key) && !proving(true, (row + column).is_multiple_of(5)) {
+            // What was seen with effect and without is tried everywhere else, or in every tenth place.
+            if differing.contains(key) && idle.contains(key) && !proving(true, (row + column).is_multiple_of(10)) {
                 continue;
             }
             let changed = [base[0].clone(), base[1].clone(), vec![(key.into(), value.clone())]];
