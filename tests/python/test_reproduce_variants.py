@@ -23,24 +23,22 @@ RECORDED = Variant("recordings", "", ["e"], workloads=["r", "s"])
 
 
 def test_a_claim_of_all_workloads_is_judged_on_those_of_a_variant():
-    claim = Claim("c", "", "", "trend", "e", "mean", "new", "above", against="old", value=0.0)
-    assert RECORDED.adapted(claim, EXPERIMENT) is claim
-    of_all = replace(claim, workloads=[["b", "a"]])
-    assert RECORDED.adapted(of_all, EXPERIMENT) == replace(claim, workloads=[["r", "s"]])
-    assert RECORDED.adapted(replace(claim, workloads=["a"]), EXPERIMENT) is None
-    assert RECORDED.adapted(replace(claim, workloads=["a", "b"]), EXPERIMENT) is None
-    assert RECORDED.adapted(replace(claim, along="workloads"), EXPERIMENT) is None
-    assert RECORDED.adapted(replace(claim, judge="cells"), EXPERIMENT) is None
-    assert RECORDED.adapted(replace(claim, experiment="f"), EXPERIMENT) is None
+    assert RECORDED.adapted(CLAIM, EXPERIMENT) is CLAIM
+    of_all = replace(CLAIM, workloads=[["b", "a"]])
+    assert RECORDED.adapted(of_all, EXPERIMENT) == replace(CLAIM, workloads=[["r", "s"]])
+    assert RECORDED.adapted(replace(CLAIM, workloads=["a"]), EXPERIMENT) is None
+    assert RECORDED.adapted(replace(CLAIM, workloads=["a", "b"]), EXPERIMENT) is None
+    assert RECORDED.adapted(replace(CLAIM, along="workloads"), EXPERIMENT) is None
+    assert RECORDED.adapted(replace(CLAIM, judge="cells"), EXPERIMENT) is None
+    assert RECORDED.adapted(replace(CLAIM, experiment="f"), EXPERIMENT) is None
     same_workloads = Variant("readings", "", ["e"], {"seed": 2})
-    assert same_workloads.adapted(replace(claim, workloads=["a"]), EXPERIMENT) is not None
+    assert same_workloads.adapted(replace(CLAIM, workloads=["a"]), EXPERIMENT) is not None
 
 
 def test_a_variant_is_judged_on_its_own_figures_and_can_explain():
-    claim = Claim("c", "", "", "trend", "e", "mean", "new", "above", against="old", value=0.0)
     workloads = {"a": {}, "b": {}, "r": {}, "s": {}}
     reason = Explanation("x", ["c"], "", ["recordings"])
-    paper = Paper("p", "", "", {}, workloads, {"e": EXPERIMENT}, [claim], [reason], [RECORDED])
+    paper = Paper("p", "", "", {}, workloads, {"e": EXPERIMENT}, [CLAIM], [reason], [RECORDED])
     figures_of_variant = figures({"r": (99.0, 98.0, 97.0), "s": (99.0, 98.0, 97.0)})
     measured = {("e", ""): figures(), ("e", "recordings"): figures_of_variant}
     (outcome,) = Reproduction.of(paper, measured).outcomes
@@ -54,7 +52,6 @@ def test_a_variant_is_judged_on_its_own_figures_and_can_explain():
 
 
 def test_a_variant_of_other_workloads_explains_only_if_the_claim_holds_under_it():
-    claim = Claim("c", "", "", "trend", "e", "mean", "new", "above", against="old", value=0.0)
     near = {("e", ""): figures(), ("e", "v"): figures({"a": NEW["a"], "b": (99.0, 100.4, 95.0)})}
     for variant, is_explained in (
         (Variant("v", "", ["e"], {"seed": 2}), True),
@@ -68,7 +65,7 @@ def test_a_variant_of_other_workloads_explains_only_if_the_claim_holds_under_it(
             {},
             {"a": {}, "b": {}},
             {"e": EXPERIMENT},
-            [claim],
+            [CLAIM],
             [Explanation("x", ["c"], "", ["v"])],
             [variant],
         )

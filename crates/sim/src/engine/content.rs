@@ -6,70 +6,71 @@ use flashraid_redundancy::Operation;
 use flashraid_vocabulary::{Delivery, Lpn, MemberPage, Observer, Ppn, Sources};
 
 /// Content tracking. Operations are named by their slot in the engine, programs by their record, pages in the data buffer by their entry.
-/// Parts of pages are sets of lanes: bit i is the i-th 64th of the page.
+/// Parts of pages are sets of lanes: bit i is the i-th 64th of the page. What an implementation leaves out does nothing, as with [`Observer`].
+#[expect(unused_variables, reason = "what is not implemented does nothing")]
 pub trait Content: Observer + Clone + Send {
     /// Whether anything is tracked: lets the engine skip the calls.
     const TRACKED: bool;
 
     /// A write, trim or zeroing of pages was submitted: page `lpn` gets a new version, numbered `sequence`.
-    fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted);
+    fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted) {}
     /// Nothing of page `lpn` counts any more but these lanes: all others, which nobody needs by this rule, are zeroes from now on. Request `sequence` does
     /// that, whose version was the last one submitted; or if none is named, what leaves a data buffer.
-    fn left_with(&mut self, lpn: Lpn, lanes: u64, sequence: Option<u64>, rule: PartialWrites);
+    fn left_with(&mut self, lpn: Lpn, lanes: u64, sequence: Option<u64>, rule: PartialWrites) {}
     /// A request discards parts of page `lpn`, bit i being the i-th 128th: nobody needs them.
-    fn discarded(&mut self, lpn: Lpn, parts: u128);
+    fn discarded(&mut self, lpn: Lpn, parts: u128) {}
     /// A request reads these lanes of page `lpn`: they are needed, if only the fill has written them.
-    fn used(&mut self, lpn: Lpn, lanes: u64);
+    fn used(&mut self, lpn: Lpn, lanes: u64) {}
     /// Version `sequence` was acknowledged (or failed: then both contents are possible from now on).
-    fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool);
+    fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool) {}
     /// Operation slot `id` starts a new life on behalf of request `sequence`, or of nobody when that was the latest: a write with what these entries
     /// of a buffer hold of its pages, in ascending order, or, if there are none, with what the host submitted last. Reads note what they may see. `parity`
     /// is its stripe's, if that has one.
-    fn begin(&mut self, id: u32, operation: &Operation, parity: Option<MemberPage>, sequence: u64, entries: &[InEntry]);
+    fn begin(&mut self, id: u32, operation: &Operation, parity: Option<MemberPage>, sequence: u64, entries: &[InEntry]) {}
     /// A read of an operation was submitted as `record`: its `read`-th, which delivers data strip `strip` unless it is `NO_STRIP`.
-    fn read_submitted(&mut self, record: u32, read: u8, strip: u8);
+    fn read_submitted(&mut self, record: u32, read: u8, strip: u8) {}
     /// The read `record` of operation `id` ended.
-    fn delivered(&mut self, id: u32, operation: &Operation, record: u32, ppn: Ppn);
+    fn delivered(&mut self, id: u32, operation: &Operation, record: u32, ppn: Ppn) {}
     /// A program of the operation is submitted as `record`: its content is what its sources delivered.
-    fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32);
+    fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32) {}
     /// The operation ends: NVRAM holds of its stripe's parity what these sources delivered.
-    fn deferred(&mut self, id: u32, operation: &Operation, sources: Sources);
+    fn deferred(&mut self, id: u32, operation: &Operation, sources: Sources) {}
     /// NVRAM holds nothing any more of this parity.
-    fn deferred_no_more(&mut self, parity: MemberPage);
+    fn deferred_no_more(&mut self, parity: MemberPage) {}
     /// The program ended.
-    fn programmed(&mut self, record: u32, ppn: Ppn);
+    fn programmed(&mut self, record: u32, ppn: Ppn) {}
     /// The program `record` is repeated as `anew`.
-    fn repeated(&mut self, record: u32, anew: u32);
+    fn repeated(&mut self, record: u32, anew: u32) {}
     /// A data strip of the operation, for which no read was submitted, is the XOR of what the delivery names.
-    fn assembled(&mut self, id: u32, operation: &Operation, delivery: &Delivery);
+    fn assembled(&mut self, id: u32, operation: &Operation, delivery: &Delivery) {}
     /// The operation starts anew: what it has read counts no more, and what a read operation may see is what is acknowledged now.
-    fn restarted(&mut self, id: u32, operation: &Operation);
+    fn restarted(&mut self, id: u32, operation: &Operation) {}
     /// The operation has ended: what it did is durable, or it failed and did nothing. What the host takes for written is lost then.
-    fn ended(&mut self, id: u32, operation: &Operation, failed: bool);
+    fn ended(&mut self, id: u32, operation: &Operation, failed: bool) {}
     /// The host gets strip `strip` of read operation `id` without flash: from the controller, which holds it as a strip of write
     /// operation `writer` (slot, operation, strip), or else as zeroes.
-    fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>);
+    fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>) {}
     /// Request `sequence` puts `lanes` of page `lpn` into an entry of the data buffer, in which nothing is yet if it `is_new`.
-    fn buffered(&mut self, entry: u32, sequence: u64, lpn: Lpn, lanes: u64, is_new: bool);
+    fn buffered(&mut self, entry: u32, sequence: u64, lpn: Lpn, lanes: u64, is_new: bool) {}
     /// The host gets the `asked` lanes of a page at this moment without flash.
-    fn check_in_buffer(&mut self, lpn: Lpn, asked: u64, shares: &Shares);
+    fn check_in_buffer(&mut self, lpn: Lpn, asked: u64, shares: &Shares) {}
     /// Of what flash delivers to read operation `id` as its `strip`, page `lpn`, the host gets what its plan takes of flash, and the rest from the
     /// buffer as it is now.
-    fn overlay_buffer(&mut self, id: u32, lpn: Lpn, strip: u8, shares: &Shares);
+    fn overlay_buffer(&mut self, id: u32, lpn: Lpn, strip: u8, shares: &Shares) {}
     /// A page of zeroes appears on flash (first touch of an unwritten page).
-    fn placed_zero(&mut self, ppn: Ppn);
+    fn placed_zero(&mut self, ppn: Ppn) {}
     /// The program `record` writes a translation page: `stamp` stands for what that says.
-    fn program_stamp(&mut self, record: u32, stamp: u64);
+    fn program_stamp(&mut self, record: u32, stamp: u64) {}
     /// A translation page was read.
-    fn check_stamp(&mut self, ppn: Ppn, stamp: u64);
+    fn check_stamp(&mut self, ppn: Ppn, stamp: u64) {}
     /// A translation page appears on flash in no simulated time.
-    fn placed_stamp(&mut self, ppn: Ppn, stamp: u64);
+    fn placed_stamp(&mut self, ppn: Ppn, stamp: u64) {}
     /// Host page `lpn` was written before the workload starts, by an operation begun with this sequence: `FILL`, or below it for what overwrites the fill.
-    fn filled(&mut self, lpn: Lpn, sequence: u64);
+    fn filled(&mut self, lpn: Lpn, sequence: u64) {}
     /// Asks the processor for the content of a physical page.
-    fn fetch_page(&self, _ppn: Ppn) {}
+    fn fetch_page(&self, ppn: Ppn) {}
     /// Asks the processor for what a host page should contain.
-    fn fetch_expected(&self, _lpn: Lpn) {}
+    fn fetch_expected(&self, lpn: Lpn) {}
 }
 
 /// The sequence of operations that fill the device before the workload starts.
@@ -131,29 +132,4 @@ impl Observer for Untracked {}
 
 impl Content for Untracked {
     const TRACKED: bool = false;
-    fn submitted(&mut self, _: u64, _: Lpn, _: Submitted) {}
-    fn left_with(&mut self, _: Lpn, _: u64, _: Option<u64>, _: PartialWrites) {}
-    fn discarded(&mut self, _: Lpn, _: u128) {}
-    fn used(&mut self, _: Lpn, _: u64) {}
-    fn acknowledged(&mut self, _: u64, _: Lpn, _: bool) {}
-    fn begin(&mut self, _: u32, _: &Operation, _: Option<MemberPage>, _: u64, _: &[InEntry]) {}
-    fn read_submitted(&mut self, _: u32, _: u8, _: u8) {}
-    fn delivered(&mut self, _: u32, _: &Operation, _: u32, _: Ppn) {}
-    fn program(&mut self, _: u32, _: &Operation, _: Sources, _: u32) {}
-    fn deferred(&mut self, _: u32, _: &Operation, _: Sources) {}
-    fn deferred_no_more(&mut self, _: MemberPage) {}
-    fn programmed(&mut self, _: u32, _: Ppn) {}
-    fn repeated(&mut self, _: u32, _: u32) {}
-    fn assembled(&mut self, _: u32, _: &Operation, _: &Delivery) {}
-    fn restarted(&mut self, _: u32, _: &Operation) {}
-    fn ended(&mut self, _: u32, _: &Operation, _: bool) {}
-    fn check_without_flash(&mut self, _: u32, _: &Operation, _: u32, _: Option<(u32, &Operation, u32)>) {}
-    fn buffered(&mut self, _: u32, _: u64, _: Lpn, _: u64, _: bool) {}
-    fn check_in_buffer(&mut self, _: Lpn, _: u64, _: &Shares) {}
-    fn overlay_buffer(&mut self, _: u32, _: Lpn, _: u8, _: &Shares) {}
-    fn placed_zero(&mut self, _: Ppn) {}
-    fn program_stamp(&mut self, _: u32, _: u64) {}
-    fn check_stamp(&mut self, _: Ppn, _: u64) {}
-    fn placed_stamp(&mut self, _: Ppn, _: u64) {}
-    fn filled(&mut self, _: Lpn, _: u64) {}
 }

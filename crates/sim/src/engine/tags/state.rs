@@ -1,6 +1,6 @@
 //! What is known of every page: what flash holds, what it should hold, and what may be seen of it.
 
-use super::layers::{ALL, Layers, PageLayers, ZERO, halves};
+use super::layers::{ALL, Layers, PageLayers, ZERO};
 use crate::config::PartialWrites;
 use crate::engine::content::{InBuffer, InEntry, Shares};
 use flashraid_redundancy::{Operation, OperationKind};
@@ -221,7 +221,7 @@ impl Tags {
     /// Lanes of a page made of these layers that a write of others must keep, as far as requests tell.
     pub(super) fn needed(&self, lpn: Lpn, layers: &Layers, rule: PartialWrites) -> u64 {
         let parts = self.discarded.get(&lpn.0).copied().unwrap_or_default();
-        let discarded = (0..64).filter(|lane| halves(1 << lane) & !parts == 0).fold(0, |all, lane| all | 1 << lane);
+        let discarded = (0..64).filter(|lane| parts >> (2 * lane) & 0b11 == 0b11).fold(0, |all, lane| all | 1 << lane);
         let unused = match rule {
             PartialWrites::ReadIfUsed => layers.lanes_from(LOST + 1) & !self.used.get(&lpn.0).copied().unwrap_or_default(),
             PartialWrites::Read | PartialWrites::ReadIfNeeded => 0,

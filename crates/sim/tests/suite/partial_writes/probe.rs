@@ -4,9 +4,9 @@ use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_sim::Config;
 use flashraid_sim::config::{PartialWrites, Unwritten};
 use flashraid_sim::engine::Engine;
-use flashraid_sim::engine::content::{Content, FILL, InEntry, Shares, Submitted};
+use flashraid_sim::engine::content::{Content, FILL, InEntry, Submitted};
 use flashraid_sim::media::Media;
-use flashraid_vocabulary::{Delivery, HostOp, HostRequest, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources};
+use flashraid_vocabulary::{HostOp, HostRequest, Lpn, MemberPage, Observer, PageOperation, Ppn};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -228,24 +228,4 @@ impl Content for Probe {
     fn filled(&mut self, lpn: Lpn, _: u64) {
         self.naive.valid.extend(self.naive.of_page(lpn.0));
     }
-
-    fn left_with(&mut self, _: Lpn, _: u64, _: Option<u64>, _: PartialWrites) {}
-    fn discarded(&mut self, _: Lpn, _: u128) {}
-    fn used(&mut self, _: Lpn, _: u64) {}
-    fn acknowledged(&mut self, _: u64, _: Lpn, _: bool) {}
-    fn program(&mut self, _: u32, _: &Operation, _: Sources, _: u32) {}
-    fn deferred(&mut self, _: u32, _: &Operation, _: Sources) {}
-    fn deferred_no_more(&mut self, _: MemberPage) {}
-    fn programmed(&mut self, _: u32, _: Ppn) {}
-    fn repeated(&mut self, _: u32, _: u32) {}
-    fn assembled(&mut self, _: u32, _: &Operation, _: &Delivery) {}
-    fn restarted(&mut self, _: u32, _: &Operation) {}
-    fn check_without_flash(&mut self, _: u32, _: &Operation, _: u32, _: Option<(u32, &Operation, u32)>) {}
-    fn buffered(&mut self, _: u32, _: u64, _: Lpn, _: u64, _: bool) {}
-    fn check_in_buffer(&mut self, _: Lpn, _: u64, _: &Shares) {}
-    fn overlay_buffer(&mut self, _: u32, _: Lpn, _: u8, _: &Shares) {}
-    fn placed_zero(&mut self, _: Ppn) {}
-    fn program_stamp(&mut self, _: u32, _: u64) {}
-    fn check_stamp(&mut self, _: Ppn, _: u64) {}
-    fn placed_stamp(&mut self, _: Ppn, _: u64) {}
 }

@@ -269,10 +269,6 @@ impl Content for Bytes {
         }
     }
 
-    fn discarded(&mut self, _: Lpn, _: u128) {}
-
-    fn used(&mut self, _: Lpn, _: u64) {}
-
     fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool) {
         assert!(!failed);
         if self.given.contains_key(&(sequence, lpn.0)) {
