@@ -1,0 +1,39 @@
+"""What a figure shows, as data. `vega.py` draws it for the screen, `printed.py` for paper; nothing else knows how."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import polars
+
+# "tail" is for quantiles: positions are spaced by the logarithm of the share above them, so that 99 % and 99.9 % are
+# as far apart as 90 % and 99 %. "category" has a place for each text, in order of first appearance in the frame.
+Scale = Literal["linear", "log", "tail", "category"]
+# "bars" of several series stand beside each other, those of a "stack" upon each other. "steps" are lines that change at x.
+Mark = Literal["line", "steps", "points", "bars", "stack"]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis, and the column of the frame that it shows."""
+
+    column: str
+    title: str  # with the unit: "latency (us)"
+    scale: Scale = "linear"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure. Everything drawn is a row of `frame` or `stated`, in long form: one row for each mark."""
+
+    name: str  # of its files and anchors: "read-latency"
+    title: str
+    about: str  # what it shows and how to read it, in a sentence or two
+    mark: Mark
+    frame: "polars.DataFrame"
+    x: Axis
+    y: Axis
+    series: str = ""  # the column that tells lines, or the parts of bars, apart; in order of first appearance
+    facet: str = ""  # the column with a panel for each value
+    # Numbers that a paper states, in the same columns, drawn as marks of their own beside ours.
+    stated: "polars.DataFrame | None" = field(default=None, repr=False)
