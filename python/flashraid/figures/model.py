@@ -9,7 +9,8 @@ if TYPE_CHECKING:
 # "tail" is for quantiles: positions are spaced by the logarithm of the share above them, so that 99 % and 99.9 % are
 # as far apart as 90 % and 99 %. "category" has a place for each text, in order of first appearance in the frame.
 Scale = Literal["linear", "log", "tail", "category"]
-# "bars" of several series stand beside each other, those of a "stack" upon each other. "steps" are lines that change at x.
+# "bars" of several series stand beside each other, those of a "stack" upon each other; "steps" are lines that change
+# at x.
 Mark = Literal["line", "steps", "points", "bars", "stack"]
 
 
