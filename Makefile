@@ -100,6 +100,7 @@ validate: .venv/built
 PAPERS := $(addprefix paper-,$(notdir $(wildcard papers/*)))
 .PHONY: $(PAPERS)
 papers: $(PAPERS)
+	@$(if $(QUICK),true,.venv/bin/flashraid reproduce --summary docs/papers)
 
 $(PAPERS): paper-%: .venv/built
 	@.venv/bin/flashraid reproduce $* $(if $(QUICK),--quick,--write docs/papers)

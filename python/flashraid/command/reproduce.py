@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ import typer
 from .. import reproduce as library
 from .._native import InputError
 from ..files import NewFile
-from ..reproduce import page
+from ..reproduce import page, register
 from ..reproduce.changes import parsed
 from ..reproduce.outcome import lacking
 from ..reproduce.papers import names_run
@@ -60,10 +61,24 @@ def reproduce(
         bool,
         typer.Option("--quick", help="Smoke test: a short part of each run. Nothing is judged or written."),
     ] = False,
+    summary: Annotated[
+        str | None,
+        typer.Option(
+            "--summary",
+            metavar="FOLDER",
+            help="Judge every claim of all papers by the figures in this directory; write its claims.md and README.",
+        ),
+    ] = None,
     json_target: Json = None,
     quiet: Quiet = False,
 ) -> int:
     """Run a paper's experiments, judge its claims, and show the paper's figures beside flashraid's."""
+    if summary is not None:
+        if name or set_values or variant or traces or write or json_target or quick:
+            raise InputError("--summary: it runs nothing: allowed alone")
+        for path, text in register.documents(Path(summary)).items():
+            NewFile(path, "--summary").write(text)
+        return 0
     if name is None:
         if set_values or variant or traces or write or json_target or quick:
             raise InputError("reproduce: these options need a paper: allowed is PAPER or PAPER.EXPERIMENT")

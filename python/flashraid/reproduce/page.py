@@ -142,9 +142,9 @@ def _variants(found: Reproduction) -> Iterator[str]:
     yield ""
     yield "Besides the configuration above, experiments were measured under these, each declared before it was run:"
     yield ""
-    yield from _head(["variant", "what it is", "experiments"], 3)
+    yield from table_head(["variant", "what it is", "experiments"], 3)
     for variant in found.paper.variants:
-        yield _row([f"`{variant.name}`", variant.about.strip().replace("\n", " "), ", ".join(variant.experiments)])
+        yield table_row([f"`{variant.name}`", variant.about.strip().replace("\n", " "), ", ".join(variant.experiments)])
     yield ""
 
 
@@ -158,10 +158,10 @@ def _headlines(found: Reproduction) -> Iterator[str]:
             yield f"### `{outcome.claim.id}`: {outcome.claim.statement}"
             yield ""
         if outcome.variants:
-            yield from _head(["under", "ours", "outcome"], 3)
-            yield _row(["as configured", outcome.verdict.text(), outcome.word])
+            yield from table_head(["under", "ours", "outcome"], 3)
+            yield table_row(["as configured", outcome.verdict.text(), outcome.word])
             for name, verdict in outcome.variants.items():
-                yield _row([f"`{name}`", verdict.text(), outcome.word_of(verdict)])
+                yield table_row([f"`{name}`", verdict.text(), outcome.word_of(verdict)])
             yield ""
         if outcome.claim.conclusion:
             yield outcome.claim.conclusion.strip()
@@ -173,10 +173,10 @@ def _bounds(found: Reproduction) -> Iterator[str]:
         return
     yield "## Published numbers that the published rules exclude"
     yield ""
-    yield from _head(["claim", "published", "at most possible", "why"], 4)
+    yield from table_head(["claim", "published", "at most possible", "why"], 4)
     for bound in found.paper.bounds:
         why = bound.derivation.strip().replace("\n", " ")
-        yield _row([f"`{bound.claim}`", f"{bound.published:g}", f"{bound.at_most:g}", why])
+        yield table_row([f"`{bound.claim}`", f"{bound.published:g}", f"{bound.at_most:g}", why])
     yield ""
 
 
@@ -194,12 +194,12 @@ def _experiment(experiment: Experiment, found: Reproduction) -> Iterator[str]:
         about = METRICS[metric]
         yield f"{about.about[:1].upper()}{about.about[1:]}{f' ({about.unit})' if about.unit else ''}:"
         yield ""
-        yield from _head(["workload", "configuration", *points], 2)
+        yield from table_head(["workload", "configuration", *points], 2)
         for workload in experiment.workloads:
             for configuration in experiment.configurations:
                 row = [figures[configuration, workload, point, metric] for point in points]
                 if len(experiment.configurations) == 1 or any(any(each) for each in row):
-                    yield _row([workload, configuration, *(_number(each, min(about.decimals, 2)) for each in row)])
+                    yield table_row([workload, configuration, *(_number(each, min(about.decimals, 2)) for each in row)])
         yield ""
     outcomes = [each for each in found.outcomes if each.claim.experiment == experiment.name]
     yield from _claims(outcomes)
@@ -219,17 +219,17 @@ def _under_variants(outcomes: Sequence[Outcome]) -> Iterator[str]:
     names = list(dict.fromkeys(name for each in outcomes for name in each.variants))
     if not names:
         return
-    yield from _head(["claim", "as configured", *(f"`{name}`" for name in names)], len(names) + 2)
+    yield from table_head(["claim", "as configured", *(f"`{name}`" for name in names)], len(names) + 2)
     for each in outcomes:
         under = (each.variants.get(name) for name in names)
-        yield _row(
+        yield table_row(
             [f"`{each.claim.id}`", each.word, *("" if verdict is None else each.word_of(verdict) for verdict in under)]
         )
     yield ""
 
 
 def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    yield from _head(["claim", "where", "the paper says", "class", "asked", "ours", "outcome"], 7)
+    yield from table_head(["claim", "where", "the paper says", "class", "asked", "ours", "outcome"], 7)
     for each in outcomes:
         claim = each.claim
         row = [
@@ -241,7 +241,7 @@ def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
             each.verdict.text(),
             outcome_word(each),
         ]
-        yield _row(row)
+        yield table_row(row)
     yield ""
 
 
@@ -251,10 +251,10 @@ def _table(outcome: Outcome, experiment: Experiment, found: Reproduction) -> Ite
     points = list(dict.fromkeys(point for _, point, _, _ in cells))
     yield f"`{claim.id}`, the paper's figure / ours, in {unit_of(claim)}:"
     yield ""
-    yield from _head(["workload", *points], 1)
+    yield from table_head(["workload", *points], 1)
     for workload in claim.value:
         row = {point: f"{paper:g} / {ours.mean:,.1f}" for name, point, paper, ours in cells if name == workload}
-        yield _row([workload, *(row.get(point, "") for point in points)])
+        yield table_row([workload, *(row.get(point, "") for point in points)])
     yield ""
 
 
@@ -276,10 +276,10 @@ def _failures(found: Reproduction) -> Iterator[str]:
             yield ""
             yield reason.mechanism.strip()
             yield ""
-            yield from _head(["command", "claim", "unchanged", "changed", "lacking before", "after", "moved"], 4)
+            yield from table_head(["command", "claim", "unchanged", "changed", "lacking before", "after", "moved"], 4)
             for each in of:
                 for trial in each.trials:
-                    yield _row(
+                    yield table_row(
                         [
                             f"`{command(found.paper.name, each.claim, trial.change)}`",
                             f"`{each.claim.id}`",
@@ -310,10 +310,10 @@ def command(paper: str, claim: Claim, change: Overlay | str) -> str:
     return " ".join([f"flashraid reproduce {paper}.{claim.experiment}", *own])
 
 
-def _head(names: Sequence[str], texts: int) -> Iterator[str]:
-    yield _row(names)
-    yield _row(["---" if number < texts else "---:" for number in range(len(names))])
+def table_head(names: Sequence[str], texts: int) -> Iterator[str]:
+    yield table_row(names)
+    yield table_row(["---" if number < texts else "---:" for number in range(len(names))])
 
 
-def _row(cells: Sequence[str]) -> str:
+def table_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"

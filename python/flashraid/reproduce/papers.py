@@ -232,7 +232,7 @@ def changes_workload(change: Overlay) -> bool:
 
 def load(folder: Path) -> Paper:
     """Reads a paper's files; raises InputError that says where they are wrong."""
-    name, (head, claims, explanations) = folder.name, (_read(folder / f"{each}.toml") for each in FILES)
+    name, (head, claims, explanations) = folder.name, (read_tables(folder / f"{each}.toml") for each in FILES)
     where = f"papers/{name}"
     workloads = head.setdefault("workloads", {})
     repeats, experiments = head.pop("repeats", {}), {}
@@ -240,23 +240,23 @@ def load(folder: Path) -> Paper:
         table["workloads"] = _workloads(table.get("workloads", []), workloads, where)
         if "repeats" in table:
             table["repeats"] = repeats[known_name(f"{where}: repeats", table["repeats"], repeats)]
-        experiment = _record(Experiment, table, where)
+        experiment = record(Experiment, table, where)
         for metric in experiment.metrics:
             known_name(f"{where}: metric", metric, METRICS)
         experiments[experiment.name] = experiment
-    variants = [_record(Variant, table, where) for table in head.pop("variant", [])]
+    variants = [record(Variant, table, where) for table in head.pop("variant", [])]
     for variant in variants:
         _workloads(variant.workloads, workloads, where)
         for each in variant.experiments:
             known_name(f"{where}: variant {variant.name}: experiment", each, experiments)
     _unique([each.name for each in variants], f"{where}: variant")
-    found = [_record(Claim, table, f"{where}/claims.toml") for table in claims.get("claim", [])]
+    found = [record(Claim, table, f"{where}/claims.toml") for table in claims.get("claim", [])]
     for claim in found:
-        _check(claim, experiments, where)
+        check(claim, experiments, where)
     ids = [claim.id for claim in found]
     _unique(ids, f"{where}: claim")
     reasons = [
-        _record(Explanation, table, f"{where}/explanations.toml") for table in explanations.get("explanation", [])
+        record(Explanation, table, f"{where}/explanations.toml") for table in explanations.get("explanation", [])
     ]
     for reason in reasons:
         about = [found[ids.index(known_name(f"{where}: claim", each, ids))] for each in reason.claims]
@@ -269,11 +269,11 @@ def load(folder: Path) -> Paper:
             if isinstance(change, str):
                 known_name(f"{where}: explanation {reason.name}: variant of these claims", change, fitting)
     _unique([each for reason in reasons for each in reason.claims], f"{where}: explanation of claim")
-    bounds = [_record(Bound, table, f"{where}/explanations.toml") for table in explanations.get("bound", [])]
+    bounds = [record(Bound, table, f"{where}/explanations.toml") for table in explanations.get("bound", [])]
     for bound in bounds:
         known_name(f"{where}: bound of claim", bound.claim, ids)
     originals = {
-        known_name(f"{where}: original of workload", workload, workloads): _record(
+        known_name(f"{where}: original of workload", workload, workloads): record(
             Original, table, f"{where}: {workload}"
         )
         for workload, table in head.pop("originals", {}).items()
@@ -287,14 +287,14 @@ def load(folder: Path) -> Paper:
         "bounds": bounds,
         "originals": originals,
     }
-    return _record(Paper, head | rest, f"{where}/experiments.toml")
+    return record(Paper, head | rest, f"{where}/experiments.toml")
 
 
 def _workloads(names: Iterable[str], workloads: Mapping[str, Overlay], where: str) -> dict[str, Overlay]:
     return {each: workloads[known_name(f"{where}: workload", each, workloads)] for each in names}
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_tables(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     with path.open("rb") as file:
@@ -304,7 +304,7 @@ def _read(path: Path) -> dict[str, Any]:
             raise InputError(f"papers/{path.parent.name}/{path.name}: {error}") from None
 
 
-def _record(kind: type[Record], table: Mapping[str, Any], where: str) -> Record:
+def record(kind: type[Record], table: Mapping[str, Any], where: str) -> Record:
     """The dataclass of a table whose keys are its fields."""
     known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
     name = table.get("id", table.get("name", ""))
@@ -316,7 +316,7 @@ def _record(kind: type[Record], table: Mapping[str, Any], where: str) -> Record:
     return kind(**table)
 
 
-def _check(claim: Claim, experiments: Mapping[str, Experiment], where: str) -> None:
+def check(claim: Claim, experiments: Mapping[str, Experiment], where: str) -> None:
     where = f"{where}: claim {claim.id}:"
     experiment = experiments[known_name(f"{where} experiment", claim.experiment, experiments)]
     known_name(f"{where} kind", claim.kind, KINDS)
