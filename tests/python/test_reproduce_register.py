@@ -13,6 +13,7 @@ import pytest
 from conftest import ROOT
 
 import flashraid as fr
+from flashraid.command import run as run_command
 from flashraid.reproduce import papers, register
 from flashraid.reproduce.outcome import Reproduction, recorded
 from flashraid.reproduce.register import CAUSE_KNOWN, CAUSE_UNKNOWN, OUT_OF_REACH, REPRODUCED, SAME_DIRECTION
@@ -259,20 +260,31 @@ def test_documents_follow_the_figures(tmp_path):
     folder = tmp_path / "docs" / "papers"
     shutil.copytree(PAGES, folder)
     shutil.copy(ROOT / "README.md", tmp_path)
-    text = (folder / "sirf1.json").read_text()
-    changed = json.loads(text)
+    changed = json.loads((folder / "sirf1.json").read_text())
     changed["pairs"]["mirrored"]["build"]["TP5"]["mean"] *= 2
     (folder / "sirf1.json").write_text(json.dumps(changed))
-    documents = register.documents(folder)
-    for path, fresh in documents.items():
-        before = path.read_text()
-        assert fresh != before
-        assert (
-            fresh.partition("<!-- claims -->")[0] == before.partition("<!-- claims -->")[0] or path.name == "claims.md"
-        )
-    (folder / "README.md").write_text("no marks")
-    with pytest.raises(fr.InputError, match=r"README\.md: lacks the line <!-- claims -->"):
-        register.documents(folder)
-    (folder / "ppc.json").unlink()
-    with pytest.raises(fr.InputError, match=r"ppc\.json: No such file"):
-        register.documents(folder)
+    before = {path: path.read_text() for path in (folder / "claims.md", folder / "README.md", tmp_path / "README.md")}
+    assert run_command(["reproduce", "--summary", str(folder)]) == 0
+    for path, old in before.items():
+        fresh = path.read_text()
+        assert fresh != old
+        if path.name == "README.md":
+            parts = [re.split("<!-- (?:end of )?claims -->", text) for text in (fresh, old)]
+            assert (parts[0][0], parts[0][2]) == (parts[1][0], parts[1][2])
+
+
+def test_a_summary_that_cannot_be_made_is_refused(tmp_path, capsys):
+    folder = tmp_path / "docs" / "papers"
+    shutil.copytree(PAGES, folder)
+    (folder / "claims.md").unlink()
+    for change, message in (
+        (lambda: None, f"{tmp_path / 'README.md'}: No such file or directory"),
+        (lambda: (folder / "README.md").write_text("no marks"), "lacks the line <!-- claims --> or"),
+        (lambda: (folder / "ppc.json").unlink(), f"{folder / 'ppc.json'}: No such file or directory"),
+    ):
+        change()
+        assert run_command(["reproduce", "--summary", str(folder)]) == 2
+        assert message in capsys.readouterr().err
+    assert run_command(["reproduce", "cr5m", "--summary", str(folder)]) == 2
+    assert "--summary: it runs nothing: allowed alone" in capsys.readouterr().err
+    assert not (folder / "claims.md").exists()

@@ -76,8 +76,7 @@ def reproduce(
     if summary is not None:
         if name or set_values or variant or traces or write or json_target or quick:
             raise InputError("--summary: it runs nothing: allowed alone")
-        for path, text in register.documents(Path(summary)).items():
-            NewFile(path, "--summary").write(text)
+        write_summary(Path(summary))
         return 0
     if name is None:
         if set_values or variant or traces or write or json_target or quick:
@@ -132,3 +131,14 @@ def reproduce(
     if json_target != "-":
         tables.show_reproduction(replace(found, asked=()) if files else found)  # a page has them all
     return 0
+
+
+def write_summary(folder: Path) -> None:
+    """Writes the documents that show the register of claims, none of them if one cannot be written."""
+    files = [(NewFile(path, "--summary"), text) for path, text in register.documents(folder).items()]
+    try:
+        for file, text in files:
+            file.write(text)
+    finally:
+        for file, _ in files:
+            file.discard()
