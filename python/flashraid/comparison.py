@@ -1,8 +1,11 @@
 """Several schemes under one workload."""
 
+import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import fio
+from .record import OpenRecord
 from .result import Result
 
 if TYPE_CHECKING:
@@ -13,10 +16,16 @@ PERCENTILES = {"p50": "50", "p90": "90", "p95": "95", "p99": "99", "p99_9": "99.
 
 
 class Comparison:
-    """The results of a comparison, one for each scheme, in the order requested; `results` lists them."""
+    """The results of a comparison, in the order of the schemes, and for each scheme in that of the seeds.
 
-    def __init__(self, results: list[Result]) -> None:
+    `results` lists them, one for each of `seeds` seeds of each scheme. `capacity` tells for each scheme how many
+    requests per second it completes in a closed loop, if the comparison measured that (docs/result.md).
+    """
+
+    def __init__(self, results: list[Result], capacity: Sequence[Mapping[str, Any]] = (), seeds: int = 1) -> None:
         self.results = results
+        self.capacity = [OpenRecord(each) for each in capacity]
+        self.seeds = seeds
 
     @property
     def status(self) -> int:
@@ -25,9 +34,16 @@ class Comparison:
 
     @property
     def json(self) -> str:
-        """One JSON object with `schema` and `results`, each result as `run` writes it."""
-        each = ",\n".join(result.json.rstrip("\n").replace("\n", "\n    ") for result in self.results)
-        return f'{{\n  "schema": {self.results[0].schema},\n  "results": [\n    {each}\n  ]\n}}\n'
+        """One JSON object with `schema` and `results`, each result as `run` writes it (docs/result.md)."""
+        head = "".join(f'  "{key}": {_indented(json.dumps(value, indent=2))},\n' for key, value in self._head().items())
+        each = ",\n".join(_indented(_indented(result.json.rstrip("\n"))) for result in self.results)
+        return f'{{\n{head}  "results": [\n    {each}\n  ]\n}}\n'
+
+    def _head(self) -> dict[str, Any]:
+        """What the JSON holds beside the results."""
+        seeds = {"seeds": self.seeds} if self.seeds > 1 else {}
+        capacity = {"capacity": [each.to_dict() for each in self.capacity]} if self.capacity else {}
+        return {"schema": self.results[0].schema, **seeds, **capacity}
 
     @property
     def fio_json(self) -> str:
@@ -36,10 +52,10 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object as plain dicts, lists, numbers and strings."""
-        return {"schema": self.results[0].schema, "results": [result.to_dict() for result in self.results]}
+        return {**self._head(), "results": [result.to_dict() for result in self.results]}
 
     def frame(self) -> "polars.DataFrame":
-        """One row for each scheme, with the columns of `Result.to_frame`; null where a scheme lacks a parameter."""
+        """One row for each result, with the columns of `Result.to_frame`; null where a scheme lacks a parameter."""
         import polars
 
         return polars.concat([result.to_frame() for result in self.results], how="diagonal_relaxed")
@@ -79,3 +95,7 @@ class Comparison:
         axes.set(title="flash operations per host request", ylabel="page operations")
         if axes.patches:
             axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n  ")
