@@ -19,13 +19,27 @@ class Comparison:
     """The results of a comparison, in the order of the schemes, and for each scheme in that of the seeds.
 
     `results` lists them, one for each of `seeds` seeds of each scheme. `capacity` tells for each scheme how many
-    requests per second it completes in a closed loop, if the comparison measured that (docs/result.md).
+    requests per second it completes in a closed loop, if the comparison measured that (docs/result.md). `partial` is
+    whether it was interrupted.
     """
 
-    def __init__(self, results: list[Result], capacity: Sequence[Mapping[str, Any]] = (), seeds: int = 1) -> None:
+    def __init__(
+        self,
+        results: list[Result],
+        capacity: Sequence[Mapping[str, Any]] = (),
+        seeds: int = 1,
+        *,
+        partial: bool = False,
+    ) -> None:
         self.results = results
         self.capacity = [OpenRecord(each) for each in capacity]
         self.seeds = seeds
+        self.partial = partial
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is likely to mislead in the results, with the scheme; what is equal for several seeds is said once."""
+        return list(dict.fromkeys(f"{each.scheme}: {text}" for each in self.results for text in each.warnings))
 
     @property
     def status(self) -> int:

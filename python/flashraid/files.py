@@ -76,10 +76,15 @@ class NewFile:
             os.unlink(self._temporaries.pop())
 
 
+def can_be_read_again(trace: str) -> bool:
+    """Whether a trace is not a pipe, which can be read only once."""
+    path = STANDARD_INPUT if trace == "-" else trace
+    return not os.path.exists(path) or os.path.isfile(path)
+
+
 def must_be_read_again(trace: str, why: str) -> None:
     """Refuses a trace that can be read only once, for work that needs a second pass; `why` names the work."""
-    path = STANDARD_INPUT if trace == "-" else trace
-    if os.path.exists(path) and not os.path.isfile(path):
+    if not can_be_read_again(trace):
         raise InputError(f"{trace}: a pipe can be read only once, and {why}; expected a file")
 
 

@@ -4,11 +4,12 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from typing import Unpack
+from typing import Any, Unpack
 
 from . import _native
+from ._native import InputError
 from .comparison import Comparison
-from .files import must_be_read_again
+from .files import can_be_read_again, must_be_read_again
 from .interrupts import Interrupts
 from .outputs import OpenOutputs, OutputArguments, Outputs
 from .result import Result
@@ -16,9 +17,11 @@ from .setting_types import Settings
 from .settings import (
     Pairs,
     Path,
+    bare,
     check_flags,
     check_progress,
     check_texts,
+    configuration,
     device_and_config,
     for_each,
     given,
@@ -26,6 +29,7 @@ from .settings import (
     path_text,
     texts,
 )
+from .sizes import check_numbers
 
 # Called about ten times a second with the stage (counting, preconditioning, replaying, ageing, verifying), the pages or
 # requests done, or SSDs worn out, and the share of the trace or of the ageing that they are; returning False stops the
@@ -34,6 +38,10 @@ Progress = Callable[[str, int, float | None], object]
 
 VIOLATION = 1
 INTERRUPTED = 130
+
+# The closed loop that measures a scheme's capacity: its queue depth, and the most requests that it replays.
+QUEUE_DEPTH = 32
+MOST_REQUESTS = 100_000
 
 
 class RunArguments(Settings, OutputArguments, total=False):
@@ -101,6 +109,8 @@ def compare(
     config: Path | None = None,
     engine: bool = True,
     progress: Progress | None = None,
+    seeds: int = 1,
+    capacity: bool = True,
     **settings: Unpack[RunArguments],
 ) -> Comparison:
     """Replays a trace under each of the schemes, with the same device, logical space and filled bytes.
@@ -108,11 +118,16 @@ def compare(
     The logical space is `space_bytes` if given, else the smallest capacity of the schemes. The other arguments are
     those of `run`; a scheme parameter applies to the schemes that have it. `schemes` may be a comma-separated string.
     The files of `run` are written for each scheme, with its name before the ending: series-raid5.parquet.
+
+    With `seeds`, each scheme is run with so many seeds from `seed` on, and `results` has a result for each; no files
+    are written then. With `capacity`, `Comparison.capacity` tells how many requests per second each scheme completes
+    in a closed loop, which takes a second replay of the trace (docs/compare.md).
     """
     names = texts("schemes", [name.strip() for name in schemes.split(",")] if isinstance(schemes, str) else schemes)
-    check_flags(engine=engine)
+    check_flags(engine=engine, capacity=capacity)
     check_progress(progress)
     outputs, others = Outputs.split(settings)
+    check_seeds(seeds, outputs)
     trace, (device, config) = path_text(trace, "trace"), device_and_config(device, config)
     outputs.check(schemes=names, trace=trace, device=device, config=config)
     own = for_each(device, names, config, pairs(others))[0]
@@ -129,14 +144,15 @@ def compare(
             watched,
             pairs(others),
             outputs,
-            lambda scheme: not interrupts.came,
+            lambda what: not interrupts.came,
+            seeds,
+            capacity,
         )
         if interrupts.came and comparison.results[-1].status != VIOLATION:
             comparison.results[-1].status = INTERRUPTED
-    for result in comparison.results:
-        for text in result.warnings:
-            warnings.warn(f"{result.scheme}: {text}", stacklevel=2)
-    if comparison.status == INTERRUPTED or interrupts.came:
+    for text in comparison.warnings:
+        warnings.warn(text, stacklevel=2)
+    if comparison.partial or comparison.status == INTERRUPTED or interrupts.came:
         raise Interrupted(comparison)
     return comparison
 
@@ -168,6 +184,16 @@ def run_pairs(
     return Result(*found, outputs.finish())
 
 
+def check_seeds(seeds: int, outputs: Outputs) -> None:
+    """Refuses a number of seeds below 1, and other outputs than the results, which are of one run."""
+    check_numbers(seeds=seeds)
+    if seeds < 1:
+        raise InputError(f"{outputs.label('seeds')} {seeds}: allowed is a whole number from 1")
+    others = [*outputs.files, *outputs.times, *(["fio"] if outputs.fio else [])]
+    if seeds > 1 and others:
+        raise InputError(f"{outputs.label(others[0])}: is of one run: allowed without {outputs.label('seeds')}")
+
+
 def compare_pairs(
     trace: str,
     device: str | None,
@@ -177,23 +203,73 @@ def compare_pairs(
     progress: Progress | None,
     settings: Pairs,
     outputs: Outputs,
-    begin: Callable[[str], bool] = lambda scheme: True,
+    begin: Callable[[str], bool] = lambda what: True,
+    seeds: int = 1,
+    capacity: bool = True,
 ) -> Comparison:
     """`compare` with settings as pairs; calls `begin` before each run. Returns the results, partial if interrupted."""
     if len(schemes) > 1:
         must_be_read_again(trace, "a comparison replays the trace under each scheme")
+    if seeds > 1:
+        must_be_read_again(trace, "the trace is replayed with each seed")
     results: list[Result] = []
     shares = for_each(device, schemes, config, settings)
     with ExitStack() as exit_stack:
         # All files are created before the first run.
         opened = [exit_stack.enter_context(outputs.of_scheme(scheme).open()) for scheme in schemes]
         for scheme, own, files in zip(schemes, shares, opened, strict=True):
-            if not begin(scheme):
-                break
-            results.append(run_pairs(trace, device, scheme, config, engine, progress, own.settings, files))
-            results[-1].warnings[:0] = own.notes
-            if results[-1].status == INTERRUPTED:
-                break
+            for seed, settings_of_seed in _of_seeds(device, scheme, config, own.settings, seeds):
+                if not begin(scheme if seed is None else f"{scheme}, seed {seed}"):
+                    return _interrupted(results, seeds)
+                results.append(run_pairs(trace, device, scheme, config, engine, progress, settings_of_seed, files))
+                results[-1].warnings[:0] = own.notes
+                if results[-1].status == INTERRUPTED:
+                    return _interrupted(results, seeds)
+    found: list[dict[str, Any]] = []
+    if capacity and can_be_read_again(trace):
+        for scheme, own, result in zip(schemes, shares, results[::seeds], strict=True):
+            closed = result
+            if result.config.run.queue_depth == 0:
+                if not begin(f"{scheme}, closed loop"):
+                    return _interrupted(results, seeds, found)
+                again = _closed_loop(own.settings, result)
+                with Outputs({}).open() as nothing:
+                    closed = run_pairs(trace, device, scheme, config, False, progress, again, nothing)
+            if closed.partial:
+                return _interrupted(results, seeds, found)
+            rates = {key: closed.bandwidth[key] for key in RATES}
+            depth, requests = closed.config.run.queue_depth, closed.workload.requests
+            found.append({"scheme": scheme, "queue_depth": depth, "requests": requests, **rates})
+    return Comparison(results, found, seeds)
+
+
+RATES = ("requests_per_second", "read_bytes_per_second", "write_bytes_per_second")
+# Settings that the closed loop does without, with the values that say so.
+WITHOUT = {"fail": "", "replace": "", "until": "end", "verify": "false", "verify_every": "0", "drain": "false"}
+
+
+def _closed_loop(settings: Pairs, result: Result) -> Pairs:
+    """The settings of a run again, in a closed loop, without faults and checks, and of a part of a long trace."""
+    warmup = result.workload.warmup_requests
+    loop = {"queue_depth": str(QUEUE_DEPTH), "warmup": str(warmup), "speed": "1"} | WITHOUT
+    if result.workload.requests > MOST_REQUESTS:
+        loop["limit"] = str(warmup + MOST_REQUESTS)
+    dropped = {*loop, "rebuild"}
+    return [(key, value) for key, value in settings if bare(key) not in dropped] + list(loop.items())
+
+
+def _of_seeds(
+    device: str | None, scheme: str, config: str | None, settings: Pairs, seeds: int
+) -> list[tuple[int | None, Pairs]]:
+    """The settings for each seed, with the seed; one seed is the one that the settings have, and is not named."""
+    if seeds == 1:
+        return [(None, settings)]
+    first = configuration(device, scheme, config, settings)["config"]["run"]["seed"]
+    others = [(key, value) for key, value in settings if bare(key) != "seed"]
+    return [(seed, [*others, ("seed", str(seed))]) for seed in range(first, first + seeds)]
+
+
+def _interrupted(results: list[Result], seeds: int, capacity: Sequence[dict[str, Any]] = ()) -> Comparison:
     if not results:
         raise KeyboardInterrupt
-    return Comparison(results)
+    return Comparison(results, capacity, seeds, partial=True)

@@ -50,7 +50,7 @@ HUNDREDTHS = Kind(decimals=2)
 THOUSANDTHS = Kind(decimals=3)
 PER_SECOND = Kind((("requests/s", 1),), 0)
 MB_PER_SECOND = Kind((("MB/s", 1e6),), 1)
-YEARS = Kind((("h", 1 / 8766), ("days", 1 / 365.25), ("years", 1)))
+YEARS = Kind((("h", 1 / 8760), ("days", 1 / 365), ("years", 1)))
 WORDS = None
 
 
@@ -108,6 +108,11 @@ class Cell:
     note: str = ""
     """Why the figure is not to be compared with the others."""
 
+    @property
+    def mark(self) -> str:
+        """The sign behind the figure."""
+        return "!" if self.note else "*" if self.is_best else " "
+
 
 @dataclass(frozen=True)
 class Line:
@@ -148,6 +153,8 @@ class Row:
     is_needed: bool = True
     """Whether it says something where every scheme has 0."""
     note: str = ""
+    unless: str = ""
+    """The path of a figure that says the same, and leaves the row out."""
 
     @property
     def is_latency(self) -> bool:
@@ -158,6 +165,8 @@ class Row:
 CAPACITY = Row("capacity, closed loop", "requests_per_second", PER_SECOND, "high")
 READ_TAIL, WRITE_TAIL = "latency_ns.read.p99_9", "latency_ns.write.p99_9"
 AMPLIFICATION = "write_amplification"
+LIFETIME, DRIVE_WRITES = "lifetime.years", "lifetime.full_drive_writes"
+WORN = "until the mean block is worn out, if this load goes on and write amplification stays what it was in this run"
 
 
 def _latencies(kind: str) -> tuple[Row, ...]:
@@ -226,7 +235,31 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
             Row("parity programs", "flash_ops.programs.parity", COUNT),
             Row("commit programs", "flash_ops.programs.commit", COUNT, is_needed=False),
             Row("GC programs", "flash_ops.programs.gc", COUNT),
+        ),
+    ),
+    (
+        "wear",
+        (
             Row("erases", "flash_ops.erases.total", COUNT, "low"),
+            Row("mean erases of a block", "wear.erase_mean", HUNDREDTHS, "low"),
+            Row("full drive writes until worn out", DRIVE_WRITES, COUNT, "high"),
+            Row("lifetime at this load", LIFETIME, YEARS, "high", note=WORN),
+            Row(
+                "full drive writes per 1,000 P/E cycles",
+                f"{DRIVE_WRITES}_per_1000_cycles",
+                COUNT,
+                "high",
+                unless=DRIVE_WRITES,
+            ),
+            Row(
+                "lifetime at this load per 1,000 P/E cycles",
+                f"{LIFETIME}_per_1000_cycles",
+                YEARS,
+                "high",
+                note=WORN,
+                unless=LIFETIME,
+            ),
+            Row("programs of the busiest member, to the mean", "lifetime.programs_peak_to_mean", HUNDREDTHS, "low"),
         ),
     ),
     (
@@ -305,7 +338,8 @@ def table(comparison: "Comparison") -> list[Section]:
 def _line(row: Row, found: Sequence[Candidate]) -> Line | None:
     values = [each.values(row) for each in found]
     known = [value for each in values for value in each if value is not None]
-    if not known or not (row.is_needed or any(known)):
+    is_said = any(value_at(result, row.unless) is not None for each in found for result in each.results)
+    if not known or not (row.is_needed or any(known)) or is_said:
         return None
     if row.kind is WORDS:
         return Line(row.name, "", row.path, None, tuple(Cell(None, each[0] or "-") for each in values), row.note)
@@ -336,9 +370,15 @@ def _text(row: Row, spread: Spread, one: float) -> str:
         return "no GC ran"
     decimals = row.kind.decimals
     if decimals is None or (mean != int(mean) and row.kind is COUNT):
-        decimals = len(number(mean, None).partition(".")[2])
-    text = number(mean, decimals)
-    return f"{text} ±{number(half, decimals)}" if half else text
+        decimals = _decimals(number(mean, None))
+    if half:
+        decimals = max(decimals, _decimals(number(half, decimals)))
+        return f"{number(mean, decimals)} ±{number(half, decimals)}"
+    return number(mean, decimals)
+
+
+def _decimals(text: str) -> int:
+    return len(text.partition(".")[2])
 
 
 def _overlap(one: Spread, other: Spread) -> bool:
@@ -368,6 +408,45 @@ def _closed_loop(found: Sequence[Candidate]) -> str:
 # ---- in words ----
 
 
+def notes(comparison: "Comparison") -> list[str]:
+    """What is to be known to read the table: its signs, and what figures hold for."""
+    found = candidates(comparison)
+    lines = [line for section in table(comparison) for line in section.lines]
+    cells = [cell for line in lines for cell in line.cells]
+    said = []
+    if any(cell.relative for cell in cells):
+        said.append(f"Differences are from {found[0].name}.")
+    if any(cell.is_best for cell in cells):
+        said.append(
+            f"* best of its row{', or equal to it within 1 %' if comparison.seeds == 1 else ', or not told from it'}"
+        )
+    said += [f"! {', '.join(names)}: {doubt}" for doubt, names in _doubts(found).items()]
+    said += [f"{line.name}: {line.note}" for line in lines if line.note]
+    if comparison.seeds > 1:
+        said.append(_of_seeds(found, comparison.seeds))
+    return said
+
+
+def _doubts(found: Sequence[Candidate]) -> dict[str, list[str]]:
+    """Why latencies are not to be compared, each with the schemes of which it is true."""
+    doubts: dict[str, list[str]] = {}
+    for each in found:
+        if each.doubt:
+            doubts.setdefault(each.doubt, []).append(each.name)
+    return doubts
+
+
+def _of_seeds(found: Sequence[Candidate], seeds: int) -> str:
+    """What figures of several seeds are."""
+    figures = [each.values(row) for each in found for _, rows in SECTIONS for row in rows]
+    if all(value == each[0] for each in figures for value in each):
+        return f"No figure depends on the seed: the runs of {seeds} seeds are equal."
+    return (
+        f"Figures are means of {seeds} seeds; ± is half the width of the 95 % interval (Student's t). "
+        "Differences are shown where intervals do not overlap."
+    )
+
+
 def conclusion(comparison: "Comparison") -> list[str]:
     """What the table says, in sentences; none of a single scheme.
 
@@ -378,7 +457,7 @@ def conclusion(comparison: "Comparison") -> list[str]:
         return []
     lines = {line.path: line for section in table(comparison) for line in section.lines}
     names = [each.name for each in found]
-    doubts = {names[at]: each.doubt for at, each in enumerate(found) if each.doubt}
+    doubts = _doubts(found)
     ranked = {
         READ_TAIL: "Fastest read tail (p99.9) at this load",
         WRITE_TAIL: "Fastest write tail (p99.9) at this load",
@@ -392,7 +471,7 @@ def conclusion(comparison: "Comparison") -> list[str]:
             sentences += said
             winners |= dict.fromkeys(best)
     if doubts:
-        left_out = "; ".join(f"{name} ({doubt})" for name, doubt in doubts.items())
+        left_out = "; ".join(f"{', '.join(names)} ({doubt})" for doubt, names in doubts.items())
         sentences.append(f"Latencies that are not compared: {left_out}.")
     sentences += [_price(name, names.index(name), lines) for name in winners]
     return [*sentences, *_protection(found, lines)]
@@ -445,8 +524,8 @@ def _protection(found: Sequence[Candidate], lines: dict[str, Line]) -> Iterator[
         if exposed and exposed.cells[at].value:
             pages = lines["window.peak_pages"].cells[at].text
             yield (
-                f"Exposure window of {each.name}: {_with_unit(exposed.cells[at], exposed)} in all, with at most {pages} "
-                "host pages that one failure would have lost."
+                f"Exposure window of {each.name}: {_with_unit(exposed.cells[at], exposed)} in all, with at most "
+                f"{pages} host pages that one failure would have lost."
             )
         for result in each.results[:1]:
             for rebuild in value_at(result, "rebuild") or []:

@@ -11,11 +11,11 @@ from typer.core import TyperGroup
 
 from .. import __version__, _native
 from ..outputs import Outputs
-from ..replay import compare_pairs, run_pairs
+from ..replay import check_seeds, compare_pairs, run_pairs
 from ..settings import Pairs, for_each
 from . import results, sanity, tables
 from .calibrate import calibrate
-from .options import Config, DeviceName, Json, NoEngine, Quiet, Trace, with_settings
+from .options import Config, DeviceName, Json, NoEngine, Quiet, Seeds, Trace, with_settings
 from .output import Target
 from .outputs import with_outputs
 from .progress import Progress
@@ -83,11 +83,18 @@ def run(
     device: DeviceName = None,
     scheme: Annotated[str | None, typer.Option("--scheme", metavar="NAME", help="Redundancy scheme.")] = None,
     config: Config = None,
+    seeds: Seeds = 1,
     json_target: Json = None,
     no_engine: NoEngine = False,
     quiet: Quiet = False,
 ) -> int:
     """Replay a trace under one scheme."""
+    if seeds > 1:
+        scheme, settings = _scheme_of(device, scheme, config, settings)
+        capacity = False
+        return _compare(
+            trace, settings, outputs, [scheme], device, config, seeds, capacity, json_target, no_engine, quiet
+        )
     json_target = _json_target(json_target, outputs)
     outputs.check(json_target, trace=trace, device=device, config=config)
     with Target(json_target) as target, outputs.open() as opened:
@@ -114,12 +121,38 @@ def compare(
     schemes: Annotated[str, typer.Option("--schemes", metavar="A,B,C", help="Redundancy schemes.")],
     device: DeviceName = None,
     config: Config = None,
+    seeds: Seeds = 1,
+    no_capacity: Annotated[
+        bool, typer.Option("--no-capacity", help="Do not replay the trace again in a closed loop to measure capacity.")
+    ] = False,
     json_target: Json = None,
     no_engine: NoEngine = False,
     quiet: Quiet = False,
 ) -> int:
-    """Replay a trace under several schemes, with the same device, logical space and filled bytes."""
+    """Replay a trace under several schemes, with the same device, logical space and filled bytes.
+
+    A second replay, in a closed loop, measures the capacity of each scheme. docs/compare.md explains the table.
+    """
     names = [name.strip() for name in schemes.split(",")]
+    return _compare(
+        trace, settings, outputs, names, device, config, seeds, not no_capacity, json_target, no_engine, quiet
+    )
+
+
+def _compare(
+    trace: str,
+    settings: Pairs,
+    outputs: Outputs,
+    names: list[str],
+    device: str | None,
+    config: str | None,
+    seeds: int,
+    capacity: bool,
+    json_target: str | None,
+    no_engine: bool,
+    quiet: bool,
+) -> int:
+    check_seeds(seeds, outputs)
     json_target = _json_target(json_target, outputs)
     outputs.check(json_target, names, trace=trace, device=device, config=config)
     with Target(json_target) as target:
@@ -127,15 +160,30 @@ def compare(
             sanity.show(trace, device, names[0], config, for_each(device, names, config, settings)[0].settings)
         with Progress(quiet=quiet) as progress:
             comparison = compare_pairs(
-                trace, device, names, config, not no_engine, progress, settings, outputs, begin=progress.begin
+                trace,
+                device,
+                names,
+                config,
+                not no_engine,
+                progress,
+                settings,
+                outputs,
+                progress.begin,
+                seeds,
+                capacity,
             )
             progress.hide()
             target.write(comparison.fio_json if outputs.fio else comparison.json)
     if json_target != "-":
         results.show_comparison(comparison)
-    _warn([] if quiet else [f"{each.scheme}: {text}" for each in comparison.results for text in each.warnings])
-    is_partial = len(comparison.results) < len(names) or comparison.results[-1].partial
-    return _status(comparison.status, progress, is_partial)
+    _warn([] if quiet else comparison.warnings)
+    return _status(comparison.status, progress, comparison.partial)
+
+
+def _scheme_of(device: str | None, scheme: str | None, config: str | None, settings: Pairs) -> tuple[str, Pairs]:
+    """The scheme of a run, wherever it is named, and the other settings."""
+    name = json.loads(_native.configuration(device, scheme, config, settings))["config"]["scheme"]["name"]
+    return name, [(key, value) for key, value in settings if key != "scheme.name"]
 
 
 @app.command()

@@ -1,6 +1,7 @@
 """Layout of tables."""
 
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +20,22 @@ def table_of(title: str, columns: list[str]) -> "Table":
     return table
 
 
+def width_of_terminal() -> int | None:
+    """The columns of the terminal that standard output is; None for a file, which has room for any."""
+    from rich.console import Console
+
+    console = Console(file=sys.stdout)
+    return console.width if console.is_terminal else None
+
+
+def print_text(*lines: str) -> None:
+    """Prints sentences, each on lines of its own, and an empty line behind them. A terminal gets whole words."""
+    if lines:
+        for line in lines:
+            print(line if (width := width_of_terminal()) is None else textwrap.fill(line, width))
+        print()
+
+
 def print_tables(*tables: "Table", width: int | None = None) -> None:
     """Prints at the terminal's width, or wider if needed: lines are wrapped by the terminal, never cut off."""
     from rich.console import Console
@@ -33,7 +50,8 @@ def print_tables(*tables: "Table", width: int | None = None) -> None:
     console = Console(file=sys.stdout, highlight=False, markup=False, width=width)
     for table in tables:
         title, table.title = table.title, None  # on a line of its own, which may be wider than the table
-        console.print(title, style="bold", soft_wrap=True)
+        if title:
+            console.print(title, style="bold", soft_wrap=True)
         with console.capture() as captured:
             console.print(table)
         # A file gets no trailing blanks; on a terminal they may carry colors.

@@ -88,6 +88,15 @@ Steady = Annotated[
 Json = Annotated[
     str | None, typer.Option("--json", metavar="[FILE|-]", help="Write the result as JSON; - is standard output.")
 ]
+Seeds = Annotated[
+    int,
+    typer.Option(
+        "--seeds",
+        metavar="N",
+        help="Run with N seeds, from the seed on: tables show means with 95 % intervals, the JSON all results.",
+        rich_help_panel=CHECKS,
+    ),
+]
 NoEngine = Annotated[bool, typer.Option("--no-engine", help="Omit run time and memory of the simulator from the JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print no progress and no warnings.")]
 

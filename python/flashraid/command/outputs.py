@@ -51,6 +51,8 @@ LABELS = {name: option for option, name, _, _ in OPTIONS} | {
     "json": "--json",
     "device": "--device",
     "config": "--config",
+    "seeds": "--seeds",
+    "fio": "--output-format",
 }
 FORMAT_HELP = "Format of --json. fio-json is fio's JSON format; without --json it goes to standard output."
 

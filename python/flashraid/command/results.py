@@ -1,24 +1,36 @@
 """The tables of results. Each row names the JSON path of its figure and the format in which it is shown."""
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .. import summary
 from ..comparison import Comparison
 from ..record import OpenRecord, Record
 from ..result import Result
-from ..sizes import format_bytes
+from ..summary import (
+    COUNT,
+    HUNDREDTHS,
+    MB_PER_SECOND,
+    PER_SECOND,
+    SHARE,
+    SIZE,
+    THOUSANDTHS,
+    TIME,
+    YEARS,
+    number,
+    value_at,
+)
 from . import reader
-from .layout import print_tables, table_of
+from .layout import print_tables, print_text, table_of, width_of_terminal
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
 PERCENTILES = {"p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "p99_9": "p99.9", "p99_99": "p99.99"}
 ACTIONS = ("reads", "programs", "erases")
-# Of `write_amplification_by`: its parts, and what stands apart from it.
-PARTS = ("host", "redundancy", "gc", "metadata")
+# Of `write_amplification_by`: what stands apart from it.
 APART = ("rebuild", "retry", "migration", "warmup", "failed", "drain")
 
 
@@ -30,58 +42,6 @@ def text(value: str) -> str:
     return value
 
 
-def count(value: int) -> str:
-    """A number of things."""
-    return f"{value:,}"
-
-
-def size(value: float) -> str:
-    """Bytes."""
-    return format_bytes(value)
-
-
-def percent(value: float) -> str:
-    """A share."""
-    return f"{value:.1%}"
-
-
-def hundredths(value: float) -> str:
-    """A number with two decimals."""
-    return f"{value:,.2f}"
-
-
-def thousandths(value: float) -> str:
-    """A number with three decimals."""
-    return f"{value:,.3f}"
-
-
-def rounded(value: float, decimals: int) -> str:
-    """A number with so many decimals, or as many as show two digits of one that they would hide."""
-    if 0 < value < 10**-decimals:
-        decimals = 1 - math.floor(math.log10(value))
-    return f"{value:,.{decimals}f}"
-
-
-def whole(value: float) -> str:
-    """A number without decimals, unless it is below 1."""
-    return rounded(value, 0)
-
-
-def microseconds(value: float) -> str:
-    """A time in microseconds."""
-    return f"{value / 1e3:,.1f}"
-
-
-def seconds(value: float) -> str:
-    """A time in seconds."""
-    return f"{value / 1e9:,.3f}"
-
-
-def megabytes(value: float) -> str:
-    """Bytes in MB, as rates are given."""
-    return rounded(value / 1e6, 1)
-
-
 def counts_by_name(value: Record) -> str:
     """The counts of an object that are not 0."""
     return ", ".join(f"{name.replace('_', '-')} {value[name]:,}" for name in value if value[name]) or "none"
@@ -89,7 +49,7 @@ def counts_by_name(value: Record) -> str:
 
 def sizes_by_name(value: Record) -> str:
     """The sizes of an object."""
-    return ", ".join(f"{format_bytes(value[name])} {name.replace('_', ' ')}" for name in value) or "none"
+    return ", ".join(f"{SIZE.text(value[name])} {name.replace('_', ' ')}" for name in value) or "none"
 
 
 def parts(value: Record) -> str:
@@ -102,45 +62,14 @@ def parts(value: Record) -> str:
     return (own or "nothing") + (f"; apart from it {apart}" if apart else "")
 
 
-def wear_outs(value: list[OpenRecord]) -> str:
-    """SSDs that were worn out, each with its time and what it exposed."""
-    texts = (
-        f"SSD {of.device} at {seconds(of.at_ns)} s ({of.exposed_pages:,} pages exposed, {of.pages_lost:,} lost)"
-        for of in value
-    )
-    return ", ".join(texts)
+def spare(value: bool) -> str:
+    """Whether a spare chip took the place of what failed."""
+    return "a spare chip took its place" if value else "no spare chip took its place"
 
 
-def felt(value: Record) -> str:
-    """How slow requests were."""
-    figures = (value["mean"], value["p99_9"], value["max"])
-    return "mean {}, p99.9 {}, max {} us".format(*(microseconds(figure) for figure in figures))
-
-
-def duration(ns: int | None) -> str:
-    """How long something took that may not have ended."""
-    return ", not ended" if ns is None else f" in {seconds(ns)} s"
-
-
-def rebuilds(value: list[OpenRecord]) -> str:
-    """Rebuilds, each with its time and what requests felt of it."""
-    texts = (
-        f"{', '.join(part.fault for part in of.failed)}{duration(of.window_of_vulnerability_ns)} "
-        f"({of.requests:,} requests meanwhile: {felt(of.latency_ns)})"
-        for of in value
-    )
-    return "; ".join(texts)
-
-
-def replacements(value: list[OpenRecord]) -> str:
-    """Replacements of SSDs, each with its time and what requests felt of it."""
-    texts = (
-        f"SSD {of.old_device} by {of.new_device}, {of.outcome.replace('_', ' ')}"
-        f"{duration(of.duration_ns)} "
-        f"({of.requests:,} requests meanwhile: {felt(of.latency_ns)})"
-        for of in value
-    )
-    return "; ".join(texts)
+def outcome(value: str) -> str:
+    """How something came out."""
+    return value.replace("_", " ")
 
 
 def collections(value: int) -> str:
@@ -174,19 +103,6 @@ class Row:
         return self.text.format(*written)
 
 
-def value_at(result: Record, path: str) -> Any:
-    """What stands at a path of the JSON, where a number stands for a place in a list; None if there is nothing."""
-    value: Any = result
-    for name in path.split("."):
-        if isinstance(value, list):
-            value = value[int(name)] if int(name) < len(value) else None
-            continue
-        if not isinstance(value, Record) or name not in value:
-            return None
-        value = value[name]
-    return value
-
-
 def one(name: str, path: str, write: Callable[[Any], str], text: str = "{}") -> Row:
     """A row of one figure."""
     return Row(name, text, ((path, write),))
@@ -194,8 +110,8 @@ def one(name: str, path: str, write: Callable[[Any], str], text: str = "{}") -> 
 
 WINDOW = Row(
     "exposure window",
-    "{} pages exposed on average, {} at most; {} s with any",
-    (("window.mean_pages", hundredths), ("window.peak_pages", count), ("window.exposed_ns", seconds)),
+    "{} pages exposed on average, {} at most; {} with any",
+    (("window.mean_pages", HUNDREDTHS.text), ("window.peak_pages", COUNT.text), ("window.exposed_ns", TIME.text)),
 )
 
 # What a run shows, from top to bottom.
@@ -204,185 +120,183 @@ RUN = (
         "user capacity",
         "{}; {} of raw flash is redundancy overhead; {} bytes of flash per user byte",
         (
-            ("capacity.user_bytes", size),
-            ("capacity.redundancy_share", percent),
-            ("capacity.raw_per_user_byte", thousandths),
+            ("capacity.user_bytes", SIZE.text),
+            ("capacity.redundancy_share", SHARE.text),
+            ("capacity.raw_per_user_byte", THOUSANDTHS.text),
         ),
     ),
-    one("mapping tables", "capacity.table_bytes", size, "{} of DRAM"),
-    Row("NVRAM", "{} ({})", (("capacity.nvram_bytes", size), ("capacity.nvram", sizes_by_name))),
+    one("mapping tables", "capacity.table_bytes", SIZE.text, "{} of DRAM"),
+    Row("NVRAM", "{} ({})", (("capacity.nvram_bytes", SIZE.text), ("capacity.nvram", sizes_by_name))),
     Row(
         "logical space",
         "{}, of which {} filled before the first request",
-        (("capacity.space_bytes", size), ("capacity.filled_bytes", size)),
+        (("capacity.space_bytes", SIZE.text), ("capacity.filled_bytes", SIZE.text)),
     ),
     one("survives the loss of", "survives.text", text),
     WINDOW,
-    one("offered load", "workload.offered_load", hundredths),
-    one("wear-outs", "wear_outs", wear_outs),
-    one("rebuilds", "rebuild", rebuilds),
-    one("replacements", "replacements", replacements),
-    one("simulated time", "simulated_ns", seconds, "{} s"),
+    one("offered load", "workload.offered_load", HUNDREDTHS.text),
+    one("simulated time", "simulated_ns", TIME.text),
     Row(
         "throughput",
-        "{} requests/s, {} MB/s read, {} MB/s written, over {} s",
+        "{}, {} read, {} written, over {}",
         (
-            ("bandwidth.requests_per_second", whole),
-            ("bandwidth.read_bytes_per_second", megabytes),
-            ("bandwidth.write_bytes_per_second", megabytes),
-            ("bandwidth.span_ns", seconds),
+            ("bandwidth.requests_per_second", PER_SECOND.text),
+            ("bandwidth.read_bytes_per_second", MB_PER_SECOND.text),
+            ("bandwidth.write_bytes_per_second", MB_PER_SECOND.text),
+            ("bandwidth.span_ns", TIME.text),
         ),
     ),
     Row(
         "completed",
         "{} (failed for lack of space {}, failed for lost data {}, unfinished {})",
         (
-            ("requests.completed", count),
-            ("requests.failed.no_space", count),
-            ("requests.failed.lost", count),
-            ("requests.unfinished", count),
+            ("requests.completed", COUNT.text),
+            ("requests.failed.no_space", COUNT.text),
+            ("requests.failed.lost", COUNT.text),
+            ("requests.unfinished", COUNT.text),
         ),
     ),
     Row(
         "write amplification",
         "{} ({}); {}",
         (
-            ("write_amplification", thousandths),
+            ("write_amplification", THOUSANDTHS.text),
             ("write_amplification_by", parts),
             ("collection.collections", collections),
         ),
     ),
-    one("programs per host page", "pages_per_host_page", thousandths),
-    one("effective over-provisioning", "capacity.effective_over_provisioning", percent),
+    one("programs per host page", "pages_per_host_page", THOUSANDTHS.text),
+    Row(
+        "lifetime at this load",
+        "{}, {} full drive writes",
+        (("lifetime.years", YEARS.text), ("lifetime.full_drive_writes", COUNT.text)),
+    ),
+    Row(
+        "per 1,000 P/E cycles",
+        "a lifetime at this load of {}, {} full drive writes",
+        (
+            ("lifetime.years_per_1000_cycles", YEARS.text),
+            ("lifetime.full_drive_writes_per_1000_cycles", COUNT.text),
+        ),
+    ),
+    one("effective over-provisioning", "capacity.effective_over_provisioning", SHARE.text),
     one("parity updates", "parity_updates", counts_by_name),
     Row(
         "data buffer",
         "{}: hits {}, misses {} (hit rate {}), evictions {} of {} pages, pages at the end {}",
         (
             ("buffer.kind", text),
-            ("buffer.hits", count),
-            ("buffer.misses", count),
-            ("buffer.hit_rate", percent),
-            ("buffer.evictions", count),
-            ("buffer.mean_victim_pages", hundredths),
-            ("buffer.pages_buffered", count),
+            ("buffer.hits", COUNT.text),
+            ("buffer.misses", COUNT.text),
+            ("buffer.hit_rate", SHARE.text),
+            ("buffer.evictions", COUNT.text),
+            ("buffer.mean_victim_pages", HUNDREDTHS.text),
+            ("buffer.pages_buffered", COUNT.text),
         ),
     ),
     Row(
         "deferred parities",
         "hits {}, misses {} (hit rate {}), not committed at the end {}",
-        (("guard.hits", count), ("guard.misses", count), ("guard.hit_rate", percent), ("guard.entries", count)),
+        (
+            ("guard.hits", COUNT.text),
+            ("guard.misses", COUNT.text),
+            ("guard.hit_rate", SHARE.text),
+            ("guard.entries", COUNT.text),
+        ),
     ),
     Row(
         "commits",
         "replacement {}, gc {}, rebuild {}, idle {} ({} reads each)",
         (
-            ("guard.commits_replacement", count),
-            ("guard.commits_gc", count),
-            ("guard.commits_rebuild", count),
-            ("guard.commits_idle", count),
-            ("guard.reads_per_commit", hundredths),
+            ("guard.commits_replacement", COUNT.text),
+            ("guard.commits_gc", COUNT.text),
+            ("guard.commits_rebuild", COUNT.text),
+            ("guard.commits_idle", COUNT.text),
+            ("guard.reads_per_commit", HUNDREDTHS.text),
         ),
     ),
     Row(
         "lost pages",
         "{} host pages; {} pages not rebuilt, counting pages of redundancy",
-        (("losses.host_pages", count), ("losses.pages_not_rebuilt", count)),
+        (("losses.host_pages", COUNT.text), ("losses.pages_not_rebuilt", COUNT.text)),
     ),
     Row(
         "verified reads",
         "{}, mismatches {}",
-        (("verify.reads_checked", count), ("verify.mismatches", count)),
+        (("verify.reads_checked", COUNT.text), ("verify.mismatches", COUNT.text)),
     ),
     Row(
         "verified pages",
         "{} in {} checks: {} would be lost in one more failure, {} are lost",
         (
-            ("verify.pages_checked", count),
-            ("verify.checks", count),
-            ("verify.pages_lost", count),
-            ("verify.pages_gone", count),
+            ("verify.pages_checked", COUNT.text),
+            ("verify.checks", COUNT.text),
+            ("verify.pages_lost", COUNT.text),
+            ("verify.pages_gone", COUNT.text),
         ),
     ),
     Row(
         "run time",
         "{} s, plus {} s to build and fill",
-        (("engine.wall_seconds", hundredths), ("engine.fill_seconds", hundredths)),
+        (("engine.wall_seconds", HUNDREDTHS.text), ("engine.fill_seconds", HUNDREDTHS.text)),
     ),
 )
 
 
-def latency_rows(kind: str) -> dict[str, Row]:
-    """The columns of a kind of request."""
-    path = f"latency_ns.{kind}"
-    figures = {
-        key: one(name, f"{path}.{key}", microseconds)
-        for key, name in {"mean": "mean", **PERCENTILES, "max": "max"}.items()
-    }
-    return {"requests": one("requests", f"{path}.count", count), **figures}
-
-
-def _comparison_rows() -> Iterator[tuple[Row, bool]]:
-    """What a comparison shows, and whether a section ends with it."""
-    yield one("user capacity", "capacity.user_bytes", size), False
-    yield one("redundancy overhead", "capacity.redundancy_share", percent), False
-    yield one("flash bytes per user byte", "capacity.raw_per_user_byte", thousandths), False
-    yield one("DRAM of mapping tables", "capacity.table_bytes", size), False
-    yield one("NVRAM", "capacity.nvram_bytes", size), False
-    yield one("survives the loss of", "survives.text", text), False
-    yield one("  exposed pages, mean", "window.mean_pages", hundredths), False
-    yield one("  exposed pages, at most", "window.peak_pages", count), False
-    yield one("  time with exposed pages, s", "window.exposed_ns", seconds), False
-    yield one("offered load", "workload.offered_load", hundredths), True
-    for kind in ("read", "write"):
-        for key, name in {"mean": "mean", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}.items():
-            yield one(f"{kind} latency {name}, us", f"latency_ns.{kind}.{key}", microseconds), key == "p99_9"
-    for event, ended in (("rebuild", "window_of_vulnerability_ns"), ("replacements", "duration_ns")):
-        name = event.removesuffix("s")
-        yield one(f"first {name}, s", f"{event}.0.{ended}", seconds), False
-        for key, shown in {"mean": "mean", "p99_9": "p99.9", "max": "max"}.items():
-            yield (
-                one(f"  {shown} latency during the {name}, us", f"{event}.0.latency_ns.{key}", microseconds),
-                key == "max",
-            )
-    yield one("requests/s", "bandwidth.requests_per_second", whole), False
-    yield one("read, MB/s", "bandwidth.read_bytes_per_second", megabytes), False
-    yield one("written, MB/s", "bandwidth.write_bytes_per_second", megabytes), True
-    yield one("programs per host page", "pages_per_host_page", thousandths), False
-    yield one("write amplification", "write_amplification", thousandths), False
-    for part in PARTS:
-        yield one(f"  {part}", f"write_amplification_by.{part}", thousandths), False
-    for part in APART:
-        yield one(f"apart from it: {part}", f"write_amplification_by.{part}", thousandths), False
-    yield one("effective over-provisioning", "capacity.effective_over_provisioning", percent), False
-    yield one("GC runs", "collection.collections", count), False
-    yield one("pre-reads", "flash_ops.reads.pre_read", count), False
-    yield one("commit reads", "flash_ops.reads.commit", count), False
-    yield one("parity programs", "flash_ops.programs.parity", count), False
-    yield one("commit programs", "flash_ops.programs.commit", count), False
-    yield one("GC programs", "flash_ops.programs.gc", count), True
-    yield one("failed for lack of space", "requests.failed.no_space", count), False
-    yield one("failed for lost data", "requests.failed.lost", count), False
-    yield one("unfinished", "requests.unfinished", count), False
-    yield one("host pages lost", "losses.host_pages", count), False
-    yield one("mismatches", "verify.mismatches", count), False
-    yield one("lost in one more failure", "verify.pages_lost", count), False
-
-
-COMPARISON = tuple(_comparison_rows())
-# Rows that say nothing while every scheme has 0.
-WHEN_ANY = (
-    "requests.failed.",
-    "requests.unfinished",
-    "losses.",
-    "flash_ops.reads.commit",
-    "flash_ops.programs.commit",
-    "write_amplification_by.",
+FAULT = Row(
+    "",
+    "failed at {} ({}), when {} requests had arrived; {}; host pages lost: {}",
+    (("at_ns", TIME.text), ("when", text), ("request", COUNT.text), ("spare", spare), ("pages_lost", COUNT.text)),
+)
+WEAR_OUT = Row(
+    "",
+    "worn out at {}; host pages exposed: {}, lost: {}",
+    (("at_ns", TIME.text), ("exposed_pages", COUNT.text), ("pages_lost", COUNT.text)),
+)
+REDUNDANCY_BACK = one("", "window_of_vulnerability_ns", TIME.text, "full redundancy after {} (window of vulnerability)")
+RESTORED = Row(
+    "",
+    "{} of {} lost pages restored, {} copied and {} computed from others, at {}",
+    (
+        ("pages", COUNT.text),
+        ("pages_lost", COUNT.text),
+        ("pages_copied", COUNT.text),
+        ("pages_xored", COUNT.text),
+        ("bytes_per_second", MB_PER_SECOND.text),
+    ),
+)
+REPLACEMENT = Row(
+    "",
+    "SSD {} by {}: {}, after {}",
+    (("old_device", COUNT.text), ("new_device", COUNT.text), ("outcome", outcome), ("duration_ns", TIME.text)),
 )
 
 
+def event_rows(result: Record) -> list[tuple[str, Row, OpenRecord]]:
+    """What failed and what was done about it: for each row its name, the row, and the part of the JSON it shows."""
+    rows = [(of.fault, FAULT, of) for of in value_at(result, "faults") or []]
+    rows += [(f"SSD {of.device}", WEAR_OUT, of) for of in value_at(result, "wear_outs") or []]
+    for of in value_at(result, "rebuild") or []:
+        name = f"rebuild of {', '.join(part.fault for part in of.failed)}"
+        if of.window_of_vulnerability_ns is not None:
+            rows += [(name, REDUNDANCY_BACK, of), ("", RESTORED, of)]
+        else:
+            rows.append((f"{name}, not finished", RESTORED, of))
+    rows += [("replacement", REPLACEMENT, of) for of in value_at(result, "replacements") or []]
+    return rows
+
+
+FIGURES = {"mean": "mean", **PERCENTILES, "max": "max"}
+
+
+def latency_cells(of: Record) -> list[str]:
+    """The columns of latencies, in one unit, which is the last one."""
+    unit, one_unit = TIME.unit([of[key] for key in FIGURES])
+    return [COUNT.text(of["count"]), *(number(of[key] / one_unit, None) for key in FIGURES), unit]
+
+
 def show_result(result: Result) -> None:
-    """One run: capacity and load, latencies by kind, flash operations by cause, verification."""
+    """One run: capacity and load, faults, latencies by kind, flash operations by cause, verification."""
     partial = ", partial" if result.partial else ""
     work = result.workload
     title = f"{result.scheme} on {result.device}: {work.name}, {reader.counted(work.requests, 'requests')}{partial}"
@@ -392,20 +306,65 @@ def show_result(result: Result) -> None:
         cell = row.cell(result)
         if cell is not None:
             facts.add_row(row.name, cell)
-    print_tables(facts, _latencies(result), _operations(result))
+    tables = [facts, _events(result), _latencies(result), _felt(result), _operations(result)]
+    print_tables(*(table for table in tables if table.row_count or table is not tables[1]))
+
+
+def _events(result: Result) -> "Table":
+    table = table_of("faults and rebuilds", ["", ""])
+    table.columns[1].justify = "left"
+    for name, row, of in event_rows(result):
+        table.add_row(name, row.cell(of))
+    return table
 
 
 def _latencies(result: Result) -> "Table":
-    table = table_of("latency in us", ["", *(row.name for row in latency_rows("all").values())])
+    warning = f" ({summary.OVERLOADED})" if summary.is_overloaded(result) else ""
+    table = table_of(f"latency{warning}", ["", "requests", *FIGURES.values(), "unit"])
     for kind in result.latency:
         if result.latency[kind].count:
-            table.add_row(kind, *(row.cell(result) for row in latency_rows(kind).values()))
+            table.add_row(kind, *latency_cells(result.latency[kind]))
     return table
+
+
+def _felt(result: Result) -> "Table":
+    """What requests felt of rebuilds and replacements: latencies of those that arrived meanwhile, and of the others."""
+    table = table_of("latency during rebuilds and replacements", ["arrived", "requests", *FIGURES.values(), "unit"])
+    for name, of in events_felt(result):
+        table.add_row(f"during the {name}", *latency_cells(of))
+    others = outside(result)
+    if others is not None:
+        count, mean_ns = others
+        unit, one_unit = TIME.unit([mean_ns])
+        mean = number(mean_ns / one_unit, None)
+        table.add_row("at other times", COUNT.text(count), mean, *["-"] * (len(FIGURES) - 1), unit)
+    return table
+
+
+def events_felt(result: Record) -> list[tuple[str, OpenRecord]]:
+    """Rebuilds and replacements during which requests arrived, with the latencies of these."""
+    rebuilds, replacements = (value_at(result, path) or [] for path in ("rebuild", "replacements"))
+    found = [(f"rebuild of {', '.join(part.fault for part in of.failed)}", of.latency_ns) for of in rebuilds]
+    found += [(f"replacement of SSD {of.old_device}", of.latency_ns) for of in replacements]
+    return [(name, of) for name, of in found if of.count]
+
+
+def outside(result: Record) -> tuple[int, float] | None:
+    """Number and mean latency of the requests that arrived while nothing was rebuilt or replaced; None without any.
+
+    Also None if both was done, as some may then have arrived during both. Quantiles of all requests and of some do not
+    tell those of the others.
+    """
+    if value_at(result, "rebuild") and value_at(result, "replacements"):
+        return None
+    every, felt = value_at(result, "latency_ns.all"), [of for _, of in events_felt(result)]
+    count = every.count - sum(of.count for of in felt)
+    return (count, (every.total - sum(of.total for of in felt)) / count) if felt and count else None
 
 
 def operation_rows(cause: str) -> list[Row]:
     """The columns of a cause of flash operations."""
-    return [one(action, f"flash_ops.{action}.{cause}", count) for action in ACTIONS]
+    return [one(action, f"flash_ops.{action}.{cause}", COUNT.text) for action in ACTIONS]
 
 
 def _operations(result: Result) -> "Table":
@@ -417,31 +376,57 @@ def _operations(result: Result) -> "Table":
 
 
 def show_comparison(comparison: Comparison) -> None:
-    """One column for each scheme."""
-    results, first = comparison.results, comparison.results[0]
-    space, filled = size(first.capacity.space_bytes), size(first.capacity.filled_bytes)
+    """One column for each scheme, and a conclusion. A terminal that is too narrow gets several tables."""
+    first = comparison.results[0]
+    space, filled = SIZE.text(first.capacity.space_bytes), SIZE.text(first.capacity.filled_bytes)
     title = f"{first.workload.name} ({reader.counted(first.workload.requests, 'requests')}) on {first.device}"
-    table = table_of(
-        f"{title}, logical space {space}, {filled} of it filled",
-        ["", *(each.scheme + (" (partial)" if each.partial else "") for each in results)],
-    )
-    for row, ends in COMPARISON:
-        cells = _cells(row, results)
-        if cells is not None:
-            table.add_row(row.name, *cells)
-        if ends:
+    title += f", logical space {space}, {filled} of it filled"
+    lines = [line for section in summary.table(comparison) for line in section.lines]
+    heads = [each.name for each in summary.candidates(comparison)]
+    columns = [_column([line.cells[at] for line in lines]) for at in range(len(heads))]
+    widths = [max(len(each) for each in (head, *cells)) + 2 for head, cells in zip(heads, columns, strict=True)]
+    names = max(len(line.head) for line in lines) + 2
+    for shown in _blocks(widths, None if (width := width_of_terminal()) is None else width - names):
+        table = table_of(title, ["", *(heads[at] for at in shown)])
+        at_line = 0
+        for section in summary.table(comparison):
+            for line in section.lines:
+                cells = [_styled(columns[at][at_line], line.cells[at].is_best) for at in shown]
+                table.add_row(line.head, *cells)
+                at_line += 1
             table.add_section()
-    print_tables(table)
+        print_tables(table)
+        title = ""
+    print_text(*summary.notes(comparison))
+    print_text(*summary.conclusion(comparison))
 
 
-def _cells(row: Row, results: list[Result]) -> list[str] | None:
-    """A row of a comparison, or None if it says nothing of any scheme."""
-    path = row.figures[0][0]
-    if path.startswith("latency_ns."):
-        kind = path.rsplit(".", 1)[0]
-        cells = [row.cell(each) if value_at(each, f"{kind}.count") else None for each in results]
-    elif path.startswith(WHEN_ANY) and not any(value_at(each, path) for each in results):
-        return None
-    else:
-        cells = [row.cell(each) for each in results]
-    return None if all(cell is None for cell in cells) else [cell or "-" for cell in cells]
+def _blocks(widths: Sequence[int], width: int | None) -> list[list[int]]:
+    """The columns of each table: all, or as many as have room, of which the first is in each table."""
+    blocks = [[0]]
+    for at in range(1, len(widths)):
+        is_full = width is not None and sum(widths[each] for each in [*blocks[-1], at]) > width
+        if is_full and len(blocks[-1]) > 1:
+            blocks.append([0])
+        blocks[-1].append(at)
+    return blocks
+
+
+def _column(cells: Sequence[summary.Cell]) -> list[str]:
+    """The cells of a scheme: figures with their marks, and differences from the first scheme, each aligned right."""
+    figures = [cell for cell in cells if cell.value is not None]
+    width, relative = (
+        max((len(text) for text in texts), default=0)
+        for texts in ([cell.text for cell in figures], [cell.relative for cell in figures])
+    )
+    gap = " " if relative else ""
+    return [
+        cell.text if cell.value is None else f"{cell.text:>{width}}{cell.mark}{gap}{cell.relative:>{relative}}"
+        for cell in cells
+    ]
+
+
+def _styled(cell: str, is_best: bool) -> "Text":
+    from rich.text import Text
+
+    return Text(cell, "bold" if is_best else "")

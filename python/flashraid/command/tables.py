@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..record import OpenRecord
 from ..sizes import format_bytes
+from ..summary import number
 from . import reader, results
 from .layout import print_tables as _print
 from .layout import table_of as _table
@@ -63,7 +64,7 @@ def show_trace_info(info: dict[str, Any]) -> None:
     )
     table.add_row("duration", f"{of.duration_ns / 1e9:,.3f} s")
     rate = of.requests_per_second
-    table.add_row("requests/s", "-" if rate is None else results.rounded(rate, 1))
+    table.add_row("requests/s", "-" if rate is None else number(rate, 1))
     gaps = (of.interarrival_mean_ns, of.interarrival_p50_ns, of.interarrival_p99_ns)
     table.add_row("inter-arrival mean, p50, p99", _gaps(*gaps))
     table.add_row(
