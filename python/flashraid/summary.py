@@ -3,78 +3,35 @@
 Every number is a figure of the JSON, found by its path and written by its kind; with several seeds it is their mean.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from .intervals import mean_and_half_width
+from .quantities import (
+    COUNT,
+    HUNDREDTHS,
+    MB_PER_SECOND,
+    PER_SECOND,
+    SHARE,
+    SIZE,
+    THOUSANDTHS,
+    TIME,
+    YEARS,
+    Kind,
+    difference,
+    number,
+)
 from .record import Record
-from .sizes import TIMES
 
 if TYPE_CHECKING:
     from .comparison import Comparison
 
+WORDS = None
 EQUAL = 0.01  # values that differ by less are called equal
 OVERLOAD = 0.9  # of `workload.busiest_load`, as in the engine's warning
 OVERLOADED = "overloaded: latency grows with the length of the trace"
-
-
-# ---- how figures are written ----
-
-
-@dataclass(frozen=True)
-class Kind:
-    """How figures are written: in units, each with its size in the JSON's, and with how many decimals (`number`)."""
-
-    units: tuple[tuple[str, float], ...] = (("", 1),)
-    decimals: int | None = None
-
-    def unit(self, values: Sequence[float]) -> tuple[str, float]:
-        """The unit that fits them all best: the largest in which their median is at least 1, zeros left out."""
-        ordered = sorted(abs(value) for value in values if value)
-        median = ordered[(len(ordered) - 1) // 2] if ordered else 0
-        return next((unit for unit in reversed(self.units) if unit[1] <= median), self.units[0])
-
-    def text(self, value: float) -> str:
-        """One figure with its unit."""
-        name, one = self.unit([value])
-        return f"{number(value / one, self.decimals)} {name}".rstrip()
-
-
-TIME = Kind(tuple(TIMES.items()))
-SIZE = Kind((("B", 1), ("KiB", 2**10), ("MiB", 2**20), ("GiB", 2**30), ("TiB", 2**40)))
-SHARE = Kind((("%", 0.01),), 1)
-COUNT = Kind(decimals=0)
-HUNDREDTHS = Kind(decimals=2)
-THOUSANDTHS = Kind(decimals=3)
-PER_SECOND = Kind((("requests/s", 1),), 0)
-MB_PER_SECOND = Kind((("MB/s", 1e6),), 1)
-YEARS = Kind((("h", 1 / 8760), ("days", 1 / 365), ("years", 1)))
-WORDS = None
-
-
-def number(value: float, decimals: int | None) -> str:
-    """A number with so many decimals, or as many as show two digits of one that they would hide.
-
-    Without `decimals`, three significant digits, and all digits before the point.
-    """
-    if decimals is None:
-        decimals = max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
-    elif 0 < abs(value) < 10**-decimals:
-        decimals = 1 - math.floor(math.log10(abs(value)))
-    return f"{value:,.{decimals}f}"
-
-
-def difference(value: float, first: float) -> str:
-    """A value relative to the first: in percent, from twice as much on as a factor; nothing if they are equal."""
-    if first == 0 or value == first:
-        return ""
-    if value >= 2 * first:
-        return f"{value / first:,.1f}x"
-    change = 100 * (value / first - 1)
-    decimals = 0 if value == 0 or change > -99.5 else 1 - math.floor(math.log10(100 + change))
-    return f"{change:+.{decimals}f} %" if abs(change) >= 0.5 else "0 %"
+UNPROTECTED = "in a closed loop redundancy may not be written until the end, as the device is never idle"
 
 
 def value_at(result: Record, path: str) -> Any:
@@ -90,15 +47,14 @@ def value_at(result: Record, path: str) -> Any:
     return value
 
 
-# ---- the table ----
-
-
 @dataclass(frozen=True)
 class Cell:
     """What a row says of one scheme."""
 
     value: float | None
     """The figure in the unit of the JSON, with several seeds its mean. None for words and for an undefined figure."""
+    half_width: float
+    """Half the width of its 95 % interval in the unit of the JSON; 0 with one seed."""
     text: str
     """The figure in the unit of its line, with several seeds with half the width of its interval; `-` if undefined."""
     relative: str = ""
@@ -164,7 +120,7 @@ class Row:
 
 CAPACITY = Row("capacity, closed loop", "requests_per_second", PER_SECOND, "high")
 READ_TAIL, WRITE_TAIL = "latency_ns.read.p99_9", "latency_ns.write.p99_9"
-AMPLIFICATION = "write_amplification"
+AMPLIFICATION, COLLECTIONS = "write_amplification", "collection.collections"
 LIFETIME, DRIVE_WRITES = "lifetime.years", "lifetime.full_drive_writes"
 WORN = "until the mean block is worn out, if this load goes on and write amplification stays what it was in this run"
 
@@ -174,9 +130,9 @@ def _latencies(kind: str) -> tuple[Row, ...]:
     return tuple(Row(f"{kind} latency {name}", f"latency_ns.{kind}.{key}", TIME, "low") for key, name in names.items())
 
 
-def _event(event: str, ended: str) -> Iterator[Row]:
+def _event(event: str, first: str, ended: str) -> Iterator[Row]:
     name = event.removesuffix("s")
-    yield Row(f"first {name}", f"{event}.0.{ended}", TIME, "low")
+    yield Row(first, f"{event}.0.{ended}", TIME, "low", note=f"of the first {name}, as are latencies during it")
     for key, shown in {"mean": "mean", "p99_9": "p99.9", "max": "max"}.items():
         yield Row(f"{shown} latency during the {name}", f"{event}.0.latency_ns.{key}", TIME, "low")
 
@@ -221,15 +177,15 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
     ),
     ("read latency", _latencies("read")),
     ("write latency", _latencies("write")),
-    ("rebuild", tuple(_event("rebuild", "window_of_vulnerability_ns"))),
-    ("replacement", tuple(_event("replacements", "duration_ns"))),
+    ("rebuild", tuple(_event("rebuild", "window of vulnerability", "window_of_vulnerability_ns"))),
+    ("replacement", tuple(_event("replacements", "time of replacement", "duration_ns"))),
     (
         "flash",
         (
             Row("programs per host page", "pages_per_host_page", THOUSANDTHS, "low"),
             Row("write amplification", AMPLIFICATION, THOUSANDTHS, "low"),
             *_parts(),
-            Row("GC runs", "collection.collections", COUNT),
+            Row("GC runs", COLLECTIONS, COUNT),
             Row("pre-reads", "flash_ops.reads.pre_read", COUNT),
             Row("commit reads", "flash_ops.reads.commit", COUNT, is_needed=False),
             Row("parity programs", "flash_ops.programs.parity", COUNT),
@@ -241,7 +197,7 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
         "wear",
         (
             Row("erases", "flash_ops.erases.total", COUNT, "low"),
-            Row("mean erases of a block", "wear.erase_mean", HUNDREDTHS, "low"),
+            Row("mean erases of a block", "wear.erase_mean", HUNDREDTHS, "low", is_needed=False),
             Row("full drive writes until worn out", DRIVE_WRITES, COUNT, "high"),
             Row("lifetime at this load", LIFETIME, YEARS, "high", note=WORN),
             Row(
@@ -288,6 +244,12 @@ class Candidate:
         """The scheme, and whether its results are of a part."""
         first = self.results[0]
         return f"{first['scheme']} (partial)" if any(each["partial"] for each in self.results) else first["scheme"]
+
+    def doubt_of(self, row: Row) -> str:
+        """Why a figure is not to be compared with those of others; empty if it is."""
+        if row is CAPACITY:
+            return UNPROTECTED if self.results[0]["window"] is not None else ""
+        return self.doubt if row.is_latency else ""
 
     @property
     def doubt(self) -> str:
@@ -342,22 +304,27 @@ def _line(row: Row, found: Sequence[Candidate]) -> Line | None:
     if not known or not (row.is_needed or any(known)) or is_said:
         return None
     if row.kind is WORDS:
-        return Line(row.name, "", row.path, None, tuple(Cell(None, each[0] or "-") for each in values), row.note)
+        return Line(row.name, "", row.path, None, tuple(_survived(each.results[0]) for each in found), row.note)
     unit, one = row.kind.unit(known)
-    notes = [each.doubt if row.is_latency else "" for each in found]
+    notes = [each.doubt_of(row) for each in found]
     spreads = [None if None in each else mean_and_half_width(each) for each in values]
     best = _best(row.better, [None if note else spread for spread, note in zip(spreads, notes, strict=True)])
     cells = []
     for at, (spread, note) in enumerate(zip(spreads, notes, strict=True)):
         if spread is None:
-            cells.append(Cell(None, "-"))
+            cells.append(Cell(None, 0, "-"))
             continue
         text = _text(row, spread, one)
         is_apart = at > 0 and spreads[0] is not None and not _overlap(spread, spreads[0])
         relative = difference(spread[0], spreads[0][0]) if is_apart and spreads[0] else ""
-        cells.append(Cell(spread[0], text, relative, at in best, note))
+        cells.append(Cell(*spread, text, relative, at in best, note))
     note = _closed_loop(found) if row is CAPACITY else row.note
     return Line(row.name, unit, row.path, row.better, tuple(cells), note)
+
+
+def _survived(result: Record) -> Cell:
+    text, but = (value_at(result, f"survives.{key}") for key in ("text", "but"))
+    return Cell(None, 0, text.removesuffix(f", but for {but}"), note=f"all but {but}" if but else "")
 
 
 Spread = tuple[float, float]  # a mean, and half the width of its interval
@@ -366,7 +333,7 @@ Spread = tuple[float, float]  # a mean, and half the width of its interval
 def _text(row: Row, spread: Spread, one: float) -> str:
     assert row.kind is not None
     mean, half = (value / one for value in spread)
-    if row.path == "collection.collections" and mean == 0:
+    if row.path == COLLECTIONS and mean == 0:
         return "no GC ran"
     decimals = row.kind.decimals
     if decimals is None or (mean != int(mean) and row.kind is COUNT):
@@ -420,20 +387,16 @@ def notes(comparison: "Comparison") -> list[str]:
         said.append(
             f"* best of its row{', or equal to it within 1 %' if comparison.seeds == 1 else ', or not told from it'}"
         )
-    said += [f"! {', '.join(names)}: {doubt}" for doubt, names in _doubts(found).items()]
+    marked: dict[str, dict[str, None]] = {}
+    for line in lines:
+        for each, cell in zip(found, line.cells, strict=True):
+            if cell.note:
+                marked.setdefault(cell.note, {})[each.name] = None
+    said += [f"! {', '.join(names)}: {note}" for note, names in marked.items()]
     said += [f"{line.name}: {line.note}" for line in lines if line.note]
     if comparison.seeds > 1:
         said.append(_of_seeds(found, comparison.seeds))
     return said
-
-
-def _doubts(found: Sequence[Candidate]) -> dict[str, list[str]]:
-    """Why latencies are not to be compared, each with the schemes of which it is true."""
-    doubts: dict[str, list[str]] = {}
-    for each in found:
-        if each.doubt:
-            doubts.setdefault(each.doubt, []).append(each.name)
-    return doubts
 
 
 def _of_seeds(found: Sequence[Candidate], seeds: int) -> str:
@@ -450,14 +413,15 @@ def _of_seeds(found: Sequence[Candidate], seeds: int) -> str:
 def conclusion(comparison: "Comparison") -> list[str]:
     """What the table says, in sentences; none of a single scheme.
 
-    Ranked are only schemes whose figures can be compared: the sentences name the others.
+    Ranked are only schemes whose figures can be compared, and only those that survive a failure if there are two of
+    them. The sentences name the others.
     """
     found = candidates(comparison)
     if len(found) < 2:
         return []
     lines = {line.path: line for section in table(comparison) for line in section.lines}
     names = [each.name for each in found]
-    doubts = _doubts(found)
+    is_protected = [any(value is True for value in each.results[0]["survives"].to_dict().values()) for each in found]
     ranked = {
         READ_TAIL: "Fastest read tail (p99.9) at this load",
         WRITE_TAIL: "Fastest write tail (p99.9) at this load",
@@ -467,35 +431,60 @@ def conclusion(comparison: "Comparison") -> list[str]:
     sentences, winners = [], dict[str, None]()
     for path, what in ranked.items():
         if path in lines:
-            said, best = _ranking(what, lines[path], names)
+            said, best = _ranking(what, lines[path], names, is_protected)
             sentences += said
             winners |= dict.fromkeys(best)
-    if doubts:
-        left_out = "; ".join(f"{', '.join(names)} ({doubt})" for doubt, names in doubts.items())
-        sentences.append(f"Latencies that are not compared: {left_out}.")
+    for what, path in (("Latencies", READ_TAIL), ("Latencies", WRITE_TAIL), ("Capacities", CAPACITY.path)):
+        if path in lines and (said := _not_compared(what, lines[path], names)) and said not in sentences:
+            sentences.append(said)
+    fresh = [each.name for each in found if not any(value_at(of, COLLECTIONS) for of in each.results)]
+    if fresh:
+        under = "" if len(fresh) == len(found) else f" under {_listed(fresh)}"
+        sentences.append(f"No GC ran{under}: write amplification and latencies are those of a device with free blocks.")
     sentences += [_price(name, names.index(name), lines) for name in winners]
     return [*sentences, *_protection(found, lines)]
 
 
-def _ranking(what: str, line: Line, names: Sequence[str]) -> tuple[list[str], list[str]]:
+def _ranking(what: str, line: Line, names: Sequence[str], is_protected: Sequence[bool]) -> tuple[list[str], list[str]]:
     """A sentence on the best schemes of a line, if it ranks any, and these schemes."""
-    known = [(cell, name) for cell, name in zip(line.cells, names, strict=True) if cell.value is not None]
-    fit = [(cell, name) for cell, name in known if not cell.note]
-    if len(fit) < 2:
+    fit = {at: cell for at, cell in enumerate(line.cells) if cell.value is not None and not cell.note}
+    others = {at: cell for at, cell in fit.items() if not is_protected[at]}
+    if len(fit) - len(others) < 2:
+        others = {}
+    ranked = [at for at in fit if at not in others]
+    if len(ranked) < 2:
         return [], []
-    best = [(cell, name) for cell, name in fit if cell.is_best]
-    if not best:
-        return [f"{what}: no difference, {_listed([name for _, name in fit])} are equal within 1 %."], []
-    others = sorted(
-        ((cell, name) for cell, name in fit if not cell.is_best),
-        key=lambda each: (each[0].value or 0) * (1 if line.better == "low" else -1),
-    )
-    texts = [f"{name} with {_with_unit(cell, line)}" for cell, name in best]
-    equal = " (equal within 1 %)" if len(best) > 1 else ""
-    following, name = others[0]
-    behind = difference(following.value or 0, best[0][0].value or 0)
-    next_one = f"{name} with {_with_unit(following, line)}" + (f" ({behind})" if behind else "")
-    return [f"{what}: {_listed(texts)}{equal}; next is {next_one}."], [name for _, name in best]
+    ranked.sort(key=lambda at: (fit[at].value or 0) * (1 if line.better == "low" else -1))
+    spreads = [(fit[at].value or 0, fit[at].half_width) for at in ranked]
+    best = [ranked[place] for place in sorted(_best(line.better, spreads))]
+
+    def with_value(at: int) -> str:
+        return f"{names[at]} with {_with_unit(fit[at], line)}"
+
+    if best:
+        said = _listed([with_value(at) for at in best]) + (f" ({_equal(line)})" if len(best) > 1 else "")
+        following = ranked[len(best)]
+        behind = difference(fit[following].value or 0, fit[best[0]].value or 0)
+        said += f"; next is {with_value(following)}" + (f" ({behind})" if behind else "")
+    else:
+        said = f"no difference, {_listed([names[at] for at in ranked])} are {_equal(line)}"
+    if others:
+        said += f"; without redundancy, {_listed([with_value(at) for at in others])}"
+    return [f"{what}: {said}."], [names[at] for at in best]
+
+
+def _not_compared(what: str, line: Line, names: Sequence[str]) -> str:
+    """A sentence on the schemes that a line does not rank, and why; empty if it ranks all."""
+    reasons: dict[str, list[str]] = {}
+    for cell, name in zip(line.cells, names, strict=True):
+        if cell.note:
+            reasons.setdefault(cell.note, []).append(name)
+    left_out = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items())
+    return f"{what} that are not compared: {left_out}." if reasons else ""
+
+
+def _equal(line: Line) -> str:
+    return "not told apart by their intervals" if any(cell.half_width for cell in line.cells) else "equal within 1 %"
 
 
 def _with_unit(cell: Cell, line: Line) -> str:

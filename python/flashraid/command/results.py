@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import summary
 from ..comparison import Comparison
-from ..record import OpenRecord, Record
-from ..result import Result
-from ..summary import (
+from ..quantities import (
     COUNT,
     HUNDREDTHS,
     MB_PER_SECOND,
@@ -19,8 +17,10 @@ from ..summary import (
     TIME,
     YEARS,
     number,
-    value_at,
 )
+from ..record import OpenRecord, Record
+from ..result import Result
+from ..summary import value_at
 from . import reader
 from .layout import print_tables, print_text, table_of, width_of_terminal
 
@@ -421,7 +421,9 @@ def _column(cells: Sequence[summary.Cell]) -> list[str]:
     )
     gap = " " if relative else ""
     return [
-        cell.text if cell.value is None else f"{cell.text:>{width}}{cell.mark}{gap}{cell.relative:>{relative}}"
+        f"{cell.text}{cell.mark}".rstrip()
+        if cell.value is None
+        else f"{cell.text:>{width}}{cell.mark}{gap}{cell.relative:>{relative}}"
         for cell in cells
     ]
 

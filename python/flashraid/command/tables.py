@@ -5,9 +5,9 @@ import shutil
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..quantities import number
 from ..record import OpenRecord
 from ..sizes import format_bytes
-from ..summary import number
 from . import reader, results
 from .layout import print_tables as _print
 from .layout import table_of as _table

@@ -1,0 +1,60 @@
+"""How figures of results are written: in which unit, with how many digits, and relative to another."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .sizes import TIMES
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How figures are written: in units, each with its size in the JSON's, and with how many decimals (`number`)."""
+
+    units: tuple[tuple[str, float], ...] = (("", 1),)
+    decimals: int | None = None
+
+    def unit(self, values: Sequence[float]) -> tuple[str, float]:
+        """The unit that fits them all best: the largest in which their median is at least 1, zeros left out."""
+        ordered = sorted(abs(value) for value in values if value)
+        median = ordered[(len(ordered) - 1) // 2] if ordered else 0
+        return next((unit for unit in reversed(self.units) if unit[1] <= median), self.units[0])
+
+    def text(self, value: float) -> str:
+        """One figure with its unit."""
+        name, one = self.unit([value])
+        return f"{number(value / one, self.decimals)} {name}".rstrip()
+
+
+TIME = Kind(tuple(TIMES.items()))
+SIZE = Kind((("B", 1), ("KiB", 2**10), ("MiB", 2**20), ("GiB", 2**30), ("TiB", 2**40)))
+SHARE = Kind((("%", 0.01),), 1)
+COUNT = Kind(decimals=0)
+HUNDREDTHS = Kind(decimals=2)
+THOUSANDTHS = Kind(decimals=3)
+PER_SECOND = Kind((("requests/s", 1),), 0)
+MB_PER_SECOND = Kind((("MB/s", 1e6),), 1)
+YEARS = Kind((("h", 1 / 8760), ("days", 1 / 365), ("years", 1)))
+
+
+def number(value: float, decimals: int | None) -> str:
+    """A number with so many decimals, or as many as show two digits of one that they would hide.
+
+    Without `decimals`, three significant digits, and all digits before the point.
+    """
+    if decimals is None:
+        decimals = max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
+    elif 0 < abs(value) < 10**-decimals:
+        decimals = 1 - math.floor(math.log10(abs(value)))
+    return f"{value:,.{decimals}f}"
+
+
+def difference(value: float, first: float) -> str:
+    """A value relative to the first: in percent, from twice as much on as a factor; nothing if they are equal."""
+    if first == 0 or value == first:
+        return ""
+    if value >= 2 * first:
+        return f"{value / first:,.1f}x"
+    change = 100 * (value / first - 1)
+    decimals = 0 if value == 0 or change > -99.5 else 1 - math.floor(math.log10(100 + change))
+    return f"{change:+.{decimals}f} %" if abs(change) >= 0.5 else "0 %"
