@@ -479,7 +479,7 @@ def _not_compared(what: str, line: Line, names: Sequence[str]) -> str:
     for cell, name in zip(line.cells, names, strict=True):
         if cell.note:
             reasons.setdefault(cell.note, []).append(name)
-    left_out = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items())
+    left_out = "; ".join(f"{', '.join(of)} ({reason})" for reason, of in reasons.items())
     return f"{what} that are not compared: {left_out}." if reasons else ""
 
 

@@ -420,12 +420,11 @@ def _column(cells: Sequence[summary.Cell]) -> list[str]:
         for texts in ([cell.text for cell in figures], [cell.relative for cell in figures])
     )
     gap = " " if relative else ""
-    return [
-        f"{cell.text}{cell.mark}".rstrip()
-        if cell.value is None
-        else f"{cell.text:>{width}}{cell.mark}{gap}{cell.relative:>{relative}}"
-        for cell in cells
-    ]
+    found = []
+    for cell in cells:
+        figure = f"{cell.text:>{width}}{cell.mark}{gap}{cell.relative:>{relative}}"
+        found.append(f"{cell.text}{cell.mark}".rstrip() if cell.value is None else figure)
+    return found
 
 
 def _styled(cell: str, is_best: bool) -> "Text":
