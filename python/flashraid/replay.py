@@ -43,6 +43,8 @@ INTERRUPTED = 130
 QUEUE_DEPTH = 32
 MOST_REQUESTS = 100_000
 
+MOST_SEEDS = 1000
+
 
 class RunArguments(Settings, OutputArguments, total=False):
     """Settings, and what is written beside the result."""
@@ -185,10 +187,10 @@ def run_pairs(
 
 
 def check_seeds(seeds: int, outputs: Outputs) -> None:
-    """Refuses a number of seeds below 1, and other outputs than the results, which are of one run."""
+    """Refuses a number of seeds out of range, and other outputs than the results, which are of one run."""
     check_numbers(seeds=seeds)
-    if seeds < 1:
-        raise InputError(f"{outputs.label('seeds')} {seeds}: allowed is a whole number from 1")
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise InputError(f"{outputs.label('seeds')} {seeds}: allowed is a whole number from 1 to {MOST_SEEDS}")
     others = [*outputs.files, *outputs.times, *(["fio"] if outputs.fio else [])]
     if seeds > 1 and others:
         raise InputError(f"{outputs.label(others[0])}: is of one run: allowed without {outputs.label('seeds')}")
@@ -265,6 +267,7 @@ def _of_seeds(
     if seeds == 1:
         return [(None, settings)]
     first = configuration(device, scheme, config, settings)["config"]["run"]["seed"]
+    check_numbers(seed=first + seeds - 1)
     others = [(key, value) for key, value in settings if bare(key) != "seed"]
     return [(seed, [*others, ("seed", str(seed))]) for seed in range(first, first + seeds)]
 

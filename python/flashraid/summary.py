@@ -431,8 +431,8 @@ def conclusion(comparison: "Comparison") -> list[str]:
     sentences, winners = [], dict[str, None]()
     for path, what in ranked.items():
         if path in lines:
-            said, best = _ranking(what, lines[path], names, is_protected)
-            sentences += said
+            ranking, best = _ranking(what, lines[path], names, is_protected)
+            sentences += ranking
             winners |= dict.fromkeys(best)
     for what, path in (("Latencies", READ_TAIL), ("Latencies", WRITE_TAIL), ("Capacities", CAPACITY.path)):
         if path in lines and (said := _not_compared(what, lines[path], names)) and said not in sentences:

@@ -69,7 +69,7 @@ def test_the_command_ages_an_array(command, tmp_path):
     shown = command("run", trace, "--scheme", "raid5", *common, "--json", "r.json", "--series", "s.csv").stdout
     result = json.loads((command.folder / "r.json").read_text())
     assert result["wear_outs"][0]["at_ns"] > 0
-    assert "wear-outs" in shown
+    assert "worn out at" in shown
     header, *rows = [line.split(",") for line in (command.folder / "s.csv").read_text().splitlines()]
     ages = [[float(row[header.index(f"device{ssd}_age")]) for row in rows] for ssd in range(5)]
     assert ages[result["wear_outs"][0]["device"]][-1] == 1

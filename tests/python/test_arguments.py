@@ -125,7 +125,15 @@ def test_arrays_of_numbers(sim):
 
 FUNCTIONS = {
     "run": {"device": "tiny", "scheme": "raid5", "config": None, "engine": True, "progress": None},
-    "compare": {"device": "tiny", "schemes": "raid0", "config": None, "engine": True, "progress": None},
+    "compare": {
+        "device": "tiny",
+        "schemes": "raid0",
+        "config": None,
+        "engine": True,
+        "progress": None,
+        "seeds": 1,
+        "capacity": True,
+    },
     "calibrate": {"device": "tiny", "config": None, "progress": None},
     "sanity": {"device": "tiny", "scheme": "raid5", "config": None},
     "trace_info": {"page_bytes": 4096, "capacity_bytes": 10**9, "progress": None},

@@ -204,7 +204,9 @@ def test_full_disk_is_no_success(command):
 
 
 @pytest.mark.parametrize("status", [1, 3])
-@pytest.mark.parametrize("how", [["run", "--scheme", "raid5"], ["compare", "--schemes", "raid0,raid5"]])
+@pytest.mark.parametrize(
+    "how", [["run", "--scheme", "raid5"], ["compare", "--schemes", "raid0,raid5", "--no-capacity"]]
+)
 def test_status_of_the_engine_is_the_status_of_the_command(monkeypatch, capsys, status, how):
     """Violations (1) and requests failed for lack of space (3) do not happen here: the engine's answer is made up."""
     result = fr.run(SAMPLE, device="ssd1", scheme="raid5", limit=200, fill=0.1, verify=True)

@@ -6,27 +6,16 @@ import re
 import pytest
 from conftest import write_trace, writes
 
+from flashraid import quantities, summary
 from flashraid.command import results as tables
 from flashraid.record import Record
 
-# What a printed number is to be multiplied by, to be the value of the JSON.
-SCALES = {
-    tables.count: 1,
-    tables.size: 1,
-    tables.percent: 0.01,
-    tables.hundredths: 1,
-    tables.thousandths: 1,
-    tables.whole: 1,
-    tables.microseconds: 1e3,
-    tables.seconds: 1e9,
-    tables.megabytes: 1e6,
-    tables.counts_by_name: 1,
-    tables.parts: 1,
-}
-UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-NUMBER = re.compile(r"(?<![\w.])(-|\d[\d,]*(?:\.\d+)?)(?: (B|KiB|MiB|GiB)\b)?(?![\w.])")
+# What one of a unit is in the JSON.
+UNITS = {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "%": 0.01, "requests/s": 1, "MB/s": 1e6}
+UNITS |= {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 6e10}
+NUMBER = re.compile(rf"(?<![\w.])(-|\d[\d,]*(?:\.\d+)?)(?: ({'|'.join(filter(None, UNITS))})(?![\w/]))?(?![\w.])")
 # A part that failed, which numbers name.
-PART = re.compile(r"[a-z]+:[\d./:a-z]+")
+PART = re.compile(r"[a-z]+:[\d./:a-z]+|\(\d+%\)")
 
 SMALL = ["--set", "blocks_per_plane=16", "--set", "pages_per_block=16", "--set", "over_provisioning=0.3"]
 RUNS = {
@@ -87,56 +76,37 @@ def _bursts():
 
 
 def wanted(result, row):
-    """The values of a row's figures, with how each is written; those of an object one by one."""
+    """The values of a row's figures that are numbers, with those of an object one by one."""
     for path, write in row.figures:
-        value = tables.value_at(Record(result), path)
-        if write in (tables.counts_by_name, tables.parts):
-            shown = [each for each in value.to_dict().values() if each]
-            yield from ((each, write) for each in shown if write is tables.counts_by_name or round(each, 3))
+        value = summary.value_at(result, path)
+        if write in (tables.text, tables.spare, tables.outcome):
+            continue
+        if write is tables.counts_by_name:
+            yield from (each for each in value.to_dict().values() if each)
+        elif write is tables.parts:
+            yield from (each for each in value.to_dict().values() if each and round(each, 3))
         elif write is tables.sizes_by_name:
-            yield from ((each, tables.size) for each in value.to_dict().values())
-        elif write is tables.wear_outs:
-            for of in value:
-                yield from [(of.device, tables.count), (of.at_ns, tables.seconds)]
-                yield from [(of.exposed_pages, tables.count), (of.pages_lost, tables.count)]
-        elif write is tables.rebuilds:
-            for of in value:
-                yield from (
-                    [(of.window_of_vulnerability_ns, tables.seconds)]
-                    if of.window_of_vulnerability_ns is not None
-                    else []
-                )
-                yield of.requests, tables.count
-                yield from felt(of)
-        elif write is tables.replacements:
-            for of in value:
-                yield from [(of.old_device, tables.count), (of.new_device, tables.count)]
-                yield from [(of.duration_ns, tables.seconds)] if of.duration_ns is not None else []
-                yield of.requests, tables.count
-                yield from felt(of)
-        elif write is tables.collections:
-            yield from [(value, tables.count)] if value > 1 else []
-        elif write in SCALES:
-            yield value, write
+            yield from value.to_dict().values()
+        elif write is not tables.collections or value > 1:
+            yield value * 1e9 if path.startswith("engine.") else value  # seconds
 
 
-def felt(of):
-    """Latencies, behind which percentile they are."""
-    yield from ((of.latency_ns[key], tables.microseconds) for key in ("mean", "p99_9", "max"))
+def read(number, unit):
+    """The value of a number in the unit of the JSON, and half of what its last digit is."""
+    one = UNITS[unit]
+    return float(number.replace(",", "")) * one, 0.5000001 * 10 ** -len(number.partition(".")[2]) * one
 
 
 def check(result, row, cell):
     """Each number of the cell is the one of the JSON, as exactly as its decimals say."""
     found, values = NUMBER.findall(PART.sub("", cell)), list(wanted(result, row))
     assert len(found) == len(values), (row.name, cell, values)
-    for (number, unit), (value, write) in zip(found, values, strict=True):
+    for (number, unit), value in zip(found, values, strict=True):
         if value is None:
             assert number == "-", (row.name, cell)
             continue
-        decimals = len(number.partition(".")[2])
-        scale = SCALES[write] * UNITS.get(unit, 1)
-        shown = float(number.replace(",", "")) * scale
-        assert shown == pytest.approx(value, abs=0.5000001 * 10**-decimals * scale), (row.name, cell, value)
+        shown, exactness = read(number, unit)
+        assert shown == pytest.approx(value, abs=exactness), (row.name, cell, value)
 
 
 def only(result, paths):
@@ -158,9 +128,16 @@ def only(result, paths):
     return Record(found)
 
 
-def lines(text):
+def rows_of(table):
     """Names and texts of a table's rows: columns are parted by two blanks or more."""
-    return [re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in text.splitlines() if line.strip()]
+    lines = [line for line in table.splitlines()[1:] if line.strip()]
+    return [re.split(r"\s{2,}", line.removeprefix(" "), maxsplit=1) for line in lines]
+
+
+def tables_of(shown):
+    """The tables by title."""
+    parts = [part for part in shown.split("\n\n") if part.strip()]
+    return {part.splitlines()[0].partition(" (")[0]: part for part in parts}
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -171,22 +148,118 @@ def test_every_figure_of_a_run_is_the_one_of_its_json(name, command, trace):
     arguments = ["run", trace, "--device", "tiny", "--scheme", scheme, *options, "--json", "result.json", "--quiet"]
     shown = command(*arguments, status=3 if name == "failed channel of raid0" else 0).stdout
     result = json.loads((command.folder / "result.json").read_text())
-    facts, latencies, operations = (part for part in shown.split("\n\n") if part.strip())
+    facts, *others = (part for part in shown.split("\n\n") if part.strip())
     rows = {row.name: row for row in tables.RUN}
-    printed = dict(lines("\n".join(facts.splitlines()[1:])))
+    printed = dict(rows_of(facts))
     assert set(printed) == {row.name for row in tables.RUN if row.cell(Record(result)) is not None}
     for name, cell in printed.items():
         row = rows[name]
         assert cell == row.cell(Record(result)), name
         assert cell == row.cell(only(result, [path for path, _ in row.figures])), f"{name} shows more than it names"
-        check(result, row, cell)
-    for table, columns in ((latencies, tables.latency_rows), (operations, tables.operation_rows)):
-        body = [line.split() for line in table.splitlines()[3:]]
-        assert body or table is latencies
-        for kind, *cells in body:
-            named = columns(kind)
-            for row, cell in zip(named.values() if isinstance(named, dict) else named, cells, strict=True):
-                check(result, row, cell)
+        check(Record(result), row, cell)
+    found = tables_of("\n\n".join(others))
+    events, felt = found.pop(EVENTS, None), found.pop(FELT, None)
+    assert set(found) == {"latency", "flash operations by cause"}
+    check_events(result, events)
+    check_latencies(result["latency_ns"], found["latency"])
+    felt_parts = result.get("rebuild", []) + result.get("replacements", [])
+    assert (felt is not None) == any(of["requests"] for of in felt_parts)
+    if felt:
+        check_felt(result, felt)
+    body = [line.split() for line in found["flash operations by cause"].splitlines()[3:]]
+    assert body
+    for kind, *cells in body:
+        for row, cell in zip(tables.operation_rows(kind), cells, strict=True):
+            check(Record(result), row, cell)
+
+
+EVENTS, FELT = "faults and rebuilds", "latency during rebuilds and replacements"
+
+
+def check_events(result, table):
+    """A row for each fault, wear-out, rebuild and replacement of the JSON, and all their figures."""
+    of = {key: len(result.get(key) or []) for key in ("faults", "wear_outs", "rebuild", "replacements")}
+    assert (table is not None) == any(of.values())
+    events = tables.event_rows(Record(result))
+    assert sum(row is tables.FAULT for _, row, _ in events) == of["faults"]
+    assert sum(row is tables.WEAR_OUT for _, row, _ in events) == of["wear_outs"]
+    assert sum(row is tables.RESTORED for _, row, _ in events) == of["rebuild"]
+    assert sum(row is tables.REPLACEMENT for _, row, _ in events) == of["replacements"]
+    for (name, cell), (shown, row, part) in zip(rows_of(table) if table else [], events, strict=True):
+        assert (name.strip(), cell) == (shown, row.cell(part))
+        check(part, row, cell)
+
+
+def check_latencies(latencies, table):
+    """Each row has the unit that stands in its last column."""
+    columns = ["count", "mean", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max"]
+    body = [line.split() for line in table.splitlines()[3:]]
+    assert {kind for kind, *_ in body} == {kind for kind, of in latencies.items() if of["count"]}
+    for kind, *cells, unit in body:
+        for key, cell in zip(columns, cells, strict=True):
+            shown, exactness = read(cell, "" if key == "count" else unit)
+            assert shown == pytest.approx(latencies[kind][key], abs=exactness), (kind, key)
+
+
+def check_felt(result, table):
+    """What requests felt of rebuilds and replacements, and what others felt: from the sums of both."""
+    parts = [of["latency_ns"] for of in result.get("rebuild", []) + result.get("replacements", [])]
+    parts = [of for of in parts if of["count"]]
+    names = [line[1:].split("  ")[0] for line in table.splitlines()[3:]]
+    others = "at other times" in names
+    assert len(names) == len(parts) + others
+    lines = [line.split() for line in table.splitlines()[3:]]
+    for of, line in zip(parts, lines, strict=False):
+        count, mean, *_, most, unit = line[-10:]
+        assert int(count.replace(",", "")) == of["count"]
+        for number, key in ((mean, "mean"), (most, "max")):
+            shown, exactness = read(number, unit)
+            assert shown == pytest.approx(of[key], abs=exactness)
+    if others:
+        count, mean, *_, unit = lines[-1][-10:]
+        shown, exactness = read(mean, unit)
+        every = result["latency_ns"]["all"]
+        assert int(count.replace(",", "")) == every["count"] - sum(of["count"] for of in parts)
+        total = shown * int(count.replace(",", "")) + sum(of["total"] for of in parts)
+        assert total == pytest.approx(every["total"], abs=exactness * int(count.replace(",", "")))
+
+
+def test_a_run_tells_of_its_faults(command, tmp_path):
+    trace = write_trace(tmp_path, writes(200, gap_us=500))
+    options = ["--device", "tiny", "--scheme", "raid5", "--fill", "0.5", "--fail", "chip:1.0@50%", "--json", "r.json"]
+    shown = command("run", trace, *options, "--set", "spare_chips=1").stdout
+    result = json.loads((command.folder / "r.json").read_text())
+    told = tables_of(shown)[EVENTS]
+    at, took = (quantities.TIME.text(ns) for ns in (49.5e6, result["rebuild"][0]["window_of_vulnerability_ns"]))
+    assert f"failed at {at} (50%), when 100 requests had arrived; a spare chip took its place" in told
+    assert f"full redundancy after {took} (window of vulnerability)" in told
+    assert f"{result['rebuild'][0]['bytes_per_second'] / 1e6:.1f} MB/s" in told
+    shown = command("run", trace, *options, "--rebuild", "none").stdout
+    told = tables_of(shown)[EVENTS]
+    assert "no spare chip took its place" in told
+    assert "full redundancy" not in told
+    assert EVENTS not in command("run", trace, *options[:6]).stdout
+
+
+def test_an_overloaded_device_is_marked_where_its_latencies_are(command, tmp_path):
+    trace = write_trace(tmp_path, writes(100, gap_us=1))
+    line = ["run", trace, "--device", "tiny", "--scheme", "raid5", "--fill", "0.5", "--quiet"]
+    marked = "latency (overloaded: latency grows with the length of the trace)\n"
+    assert marked in command(*line).stdout
+    assert marked not in command(*line, "--queue-depth", "4").stdout
+
+
+def columns_of(shown):
+    """Cells of a comparison's table by row: columns end where the names of the schemes end."""
+    _, head, _, *body = shown.split("\n\nDifferences")[0].splitlines()
+    ends = [found.end() for found in re.finditer(r"\S+", head)]
+    for line in filter(str.strip, body):
+        name = re.match(r" (.*?)(?:  |$)", line)[1]
+        starts = [len(name) + 1, *ends]
+        yield name, [line[start:end].strip() for start, end in zip(starts, ends, strict=False)]
+
+
+CELL = re.compile(r"(-|[\d,.]+)(?:([*!])|$)? *(?:([+-]?[\d,.]+ %|[\d,.]+x))?")
 
 
 @pytest.mark.parametrize(
@@ -203,20 +276,59 @@ def test_every_figure_of_a_comparison_is_the_one_of_its_json(options, command, t
     arguments = ["compare", trace, "--device", "tiny", "--schemes", "raid0,raid5,fra,ppc", *options, "--quiet"]
     status = 3 if {"--fail", "--replace"} & set(options) else 0
     shown = command(*arguments, "--json", "results.json", status=status).stdout
-    results = json.loads((command.folder / "results.json").read_text())["results"]
-    rows = {row.name.strip(): row for row, _ in tables.COMPARISON}
-    printed = [re.split(r"\s{2,}", line.strip()) for line in shown.splitlines()[3:] if line.strip() and "─" not in line]
-    assert {"requests/s", "write amplification", "offered load", "user capacity"} <= {name for name, *_ in printed}
-    for name, *cells in printed:
-        for result, cell in zip(results, cells, strict=True):
-            row = rows[name]
-            if cell == "-":
-                path = row.figures[0][0]
-                kind = path.rsplit(".", 1)[0] + ".count"
-                assert tables.value_at(Record(result), path) is None or not tables.value_at(Record(result), kind)
-                continue
-            assert cell == row.cell(only(result, [path for path, _ in row.figures])), f"{name} shows more than it names"
-            check(result, row, cell)
+    written = json.loads((command.folder / "results.json").read_text())
+    rows = {row.name: row for _, rows in summary.SECTIONS for row in rows}
+    names = set()
+    for head, cells in columns_of(shown):
+        name, unit = re.fullmatch(r"(.*?)(?: \((.*)\))?", head).groups()
+        names.add(name)
+        is_capacity = rows[name] is summary.CAPACITY
+        sources = written["capacity" if is_capacity else "results"]
+        values = [plain(source, rows[name].path) for source in sources]
+        if "latency_ns." in rows[name].path:
+            above = rows[name].path.rpartition(".")[0]
+            values = [
+                value if plain(source, f"{above}.count") else None
+                for value, source in zip(values, sources, strict=True)
+            ]
+        for value, cell in zip(values, cells, strict=True):
+            if name == "survives the loss of":
+                assert value.startswith(cell.rstrip("!"))
+            elif name == "GC runs" and value == 0:
+                assert cell == "no GC ran"
+            else:
+                number, mark, relative = CELL.fullmatch(cell).groups()
+                if value is None:
+                    assert (number, mark, relative) == ("-", None, None)
+                    continue
+                value_shown, exactness = read(number, unit or "")
+                assert value_shown == pytest.approx(value, abs=exactness), (head, cell)
+                check_relative(relative, value, values[0], cell is cells[0])
+    assert {"throughput at this load", "write amplification", "offered load", "user capacity"} <= names
+
+
+def plain(value, path):
+    """What stands at a path, in another way than the package looks it up."""
+    for name in path.split("."):
+        if isinstance(value, list):
+            value = value[int(name)] if value else None
+        elif not isinstance(value, dict):
+            return None
+        else:
+            value = value.get(name)
+    return value
+
+
+def check_relative(text, value, first, is_first):
+    if is_first or not first or value == first:
+        assert text is None
+    elif text.endswith("x"):
+        assert float(text[:-1].replace(",", "")) == pytest.approx(value / first, abs=0.051)
+        assert value / first >= 2
+    else:
+        decimals = len(text.removesuffix(" %").partition(".")[2])
+        assert float(text.removesuffix(" %")) == pytest.approx(100 * (value - first) / first, abs=0.501 * 10**-decimals)
+        assert value / first < 2
 
 
 def test_throughput_leaves_out_what_goes_on_in_the_background(command, tmp_path):
@@ -253,8 +365,8 @@ def test_unequal_spare_space_and_a_run_without_collection_are_said(command, tmp_
     shown = command("run", trace, *options, "--scheme", "raid5").stdout
     assert re.search(r"^ *write amplification +2\.000 \(.*\); no GC ran$", shown, re.MULTILINE)
     shown = command("compare", trace, *options, "--schemes", "raid0,raid5").stdout
-    assert re.search(r"^ *effective over-provisioning +39\.\d% +19\.\d%$", shown, re.MULTILINE)
-    assert re.search(r"^ *GC runs +0 +0$", shown, re.MULTILINE)
+    assert re.search(r"^ effective over-provisioning \(%\) +39\.\d\* +19\.\d +-\d+ %$", shown, re.MULTILINE)
+    assert re.search(r"^ GC runs +no GC ran +no GC ran$", shown, re.MULTILINE)
 
 
 def test_a_row_shows_if_it_says_something_of_any_scheme(command, tmp_path):
@@ -265,13 +377,13 @@ def test_a_row_shows_if_it_says_something_of_any_scheme(command, tmp_path):
     failed = [result["requests"]["failed"]["no_space"] for result in results]
     assert failed[0] > 0
     assert failed[1] == 0
-    assert re.search(rf"^ *failed for lack of space +{failed[0]} +0$", shown, re.MULTILINE)
+    assert re.search(rf"^ failed for lack of space +{failed[0]} +0 +-100 %$", shown, re.MULTILINE)
 
 
 def test_what_a_window_exposes_stands_beside_the_promise(command, tmp_path):
     trace = write_trace(tmp_path, writes(100, gap_us=500))
     shown = command("compare", trace, "--device", "tiny", "--schemes", "raid5,fra", "--fill", "0.5").stdout
-    assert re.search(r"^ *exposed pages, at most +- +[1-9]\d*$", shown, re.MULTILINE)
+    assert re.search(r"^ exposed pages, at most +- +[1-9]\d*$", shown, re.MULTILINE)
     schemes = {each["name"]: each for each in json.loads(command("schemes", "--json", "-").stdout)}
     assert schemes["raid5"]["window"] is None
     assert "lost if their member fails" in schemes["fra"]["window"]

@@ -307,7 +307,7 @@ def show_result(result: Result) -> None:
         if cell is not None:
             facts.add_row(row.name, cell)
     tables = [facts, _events(result), _latencies(result), _felt(result), _operations(result)]
-    print_tables(*(table for table in tables if table.row_count or table is not tables[1]))
+    print_tables(*(table for table in tables if table.row_count))
 
 
 def _events(result: Result) -> "Table":
