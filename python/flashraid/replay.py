@@ -267,9 +267,10 @@ def _of_seeds(
     if seeds == 1:
         return [(None, settings)]
     first = configuration(device, scheme, config, settings)["config"]["run"]["seed"]
-    check_numbers(seed=first + seeds - 1)
     others = [(key, value) for key, value in settings if bare(key) != "seed"]
-    return [(seed, [*others, ("seed", str(seed))]) for seed in range(first, first + seeds)]
+    found = [(seed, [*others, ("seed", str(seed))]) for seed in range(first, first + seeds)]
+    configuration(device, scheme, config, found[-1][1])  # refuses a seed that is too large before the first run
+    return found
 
 
 def _interrupted(results: list[Result], seeds: int, capacity: Sequence[dict[str, Any]] = ()) -> Comparison:

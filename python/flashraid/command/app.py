@@ -89,7 +89,7 @@ def run(
     quiet: Quiet = False,
 ) -> int:
     """Replay a trace under one scheme."""
-    if seeds > 1:
+    if seeds != 1:
         scheme, settings = _scheme_of(device, scheme, config, settings)
         capacity = False
         return _compare(

@@ -1,0 +1,185 @@
+"""Comparisons: the capacity in a closed loop, and several seeds."""
+
+import json
+import re
+import signal
+
+import pytest
+from conftest import write_trace
+
+import flashraid as fr
+from flashraid import replay
+
+DEVICE = {"device": "tiny", "fill": 0.5}
+OPTIONS = ["--device", "tiny", "--fill", "0.5"]
+RATES = ("requests_per_second", "read_bytes_per_second", "write_bytes_per_second")
+
+
+@pytest.fixture
+def trace(tmp_path):
+    return write_trace(tmp_path, [(at * 900, "R" if at % 3 else "W", at % 50 * 4096, 8192) for at in range(300)])
+
+
+def closed(trace, scheme, **settings):
+    """The rates of a run in a closed loop."""
+    result = fr.run(trace, scheme=scheme, queue_depth=32, **settings)
+    return {key: result.bandwidth[key] for key in RATES}
+
+
+def rates(comparison):
+    return [{key: each[key] for key in RATES} for each in comparison.capacity]
+
+
+def test_capacity_is_what_a_run_in_a_closed_loop_completes(command, trace):
+    line = ["compare", trace, *OPTIONS, "--schemes", "raid0,raid5", "--json", "-"]
+    done = json.loads(command(*line).stdout)
+    space = done["results"][0]["capacity"]["space_bytes"]
+    fill_bytes = done["results"][0]["capacity"]["filled_bytes"]
+    for each, scheme in zip(done["capacity"], ("raid0", "raid5"), strict=True):
+        expected = closed(trace, scheme, device="tiny", space_bytes=space, fill_bytes=fill_bytes)
+        assert each == {"scheme": scheme, "queue_depth": 32, "requests": 300, **expected}
+    assert [each["config"]["run"]["queue_depth"] for each in done["results"]] == [0, 0]
+    assert "capacity" not in json.loads(command(*line, "--no-capacity").stdout)
+    shown = command(*line[:-2]).stdout
+    first = f"{done['capacity'][0]['requests_per_second']:,.0f}"
+    assert re.search(rf"^ capacity, closed loop \(requests/s\) +{first}\* ", shown, re.MULTILINE)
+    assert "capacity, closed loop: 300 requests, 32 of them outstanding at any time" in shown
+
+
+def test_capacity_is_measured_without_faults_and_checks(trace, tmp_path):
+    plain = fr.compare(trace, schemes="raid5", **DEVICE)
+    settings = {
+        "fail": "chip:1.0@50%",
+        "rebuild": "sor",
+        "verify": True,
+        "verify_every": 50,
+        "speed": 2.0,
+        "drain": True,
+    }
+    assert rates(fr.compare(trace, schemes="raid5", **DEVICE, **settings)) == rates(plain)
+    config = tmp_path / "config.toml"
+    config.write_text(
+        '[run]\nspeed = 2.0\nfail = "chip:1.0@50%"\nverify = true\nverify_every = 50\n[host]\nrebuild = "sor"\n'
+    )
+    assert rates(fr.compare(trace, schemes="raid5", config=config, **DEVICE)) == rates(plain)
+
+
+def test_capacity_of_a_long_trace_is_that_of_its_beginning(trace, monkeypatch):
+    monkeypatch.setattr(replay, "MOST_REQUESTS", 100)
+    found = fr.compare(trace, schemes="raid5", warmup="20", **DEVICE)
+    assert found.capacity[0].requests == 100
+    assert rates(found) == [closed(trace, "raid5", warmup="20", limit=120, **DEVICE)]
+    timed = fr.compare(trace, schemes="raid5", warmup="18ms", **DEVICE)
+    assert timed.results[0].workload.warmup_requests == 20
+    assert rates(timed) == rates(found)
+
+
+def test_capacity_of_a_closed_loop_is_that_of_the_run(trace):
+    found = fr.compare(trace, schemes="raid5", queue_depth=4, **DEVICE)
+    assert found.capacity[0].queue_depth == 4
+    assert rates(found) == [{key: found.results[0].bandwidth[key] for key in RATES}]
+
+
+def test_an_interruption_of_the_closed_loop_keeps_the_results(monkeypatch, trace):
+    done, run_pairs = [], replay.run_pairs
+
+    def interrupted_in_the_third(*arguments):
+        done.append(run_pairs(*arguments))
+        if len(done) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return done[-1]
+
+    monkeypatch.setattr(replay, "run_pairs", interrupted_in_the_third)
+    with pytest.raises(fr.Interrupted) as stopped:
+        fr.compare(trace, schemes="raid0,raid5", **DEVICE)
+    comparison = stopped.value.result
+    assert [each.partial for each in comparison.results] == [False, False]
+    assert [each.scheme for each in comparison.capacity] == ["raid0"]
+    assert comparison.partial
+    monkeypatch.setattr(replay, "run_pairs", lambda *arguments: run_pairs(*arguments))
+    assert not fr.compare(trace, schemes="raid0,raid5", **DEVICE).partial
+
+
+def test_seeds_are_runs_with_these_seeds(command, trace):
+    line = ["compare", trace, "--device", "tiny", "--set", "blocks_per_plane=16", "--set", "pages_per_block=16"]
+    line += [
+        "--schemes",
+        "raid0,raid5",
+        "--steady",
+        "--set",
+        "over_provisioning=0.3",
+        "--seed",
+        "7",
+        "--no-engine",
+        "--quiet",
+    ]
+    done = json.loads(command(*line, "--seeds", "2", "--json", "-").stdout)
+    assert (done["seeds"], len(done["capacity"])) == (2, 2)
+    assert [(each["scheme"], each["seed"]) for each in done["results"]] == [
+        ("raid0", 7),
+        ("raid0", 8),
+        ("raid5", 7),
+        ("raid5", 8),
+    ]
+    for at, seed in enumerate(("7", "8")):
+        single = json.loads(command(*line, "--seed", seed, "--no-capacity", "--json", "-").stdout)
+        assert single == {"schema": done["schema"], "results": done["results"][at::2]}
+    means = [sum(each["write_amplification"] for each in done["results"][at : at + 2]) / 2 for at in (0, 2)]
+    shown = command(*line, "--seeds", "2", "--no-capacity").stdout
+    assert re.search(rf"^ write amplification +{means[0]:.3f} ±[\d.]+\*? +{means[1]:.3f} ±", shown, re.MULTILINE)
+
+
+def test_seeds_of_a_run(command, trace, tmp_path):
+    line = ["run", trace, *OPTIONS, "--no-engine", "--quiet"]
+    done = json.loads(command(*line, "--scheme", "raid5", "--seeds", "2", "--json", "-").stdout)
+    assert (done["seeds"], [each["seed"] for each in done["results"]]) == (2, [1, 2])
+    config = tmp_path / "config.toml"
+    config.write_text('[scheme]\nname = "raid5"\n')
+    for where in (["--config", config], ["--set", "scheme.name=raid5"]):
+        assert json.loads(command(*line, *where, "--seeds", "2", "--json", "-").stdout) == done
+    shown = command(*line, "--scheme", "raid5", "--seeds", "2").stdout
+    assert "No figure depends on the seed: the runs of 2 seeds are equal." in shown
+    once = json.loads(command(*line, "--scheme", "raid5", "--seeds", "1", "--json", "-").stdout)
+    assert once == json.loads(command(*line, "--scheme", "raid5", "--json", "-").stdout)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--seeds", "0"], "--seeds 0: allowed is a whole number from 1 to 1000"),
+        (["--seeds", "1001"], "--seeds 1001: allowed is a whole number from 1 to 1000"),
+        (["--seeds", "2", "--series", "s.csv"], "--series: is of one run: allowed without --seeds"),
+        (["--seeds", "2", "--output-format", "fio-json"], "--output-format: is of one run: allowed without --seeds"),
+        (
+            ["--seeds", "2", "--seed", str(2**63 - 1)],
+            f"seed = {2**63}: allowed is a whole number from 0 to {2**63 - 1}",
+        ),
+    ],
+)
+@pytest.mark.parametrize("verb", [["run", "--scheme"], ["compare", "--schemes"]])
+def test_seeds_that_are_refused(command, trace, verb, options, says):
+    done = command(verb[0], trace, *OPTIONS, verb[1], "raid5", "--json", "r.json", *options, status=2)
+    assert done.stderr.splitlines()[-1] == f"error: {says}"
+    assert list(command.folder.iterdir()) == []
+
+
+def test_a_pipe_has_no_second_replay(command, trace, tmp_path):
+    done = command("compare", "-", *OPTIONS, "--schemes", "raid5", "--json", "-", input=trace.read_text())
+    assert "capacity" not in json.loads(done.stdout)
+    told = command("run", "-", *OPTIONS, "--scheme", "raid5", "--seeds", "2", status=2, input=trace.read_text()).stderr
+    assert "a pipe can be read only once, and the trace is replayed with each seed" in told
+
+
+def test_a_terminal_that_is_narrow_gets_several_tables(monkeypatch, capsys, trace):
+    from flashraid.command import results
+
+    comparison = fr.compare(trace, schemes="raid0,raid1,raid5", capacity=False, **DEVICE)
+    results.show_comparison(comparison)
+    wide = capsys.readouterr().out
+    monkeypatch.setattr(results, "width_of_terminal", lambda: 80)
+    results.show_comparison(comparison)
+    narrow = capsys.readouterr().out
+    heads = [line.split() for line in narrow.splitlines() if line.strip().startswith("raid0 ")]
+    assert heads == [["raid0", "raid1"], ["raid0", "raid5"]]
+    assert max(map(len, narrow.split("\n\nDifferences")[0].splitlines()[1:])) <= 80
+    assert set(re.findall(r"\d+\.\d+", wide)) == set(re.findall(r"\d+\.\d+", narrow))

@@ -1,0 +1,261 @@
+"""What the summary says of results that are made up, and figures of which can be worked out by hand."""
+
+import copy
+import json
+import random
+from fractions import Fraction
+
+import pytest
+from conftest import write_trace
+
+import flashraid as fr
+from flashraid import summary
+from flashraid.comparison import Comparison
+from flashraid.intervals import mean_and_half_width, quantile
+from flashraid.quantities import COUNT, SIZE, TIME, YEARS, difference
+from flashraid.result import Result
+
+READ, WRITE, WA = "latency_ns.read.p99_9", "latency_ns.write.p99_9", "write_amplification"
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    rows = [(at * 2000, "R" if at % 2 else "W", at * 4096, 4096) for at in range(40)]
+    trace = write_trace(tmp_path_factory.mktemp("base"), rows)
+    return fr.run(trace, device="tiny", scheme="raid5", fill=0.5, engine=False).to_dict()
+
+
+@pytest.fixture
+def compared(base):
+    """A comparison of results that differ from a real one in what is given of each, by path."""
+
+    def make(*changes, **keywords):
+        results = []
+        for each in changes:
+            data = copy.deepcopy(base)
+            for path, value in each.items():
+                *above, last = path.split(".")
+                at = data
+                for name in above:
+                    at = at.setdefault(name, {})
+                at[last] = value
+            results.append(Result(json.dumps(data), None, [], 0, {}))
+        return Comparison(results, **keywords)
+
+    return make
+
+
+def schemes(path, values):
+    return [{"scheme": f"s{at}", path: value} for at, value in enumerate(values)]
+
+
+def line_of(comparison, path):
+    found = [line for section in summary.table(comparison) for line in section.lines if line.path == path]
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize(
+    ("value", "first", "text"),
+    [
+        (88, 100, "-12 %"),
+        (310, 100, "3.1x"),
+        (200, 100, "2.0x"),
+        (199, 100, "+99 %"),
+        (101, 100, "+1 %"),
+        (100.4, 100, "0 %"),
+        (100, 100, ""),
+        (0, 100, "-100 %"),
+        (0.2, 100, "-99.80 %"),
+        (5, 0, ""),
+        (123_456, 1, "123,456.0x"),
+    ],
+)
+def test_differences(value, first, text):
+    assert difference(value, first) == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        (TIME, 145_227_800, "145 ms"),
+        (TIME, 999, "999 ns"),
+        (TIME, 1_500, "1.50 us"),
+        (TIME, 0, "0 ns"),
+        (TIME, 3.6e9 * 90, "5.40 min"),
+        (TIME, 3.6e12 * 30, "30.0 h"),
+        (SIZE, 1 << 15, "32.0 KiB"),
+        (SIZE, 4096 << 40, "4,096 TiB"),
+        (YEARS, 2 / 365, "2.00 days"),
+        (YEARS, 7.25, "7.25 years"),
+        (COUNT, 12_345, "12,345"),
+    ],
+)
+def test_units(kind, value, text):
+    assert kind.text(value) == text
+
+
+def test_a_row_has_one_unit(compared):
+    line = line_of(compared(*schemes(READ, [950_000, 1_234_567, 145_227_800])), READ)
+    assert (line.unit, [cell.text for cell in line.cells]) == ("ms", ["0.950", "1.23", "145"])
+    assert line.head == "read latency p99.9 (ms)"
+
+
+def worked_out(values, better):
+    """Differences and best ones by another way than the package's: exact fractions, and each compared with each."""
+    exact = [Fraction(value) for value in values]
+    sign = 1 if better == "low" else -1
+    best = [all(sign * (each - other) <= 0 for other in exact) for each in exact]
+    champion = exact[best.index(True)]
+    best = [100 * abs(each - champion) <= champion for each in exact]
+    return [None if all(best) else each for each in best]
+
+
+def test_differences_and_best_marks_follow_from_the_figures(compared):
+    dice = random.Random(5)
+    for path, better in ((READ, "low"), ("capacity.user_bytes", "high"), (WA, "low")):
+        for _ in range(20):
+            values = [dice.choice([1000, 1005, 1011, 2500, 900, 40]) for _ in range(dice.randint(2, 5))]
+            line = line_of(compared(*schemes(path, values)), path)
+            assert [cell.is_best or None for cell in line.cells] == [
+                each or None for each in worked_out(values, better)
+            ], values
+            assert line.cells[0].relative == ""
+            for value, cell in zip(values[1:], line.cells[1:], strict=True):
+                assert (cell.relative == "") == (value == values[0])
+                assert cell.relative.endswith("x") == (value >= 2 * values[0])
+                assert cell.relative.startswith("-") == (100 * value <= 99.5 * values[0])
+
+
+def test_rows_without_a_better_direction_mark_none(compared):
+    for path in ("workload.offered_load", "bandwidth.requests_per_second", "flash_ops.reads.pre_read"):
+        line = line_of(compared(*schemes(path, [0.1, 0.2])), path)
+        assert (line.better, [cell.is_best for cell in line.cells]) == (None, [False, False])
+
+
+def test_an_overloaded_device_is_marked_and_never_the_best(compared):
+    slow, fast, third = {"scheme": "slow", READ: 10**6}, {"scheme": "fast", READ: 10**3}, {"scheme": "x", READ: 10**7}
+    fast["workload.busiest_load"] = 0.95
+    comparison = compared(slow, fast, third)
+    line = line_of(comparison, READ)
+    assert [cell.mark for cell in line.cells] == ["*", "!", " "]
+    assert line.cells[1].note == "overloaded: latency grows with the length of the trace"
+    said = summary.conclusion(comparison)
+    assert said[0] == "Fastest read tail (p99.9) at this load: slow with 1.00 ms; next is x with 10.0 ms (10.0x)."
+    assert f"Latencies that are not compared: fast ({line.cells[1].note})." in said
+    assert f"! fast: {line.cells[1].note}" in summary.notes(comparison)
+    closed = compared(slow, fast | {"config.run.queue_depth": 8})
+    assert [cell.mark for cell in line_of(closed, READ).cells] == [" ", "*"]
+    assert not [text for text in summary.conclusion(compared(slow, fast)) if text.startswith("Fastest read")]
+
+
+def test_requests_that_failed_are_not_fast(compared):
+    comparison = compared({"scheme": "whole"}, {"scheme": "lossy", "requests.failed.lost": 7, READ: 1})
+    assert "requests without success, which it leaves out: 7" in line_of(comparison, READ).cells[1].note
+    assert not line_of(comparison, READ).cells[1].is_best
+    partial = compared({"scheme": "whole"}, {"scheme": "short", "partial": True, READ: 1})
+    assert line_of(partial, READ).cells[1].note == "interrupted"
+    assert summary.candidates(partial)[1].name == "short (partial)"
+
+
+def test_conclusion_of_three_schemes(compared):
+    none = {"channel": False, "chip": False, "text": "nothing"}
+    bare = {"scheme": "bare", READ: 500_000, WRITE: 10**6, WA: 1.0, "survives": none, "collection.collections": 3}
+    mirror = {"scheme": "mirror", READ: 600_000, WRITE: 2 * 10**6, WA: 2.0, "capacity.user_bytes": 28 << 30}
+    mirror |= {"capacity.redundancy_share": 0.45, "collection.collections": 3}
+    parity = {"scheme": "parity", READ: 603_000, WRITE: 5 * 10**6, WA: 1.5, "capacity.user_bytes": 42 << 30}
+    parity |= {"capacity.nvram_bytes": 32 << 10, "collection.collections": 0, "capacity.redundancy_share": 0.2}
+    parity["window"] = {"mean_pages": 2.0, "peak_pages": 33, "exposed_ns": 1_200_000_000, "pages": 0}
+    parity["survives"] = {"channel": True, "chip": True, "but": "some", "text": "any one channel, but for some"}
+    rates = [{"scheme": "x", "queue_depth": 32, "requests": 9, "requests_per_second": rate} for rate in (9, 800, 900)]
+    comparison = compared(bare, mirror, parity, capacity=rates)
+    assert summary.conclusion(comparison) == [
+        "Fastest read tail (p99.9) at this load: no difference, mirror and parity are equal within 1 %; without "
+        "redundancy, bare with 500 us.",
+        "Fastest write tail (p99.9) at this load: mirror with 2.00 ms; next is parity with 5.00 ms (2.5x); without "
+        "redundancy, bare with 1.00 ms.",
+        "Least write amplification at this load: parity with 1.500; next is mirror with 2.000 (+33 %); without "
+        "redundancy, bare with 1.000.",
+        "Highest capacity in a closed loop: mirror with 800 requests/s; next is bare with 9 requests/s (-99 %).",
+        "Capacities that are not compared: parity (in a closed loop redundancy may not be written until the end, as "
+        "the device is never idle).",
+        "No GC ran under parity: write amplification and latencies are those of a device with free blocks.",
+        "Price of mirror: 28.0 GiB of user capacity, 45.0 % of the flash for redundancy, no NVRAM.",
+        "Price of parity: 42.0 GiB of user capacity, 20.0 % of the flash for redundancy, 32.0 KiB NVRAM.",
+        "Survived at any time is the loss of nothing (bare); of any one channel (mirror); of any one channel, but for "
+        "some (parity).",
+        "Exposure window of parity: 1.20 s in all, with at most 33 host pages that one failure would have lost.",
+    ]
+    assert summary.conclusion(compared(bare)) == []
+
+
+def test_conclusion_tells_of_rebuilds(compared, base):
+    part = {"failed": [{"fault": "chip:0.0", "at_ns": 1}], "window_of_vulnerability_ns": None}
+    part["latency_ns"] = base["latency_ns"]["all"]
+    said = summary.conclusion(
+        compared(
+            {"scheme": "a", "rebuild": [part]}, {"scheme": "b", "rebuild": [part | {"window_of_vulnerability_ns": 4e9}]}
+        )
+    )
+    assert said[-2:] == [
+        "a did not regain full redundancy after the failure of chip:0.0.",
+        "b was without full redundancy for 4.00 s after the failure of chip:0.0.",
+    ]
+
+
+def test_lifetime(compared):
+    of = {"pe_cycles": None, "years": None, "full_drive_writes": None}
+    of |= {"years_per_1000_cycles": 3.5, "full_drive_writes_per_1000_cycles": 480.0, "programs_peak_to_mean": 1.5}
+    unlimited = compared({"scheme": "a", "lifetime": of}, {"scheme": "b", "lifetime": of})
+    assert line_of(unlimited, "lifetime.years") is None
+    line = line_of(unlimited, "lifetime.years_per_1000_cycles")
+    assert (line.head, line.cells[0].text) == ("lifetime at this load per 1,000 P/E cycles (years)", "3.50")
+    assert "if this load goes on" in line.note
+    assert any(text.endswith(line.note) for text in summary.notes(unlimited))
+    known = of | {"pe_cycles": 3000, "years": 10.5, "full_drive_writes": 1440.0}
+    limited = compared({"scheme": "a", "lifetime": known}, {"scheme": "b", "lifetime": known | {"years": 20.0}})
+    assert line_of(limited, "lifetime.years_per_1000_cycles") is None
+    assert [cell.text + cell.mark for cell in line_of(limited, "lifetime.years").cells] == ["10.5 ", "20.0*"]
+
+
+def test_quantiles_of_student_are_those_of_tables():
+    printed = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 9: 2.262, 10: 2.228, 30: 2.042, 120: 1.980}
+    for degrees, value in printed.items():
+        assert quantile(degrees) == pytest.approx(value, abs=0.0005)
+    assert quantile(10**4) == pytest.approx(1.96, abs=0.0005)
+
+
+def test_intervals_are_those_worked_out_by_hand():
+    assert mean_and_half_width([7.0]) == (7.0, 0.0)
+    # Standard deviation 1, of 3 values: 4.303 / sqrt(3).
+    assert mean_and_half_width([1.0, 2.0, 3.0]) == (2.0, pytest.approx(2.484, abs=0.001))
+    # Sum of squares 20 of 5 values: 2.776 x sqrt(20 / 4 / 5).
+    assert mean_and_half_width([8.0, 9.0, 9.0, 11.0, 13.0]) == (
+        10.0,
+        pytest.approx(2.776 * (16 / 20) ** 0.5, abs=0.001),
+    )
+
+
+def test_seeds(compared):
+    def runs(scheme, values):
+        return [{"scheme": scheme, READ: value, "seed": seed} for seed, value in enumerate(values, 1)]
+
+    first, near, far = [1_000_000, 1_010_000, 1_020_000], [1_020_000, 1_030_000, 1_040_000], [5e6, 5e6, 5e6]
+    comparison = compared(*runs("a", first), *runs("b", near), *runs("c", far), seeds=3)
+    line = line_of(comparison, READ)
+    # 10 us of standard deviation: 24.84 us. The mean has as many digits as its interval.
+    assert [cell.text for cell in line.cells] == ["1.01 ±0.02", "1.03 ±0.02", "5.00"]
+    assert line.cells[0].half_width == pytest.approx(24_841, abs=5)
+    assert [cell.relative for cell in line.cells] == ["", "", "5.0x"]
+    assert [cell.is_best for cell in line.cells] == [True, True, False]
+    assert "not told apart by their intervals" in summary.conclusion(comparison)[0]
+    assert any("means of 3 seeds" in text for text in summary.notes(comparison))
+    same = compared(*runs("a", [5, 5]), *runs("b", [6, 6]), seeds=2)
+    assert "No figure depends on the seed: the runs of 2 seeds are equal." in summary.notes(same)
+    # Interrupted in the second scheme.
+    assert [
+        len(each.results) for each in summary.candidates(compared(*runs("a", [5, 5]), *runs("b", [6]), seeds=2))
+    ] == [
+        2,
+        1,
+    ]
