@@ -39,5 +39,5 @@ def _figures(found: dict[str, Any]) -> str:
     address, space = format_bytes(found["max_address_bytes"]), format_bytes(found["space_bytes"])
     parts.append(f"highest address {address} of {space}")
     if found["expected_load"] is not None:
-        parts.append(f"load {found['expected_load']:.2g} before redundancy and GC")
+        parts.append(f"expected offered load {found['expected_load']:.2g} without redundancy and GC")
     return "; ".join(parts)
