@@ -268,7 +268,9 @@ def _of_seeds(
         return [(None, settings)]
     first = configuration(device, scheme, config, settings)["config"]["run"]["seed"]
     others = [(key, value) for key, value in settings if bare(key) != "seed"]
-    found = [(seed, [*others, ("seed", str(seed))]) for seed in range(first, first + seeds)]
+    found: list[tuple[int | None, Pairs]] = [
+        (seed, [*others, ("seed", str(seed))]) for seed in range(first, first + seeds)
+    ]
     configuration(device, scheme, config, found[-1][1])  # refuses a seed that is too large before the first run
     return found
 

@@ -206,7 +206,7 @@ def check_felt(result, table):
     parts = [of["latency_ns"] for of in result.get("rebuild", []) + result.get("replacements", [])]
     parts = [of for of in parts if of["count"]]
     names = [line[1:].split("  ")[0] for line in table.splitlines()[3:]]
-    others = "at other times" in names
+    others = "other times" in names
     assert len(names) == len(parts) + others
     lines = [line.split() for line in table.splitlines()[3:]]
     for of, line in zip(parts, lines, strict=False):

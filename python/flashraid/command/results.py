@@ -289,10 +289,10 @@ def event_rows(result: Record) -> list[tuple[str, Row, OpenRecord]]:
 FIGURES = {"mean": "mean", **PERCENTILES, "max": "max"}
 
 
-def latency_cells(of: Record) -> list[str]:
-    """The columns of latencies, in one unit, which is the last one."""
-    unit, one_unit = TIME.unit([of[key] for key in FIGURES])
-    return [COUNT.text(of["count"]), *(number(of[key] / one_unit, None) for key in FIGURES), unit]
+def latency_cells(of: Record, unit: tuple[str, float] | None = None) -> list[str]:
+    """The columns of latencies, in one unit, which is the last column."""
+    name, one_unit = unit or TIME.unit([of[key] for key in FIGURES])
+    return [COUNT.text(of["count"]), *(number(of[key] / one_unit, None) for key in FIGURES), name]
 
 
 def show_result(result: Result) -> None:
@@ -300,19 +300,25 @@ def show_result(result: Result) -> None:
     partial = ", partial" if result.partial else ""
     work = result.workload
     title = f"{result.scheme} on {result.device}: {work.name}, {reader.counted(work.requests, 'requests')}{partial}"
-    facts = table_of(title, ["", ""])
-    facts.columns[1].justify = "left"
+    facts = _prose(title)
     for row in RUN:
         cell = row.cell(result)
         if cell is not None:
             facts.add_row(row.name, cell)
-    tables = [facts, _events(result), _latencies(result), _felt(result), _operations(result)]
+    print_tables(*(table for table in (facts, _events(result)) if table.row_count), width=width_of_terminal())
+    tables = (_latencies(result), _felt(result), _operations(result))
     print_tables(*(table for table in tables if table.row_count))
 
 
+def _prose(title: str) -> "Table":
+    """A table of names and texts, which may be wrapped."""
+    table = table_of(title, ["", ""])
+    table.columns[1].justify, table.columns[1].no_wrap = "left", False
+    return table
+
+
 def _events(result: Result) -> "Table":
-    table = table_of("faults and rebuilds", ["", ""])
-    table.columns[1].justify = "left"
+    table = _prose("faults and rebuilds")
     for name, row, of in event_rows(result):
         table.add_row(name, row.cell(of))
     return table
@@ -329,15 +335,16 @@ def _latencies(result: Result) -> "Table":
 
 def _felt(result: Result) -> "Table":
     """What requests felt of rebuilds and replacements: latencies of those that arrived meanwhile, and of the others."""
-    table = table_of("latency during rebuilds and replacements", ["arrived", "requests", *FIGURES.values(), "unit"])
-    for name, of in events_felt(result):
-        table.add_row(f"during the {name}", *latency_cells(of))
-    others = outside(result)
+    table = table_of(
+        "latency during rebuilds and replacements", ["arrived during", "requests", *FIGURES.values(), "unit"]
+    )
+    felt, others = events_felt(result), outside(result)
+    unit = TIME.unit([of[key] for _, of in felt for key in FIGURES])
+    for name, of in felt:
+        table.add_row(name, *latency_cells(of, unit))
     if others is not None:
-        count, mean_ns = others
-        unit, one_unit = TIME.unit([mean_ns])
-        mean = number(mean_ns / one_unit, None)
-        table.add_row("at other times", COUNT.text(count), mean, *["-"] * (len(FIGURES) - 1), unit)
+        mean = number(others[1] / unit[1], None)
+        table.add_row("other times", COUNT.text(others[0]), mean, *["-"] * (len(FIGURES) - 1), unit[0])
     return table
 
 
