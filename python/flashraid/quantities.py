@@ -54,7 +54,7 @@ def difference(value: float, first: float) -> str:
     if first == 0 or value == first:
         return ""
     if value >= 2 * first:
-        return f"{value / first:,.1f}x"
+        return f"{value / first:,.{1 if value < 100 * first else 0}f}x"
     change = 100 * (value / first - 1)
     decimals = 0 if value == 0 or change > -99.5 else 1 - math.floor(math.log10(100 + change))
     return f"{change:+.{decimals}f} %" if abs(change) >= 0.5 else "0 %"

@@ -441,7 +441,10 @@ def conclusion(comparison: "Comparison") -> list[str]:
     if fresh:
         under = "" if len(fresh) == len(found) else f" under {_listed(fresh)}"
         sentences.append(f"No GC ran{under}: write amplification and latencies are those of a device with free blocks.")
-    sentences += [_price(name, names.index(name), lines) for name in winners]
+    prices: dict[str, list[str]] = {}
+    for name in winners:
+        prices.setdefault(_price(names.index(name), lines), []).append(name)
+    sentences += [f"Price of {_listed(of)}: {price}." for price, of in prices.items()]
     return [*sentences, *_protection(found, lines)]
 
 
@@ -491,13 +494,13 @@ def _with_unit(cell: Cell, line: Line) -> str:
     return f"{cell.text} {line.unit}".rstrip()
 
 
-def _price(name: str, at: int, lines: dict[str, Line]) -> str:
+def _price(at: int, lines: dict[str, Line]) -> str:
     said = {path: _with_unit(line.cells[at], line) for path, line in lines.items() if path.startswith("capacity.")}
     nvram = lines["capacity.nvram_bytes"].cells[at].value
     return (
-        f"Price of {name}: {said['capacity.user_bytes']} of user capacity, "
+        f"{said['capacity.user_bytes']} of user capacity, "
         f"{said['capacity.redundancy_share']} of the flash for redundancy, "
-        f"{said['capacity.nvram_bytes'] if nvram else 'no'} NVRAM."
+        f"{said['capacity.nvram_bytes'] if nvram else 'no'} NVRAM"
     )
 
 

@@ -68,7 +68,7 @@ def line_of(comparison, path):
         (0, 100, "-100 %"),
         (0.2, 100, "-99.80 %"),
         (5, 0, ""),
-        (123_456, 1, "123,456.0x"),
+        (123_456, 1, "123,456x"),
     ],
 )
 def test_differences(value, first, text):
