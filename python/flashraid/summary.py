@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .comparison import Comparison
 
 WORDS = None
-EQUAL = 0.01  # values that differ by less are called equal
+EQUAL = 0.01  # values that differ by no more are called equal
 OVERLOAD = 0.9  # of `workload.busiest_load`, as in the engine's warning
 OVERLOADED = "overloaded: latency grows with the length of the trace"
 UNPROTECTED = "in a closed loop redundancy may not be written until the end, as the device is never idle"
@@ -369,7 +369,8 @@ def _best(better: str | None, spreads: Sequence[Spread | None]) -> set[int]:
 
 def _closed_loop(found: Sequence[Candidate]) -> str:
     first = next(each.capacity for each in found if each.capacity)
-    return f"{first['requests']:,} requests, {first['queue_depth']:,} of them outstanding at any time"
+    seed = ", with the first seed" if len(found[0].results) > 1 else ""
+    return f"{first['requests']:,} requests, {first['queue_depth']:,} of them outstanding at any time{seed}"
 
 
 # ---- in words ----
@@ -385,7 +386,7 @@ def notes(comparison: "Comparison") -> list[str]:
         said.append(f"Differences are from {found[0].name}.")
     if any(cell.is_best for cell in cells):
         said.append(
-            f"* best of its row{', or equal to it within 1 %' if comparison.seeds == 1 else ', or not told from it'}"
+            f"* best of its row, or equal to it within 1 %{'' if comparison.seeds == 1 else ' or within the intervals'}"
         )
     marked: dict[str, dict[str, None]] = {}
     for line in lines:
