@@ -169,5 +169,5 @@ def test_survival_and_nvram_are_shown_on_the_device(command):
     assert schemes["raid5"] == "any one channel; with member = chip any one chip"
     done = command("compare", *RUN[1:], "--schemes", "raid0,raid5,ppc", "--quiet").stdout
     rows = {line.split("  ")[0].strip(): line.split() for line in done.splitlines()}
-    assert rows["NVRAM"][-2:] == ["32.0", "KiB"]
+    assert rows["NVRAM (KiB)"][-1] == "32.0"
     assert rows["survives the loss of"][-7:] == ["nothing", *["any", "one", "channel"] * 2]
