@@ -139,6 +139,9 @@ class RunResult(Record):
     wear: Wear
     """Erase counts of the blocks in use, since the device was new."""
 
+    lifetime: Lifetime
+    """How long the flash lasts at this load."""
+
     devices: list[Ssd]
     """The SSDs, spare ones included, in order. Present for an array."""
 
@@ -1112,6 +1115,22 @@ class LatencyFigures(Record):
     p99_99: int
     """99.99 % took at most this long. Unit: ns."""
 
+    distribution: list[LatencyQuantile]
+    """The whole distribution, for a plot with a logarithmic tail: quantile 0 (`min`), the quantiles 1 - 10^(-k/8)
+    for k = 1, 2, 3 and so on while 10^(-k/8) is at least 1/`count` (k <= 64), and quantile 1 (`max`). 10^(-k/8) is
+    rounded to four digits, so k = 8 is `p90`, k = 16 is `p99`, and so on. Empty without requests.
+    """
+
+
+class LatencyQuantile(Record):
+    """A point of a distribution of latencies."""
+
+    quantile: float
+    """Share of the requests that took at most `latency_ns`. Unit: share."""
+
+    latency_ns: int
+    """Their latency, rounded as the quantiles beside the distribution; exact for quantiles 0 and 1. Unit: ns."""
+
 
 class FlashOps(Record):
     """Page operations and erases by cause."""
@@ -1430,6 +1449,68 @@ class Wear(Record):
     erase_stddev: float
     """Population standard deviation. Unit: erases."""
 
+    histogram: list[EraseRange]
+    """The blocks by their number of erases: at most 32 ranges of equal width, in order, without gaps, from the least
+    erased block on. The last range includes `erase_max` and may end beyond it. Empty if no block is left.
+    """
+
+
+class EraseRange(Record):
+    """Blocks with a number of erases in a range."""
+
+    erases_from: int
+    """Fewest erases of the range. Unit: erases."""
+
+    erases_to: int
+    """Most erases of the range, inclusive. Unit: erases."""
+
+    blocks: int
+    """Blocks in the range; 0 if there are none. The sum over all ranges is the number of blocks in use. Unit:
+    blocks.
+    """
+
+
+class Lifetime(Record):
+    """How long a new device lasts at this load, until its blocks have been erased as often as they endure, on
+    average. It follows from the pages programmed, each of which will have to be erased once, and not from the erases
+    of the run, of which a short one has few. It leaves out programs that write amplification leaves out (rebuilds,
+    migrations, retries), erases before the run, wear that is uneven over blocks, and errors before wear-out. An
+    array counts as one device, without spare SSDs. If GC did not run, or the device was not in a steady state, the
+    lifetime is an upper bound.
+    """
+
+    pe_cycles: int | None
+    """P/E cycles that each block endures: `pe_limit` of an array, the least one if its SSDs differ. Null without a
+    limit. Unit: P/E cycles.
+    """
+
+    pe_cycles_per_day: float | None
+    """P/E cycles of a block per day: bytes programmed for host writes (those of `write_amplification`) over
+    `capacity.raw_bytes` and `bandwidth.span_ns` in days. Null if `bandwidth.span_ns` is 0. Unit: P/E cycles/day.
+    """
+
+    full_drive_writes_per_1000_cycles: float | None
+    """How often the user capacity can be written during 1,000 P/E cycles: 1000 x `capacity.raw_bytes` /
+    (`write_amplification` x `capacity.user_bytes`). Null if `write_amplification` is null or 0. Unit: drive writes.
+    """
+
+    years_per_1000_cycles: float | None
+    """Time that 1,000 P/E cycles last: 1000 / (`pe_cycles_per_day` x 365). Null if `pe_cycles_per_day` is null or 0.
+    Unit: years.
+    """
+
+    full_drive_writes: float | None
+    """`full_drive_writes_per_1000_cycles` x `pe_cycles` / 1000. Null if either is null. Unit: drive writes."""
+
+    years: float | None
+    """`years_per_1000_cycles` x `pe_cycles` / 1000. Null if either is null. Unit: years."""
+
+    programs_peak_to_mean: float | None
+    """Page programs of the member with most of them over the mean of the members in use (`members[].programs`).
+    Where data stays on its member, the busiest one wears out so many times sooner than the mean, which the other
+    figures describe: a dedicated parity member, for instance. Null without programs. Unit: ratio.
+    """
+
 
 class Ssd(Record):
     """An SSD of an array."""
@@ -1735,7 +1816,7 @@ class Rebuild(Record):
     mean_latency_ns: float
     """Mean latency of these requests: `latency_ns.mean`. Unit: ns."""
 
-    latency_ns: LatencyFigures
+    latency_ns: LatencySummary
     """Latencies of these requests."""
 
 
@@ -1747,6 +1828,50 @@ class FailedPart(Record):
 
     at_ns: int
     """Simulated time at which it failed. Unit: ns."""
+
+
+class LatencySummary(Record):
+    """Latencies of completed requests, without their distribution. All are 0 without requests. Quantiles come from a
+    histogram with three significant digits; the other figures are exact.
+    """
+
+    count: int
+    """Number of requests. Unit: requests."""
+
+    total: int
+    """Sum: of all requests together, the total I/O time. Unit: ns."""
+
+    mean: float
+    """Arithmetic mean. Unit: ns."""
+
+    stddev: float
+    """Population standard deviation. Unit: ns."""
+
+    min: int
+    """Minimum. Unit: ns."""
+
+    max: int
+    """Maximum. Unit: ns."""
+
+    p50: int
+    """Median: half of the requests took at most this long. Each quantile is the upper bound of its histogram bucket,
+    but never above `max`. Unit: ns.
+    """
+
+    p90: int
+    """90 % took at most this long. Unit: ns."""
+
+    p95: int
+    """95 % took at most this long. Unit: ns."""
+
+    p99: int
+    """99 % took at most this long. Unit: ns."""
+
+    p99_9: int
+    """99.9 % took at most this long. Unit: ns."""
+
+    p99_99: int
+    """99.99 % took at most this long. Unit: ns."""
 
 
 class Replacement(Record):
@@ -1800,7 +1925,7 @@ class Replacement(Record):
     requests: int
     """Measured requests that arrived during the replacement and completed. Unit: requests."""
 
-    latency_ns: LatencyFigures
+    latency_ns: LatencySummary
     """Latencies of these requests."""
 
     reads_after: int
@@ -1808,7 +1933,7 @@ class Replacement(Record):
     Unit: requests.
     """
 
-    read_latency_after_ns: LatencyFigures
+    read_latency_after_ns: LatencySummary
     """Latencies of these reads."""
 
     shadow_reads_after: int

@@ -22,6 +22,7 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
+from decimal import Decimal
 from itertools import pairwise
 from math import ceil, erfc, exp, floor, inf, isclose, lgamma, log, sqrt
 from pathlib import Path
@@ -248,6 +249,22 @@ def latencies(values: list[int]) -> dict[str, Any]:
     return figures | {name: quantile(values, share) for name, share in QUANTILES.items()}
 
 
+def distribution(values: list[int]) -> dict[str, float]:
+    """Points of a distribution of latencies, by path."""
+    values = sorted(values)
+    # The tail beyond the k-th quantile is 10^(-k/8), to four digits.
+    tails = [Decimal(f"{10 ** (-k / 8):.3e}") for k in range(1, 65)]
+    shares = [float(1 - tail) for tail in tails if tail * len(values) >= 1]
+    points = (
+        [(0, values[0]), *((share, quantile(values, share)) for share in shares), (1, values[-1])] if values else []
+    )
+    return {
+        f"{index}/{key}": value
+        for index, point in enumerate(points)
+        for key, value in zip(("quantile", "latency_ns"), point, strict=True)
+    }
+
+
 def by_cause(counts: dict[str, int]) -> dict[str, int]:
     return {cause: counts.get(cause, 0) for cause in CAUSES} | {"total": sum(counts.values())}
 
@@ -325,6 +342,7 @@ def of_workload(run: Run, found: dict[str, Any]) -> None:
     of_kind["all"] = [latency for values in list(of_kind.values()) for latency in values]
     for kind, values in of_kind.items():
         found.update({f"latency_ns/{kind}/{key}": value for key, value in latencies(values).items()})
+        found.update({f"latency_ns/{kind}/distribution/{key}": value for key, value in distribution(values).items()})
 
 
 def of_offered_load(run: Run, found: dict[str, Any], buses: list[dict[str, int]]) -> None:
@@ -725,6 +743,9 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
             known = quantile(sorted(latency[member]), QUANTILES[name])
             found[f"{own}/{name}_ns"] = Between(0, inf) if run.has_warmup else known
         found[f"{own}/parity_share"] = parity[member] / sum(parity) if sum(parity) else 0
+    # Members that are spare SSDs, or were replaced by one, take part in no mean.
+    programs = [started[member]["programs"] for member in range(members) if not has_spares or member in members_in_use]
+    found["lifetime/programs_peak_to_mean"] = ratio(max(programs, default=0), moments(programs)[0])
     of_result = [member["mean_blocked"] for member in run.result["members"]]
     mean, deviation = moments(of_result)
     found["blocked_cv"] = ratio(deviation, mean)
@@ -801,6 +822,23 @@ def of_wear(run: Run, found: dict[str, Any]) -> None:
     found["wear/erase_mean"] = mean if is_all else Between(mean, inf)
     found["wear/erase_max"] = max(values, default=0) if is_all else Between(max(values, default=0), inf)
     found["wear/erase_stddev"] = deviation if is_all else Between(0, inf)
+    of_erase_histogram(run, found, values + [0] * (blocks - len(values)) if is_all else None, blocks)
+
+
+def of_erase_histogram(run: Run, found: dict[str, Any], values: list[int] | None, blocks: int) -> None:
+    """Blocks by their erases. If not all are in the log, the ranges, and whether each block is in one."""
+    told = run.result["wear"]["histogram"]
+    least = min(values) if values is not None else told[0]["erases_from"]
+    most = max(values) if values is not None else run.result["wear"]["erase_max"]
+    width = ceil((most - least + 1) / 32)
+    for index, start in enumerate(range(least, most + 1, width)):
+        own = f"wear/histogram/{index}"
+        found[f"{own}/erases_from"], found[f"{own}/erases_to"] = start, start + width - 1
+        if values is not None:
+            found[f"{own}/blocks"] = sum(start <= value < start + width for value in values)
+        else:
+            others = sum(part["blocks"] for number, part in enumerate(told) if number != index)
+            found[f"{own}/blocks"] = blocks - others
 
 
 def preset(run: Run, ssd: int) -> int:
@@ -935,6 +973,7 @@ def of_parts(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -
     found["capacity/raw_bytes"] = raw
     found["capacity/raw_per_user_byte"] = ratio(raw, capacity["user_bytes"])
     found["capacity/table_bytes"] = sum(capacity["tables"].values())
+    of_lifetime(run, found)
     if (buffer := result.get("buffer")) is not None:
         for key in ("hits", "misses"):
             found[f"buffer/{key}"] = buffer[f"read_{key}"] + buffer[f"write_{key}"]
@@ -965,6 +1004,42 @@ def of_parts(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -
             found[f"drain/flash_ops/{action}/total"] = sum(
                 count for cause, count in counted.items() if cause != "total"
             )
+
+
+def of_lifetime(run: Run, found: dict[str, Any]) -> None:
+    """How long the device lasts, from write amplification and the rate of writes."""
+    capacity, amplification = run.result["capacity"], run.result["write_amplification"]
+    days = run.result["bandwidth"]["span_ns"] / 86400e9
+    written = sum(request.size for request in run.completed if request.op == "write")
+    per_day: Any = ratio((amplification or 0) * written / capacity["raw_bytes"], days)
+    writes: Any = ratio(1000 * capacity["raw_bytes"] / capacity["user_bytes"], amplification or 0)
+    years: Any = ratio(1000 / 365, per_day or 0)
+    # Parities made in idle time, and GC, may program pages though nothing was written.
+    is_known = (
+        amplification is not None
+        or per_day is None
+        or not any(done.action in ("program", "copy_back") for done in run.operations)
+    )
+    found["lifetime/pe_cycles_per_day"] = per_day if is_known else Between(0, inf)
+    found["lifetime/years_per_1000_cycles"] = years if is_known else run.result["lifetime"]["years_per_1000_cycles"]
+    found["lifetime/full_drive_writes_per_1000_cycles"] = writes
+    limits = limits_of_ssds(run) if run.array else []
+    cycles = min((limit for limit in limits if limit), default=None)
+    found["lifetime/pe_cycles"] = cycles
+    for key in ("years", "full_drive_writes"):
+        per_1000 = run.result["lifetime"][f"{key}_per_1000_cycles"]
+        found[f"lifetime/{key}"] = None if cycles is None or per_1000 is None else per_1000 * cycles / 1000
+
+
+def limits_of_ssds(run: Run) -> list[int]:
+    """P/E cycles that blocks endure, of each SSD of an array."""
+    limits = [run.device["pe_limit"]] * (run.array["devices"] + run.array["spare_devices"])
+    for model in run.array["models"]:
+        number, _, settings = model.partition(":")
+        for key, _, value in (setting.partition("=") for setting in settings.split()):
+            if key == "pe_limit":
+                limits[int(number)] = int(value)
+    return limits
 
 
 def recomputed(run: Run) -> tuple[dict[str, Any], list[str]]:

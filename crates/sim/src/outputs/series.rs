@@ -31,6 +31,7 @@ struct Totals {
     counts: Counts,
     bus_busy_ns: Vec<u64>,
     unit_busy_ns: Vec<u64>,
+    rebuilt_pages: u64,
 }
 
 impl Totals {
@@ -41,6 +42,7 @@ impl Totals {
             counts: media.counts(),
             bus_busy_ns: media.buses_busy_ns(time_ns).into_iter().map(sum).collect(),
             unit_busy_ns: media.luns_busy_ns(time_ns).into_iter().map(sum).collect(),
+            rebuilt_pages: engine.rebuilds().iter().map(|rebuild| rebuild.pages).sum(),
         }
     }
 }
@@ -89,6 +91,7 @@ impl Series {
         let counted: Vec<Cause> = Cause::ALL.into_iter().filter(|cause| !is_apart(*cause)).collect();
         let programmed_bytes = count(Action::Program as usize, &counted) * u64::from(engine.media.shape().page_bytes);
         row.share(programmed_bytes.into(), interval.bytes_written.into());
+        row.number(now.rebuilt_pages - former.rebuilt_pages);
         let bus = difference(&now.bus_busy_ns, &former.bus_busy_ns);
         let unit = difference(&now.unit_busy_ns, &former.unit_busy_ns);
         // A chip that was replaced and the one in its place are one, but in the interval in which both worked.
@@ -154,7 +157,7 @@ fn header(members: u32, channels: usize, ssds: usize) -> Vec<String> {
     for action in ["reads", "programs"] {
         names.extend(GROUPS.map(|(group, _)| format!("flash_{action}_{group}")));
     }
-    names.extend(["flash_erases", "write_amplification"].map(Into::into));
+    names.extend(["flash_erases", "write_amplification", "rebuilt_pages"].map(Into::into));
     names.extend(["bus_mean_busy", "bus_max_busy", "die_mean_busy", "die_max_busy"].map(Into::into));
     names.extend(["free_blocks", "plane_min_free_blocks"].map(Into::into));
     for member in 0..members {

@@ -1,14 +1,50 @@
 //! Figures that many parts of the result have: latencies, counts by cause, quotients, means.
 
-use super::types::{ByCause, ChiSquare, FlashOps, LatencyFigures};
+use super::types::{ByCause, ChiSquare, EraseRange, FlashOps, LatencyFigures, LatencyQuantile, LatencySummary};
 use crate::statistics::Latency;
 use flashraid_flash::Counts;
 use flashraid_vocabulary::Cause;
 use libm::erfc;
 use std::f64::consts::PI;
 
-pub(super) fn latency(latency: &Latency) -> LatencyFigures {
-    LatencyFigures {
+/// 10^(-k/8) for k from 1 to 8, times `WHOLE`. Whole numbers make the same quantiles on every machine, which powers of floating-point numbers do not.
+const TAILS: [u64; 8] = [7499, 5623, 4217, 3162, 2371, 1778, 1334, 1000];
+const WHOLE: u64 = 10_000;
+/// Most decades of a tail.
+const DECADES: u32 = 8;
+/// Most ranges of a histogram of erases.
+const RANGES: u64 = 32;
+
+/// Latencies with their distribution.
+pub(super) fn distributed(latency: &Latency) -> LatencyFigures {
+    LatencyFigures { summary: self::latency(latency), distribution: distribution(latency) }
+}
+
+fn distribution(latency: &Latency) -> Vec<LatencyQuantile> {
+    if latency.count == 0 {
+        return Vec::new();
+    }
+    let point = |quantile, latency_ns| LatencyQuantile { quantile, latency_ns };
+    let tails = (0..DECADES).flat_map(|decade| TAILS.map(|tail| (tail, WHOLE * 10u64.pow(decade))));
+    let is_told = |(tail, whole): &(u64, u64)| u128::from(*tail) * u128::from(latency.count) >= u128::from(*whole);
+    let quantiles = tails.take_while(is_told).map(|(tail, whole)| (whole - tail) as f64 / whole as f64);
+    let inner = quantiles.map(|quantile| point(quantile, latency.quantile_ns(quantile)));
+    [point(0.0, latency.min_ns())].into_iter().chain(inner).chain([point(1.0, latency.max_ns)]).collect()
+}
+
+/// Blocks by their erases.
+pub(super) fn erase_histogram(erases: impl Iterator<Item = u32> + Clone) -> Vec<EraseRange> {
+    let Some(least) = erases.clone().min().map(u64::from) else { return Vec::new() };
+    let counts = erases.clone().max().map_or(0, u64::from) - least + 1;
+    let width = counts.div_ceil(RANGES);
+    let range = |erases_from| EraseRange { erases_from, erases_to: erases_from + width - 1, blocks: 0 };
+    let mut ranges: Vec<EraseRange> = (0..counts.div_ceil(width)).map(|number| range(least + number * width)).collect();
+    erases.for_each(|erases| ranges[((u64::from(erases) - least) / width) as usize].blocks += 1);
+    ranges
+}
+
+pub(super) fn latency(latency: &Latency) -> LatencySummary {
+    LatencySummary {
         count: latency.count,
         total: latency.sum_ns().try_into().unwrap_or(u64::MAX),
         mean: latency.mean_ns(),
@@ -116,6 +152,58 @@ mod tests {
             let slack = if expected == 3.2e-33 { 0.02 } else { 1e-5 };
             assert!((found / expected - 1.0).abs() < slack, "{degrees} degrees, {value}: {found}, not {expected}");
         }
+    }
+
+    fn distribution_of(latencies_ns: impl Iterator<Item = u64>) -> (LatencySummary, Vec<(f64, u64)>) {
+        let mut latency = Latency::default();
+        latencies_ns.for_each(|latency_ns| latency.record(latency_ns));
+        let LatencyFigures { summary, distribution } = distributed(&latency);
+        (summary, distribution.into_iter().map(|point| (point.quantile, point.latency_ns)).collect())
+    }
+
+    /// Of 1 to 1000 us, the latency at a quantile is so many thousandths of a millisecond.
+    #[test]
+    fn a_distribution_goes_as_far_as_requests_tell() {
+        assert_eq!(distribution_of([].into_iter()).1, []);
+        assert_eq!(distribution_of([7].into_iter()).1, [(0.0, 7), (1.0, 7)]);
+        // A tenth of 10 requests is one, and no quantile beyond that says more.
+        assert_eq!(distribution_of(1..=10).1.iter().map(|(quantile, _)| *quantile).rev().take(2).collect::<Vec<_>>(), [1.0, 0.9]);
+        assert_eq!(distribution_of(1..=9).1.len(), 1 + 7 + 1);
+        let (summary, points) = distribution_of((1..=1000).map(|us| us * 1000));
+        assert_eq!((points.len(), points[0], points[25]), (26, (0.0, 1000), (1.0, 1_000_000)));
+        for (k, (quantile, latency_ns)) in points[..25].iter().enumerate() {
+            assert!((1.0 - quantile - 10f64.powf(-(k as f64) / 8.0)).abs() < 1e-4, "{k}: {quantile}");
+            assert!((*latency_ns as f64 / 1e6 - quantile).abs() < 0.002, "{k}: {latency_ns} ns at {quantile}");
+        }
+        assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1), "{points:?}");
+        assert_eq!([8, 16, 24].map(|k| points[k]), [(0.9, summary.p90), (0.99, summary.p99), (0.999, summary.p99_9)]);
+    }
+
+    #[test]
+    fn a_distribution_has_eight_decades_and_short_numbers() {
+        let mut many = Latency::default();
+        many.record(5);
+        (0..30).for_each(|_| many.merge(&many.clone()));
+        let points = distribution(&many);
+        let last: Vec<String> = points.iter().rev().take(3).map(|point| point.quantile.to_string()).collect();
+        assert_eq!((points.len(), last), (66, ["1", "0.99999999", "0.99999998666"].map(String::from).to_vec()));
+        let decades = points[8..].iter().step_by(8).take(4).map(|point| point.quantile);
+        assert_eq!(decades.collect::<Vec<_>>(), [0.9, 0.99, 0.999, 0.9999]);
+    }
+
+    #[test]
+    fn every_block_is_in_one_range_of_erases() {
+        let ranges = |erases: &[u32]| -> Vec<(u64, u64, u64)> {
+            erase_histogram(erases.iter().copied()).iter().map(|range| (range.erases_from, range.erases_to, range.blocks)).collect()
+        };
+        assert_eq!(ranges(&[]), []);
+        assert_eq!(ranges(&[4, 4, 4]), [(4, 4, 3)]);
+        assert_eq!(ranges(&[7, 3, 6, 3]), [(3, 3, 2), (4, 4, 0), (5, 5, 0), (6, 6, 1), (7, 7, 1)]);
+        // 32 counts have a range each, of 33 counts each range has two.
+        assert_eq!((ranges(&[1, 32]).len(), ranges(&[1, 33]).len()), (32, 17));
+        assert_eq!([ranges(&[1, 33])[0], ranges(&[1, 33])[16]], [(1, 2, 1), (33, 34, 1)]);
+        let widest = ranges(&[0, u32::MAX]);
+        assert_eq!((widest.len(), widest[31].1, widest.iter().map(|range| range.2).sum::<u64>()), (32, u32::MAX.into(), 2));
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! The result as a whole.
 
 use super::amplification::Programs;
-use super::figures::{flash_ops, latency, ratio};
+use super::figures::{distributed, flash_ops, ratio};
 use super::parts::{
     failed_evictions, losses, report_buffer, report_exposure, report_gc, report_guard, report_ldpc, report_mapping, report_rebuild,
     report_replacements,
 };
 use super::resources::Resources;
 use super::types::{
-    Bandwidth, Capacity, Drain, EngineCost, Failures, Latencies, ParityUpdates, PerDataPage, Preconditioned, Requests, RunResult, SCHEMA,
-    Workload,
+    Bandwidth, Capacity, Drain, EngineCost, Failures, Latencies, Lifetime, ParityUpdates, PerDataPage, Preconditioned, Requests, RunResult,
+    SCHEMA, Workload,
 };
 use super::{Inconsistent, Snapshot, Source, times};
 use crate::config::Overhead;
@@ -50,7 +50,9 @@ impl Simulation {
         let pages_written = statistics.bytes_written as f64 / page_bytes as f64;
         let data_pages = counts[Action::Program as usize][Cause::Host as usize] as f64;
         let per_page = |action: Action, cause: Cause| ratio(counts[action as usize][cause as usize] as f64, data_pages);
-        let Resources { members, channels, links, dies, blocked_cv, blocked_chi_square, wear } = self.report_resources(engine, &now);
+        let Resources { members, channels, links, dies, blocked_cv, blocked_chi_square, wear, programs_peak_to_mean } =
+            self.report_resources(engine, &now);
+        let (capacity, bandwidth) = (self.report_capacity(engine), self.report_throughput(engine, completed));
         let cell = engine.media.ssds()[0].settings().cell;
         Ok(RunResult {
             schema: SCHEMA,
@@ -66,7 +68,8 @@ impl Simulation {
             placement: Placed::of(self.config.placement(engine.scheme()), engine.media.shape().members),
             simulated_ns: now.now_ns - start.now_ns,
             workload: self.report_workload(source),
-            capacity: self.report_capacity(engine),
+            lifetime: self.report_lifetime(&capacity, &bandwidth, programs.counted(), statistics.bytes_written, programs_peak_to_mean),
+            capacity,
             requests: Requests {
                 completed,
                 failed: Failures { no_space: statistics.failed_no_space, lost: statistics.failed_lost },
@@ -77,7 +80,7 @@ impl Simulation {
             losses: losses(engine),
             latency_ns: latencies(statistics),
             flash_ops: flash_ops(&counts),
-            bandwidth: self.report_throughput(engine, completed),
+            bandwidth,
             per_data_page: PerDataPage {
                 pre_reads: per_page(Action::Read, Cause::PreRead),
                 commit_reads: per_page(Action::Read, Cause::Commit),
@@ -194,6 +197,38 @@ impl Simulation {
         }
     }
 
+    /// How long the flash lasts if the load goes on. By programs, and not by erases: in the long run every page that is programmed is erased once, and
+    /// a run that has just begun to fill its blocks has erased few of them.
+    fn report_lifetime(
+        &self,
+        capacity: &Capacity,
+        bandwidth: &Bandwidth,
+        programs: u64,
+        bytes_written: u64,
+        programs_peak_to_mean: Option<f64>,
+    ) -> Lifetime {
+        const DAY_NS: f64 = 86400e9;
+        const DAYS_OF_A_YEAR: f64 = 365.0;
+        let limits = self.config.array.each(&self.config.device).into_iter().map(|ssd| u64::from(ssd.pe_limit));
+        let pe_cycles = limits.filter(|limit| *limit > 0 && !self.config.array.is_single()).min();
+        let programmed = (programs * u64::from(self.config.device.page_bytes)) as f64;
+        let cycles = programmed / capacity.raw_bytes as f64;
+        let drive_writes = bytes_written as f64 / capacity.user_bytes as f64;
+        let pe_cycles_per_day = ratio(cycles * DAY_NS, bandwidth.span_ns as f64);
+        let full_drive_writes_per_1000_cycles = ratio(1000.0 * drive_writes, cycles).filter(|_| bytes_written > 0);
+        let years_per_1000_cycles = pe_cycles_per_day.and_then(|cycles| ratio(1000.0, cycles * DAYS_OF_A_YEAR));
+        let of_limit = |per_1000: Option<f64>| per_1000.zip(pe_cycles).map(|(per_1000, cycles)| per_1000 * cycles as f64 / 1000.0);
+        Lifetime {
+            pe_cycles,
+            pe_cycles_per_day,
+            full_drive_writes_per_1000_cycles,
+            years_per_1000_cycles,
+            full_drive_writes: of_limit(full_drive_writes_per_1000_cycles),
+            years: of_limit(years_per_1000_cycles),
+            programs_peak_to_mean,
+        }
+    }
+
     /// Adds the cost of a drain to the result, and what it found lost and could not write.
     pub(crate) fn report_drain(&self, result: &mut RunResult, drain: Drain) {
         with_engine!(&self.engine, engine => {
@@ -219,8 +254,8 @@ impl Simulation {
 }
 
 fn latencies(statistics: &Statistics) -> Latencies {
-    let [read, write, trim, flush] = statistics.latency.each_ref().map(latency);
-    Latencies { all: latency(&statistics.all()), read, write, trim, flush }
+    let [read, write, trim, flush] = statistics.latency.each_ref().map(distributed);
+    Latencies { all: distributed(&statistics.all()), read, write, trim, flush }
 }
 
 fn report_parity_updates(now: &flashraid_redundancy::ParityUpdates, start: &flashraid_redundancy::ParityUpdates) -> ParityUpdates {

@@ -1,6 +1,6 @@
 //! Members, channels, links, dies and wear.
 
-use super::figures::{chi_square, moments, ratio, since};
+use super::figures::{chi_square, erase_histogram, moments, ratio, since};
 use super::measured::Snapshot;
 use super::parts::state;
 use super::types::{Channel, ChiSquare, Die, Link, Member, Wear};
@@ -23,6 +23,8 @@ pub(super) struct Resources {
     pub(super) blocked_cv: Option<f64>,
     pub(super) blocked_chi_square: Option<ChiSquare>,
     pub(super) wear: Wear,
+    /// Programs of the member with most of them over the mean of those in use.
+    pub(super) programs_peak_to_mean: Option<f64>,
 }
 
 impl Simulation {
@@ -66,6 +68,9 @@ impl Simulation {
                 }
             })
             .collect();
+        let is_in_use = |member: &usize| luns.iter().any(|lun| lun.member == Some(*member as u32) && lun.is_in_use());
+        let programs = || (0..members.len()).filter(is_in_use).map(|member| members[member].programs as f64);
+        let programs_peak_to_mean = ratio(programs().fold(0.0, f64::max), moments(programs()).0);
         let channels = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
         let links = now.link_busy_ns.iter().zip(&start.link_busy_ns);
         let link = |([to_now, from_now], [to_start, from_start]): (&[_; 2], &[_; 2])| Link {
@@ -88,7 +93,8 @@ impl Simulation {
             dies: (0..now.units.len()).map(die).collect(),
             blocked_cv: ratio(deviation, mean_blocked),
             blocked_chi_square: chi_square(&sums, now.completed - start.completed),
-            wear: Wear { erase_mean, erase_max: erases.max().unwrap_or(0), erase_stddev },
+            wear: Wear { erase_mean, erase_max: erases.clone().max().unwrap_or(0), erase_stddev, histogram: erase_histogram(erases) },
+            programs_peak_to_mean,
         }
     }
 }

@@ -22,7 +22,7 @@ fn bursts(scheme: &str, pairs: Pairs) -> (Vec<(u64, u64)>, u64, u64) {
     let result = simulation.result(&Default::default(), false, None).unwrap();
     let erases = result.flash_ops.erases.gc;
     let completed = simulation.take_completed().iter().map(|completed| (completed.sequence, completed.completed_ns)).collect();
-    (completed, result.latency_ns.write.mean as u64, erases)
+    (completed, result.latency_ns.write.summary.mean as u64, erases)
 }
 
 #[test]

@@ -213,6 +213,7 @@ fn the_series_sums_to_the_result() {
                 assert_eq!(sum(&format!("{key}_gc")), gc);
             }
             assert_eq!(sum("flash_erases"), value("/flash_ops/erases/total"));
+            assert_eq!(sum("rebuilt_pages"), rebuilt_pages(result));
             check_intervals(&rows, result);
         }
     }
@@ -229,6 +230,26 @@ fn the_series_sums_to_the_result_where_requests_fail() {
         assert_eq!(failed.iter().sum::<u64>(), value("/requests/failed/no_space") + value("/requests/failed/lost"), "{scheme}");
         assert!(failed.iter().filter(|count| **count > 0).count() > 3, "{scheme}: {failed:?}");
     }
+}
+
+fn rebuilt_pages(result: &Value) -> u64 {
+    result["rebuild"].as_array().unwrap().iter().map(|rebuild| rebuild["pages"].as_u64().unwrap()).sum()
+}
+
+/// Pages are counted in the intervals in which the rebuild runs.
+#[test]
+fn the_series_shows_the_progress_of_rebuilds() {
+    let run = whole("series-rebuilt", "raid5", &[("fail", "chip:0.0@20ms"), ("spare_chips", "1")]);
+    let (rows, rebuild) = (run.table("series.csv"), &run.result["rebuild"][0]);
+    let at = |key: &str| rebuild[key].as_u64().unwrap();
+    let runs = |row: &&BTreeMap<String, String>| {
+        let start_ns = number(&row["start_ns"]);
+        start_ns <= at("ended_ns") && start_ns + number(&row["length_ns"]) > at("started_ns")
+    };
+    let pages: Vec<u64> = rows.iter().filter(runs).map(|row| number(&row["rebuilt_pages"])).collect();
+    assert!(at("pages") > 0 && pages.iter().filter(|pages| **pages > 0).count() > 2, "{pages:?}");
+    assert_eq!((pages.iter().sum::<u64>(), at("pages")), (at("pages"), rebuilt_pages(&run.result)));
+    assert_eq!(rows.iter().map(|row| number(&row["rebuilt_pages"])).sum::<u64>(), at("pages"));
 }
 
 /// Intervals follow each other, shares are shares, and each member's and bus's busy time is the result's.

@@ -492,6 +492,56 @@ fn effective_over_provisioning_is_what_nothing_needed_is_on() {
     }
 }
 
+/// Without GC, `copies` pages are programmed for each page written.
+#[test]
+fn lifetime_follows_from_what_is_programmed() {
+    let raw = 4.0 * 2.0 * 64.0 * 64.0 * 4096.0;
+    for (scheme, copies) in [("raid0", 1.0), ("raid1", 2.0)] {
+        let (result, _) = replayed("lifetime", &gentle(), scheme, &[("fill", "0.5")]);
+        let (lifetime, user) = (&result["lifetime"], number(&result["capacity"]["user_bytes"]));
+        let days = number(&result["bandwidth"]["span_ns"]) / 1e9 / 3600.0 / 24.0;
+        let per_day = 200.0 * copies * 4096.0 / raw / days;
+        assert_eq!(result["collection"]["erases"], 0);
+        is_near(&lifetime["pe_cycles_per_day"], per_day);
+        is_near(&lifetime["years_per_1000_cycles"], 1000.0 / per_day / 365.0);
+        is_near(&lifetime["full_drive_writes_per_1000_cycles"], 1000.0 * raw / copies / user);
+        // What the load writes a day, as often as it takes, is what can be written.
+        let drive_writes_per_day = number(&result["bandwidth"]["write_bytes_per_second"]) * 86400.0 / user;
+        let days_per_1000_cycles = number(&lifetime["full_drive_writes_per_1000_cycles"]) / drive_writes_per_day;
+        is_near(&lifetime["years_per_1000_cycles"], days_per_1000_cycles / 365.0);
+        for key in ["pe_cycles", "full_drive_writes", "years"] {
+            assert!(lifetime[key].is_null(), "{key} of a device without a limit");
+        }
+    }
+    let (result, _) = replayed("lifetime", &[(0, pages(HostOp::Read, 0, 1)), (9, pages(HostOp::Read, 0, 1))], "raid0", &[("fill", "0.5")]);
+    assert_eq!(result["lifetime"]["pe_cycles_per_day"], 0.0);
+    for key in ["years_per_1000_cycles", "full_drive_writes_per_1000_cycles", "programs_peak_to_mean"] {
+        assert!(result["lifetime"][key].is_null(), "{key} where nothing is written");
+    }
+}
+
+#[test]
+fn lifetime_of_an_array_is_that_of_the_ssd_that_endures_least() {
+    let own = [("fill", "0.5"), ("devices", "4"), ("pe_limit", "3000"), ("models", "2:pe_limit=1500")];
+    let (result, _) = replayed("lifetime-array", &gentle(), "raid5", &own);
+    let lifetime = &result["lifetime"];
+    assert_eq!(lifetime["pe_cycles"], 1500);
+    for (key, per_1000) in [("years", "years_per_1000_cycles"), ("full_drive_writes", "full_drive_writes_per_1000_cycles")] {
+        is_near(&lifetime[key], number(&lifetime[per_1000]) * 1.5);
+    }
+}
+
+/// Each write of a page updates the one parity member: four programs for each of a data member.
+#[test]
+fn a_parity_member_wears_out_first() {
+    let updates: Vec<_> = (0..90).map(|number| (number * 2_000, write(number, 1))).collect();
+    let (result, _) = replayed("peak", &updates, "raid4", &[("fill", "0.5")]);
+    let programs: Vec<f64> = result["members"].as_array().unwrap().iter().map(|member| number(&member["programs"])).collect();
+    assert_eq!(programs.iter().sum::<f64>(), 180.0);
+    assert_eq!(programs.iter().copied().fold(0.0, f64::max), 90.0);
+    is_near(&result["lifetime"]["programs_peak_to_mean"], 90.0 / (180.0 / programs.len() as f64));
+}
+
 #[test]
 fn steady_is_reached_or_it_is_said_that_it_is_not() {
     let requests = [(0, pages(HostOp::Read, 0, 1))];

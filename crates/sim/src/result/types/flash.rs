@@ -300,7 +300,7 @@ pub struct Die {
 }
 
 /// Erase counts of the blocks in use.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Wear {
     /// Mean over the blocks.
     pub erase_mean: f64,
@@ -308,4 +308,55 @@ pub struct Wear {
     pub erase_max: u32,
     /// Population standard deviation.
     pub erase_stddev: f64,
+    /// The blocks by their number of erases: at most 32 ranges of equal width, in order, without gaps, from the least erased block on. The last range
+    /// includes `erase_max` and may end beyond it. Empty if no block is left.
+    pub histogram: Vec<EraseRange>,
+}
+
+/// Blocks with a number of erases in a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EraseRange {
+    /// Fewest erases of the range.
+    #[schemars(extend("unit" = "erases"))]
+    pub erases_from: u64,
+    /// Most erases of the range, inclusive.
+    #[schemars(extend("unit" = "erases"))]
+    pub erases_to: u64,
+    /// Blocks in the range; 0 if there are none. The sum over all ranges is the number of blocks in use.
+    #[schemars(extend("unit" = "blocks"))]
+    pub blocks: u64,
+}
+
+/// How long a new device lasts at this load, until its blocks have been erased as often as they endure, on average. It follows from the pages
+/// programmed, each of which will have to be erased once, and not from the erases of the run, of which a short one has few. It leaves out programs that
+/// write amplification leaves out (rebuilds, migrations, retries), erases before the run, wear that is uneven over blocks, and errors
+/// before wear-out. An array counts as one device, without spare SSDs. If GC did not run, or the device was not in a steady state, the lifetime is
+/// an upper bound.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Lifetime {
+    /// P/E cycles that each block endures: `pe_limit` of an array, the least one if its SSDs differ. Null without a limit.
+    #[schemars(extend("unit" = "P/E cycles"))]
+    pub pe_cycles: Option<u64>,
+    /// P/E cycles of a block per day: bytes programmed for host writes (those of `write_amplification`) over `capacity.raw_bytes` and
+    /// `bandwidth.span_ns` in days. Null if `bandwidth.span_ns` is 0.
+    #[schemars(extend("unit" = "P/E cycles/day"))]
+    pub pe_cycles_per_day: Option<f64>,
+    /// How often the user capacity can be written during 1,000 P/E cycles: 1000 x `capacity.raw_bytes` / (`write_amplification` x
+    /// `capacity.user_bytes`). Null if `write_amplification` is null or 0.
+    #[schemars(extend("unit" = "drive writes"))]
+    pub full_drive_writes_per_1000_cycles: Option<f64>,
+    /// Time that 1,000 P/E cycles last: 1000 / (`pe_cycles_per_day` x 365). Null if `pe_cycles_per_day` is null or 0.
+    #[schemars(extend("unit" = "years"))]
+    pub years_per_1000_cycles: Option<f64>,
+    /// `full_drive_writes_per_1000_cycles` x `pe_cycles` / 1000. Null if either is null.
+    #[schemars(extend("unit" = "drive writes"))]
+    pub full_drive_writes: Option<f64>,
+    /// `years_per_1000_cycles` x `pe_cycles` / 1000. Null if either is null.
+    #[schemars(extend("unit" = "years"))]
+    pub years: Option<f64>,
+    /// Page programs of the member with most of them over the mean of the members in use (`members[].programs`). Where data stays on its member, the
+    /// busiest one wears out so many times sooner than the mean, which the other figures describe: a dedicated parity member, for instance. Null
+    /// without programs.
+    #[schemars(extend("unit" = "ratio"))]
+    pub programs_peak_to_mean: Option<f64>,
 }

@@ -1,7 +1,7 @@
 //! Parts of the result about one mechanism each: most are there only if a run has it.
 
 use super::flash::FlashOps;
-use super::requests::{Failures, LatencyFigures};
+use super::requests::{Failures, LatencySummary};
 use crate::buffer::Buffer;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -199,7 +199,7 @@ pub struct Rebuild {
     pub mean_latency_ns: f64,
     /// Latencies of these requests.
     #[schemars(extend("unit" = "ns"))]
-    pub latency_ns: LatencyFigures,
+    pub latency_ns: LatencySummary,
 }
 
 /// A replacement of an SSD of an array by a spare one (SPEC 5.5).
@@ -247,13 +247,13 @@ pub struct Replacement {
     pub requests: u64,
     /// Latencies of these requests.
     #[schemars(extend("unit" = "ns"))]
-    pub latency_ns: LatencyFigures,
+    pub latency_ns: LatencySummary,
     /// Measured reads that arrived after the end of the replacement and before the next one began, and completed.
     #[schemars(extend("unit" = "requests"))]
     pub reads_after: u64,
     /// Latencies of these reads.
     #[schemars(extend("unit" = "ns"))]
-    pub read_latency_after_ns: LatencyFigures,
+    pub read_latency_after_ns: LatencySummary,
     /// Pages read from shadows in that time, by the warm-up too.
     #[schemars(extend("unit" = "pages"))]
     pub shadow_reads_after: u64,

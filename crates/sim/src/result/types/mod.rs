@@ -9,9 +9,9 @@ mod run;
 
 pub use ageing::{Ssd, SsdState, WearOut};
 pub use flash::{
-    ByCause, Capacity, Channel, ChiSquare, Die, FlashOps, GarbageCollection, LdpcFigures, Link, Member, MemberState, ParityUpdates,
-    PerDataPage, Wear, WriteAmplificationBy,
+    ByCause, Capacity, Channel, ChiSquare, Die, EraseRange, FlashOps, GarbageCollection, LdpcFigures, Lifetime, Link, Member, MemberState,
+    ParityUpdates, PerDataPage, Wear, WriteAmplificationBy,
 };
 pub use mechanisms::{BufferFigures, Drain, FailedPart, GuardFigures, MappingFigures, Preconditioned, Rebuild, Replacement, Window};
-pub use requests::{Bandwidth, Failures, Latencies, LatencyFigures, Losses, Requests, Workload};
+pub use requests::{Bandwidth, Failures, Latencies, LatencyFigures, LatencyQuantile, LatencySummary, Losses, Requests, Workload};
 pub use run::{EngineCost, RunResult, SCHEMA};

@@ -130,9 +130,34 @@ pub struct Latencies {
 
 /// Latencies of completed requests. All are 0 without requests. Quantiles come from a histogram with three significant digits; the other
 /// figures are exact.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(extend("unit" = "ns"))]
 pub struct LatencyFigures {
+    /// Count, sum, mean, extremes and quantiles.
+    #[serde(flatten)]
+    pub summary: LatencySummary,
+    /// The whole distribution, for a plot with a logarithmic tail: quantile 0 (`min`), the quantiles 1 - 10^(-k/8) for k = 1, 2, 3 and so on
+    /// while 10^(-k/8) is at least 1/`count` (k <= 64), and quantile 1 (`max`). 10^(-k/8) is rounded to four digits, so k = 8 is
+    /// `p90`, k = 16 is `p99`, and so on. Empty without requests.
+    pub distribution: Vec<LatencyQuantile>,
+}
+
+/// A point of a distribution of latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LatencyQuantile {
+    /// Share of the requests that took at most `latency_ns`.
+    #[schemars(extend("unit" = "share"))]
+    pub quantile: f64,
+    /// Their latency, rounded as the quantiles beside the distribution; exact for quantiles 0 and 1.
+    #[schemars(extend("unit" = "ns"))]
+    pub latency_ns: u64,
+}
+
+/// Latencies of completed requests, without their distribution. All are 0 without requests. Quantiles come from a histogram with three
+/// significant digits; the other figures are exact.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(extend("unit" = "ns"))]
+pub struct LatencySummary {
     /// Number of requests.
     #[schemars(extend("unit" = "requests"))]
     pub count: u64,

@@ -2,7 +2,7 @@
 
 use super::ageing::{Ssd, WearOut};
 use super::flash::{
-    Capacity, Channel, ChiSquare, Die, FlashOps, GarbageCollection, LdpcFigures, Link, Member, ParityUpdates, PerDataPage, Wear,
+    Capacity, Channel, ChiSquare, Die, FlashOps, GarbageCollection, LdpcFigures, Lifetime, Link, Member, ParityUpdates, PerDataPage, Wear,
     WriteAmplificationBy,
 };
 use super::mechanisms::{BufferFigures, Drain, GuardFigures, MappingFigures, Preconditioned, Rebuild, Replacement, Window};
@@ -106,6 +106,8 @@ pub struct RunResult {
     /// Erase counts of the blocks in use, since the device was new.
     #[schemars(extend("unit" = "erases"))]
     pub wear: Wear,
+    /// How long the flash lasts at this load.
+    pub lifetime: Lifetime,
     /// The SSDs, spare ones included, in order. Present for an array.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<Ssd>")]
