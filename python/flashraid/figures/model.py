@@ -1,6 +1,6 @@
 """What a figure shows, as data. `vega.py` draws it for the screen, `printed.py` for paper; nothing else knows how."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -38,3 +38,24 @@ class Figure:
     facet: str = ""  # the column with a panel for each value
     # Numbers that a paper states, in the same columns, drawn as marks of their own beside ours.
     stated: "polars.DataFrame | None" = field(default=None, repr=False)
+
+    def table(self) -> "polars.DataFrame":
+        """All rows drawn; with stated ones, a column `source` tells them (`paper`) from ours (`flashraid`)."""
+        import polars
+
+        if self.stated is None:
+            return self.frame
+        ours, theirs = (polars.lit(source).alias("source") for source in ("flashraid", "paper"))
+        return polars.concat([self.frame.with_columns(ours), self.stated.with_columns(theirs)], how="diagonal_relaxed")
+
+    def panels(self) -> "list[Figure]":
+        """The figure of each panel, named by its value as well; the figure itself if it has no `facet`."""
+        if not self.facet:
+            return [self]
+        parts = self.frame.partition_by(self.facet, as_dict=True, maintain_order=True)
+        return [self._panel(value, frame) for (value,), frame in parts.items()]
+
+    def _panel(self, value: object, frame: "polars.DataFrame") -> "Figure":
+        stated = None if self.stated is None else self.stated.filter(self.stated[self.facet] == value)
+        name, title = f"{self.name}-{value}".replace(" ", "-"), f"{self.title}: {value}"
+        return replace(self, name=name, title=title, frame=frame, stated=stated, facet="")

@@ -1,0 +1,266 @@
+"""Figures for the screen: Vega-Lite, through Altair.
+
+Only functions that draw import this module: Altair takes half a second to load.
+"""
+
+from typing import Any, Literal
+
+import altair
+
+from .model import Axis, Figure
+from .style import DARK, DASHES, LIGHT, MOST_DASHED, MOST_MARKS, drawn, placed, tail, values
+
+Width = int | Literal["container"]
+
+SHAPES = ("circle", "square", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
+HEIGHT = 260
+# Of one panel of several, which Vega-Lite cannot fit to the width of a page.
+PANEL_WIDTH = 280
+# Marks the rows that a paper states.
+STATED = "is_stated"
+# Pixels of a legend's row, of an entry without its text, and of a letter of it.
+LEGEND_WIDTH, ENTRY_WIDTH, LETTER_WIDTH = 330, 34, 6.2
+# Parts of a bar below this share of the highest bar are too low for a number in them.
+LEAST_NUMBERED = 0.06
+
+
+def chart(figure: Figure, width: Width = "container") -> Any:
+    """The figure as an Altair chart, without colors of a theme: `config` has those.
+
+    Hovering shows a row; a click on the legend hides or shows a series; dragging moves and the wheel with Ctrl scales
+    what has two number axes, and a double click resets that. A figure with a `facet` has a panel of fixed width for
+    each value, since Vega-Lite cannot fit several to a page; `Figure.panels` splits it.
+    """
+    rows = drawn(figure, figure.frame)
+    layers = _LAYERS[figure.mark](figure, rows)
+    data = rows.to_dicts()
+    if figure.stated is not None:
+        stated = drawn(figure, figure.stated)
+        layers = [layer.transform_filter(f"!datum.{STATED}") for layer in layers]
+        layers.append(_stated(figure, stated).transform_filter(f"datum.{STATED}"))
+        data += [row | {STATED: True} for row in stated.to_dicts()]
+    if not figure.facet:
+        return altair.layer(
+            *layers, data=altair.InlineData(values=data), title=figure.title, width=width, height=HEIGHT
+        )
+    panel = altair.layer(
+        *layers,
+        data=altair.InlineData(values=data),
+        width=PANEL_WIDTH if width == "container" else width,
+        height=HEIGHT,
+    )
+    order = values(figure, figure.facet)
+    field = altair.Facet(field=figure.facet, type="nominal", sort=order, title=None)
+    return panel.facet(facet=field, columns=2, title=figure.title)
+
+
+def config(dark: bool) -> dict[str, Any]:
+    """Vega-Lite's `config` with the colors for a light or a dark page."""
+    text, faint, page = ("#e8e8e8", "#484848", "#1b1b1b") if dark else ("#1a1a1a", "#dddddd", "#ffffff")
+    palette = list(DARK if dark else LIGHT)
+    return {
+        "background": None,
+        "axis": {
+            "labelColor": text,
+            "titleColor": text,
+            "titleFontWeight": "normal",
+            "domainColor": text,
+            "tickColor": text,
+            "gridColor": faint,
+        },
+        "header": {"labelColor": text, "titleColor": text},
+        "legend": {"labelColor": text, "titleColor": text},
+        "title": {"color": text, "anchor": "start", "fontSize": 13},
+        "view": {"stroke": None},
+        "range": {"category": palette, "ordinal": palette},
+        # Parts of a bar are separated by the page's color, and what a paper states has that of its text.
+        "bar": {"stroke": page, "strokeWidth": 1},
+        "style": {"stated": {"color": page, "stroke": text}, "number": {"color": page, "fontSize": 10}},
+    }
+
+
+def with_config(drawing: Any, dark: bool = False) -> Any:
+    """The chart with the colors of `config`, on a background of its own: for a notebook."""
+    colors = config(dark)
+    del colors["background"]
+    return drawing.configure(**colors, background="#1b1b1b" if dark else "#ffffff")
+
+
+def together(figures: list[Figure], width: int = 520) -> Any:
+    """The figures one below the other, each with its own scales and legend."""
+    charts = [chart(figure, PANEL_WIDTH if figure.facet else width) for figure in figures]
+    return altair.vconcat(*charts).resolve_scale(color="independent", shape="independent", strokeDash="independent")
+
+
+def _type(axis: Axis) -> Any:
+    return "nominal" if axis.scale == "category" else "quantitative"
+
+
+def _encoding(figure: Figure, axis: Axis) -> dict[str, Any]:
+    field: dict[str, Any] = {"field": placed(axis), "type": _type(axis), "title": axis.title}
+    if axis.scale == "category":
+        order = values(figure, axis.column)
+        turned = sum(len(str(value)) + 2 for value in order) > 60
+        return field | {"sort": order, "axis": altair.Axis(labelAngle=-40 if turned else 0, labelLimit=300)}
+    if axis.scale == "log":
+        label = altair.Axis(labelExpr=f"{_IS_DECADE} ? format(datum.value, {_DECADE_FORMAT}) : ''")
+        label.gridOpacity = altair.condition(_IS_DECADE, altair.value(1), altair.value(0))
+        return field | {"scale": altair.Scale(type="log"), "axis": label}
+    if places := tail(figure, axis):
+        ticks = places.ticks()
+        labels = [label for _, label in ticks]
+        text = f"datum.value > {places.edge - 0.01} ? 'max' : {labels}[round(datum.value)]"
+        marks = altair.Axis(values=[place for place, _ in ticks], labelExpr=text)
+        return field | {"scale": altair.Scale(domain=[0, places.edge], nice=False), "axis": marks}
+    return field
+
+
+_IS_DECADE = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-6"
+_DECADE_FORMAT = "datum.value < 1 ? '~g' : ',d'"
+
+
+def _x(figure: Figure) -> Any:
+    return altair.X(**_encoding(figure, figure.x))
+
+
+def _y(figure: Figure, **more: Any) -> Any:
+    return altair.Y(**_encoding(figure, figure.y), **more)
+
+
+def _tooltip(figure: Figure, rows: Any) -> list[Any]:
+    columns = {column: column for column in (figure.facet, figure.series) if column}
+    found = [altair.Tooltip(field=column, type="nominal", title=title) for column, title in columns.items()]
+    for axis in (figure.x, figure.y):
+        is_whole = rows.schema[axis.column].is_integer()
+        shape: dict[str, Any] = {} if axis.scale == "category" else {"format": ",d" if is_whole else ",.6~r"}
+        found.append(altair.Tooltip(field=axis.column, type=_type(axis), title=axis.title, **shape))
+    return found
+
+
+def _legend(names: list[Any], **more: Any) -> Any:
+    longest = max(len(str(name)) for name in names)
+    columns = max(1, int(LEGEND_WIDTH // (ENTRY_WIDTH + LETTER_WIDTH * longest)))
+    return altair.Legend(
+        orient="top", title=None, columns=min(columns, len(names)), labelLimit=320, symbolStrokeWidth=0, **more
+    )
+
+
+def _scaled(figure: Figure, channel: Any, names: list[Any], legend: Any, ways: Any = None) -> Any:
+    scale: dict[str, Any] = {"domain": names}
+    if ways is not None:
+        scale["range"] = [ways[at % len(ways)] for at in range(len(names))]
+    return channel(field=figure.series, type="nominal", sort=names, scale=altair.Scale(**scale), legend=legend)
+
+
+def _shown(figure: Figure, names: list[Any]) -> Any:
+    """The parameter that holds the series shown, all of them at first; a click on the legend takes one out."""
+    return altair.selection_point(
+        name=f"shown_{_identifier(figure)}",
+        fields=[figure.series],
+        bind="legend",
+        toggle="true",
+        value=[{figure.series: name} for name in names],
+    )
+
+
+def _zoom(figure: Figure) -> Any:
+    return altair.selection_interval(
+        name=f"zoom_{_identifier(figure)}", bind="scales", zoom="wheel![event.ctrlKey || event.metaKey]"
+    )
+
+
+def _identifier(figure: Figure) -> str:
+    return "".join(letter if letter.isalnum() else "_" for letter in figure.name)
+
+
+def _lines(figure: Figure, rows: Any) -> list[Any]:
+    """Lines, with marks at some points, and invisible points that say what they are."""
+    is_line = figure.mark != "points"
+    x, y, tooltip = _x(figure), _y(figure), _tooltip(figure, rows)
+    names = values(figure, figure.series) if figure.series else []
+    many = max((len(part) for part in rows.partition_by(figure.series)), default=0) if figure.series else len(rows)
+    line = altair.Chart().mark_line(
+        interpolate="step-after" if figure.mark == "steps" else "linear",
+        strokeWidth=1.8 if many <= MOST_DASHED else 1.1,
+    )
+    line = line.encode(x=x, y=y)
+    points = altair.Chart().mark_point(size=36, filled=True).encode(x=x, y=y, tooltip=tooltip)
+    targets = altair.Chart().mark_point(size=90, opacity=0).encode(x=x, y=y, tooltip=tooltip)
+    if is_line and (step := -(-many // MOST_MARKS)) > 1:
+        groups = [column for column in (figure.series, figure.facet) if column]
+        numbered: Any = [{"op": "row_number", "as": "row"}]
+        points = points.transform_window(numbered, groupby=groups).transform_filter(f"datum.row % {step} == 1")
+    if names:
+        legend, shown = _legend(names), _shown(figure, names)
+        opacity = altair.when(shown).then(altair.value(1)).otherwise(altair.value(0.04))
+        color = _scaled(figure, altair.Color, names, legend)
+        dashes = [[round(2 * length, 1) for length in dash] for dash in DASHES]
+        line = line.encode(color=color, opacity=opacity, detail=altair.Detail(field=figure.series, type="nominal"))
+        if many <= MOST_DASHED:
+            line = line.encode(strokeDash=_scaled(figure, altair.StrokeDash, names, None, dashes))
+        points = points.encode(color=color, shape=_scaled(figure, altair.Shape, names, legend, SHAPES), opacity=opacity)
+        points = points.add_params(shown)
+    if figure.x.scale != "category" and figure.y.scale != "category":
+        points = points.add_params(_zoom(figure))
+    return [line, points, targets] if is_line else [points, targets]
+
+
+def _bars(figure: Figure, rows: Any) -> list[Any]:
+    bars = altair.Chart().mark_bar().encode(x=_x(figure), y=_y(figure), tooltip=_tooltip(figure, rows))
+    if not figure.series:
+        return [bars]
+    names = values(figure, figure.series)
+    shown = _shown(figure, names)
+    bars = bars.encode(
+        xOffset=altair.XOffset(field=figure.series, type="nominal", sort=names),
+        color=_scaled(figure, altair.Color, names, _legend(names)),
+        opacity=altair.when(shown).then(altair.value(1)).otherwise(altair.value(0.08)),
+    )
+    return [bars.add_params(shown)]
+
+
+def _stack(figure: Figure, rows: Any) -> list[Any]:
+    """Bars of parts, with the number of the part in it, which the legend repeats."""
+    names = values(figure, figure.series)
+    shown = _shown(figure, names)
+    order = altair.Order(field="part", type="quantitative")
+    numbers = f"indexof({[str(name) for name in names]}, toString(datum.{{}}))"
+    bars = altair.Chart().mark_bar().transform_calculate(part=numbers.format(figure.series) + " + 1")
+    legend = _legend(names, labelExpr=f"({numbers.format('value')} + 1) + ' ' + datum.label")
+    bars = bars.encode(
+        x=_x(figure),
+        y=_y(figure, stack="zero"),
+        order=order,
+        color=_scaled(figure, altair.Color, names, legend),
+        opacity=altair.when(shown).then(altair.value(1)).otherwise(altair.value(0.08)),
+        tooltip=_tooltip(figure, rows),
+    ).add_params(shown)
+    places = [column for column in (figure.facet, figure.x.column) if column]
+    highest = rows.select(*places, figure.y.column).group_by(places).sum()[figure.y.column].max() or 0
+    texts = altair.Chart().transform_calculate(part=numbers.format(figure.series) + " + 1")
+    texts = texts.mark_text(style="number").encode(
+        x=_x(figure),
+        y=_y(figure, stack="zero", bandPosition=0.5),
+        order=order,
+        text=altair.condition(
+            f"datum.{figure.y.column} >= {LEAST_NUMBERED * highest}", altair.Text("part:Q"), altair.value("")
+        ),
+        detail=altair.Detail(field=figure.series, type="nominal"),
+    )
+    return [bars, texts]
+
+
+def _stated(figure: Figure, rows: Any) -> Any:
+    marks = altair.Chart().transform_calculate(by="'paper'")
+    marks = marks.mark_point(style="stated", filled=True, shape="diamond", strokeWidth=1.6, opacity=1)
+    # A legend of its own, which no other channel has a part in.
+    legend = altair.Legend(orient="top", title=None, symbolType="diamond")
+    size = altair.Size(field="by", type="nominal", scale=altair.Scale(range=[70, 70]), legend=legend)
+    marks = marks.encode(x=_x(figure), y=_y(figure), size=size, tooltip=_tooltip(figure, rows))
+    if figure.series and figure.mark == "bars":
+        names = values(figure, figure.series)
+        marks = marks.encode(xOffset=altair.XOffset(field=figure.series, type="nominal", sort=names))
+    return marks
+
+
+_LAYERS = {"line": _lines, "steps": _lines, "points": _lines, "bars": _bars, "stack": _stack}
