@@ -3,7 +3,7 @@
     import flashraid as fr
     result = fr.run("trace.csv.gz", device="ssd1", scheme="raid5", fill=0.5, verify=True)
     result.latency.read.p99_9                                    # nanoseconds
-    fr.compare("trace.csv.gz", device="ssd1", schemes=["raid0", "raid5"]).frame()
+    fr.compare("trace.csv.gz", device="ssd1", schemes=["raid0", "raid5"]).to_frame()
 
 Times are nanoseconds, sizes are bytes. Every setting of docs/configuration.md is a keyword argument, and docs/result.md
 explains every member of a result.
@@ -15,6 +15,7 @@ from .comparison import Comparison
 from .record import Record
 from .replay import Interrupted, compare, run
 from .result import Result
+from .series import Series
 from .setting_types import Settings, SimulationSettings
 from .simulation import Completion, Simulation
 from .trace import anonymise, convert, fit, profiles, read_trace, sanity, synth, trace_info
@@ -29,6 +30,7 @@ __all__ = [
     "Interrupted",
     "Record",
     "Result",
+    "Series",
     "Settings",
     "Simulation",
     "SimulationSettings",

@@ -4,18 +4,18 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import fio
+from . import fio, notebook
+from .figures.drawn import Drawn
 from .record import OpenRecord
 from .result import Result
 
 if TYPE_CHECKING:
-    import matplotlib.figure
     import polars
 
-PERCENTILES = {"p50": "50", "p90": "90", "p95": "95", "p99": "99", "p99_9": "99.9", "p99_99": "99.99"}
+    from .figures import Figure
 
 
-class Comparison:
+class Comparison(Drawn):
     """The results of a comparison, in the order of the schemes, and for each scheme in that of the seeds.
 
     `results` lists them, one for each of `seeds` seeds of each scheme. `capacity` tells for each scheme how many
@@ -68,47 +68,24 @@ class Comparison:
         """The JSON object as plain dicts, lists, numbers and strings."""
         return {**self._head(), "results": [result.to_dict() for result in self.results]}
 
-    def frame(self) -> "polars.DataFrame":
+    def to_frame(self) -> "polars.DataFrame":
         """One row for each result, with the columns of `Result.to_frame`; null where a scheme lacks a parameter."""
         import polars
 
         return polars.concat([result.to_frame() for result in self.results], how="diagonal_relaxed")
 
-    def plot(self) -> "matplotlib.figure.Figure":
-        """Plots read and write latency percentiles, and flash operations per host request by cause."""
-        from matplotlib.figure import Figure
+    def figures(self) -> "list[Figure]":
+        """What `plot` and `chart` draw, as data (docs/figures.md): each scheme with its first seed."""
+        from .figures import of_results
 
-        figure = Figure(figsize=(13, 4), layout="constrained")
-        reads, writes, operations = figure.subplots(1, 3)
-        for axes, kind in ((reads, "read"), (writes, "write")):
-            for result in self.results:
-                if result.latency[kind].count > 0:
-                    values_us = [result.latency[kind][percentile] / 1000 for percentile in PERCENTILES]
-                    axes.plot(list(PERCENTILES.values()), values_us, marker="o", label=result.scheme)
-            axes.set(title=f"{kind} latency", xlabel="percentile", ylabel="us")
-            if axes.lines:
-                axes.set_yscale("log")
-                axes.legend()
-        self._plot_operations(operations)
-        first = self.results[0]
-        figure.suptitle(f"{first.workload.name} on {first.device}")
-        return figure
+        return of_results.figures(self.results[:: self.seeds])
 
-    def _plot_operations(self, axes: Any) -> None:
-        names = [result.scheme for result in self.results]
-        bottom = [0.0] * len(names)
-        for action in ("reads", "programs"):
-            for cause in self.results[0].flash_ops[action]:
-                heights = [
-                    result.flash_ops[action][cause] / max(1, result.requests.completed) for result in self.results
-                ]
-                if cause != "total" and any(heights):
-                    hatch = "//" if action == "programs" else None
-                    axes.bar(names, heights, bottom=bottom, label=f"{action}: {cause}", hatch=hatch)
-                    bottom = [low + height for low, height in zip(bottom, heights, strict=True)]
-        axes.set(title="flash operations per host request", ylabel="page operations")
-        if axes.patches:
-            axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    def _repr_html_(self) -> str:
+        return notebook.of_results(self.results)
+
+    def __repr__(self) -> str:
+        schemes = ", ".join(result.scheme for result in self.results[:: self.seeds])
+        return f"<Comparison: {schemes}, status {self.status}>"
 
 
 def _indented(text: str) -> str:

@@ -127,6 +127,11 @@ class Outputs:
         return OpenOutputs(self)
 
 
+def is_table(path: Path) -> bool:
+    """Whether the name is that of a table of a run."""
+    return _ending(path) in TABLES
+
+
 def _ending(path: Path) -> str:
     return PurePath(path).suffix.lower()
 

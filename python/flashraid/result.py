@@ -4,15 +4,20 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from . import notebook
 from ._native import InputError
+from .figures.drawn import Drawn
 from .outputs import ENDINGS, TABLES, read_table
 from .result_types import Latencies, RunResult
+from .series import Series
 
 if TYPE_CHECKING:
     import polars
 
+    from .figures import Figure
 
-class Result(RunResult):
+
+class Result(RunResult, Drawn):
     """The result of a run: the JSON object, with members as attributes (`result.latency.read.p99_9`, in nanoseconds).
 
     docs/result.md explains every member.
@@ -53,6 +58,11 @@ class Result(RunResult):
         return read_table(self.files[output])
 
     @property
+    def series(self) -> Series:
+        """The series of intervals; needs a run with `series=`."""
+        return Series(self.frame("series"), f"{self.scheme} on {self.device}")
+
+    @property
     def latency(self) -> Latencies:
         """Latencies by kind of request, in nanoseconds (`latency_ns` of the JSON)."""
         return self.latency_ns
@@ -62,6 +72,15 @@ class Result(RunResult):
         import polars
 
         return polars.DataFrame([dict(_flat(self._data))])
+
+    def figures(self) -> "list[Figure]":
+        """What `plot` and `chart` draw, as data (docs/figures.md). Those over time are the figures of `series`."""
+        from .figures import of_results
+
+        return of_results.figures([self])
+
+    def _repr_html_(self) -> str:
+        return notebook.of_results([self])
 
     def __repr__(self) -> str:
         requests = self.workload.requests

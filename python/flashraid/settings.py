@@ -1,5 +1,6 @@
 """Settings as pairs of key and text for the engine, which alone defines their meaning and allowed values."""
 
+import difflib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -79,6 +80,17 @@ def _is_utf8(text: str) -> bool:
 def given(**values: object) -> dict[str, Any]:
     """The arguments that are not None."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def known_name(what: str, name: str, known: Iterable[str]) -> str:
+    """The name, if it is known; else raises InputError with the nearest and all there are."""
+    known = list(known)
+    if name not in known:
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"; the nearest is {near[0]}" if near else ""
+        others = f"; there are {', '.join(known)}" if known else ""
+        raise InputError(f"{what} {name}: there is none{hint}{others}")
+    return name
 
 
 def check_texts(**values: object) -> None:

@@ -12,7 +12,7 @@ import matplotlib.figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from .model import Axis, Figure
-from .style import DASHES, LIGHT, MOST_DASHED, MOST_MARKS, drawn, placed, tail, values
+from .style import DASHES, LIGHT, MOST_DASHED, MOST_MARKS, drawn, placed, starts_at_zero, tail, values
 
 Columns = Literal[1, 2]
 
@@ -50,7 +50,7 @@ STYLE: Any = {
     "legend.borderpad": 0.1,
     "legend.labelspacing": 0.3,
     "legend.columnspacing": 1.2,
-    "figure.constrained_layout.h_pad": 0.02,
+    "figure.constrained_layout.h_pad": 0.04,
     "figure.constrained_layout.w_pad": 0.02,
     "figure.dpi": 120,
     "savefig.dpi": DPI,
@@ -102,6 +102,7 @@ def _draw(figure: Figure, part: Any, width: float, legend: str) -> None:
     panels = figure.panels()
     all_axes = part.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for panel, axes in zip(panels, all_axes, strict=True):
+        axes.use_sticky_edges = False  # no bar ends at the frame
         _DRAWERS[figure.mark](figure, panel, axes)
         _scales(figure, axes)
         if panel.stated is not None:
@@ -110,7 +111,7 @@ def _draw(figure: Figure, part: Any, width: float, legend: str) -> None:
             axes.set_title(panel.title.removeprefix(f"{figure.title}: "))
         axes.set(xlabel=figure.x.title, ylabel=figure.y.title if axes is all_axes[0] else "")
         axes.grid(axis="y")
-    if figure.mark in ("bars", "stack"):
+    if starts_at_zero(figure):
         all_axes[0].set_ylim(bottom=0)
     _legend(part, list(all_axes), width, legend)
 
@@ -235,6 +236,8 @@ def _scales(figure: Figure, axes: Any) -> None:
             labels = [str(value) for value in values(figure, axis.column)]
             of.set_major_locator(FixedLocator(range(len(labels))))
             is_long = sum(len(label) + 2 for label in labels) > axes.figure.bbox.width / axes.figure.dpi / LETTER_WIDTH
+            few = max(0.0, 3 - len(labels)) / 2  # which are not to fill the page
+            axes.set_xlim(-0.5 - few, len(labels) - 0.5 + few)
             of.set_ticklabels(labels, **({"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if is_long else {}))
 
 

@@ -69,16 +69,26 @@ def tail(figure: Figure, axis: Axis) -> Tail | None:
 
 
 def drawn(figure: Figure, frame: "polars.DataFrame") -> "polars.DataFrame":
-    """The rows of `frame` that can be drawn, with the columns that `placed` names. A logarithm has no place for 0."""
+    """The rows of `frame` with the columns that `placed` names. A logarithm has no place for 0: there it is null."""
     import polars
 
     for axis in (figure.x, figure.y):
         if axis.scale == "log":
-            frame = frame.filter(polars.col(axis.column) > 0)
+            frame = frame.with_columns(polars.when(polars.col(axis.column) > 0).then(polars.col(axis.column)))
         elif places := tail(figure, axis):
             values = [places.place(quantile) for quantile in frame[axis.column]]
             frame = frame.with_columns(polars.Series(placed(axis), values, dtype=polars.Float64))
     return frame
+
+
+def starts_at_zero(figure: Figure) -> bool:
+    """Whether the y axis begins at 0: that of bars, and where it takes little room from what lines show."""
+    if figure.y.scale != "linear":
+        return False
+    if figure.mark in ("bars", "stack"):
+        return True
+    found = [value for value in values(figure, figure.y.column) if value is not None]
+    return bool(found) and 0 <= 2 * min(found) <= max(found)
 
 
 def values(figure: Figure, column: str) -> list[Any]:

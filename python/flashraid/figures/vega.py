@@ -8,12 +8,14 @@ from typing import Any, Literal
 import altair
 
 from .model import Axis, Figure
-from .style import DARK, DASHES, LIGHT, MOST_DASHED, MOST_MARKS, drawn, placed, tail, values
+from .style import DARK, DASHES, LIGHT, MOST_DASHED, MOST_MARKS, drawn, placed, starts_at_zero, tail, values
 
 Width = int | Literal["container"]
 
 SHAPES = ("circle", "square", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
 HEIGHT = 260
+# Of a chart in a notebook.
+NOTEBOOK_WIDTH = 520
 # Of one panel of several, which Vega-Lite cannot fit to the width of a page.
 PANEL_WIDTH = 280
 # Marks the rows that a paper states.
@@ -60,6 +62,7 @@ def config(dark: bool) -> dict[str, Any]:
     palette = list(DARK if dark else LIGHT)
     return {
         "background": None,
+        "mark": {"color": palette[0]},
         "axis": {
             "labelColor": text,
             "titleColor": text,
@@ -86,7 +89,7 @@ def with_config(drawing: Any, dark: bool = False) -> Any:
     return drawing.configure(**colors, background="#1b1b1b" if dark else "#ffffff")
 
 
-def together(figures: list[Figure], width: int = 520) -> Any:
+def together(figures: list[Figure], width: int = NOTEBOOK_WIDTH) -> Any:
     """The figures one below the other, each with its own scales and legend."""
     charts = [chart(figure, PANEL_WIDTH if figure.facet else width) for figure in figures]
     return altair.vconcat(*charts).resolve_scale(color="independent", shape="independent", strokeDash="independent")
@@ -124,7 +127,8 @@ def _x(figure: Figure) -> Any:
 
 
 def _y(figure: Figure, **more: Any) -> Any:
-    return altair.Y(**_encoding(figure, figure.y), **more)
+    zero = {"scale": altair.Scale(zero=starts_at_zero(figure))} if figure.y.scale == "linear" else {}
+    return altair.Y(**_encoding(figure, figure.y), **zero, **more)
 
 
 def _tooltip(figure: Figure, rows: Any) -> list[Any]:
@@ -206,7 +210,9 @@ def _lines(figure: Figure, rows: Any) -> list[Any]:
 
 
 def _bars(figure: Figure, rows: Any) -> list[Any]:
-    bars = altair.Chart().mark_bar().encode(x=_x(figure), y=_y(figure), tooltip=_tooltip(figure, rows))
+    bars = (
+        altair.Chart().mark_bar(width=_band(figure)).encode(x=_x(figure), y=_y(figure), tooltip=_tooltip(figure, rows))
+    )
     if not figure.series:
         return [bars]
     names = values(figure, figure.series)
@@ -219,13 +225,20 @@ def _bars(figure: Figure, rows: Any) -> list[Any]:
     return [bars.add_params(shown)]
 
 
+def _band(figure: Figure) -> Any:
+    """The width of a bar as a share of its category's: a few bars are not to fill a page."""
+    if figure.mark == "bars" and figure.series:
+        return altair.Undefined
+    return {"band": min(0.8, 0.2 * len(values(figure, figure.x.column)))}
+
+
 def _stack(figure: Figure, rows: Any) -> list[Any]:
     """Bars of parts, with the number of the part in it, which the legend repeats."""
     names = values(figure, figure.series)
     shown = _shown(figure, names)
     order = altair.Order(field="part", type="quantitative")
     numbers = f"indexof({[str(name) for name in names]}, toString(datum.{{}}))"
-    bars = altair.Chart().mark_bar().transform_calculate(part=numbers.format(figure.series) + " + 1")
+    bars = altair.Chart().mark_bar(width=_band(figure)).transform_calculate(part=numbers.format(figure.series) + " + 1")
     legend = _legend(names, labelExpr=f"({numbers.format('value')} + 1) + ' ' + datum.label")
     bars = bars.encode(
         x=_x(figure),

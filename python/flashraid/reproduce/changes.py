@@ -7,7 +7,8 @@ from typing import Any
 
 from .. import _native
 from .._native import InputError
-from .papers import Overlay, known_name
+from ..settings import known_name
+from .papers import Overlay
 
 PROFILE = "profile"
 

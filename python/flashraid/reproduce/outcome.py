@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 from .._native import InputError
+from ..settings import known_name
 from .judgements import Key, Verdict, judge
 from .metrics import with_requests
 from .originals import with_originals
@@ -20,7 +21,6 @@ from .papers import (
     Paper,
     changes_workload,
     find,
-    known_name,
     selection,
 )
 from .runs import Cell, Runner, Watch, missing_traces, run_of

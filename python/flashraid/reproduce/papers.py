@@ -1,6 +1,5 @@
 """The papers as data: what is run, what is claimed, why a claim fails. Read strictly, so that a typing error shows."""
 
-import difflib
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .._native import InputError
+from ..settings import known_name
 from .metrics import METRICS
 
 FOLDER = Path(__file__).parent / "papers"
@@ -351,14 +351,3 @@ def _unique(keys: Sequence[str], what: str) -> None:
     for key in keys:
         if keys.count(key) > 1:
             raise InputError(f"{what} {key} stands there twice")
-
-
-def known_name(what: str, name: str, known: Iterable[str]) -> str:
-    """The name, if it is known; else raises InputError with the nearest and all there are."""
-    known = list(known)
-    if name not in known:
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"; the nearest is {near[0]}" if near else ""
-        others = f"; there are {', '.join(known)}" if known else ""
-        raise InputError(f"{what} {name}: there is none{hint}{others}")
-    return name

@@ -1,0 +1,225 @@
+"""Figures of a series of intervals (docs/outputs.md) over simulated time. docs/figures.md lists them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from .model import Axis, Figure
+
+if TYPE_CHECKING:
+    import polars
+
+MOST_ROWS = 400
+# With more members than this, the busiest, the mean and the least busy stand for them.
+MOST_MEMBERS = 8
+# Around a rebuild, as a share of its time.
+MARGIN = 0.1
+
+TIME = Axis("time_s", "simulated time (s)")
+LATENCY = Axis("latency_us", "latency (us)", "log")
+BUSY = Axis("busy_percent", "busy time (%)")
+MERGED = f" Intervals are merged to at most {MOST_ROWS} points, which show the highest of their quantiles."
+
+
+def reduced(frame: "polars.DataFrame", most: int = MOST_ROWS) -> "polars.DataFrame":
+    """The series in at most `most` rows, each of several whole intervals.
+
+    Counts add up; mean latencies weigh by requests, shares of time by length, and write amplification by bytes written;
+    of maxima and quantiles, which cannot be merged, it is the maximum; of states at the end, the last.
+    """
+    import polars
+
+    many = -(-len(frame) // most)
+    if many <= 1:
+        return frame
+    row = polars.int_range(polars.len()) // many
+    return frame.group_by(row.alias("row"), maintain_order=True).agg(map(_merged, frame.columns)).drop("row")
+
+
+def _merged(name: str) -> "polars.Expr":
+    """How a column of several intervals becomes one."""
+    import polars
+
+    column = polars.col(name)
+    if name == "start_ns":
+        return column.first()
+    if name == "write_amplification":
+        return _weighed(name, "bytes_written")
+    if found := re.fullmatch(r"(\w+)_mean_ns", name):
+        return _weighed(name, f"{found[1]}_requests")
+    if re.search(r"_(p\d+(_\d+)?|max)_ns$|_max_busy$", name):
+        return column.max()
+    if name.endswith("_busy"):
+        return _weighed(name, "length_ns")
+    if re.search(r"_age$|_share$|free_blocks$|_queue$", name) or name == "outstanding_requests":
+        return column.last()
+    return column.sum()
+
+
+def _weighed(name: str, weight: str) -> "polars.Expr":
+    """The mean of what is not null."""
+    import polars
+
+    weights = polars.col(weight).filter(polars.col(name).is_not_null())
+    total = weights.sum()
+    return polars.when(total > 0).then((polars.col(name).drop_nulls() * weights).sum() / total).alias(name)
+
+
+def figures(frame: "polars.DataFrame") -> list[Figure]:
+    """The figures of the series, without those that would show nothing."""
+    return [figure for figure in _all(frame) if figure is not None]
+
+
+def _all(frame: "polars.DataFrame") -> Iterator[Figure | None]:
+    for kind in ("read", "write"):
+        yield _lines(
+            frame,
+            f"{kind}-latency-over-time",
+            f"Latency of {kind}s over time",
+            f"Mean and 99th percentile of the latency of the {kind}s that completed in each interval.",
+            {"mean": f"{kind}_mean_ns", "p99": f"{kind}_p99_ns"},
+            LATENCY,
+            1e-3,
+        )
+    yield _lines(
+        frame,
+        "outstanding-requests",
+        "Outstanding requests",
+        "Requests that had arrived and were not completed, at the end of each interval. The number grows without bound "
+        "where the device is overloaded.",
+        {"": "outstanding_requests"},
+        Axis("requests", "outstanding requests"),
+        at_end=True,
+    )
+    yield _lines(
+        frame,
+        "write-amplification-over-time",
+        "Write amplification over time",
+        "Bytes programmed in each interval, without rebuilds, retries and migrations, for each byte that the writes "
+        "completed in it wrote.",
+        {"": "write_amplification"},
+        Axis("ratio", "bytes per byte written"),
+    )
+    yield _lines(
+        frame,
+        "free-blocks",
+        "Free blocks",
+        "Erased blocks of all planes together, at the end of each interval.",
+        {"": "free_blocks"},
+        Axis("blocks", "erased blocks"),
+        at_end=True,
+    )
+    yield _lines(
+        frame,
+        "fewest-free-blocks",
+        "Free blocks of the fullest plane",
+        "Erased blocks of the plane with the fewest, at the end of each interval. GC starts plane by plane.",
+        {"": "plane_min_free_blocks"},
+        Axis("blocks", "erased blocks"),
+        at_end=True,
+    )
+    loads = {"mean": "mean_busy", "busiest": "max_busy"}
+    yield _lines(
+        frame,
+        "load-over-time",
+        "Load of buses and dies",
+        "Busy time in each interval, as the mean of all and of the busiest.",
+        {f"{part}, {name}": f"{part}_{column}" for part in ("bus", "die") for name, column in loads.items()},
+        BUSY,
+        100,
+    )
+    yield _members(frame)
+    yield from _rebuild(frame)
+
+
+def _members(frame: "polars.DataFrame") -> Figure | None:
+    """Busy time of each member, or of three that stand for them."""
+    import polars
+
+    columns = {found[1]: name for name in frame.columns if (found := re.fullmatch(r"member(\d+)_busy", name))}
+    if not columns:
+        return None
+    series = {f"member {number}": name for number, name in columns.items()}
+    if len(columns) > MOST_MEMBERS:
+        of_all = list(columns.values())
+        frame = frame.with_columns(
+            polars.max_horizontal(of_all).alias("members_max_busy"),
+            polars.mean_horizontal(of_all).alias("members_mean_busy"),
+            polars.min_horizontal(of_all).alias("members_min_busy"),
+        )
+        series = {"busiest": "members_max_busy", "mean": "members_mean_busy", "least busy": "members_min_busy"}
+    about = "Mean share of each interval for which the dies of a member were busy."
+    return _lines(frame, "member-busy-over-time", "Busy time of members over time", about, series, BUSY, 100)
+
+
+def _rebuild(frame: "polars.DataFrame") -> Iterator[Figure | None]:
+    """Progress of rebuilds, and the latency that requests felt meanwhile."""
+    import polars
+
+    if "rebuilt_pages" not in frame.columns or not frame["rebuilt_pages"].sum():
+        return
+    rebuilt = polars.col("rebuilt_pages")
+    at = frame.with_row_index().filter(rebuilt > 0)["index"]
+    first, last = int(at[0]), int(at[-1])
+    margin = max(2, round(MARGIN * (last - first)))
+    start = max(0, first - margin)
+    part = frame.slice(start, last + margin - start + 1)
+    yield _lines(
+        part.with_columns(rebuilt_share=rebuilt.cum_sum() / rebuilt.sum()),
+        "rebuild-progress",
+        "Progress of the rebuild",
+        "Share of the pages restored by rebuilds that were restored by then.",
+        {"": "rebuilt_share"},
+        Axis("rebuilt_percent", "pages restored (%)"),
+        100,
+        at_end=True,
+    )
+    yield _lines(
+        part,
+        "rebuild-latency-over-time",
+        "Latency around the rebuild",
+        "Mean and 99th percentile of latencies while the rebuild ran, and shortly before and after it.",
+        {f"{kind}s, {name}": f"{kind}_{name}_ns" for kind in ("read", "write") for name in ("mean", "p99")},
+        LATENCY,
+        1e-3,
+    )
+
+
+def _lines(
+    frame: "polars.DataFrame",
+    name: str,
+    title: str,
+    about: str,
+    columns: Mapping[str, str],
+    y: Axis,
+    factor: float = 1,
+    at_end: bool = False,
+) -> Figure | None:
+    """A line for each column, named by its key, at the middle of the intervals or at their end; None if all are 0."""
+    import polars
+
+    present = {label: column for label, column in columns.items() if column in frame.columns and frame[column].sum()}
+    if not present:
+        return None
+    # Where nothing is measured at either end (no requests while a rebuild ends), the figure ends.
+    known = frame.with_row_index().filter(polars.any_horizontal(polars.col(present.values()).is_not_null()))["index"]
+    frame = frame.slice(known[0], known[-1] - known[0] + 1)
+    points = reduced(frame)
+    length = polars.col("length_ns") if at_end else polars.col("length_ns") / 2
+    time = ((polars.col("start_ns") + length) / 1e9).alias(TIME.column)
+    parts = [
+        points.select(time, polars.lit(label).alias("series"), (polars.col(column) * factor).alias(y.column))
+        for label, column in present.items()
+    ]
+    rows = polars.concat(parts)
+    is_single = list(columns) == [""]
+    return Figure(
+        name,
+        title,
+        about + (MERGED if len(points) < len(frame) else ""),
+        "line",
+        rows.drop("series") if is_single else rows,
+        TIME,
+        y,
+        "" if is_single else "series",
+    )

@@ -1,0 +1,69 @@
+"""The series of intervals that a run writes (docs/outputs.md)."""
+
+import os
+from typing import TYPE_CHECKING, Union
+
+from . import notebook
+from ._native import InputError
+from .figures.drawn import Drawn
+from .outputs import is_table, read_table
+from .settings import Path, path_text
+
+if TYPE_CHECKING:
+    import polars
+
+    from .figures import Figure
+
+
+class Series(Drawn):
+    """A run over simulated time: a row for each interval.
+
+        fr.Series("series.parquet").plot("write-amplification-over-time")
+
+    `source` is a file that a run wrote as its series (.csv or .parquet), or a frame of its columns, which
+    docs/outputs.md explains. `name` says what it is of; by default it is the name of the file. Raises InputError if
+    `source` is no such table.
+    """
+
+    def __init__(self, source: Union[Path, "polars.DataFrame"], name: str = "") -> None:
+        import polars
+
+        if isinstance(source, polars.DataFrame):
+            self._frame = source
+        else:
+            path = path_text(source, "series")
+            self._frame, name = _read(path), name or os.path.basename(path)
+        self.name = name
+        for column in ("start_ns", "length_ns"):
+            if column not in self._frame.columns:
+                raise InputError(
+                    f"series {name}: no column {column}: allowed is a table that a run wrote as its series"
+                )
+
+    def to_frame(self) -> "polars.DataFrame":
+        """All intervals, with the columns of docs/outputs.md."""
+        return self._frame
+
+    def figures(self) -> "list[Figure]":
+        """What `plot` and `chart` draw, as data (docs/figures.md). Long series are merged to fewer points."""
+        from .figures import of_series
+
+        return of_series.figures(self._frame)
+
+    def _repr_html_(self) -> str:
+        return notebook.of_series(self)
+
+    def __repr__(self) -> str:
+        return f"<Series: {self.name}, {len(self._frame):,} intervals>"
+
+
+def _read(path: str) -> "polars.DataFrame":
+    import polars
+
+    if not is_table(path):
+        raise InputError(f"series {path}: allowed is a name that ends in .csv or .parquet")
+    try:
+        return read_table(path)
+    except (OSError, polars.exceptions.PolarsError) as error:
+        why = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        raise InputError(f"series {path}: cannot be read: {why}") from None
