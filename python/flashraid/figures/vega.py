@@ -18,6 +18,8 @@ HEIGHT = 260
 NOTEBOOK_WIDTH = 520
 # Of one panel of several, which Vega-Lite cannot fit to the width of a page.
 PANEL_WIDTH = 280
+# The number of a part of a bar.
+PART = "part_of_bar"
 # Marks the rows that a paper states.
 STATED = "is_stated"
 # Pixels of a legend's row, of an entry without its text, and of a letter of it.
@@ -104,7 +106,8 @@ def _encoding(figure: Figure, axis: Axis) -> dict[str, Any]:
     if axis.scale == "category":
         order = values(figure, axis.column)
         turned = sum(len(str(value)) + 2 for value in order) > 60
-        return field | {"sort": order, "axis": altair.Axis(labelAngle=-40 if turned else 0, labelLimit=300)}
+        axis_of = altair.Axis(labelAngle=-40 if turned else 0, labelLimit=300)
+        return field | {"sort": order, "scale": altair.Scale(domain=order), "axis": axis_of}
     if axis.scale == "log":
         label = altair.Axis(labelExpr=f"{_IS_DECADE} ? format(datum.value, {_DECADE_FORMAT}) : ''")
         label.gridOpacity = altair.condition(_IS_DECADE, altair.value(1), altair.value(0))
@@ -127,8 +130,9 @@ def _x(figure: Figure) -> Any:
 
 
 def _y(figure: Figure, **more: Any) -> Any:
-    zero = {"scale": altair.Scale(zero=starts_at_zero(figure))} if figure.y.scale == "linear" else {}
-    return altair.Y(**_encoding(figure, figure.y), **zero, **more)
+    if figure.y.scale == "linear":
+        more["scale"] = altair.Scale(zero=starts_at_zero(figure))
+    return altair.Y(**_encoding(figure, figure.y), **more)
 
 
 def _tooltip(figure: Figure, rows: Any) -> list[Any]:
@@ -236,10 +240,12 @@ def _stack(figure: Figure, rows: Any) -> list[Any]:
     """Bars of parts, with the number of the part in it, which the legend repeats."""
     names = values(figure, figure.series)
     shown = _shown(figure, names)
-    order = altair.Order(field="part", type="quantitative")
-    numbers = f"indexof({[str(name) for name in names]}, toString(datum.{{}}))"
-    bars = altair.Chart().mark_bar(width=_band(figure)).transform_calculate(part=numbers.format(figure.series) + " + 1")
-    legend = _legend(names, labelExpr=f"({numbers.format('value')} + 1) + ' ' + datum.label")
+    order = altair.Order(field=PART, type="quantitative")
+    numbers = f"indexof({[str(name) for name in names]}, toString({{}}))"
+    number = {PART: numbers.format(f"datum.{figure.series}") + " + 1"}
+    is_there = f"datum.{figure.y.column} > 0"  # nothing is drawn of a part without height, not even its edges
+    bars = altair.Chart().mark_bar(width=_band(figure)).transform_calculate(**number).transform_filter(is_there)
+    legend = _legend(names, labelExpr=f"({numbers.format('datum.value')} + 1) + ' ' + datum.label")
     bars = bars.encode(
         x=_x(figure),
         y=_y(figure, stack="zero"),
@@ -250,13 +256,13 @@ def _stack(figure: Figure, rows: Any) -> list[Any]:
     ).add_params(shown)
     places = [column for column in (figure.facet, figure.x.column) if column]
     highest = rows.select(*places, figure.y.column).group_by(places).sum()[figure.y.column].max() or 0
-    texts = altair.Chart().transform_calculate(part=numbers.format(figure.series) + " + 1")
+    texts = altair.Chart().transform_calculate(**number).transform_filter(is_there)
     texts = texts.mark_text(style="number").encode(
         x=_x(figure),
         y=_y(figure, stack="zero", bandPosition=0.5),
         order=order,
         text=altair.condition(
-            f"datum.{figure.y.column} >= {LEAST_NUMBERED * highest}", altair.Text("part:Q"), altair.value("")
+            f"datum.{figure.y.column} >= {LEAST_NUMBERED * highest}", altair.Text(f"{PART}:Q"), altair.value("")
         ),
         detail=altair.Detail(field=figure.series, type="nominal"),
     )
