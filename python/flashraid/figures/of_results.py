@@ -195,17 +195,19 @@ def _erases(named: "Named") -> Iterator[Figure | None]:
         bins = result.wear.to_dict().get("histogram", [])
         if not any(each["erases_to"] for each in bins):
             continue
-        # After each bin 0, which stands where no bin follows at once.
-        steps = {each["erases_to"] + 1: 0 for each in bins} | {each["erases_from"]: each["blocks"] for each in bins}
-        rows += [{"scheme": name, "erases": erases, "blocks": steps[erases]} for erases in sorted(steps)]
+        # Ranges of several results may differ in width, so it is the blocks for each number of erases that are drawn.
+        width = bins[0]["erases_to"] - bins[0]["erases_from"] + 1
+        rows += [{"scheme": name, "erases": each["erases_from"], "blocks": each["blocks"] / width} for each in bins]
+        rows.append({"scheme": name, "erases": bins[-1]["erases_to"] + 1, "blocks": 0.0})
     yield _figure(
         "erases",
         "Erase counts of blocks",
-        "Number of blocks by how often they were erased since the device was new. A narrow peak is even wear.",
+        "Blocks by how often they were erased since the device was new: blocks of a range, over the numbers of erases "
+        "in it. A narrow peak is even wear.",
         "steps",
         rows,
         Axis("erases", "erases"),
-        Axis("blocks", "blocks"),
+        Axis("blocks", "blocks per number of erases"),
         series="scheme",
     )
 
