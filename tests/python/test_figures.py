@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 from pathlib import Path
 
 import polars as pl
@@ -239,6 +240,55 @@ def test_stated_numbers_are_marks_of_their_own(mark):
     assert [row["ms"] for row in rows if row.get(vega.STATED)] == [5.0]
     assert "paper" in vl_convert.vegalite_to_svg(vega.with_config(vega.chart(figure, 300)).to_dict())
     assert figure.table()["source"].to_list() == ["flashraid"] * 4 + ["paper"]
+
+
+def line(values, scale="linear"):
+    """A line with these values at 0, 1, 2 ..."""
+    frame = pl.DataFrame({"t": range(len(values)), "value": values})
+    return Figure("f", "F", "", "line", frame, Axis("t", "t"), Axis("value", "value", scale))
+
+
+def labels(figure):
+    """The labels of the y axis, in print and on the screen."""
+    axes = printed.figure(figure).axes[0]
+    low, high = axes.get_ylim()
+    ticks = zip(axes.get_yticks(), axes.yaxis.get_major_formatter().format_ticks(axes.get_yticks()), strict=True)
+    svg = vl_convert.vegalite_to_svg(vega.chart(figure, 300).to_dict())
+    return {text for place, text in ticks if low <= place <= high}, set(re.findall(r">([\d,.]+)</text>", svg))
+
+
+def test_axes_have_sensible_labels():
+    for found in labels(line([407, 408, 409])):
+        assert {"407", "408", "409"} <= found
+        assert not [label for label in found if "." in label]
+    # A logarithm over many decades labels powers of ten; over few also their halves.
+    for found in labels(line([10, 10**6], "log")):
+        assert {"10", "1,000", "1,000,000"} <= found
+        assert "500" not in found
+    for found in labels(line([150, 900], "log")):
+        assert {"200", "500"} <= found
+
+
+def test_labels_and_legends_do_not_overlap():
+    """In print, by the boxes that matplotlib gives them: a tail of a million requests, and many schemes."""
+    points = [1 - 10 ** (-at / 8) for at in range(49)]
+    rows = [{"q": q, "us": 100 + at, "scheme": f"scheme-{of}"} for of in range(9) for at, q in enumerate(points)]
+    tail = Figure("f", "F", "", "line", pl.DataFrame(rows), Axis("q", "q", "tail"), Axis("us", "us", "log"), "scheme")
+    bars = Figure("f", "F", "", "bars", pl.DataFrame(rows[::49]), Axis("scheme", "s", "category"), Axis("us", "us"))
+    for figure in (tail, bars):
+        drawing = printed.figure(figure)
+        drawing.draw_without_rendering()
+        axes = drawing.axes[0]
+        shown = [label for label in axes.get_xticklabels() if label.get_text()]
+        assert len(shown) >= 5
+        if not shown[0].get_rotation():
+            boxes = [label.get_window_extent() for label in shown]
+            assert all(one.x1 < other.x0 for one, other in itertools.pairwise(boxes))
+        for legend in drawing.legends:
+            box = legend.get_window_extent()
+            assert box.y0 >= axes.get_window_extent().y1
+            assert 0 <= box.x0 < box.x1 <= drawing.bbox.width
+        assert axes.get_window_extent().height > 1.2 * drawing.dpi
 
 
 def test_panels_of_a_figure():

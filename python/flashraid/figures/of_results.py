@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     Named = list[tuple[str, Result]]
 
-# Quantiles of results without `distribution`, which older versions wrote.
+# Quantiles of latency figures without `distribution`: those of rebuilds, and all that older versions wrote.
 QUANTILES = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999, "max": 1.0}
 # Parts of write amplification; the others stand apart from it.
 WRITE_AMPLIFICATION = ("host", "redundancy", "gc", "metadata")
@@ -72,12 +72,13 @@ def _latencies(named: "Named") -> Iterator[Figure | None]:
 
 def distribution(latencies: "Record") -> list[tuple[float, int]]:
     """Quantiles and latencies in nanoseconds; empty without requests."""
-    if not latencies["count"]:
-        return []
     points = latencies.to_dict().get("distribution")
-    if points:
-        return [(point["quantile"], point["latency_ns"]) for point in points]
-    return [(quantile, latencies[name]) for name, quantile in QUANTILES.items()]
+    return [(point["quantile"], point["latency_ns"]) for point in points] if points else main_quantiles(latencies)
+
+
+def main_quantiles(latencies: "Record") -> list[tuple[float, int]]:
+    """The same of the quantiles that all latency figures have."""
+    return [(quantile, latencies[name]) for name, quantile in QUANTILES.items()] if latencies["count"] else []
 
 
 def _operations(named: "Named") -> Iterator[Figure | None]:
@@ -271,7 +272,7 @@ def _rebuilds(named: "Named") -> Iterator[Figure | None]:
         for when, latencies in [*during, ("all requests", result.latency.all)] if felt else []:
             rows += [
                 {"scheme": name, "when": when, "quantile": quantile, "latency_us": latency_ns / 1000}
-                for quantile, latency_ns in distribution(latencies)
+                for quantile, latency_ns in main_quantiles(latencies)
             ]
     yield _figure(
         "rebuild-latency",

@@ -12,7 +12,20 @@ import matplotlib.figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from .model import Axis, Figure
-from .style import DASHES, LIGHT, MOST_DASHED, MOST_MARKS, drawn, placed, starts_at_zero, tail, values
+from .style import (
+    DASHES,
+    LIGHT,
+    MOST_DASHED,
+    MOST_MARKS,
+    Tail,
+    drawn,
+    is_whole,
+    placed,
+    starts_at_zero,
+    steps_of_a_decade,
+    tail,
+    values,
+)
 
 Columns = Literal[1, 2]
 
@@ -23,6 +36,11 @@ DPI = 300
 STATED = "paper"
 MARKERS = ("o", "s", "^", "P", "v", ">", "<")
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++", "||||")
+LINE_HEIGHT = 0.15
+# Degrees of labels that would touch each other, and their height for each letter's width.
+SLANTED, SLANT = 40, 0.64
+# Inches beside the area that is drawn in, for the labels of the y axis.
+FRAME_WIDTH = 0.6
 # Inches of a letter and of an entry of a legend without its text.
 LETTER_WIDTH, ENTRY_WIDTH = 0.062, 0.42
 
@@ -78,19 +96,22 @@ class Drawing(matplotlib.figure.Figure):
 
 
 def figure(figure: Figure, columns: Columns = 1, height: float = HEIGHT) -> Drawing:
-    """The figure at the width of one or two columns of a page, `height` inches high; its title is left to a caption."""
+    """The figure at the width of one or two columns of a page; its title is left to a caption.
+
+    It is `height` inches high, and higher with more than one row of a legend or with slanted labels.
+    """
     with matplotlib.rc_context(STYLE):
         drawing = Drawing(figsize=(WIDTHS[columns], height), layout="constrained")
-        _draw(figure, drawing, WIDTHS[columns], "upper")
+        beside = _draw(figure, drawing, WIDTHS[columns], "upper")
+        drawing.set_size_inches(WIDTHS[columns], height + beside)
     return drawing
 
 
-def together(figures: list[Figure], title: str = "") -> Drawing:
+def together(figures: list[Figure]) -> Drawing:
     """The figures in two columns over the width of a page, each with its title."""
     rows = -(-len(figures) // 2)
     with matplotlib.rc_context(STYLE):
         drawing = Drawing(figsize=(2 * WIDTHS[1] + 0.4, rows * (HEIGHT + 0.4) + 0.3), layout="constrained")
-        drawing.suptitle(title, fontweight="bold")
         parts = drawing.subfigures(rows, 2, squeeze=False, hspace=0.06, wspace=0.04)
         for each, part in zip(figures, parts.flat, strict=False):
             part.suptitle(each.title, x=0.02, ha="left")
@@ -98,13 +119,14 @@ def together(figures: list[Figure], title: str = "") -> Drawing:
     return drawing
 
 
-def _draw(figure: Figure, part: Any, width: float, legend: str) -> None:
+def _draw(figure: Figure, part: Any, width: float, legend: str) -> float:
+    """Draws, and returns the inches of height that a legend and labels take beyond a row each."""
     panels = figure.panels()
     all_axes = part.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for panel, axes in zip(panels, all_axes, strict=True):
         axes.use_sticky_edges = False  # no bar ends at the frame
         _DRAWERS[figure.mark](figure, panel, axes)
-        _scales(figure, axes)
+        _scales(figure, axes, width / len(panels))
         if panel.stated is not None:
             _stated(figure, panel, axes)
         if figure.facet:
@@ -113,7 +135,9 @@ def _draw(figure: Figure, part: Any, width: float, legend: str) -> None:
         axes.grid(axis="y")
     if starts_at_zero(figure):
         all_axes[0].set_ylim(bottom=0)
-    _legend(part, list(all_axes), width, legend)
+    rows = _legend(part, list(all_axes), width, legend)
+    slanted = [len(label.get_text()) for label in all_axes[0].get_xticklabels() if label.get_rotation()]
+    return LINE_HEIGHT * max(0, rows - 1) + SLANT * LETTER_WIDTH * max(slanted, default=0)
 
 
 def _places(figure: Figure, axis: Axis, frame: Any) -> list[float]:
@@ -161,6 +185,8 @@ def _dashes(at: int) -> Any:
 def _bars(figure: Figure, panel: Figure, axes: Any) -> None:
     parts = _of_series(figure, panel.frame)
     for at, name, rows in parts:
+        if rows.is_empty():
+            continue  # an empty set of bars has no color for the legend
         thick, offset = _side_by_side(at, len(parts))
         axes.bar(
             [place + offset for place in _places(figure, figure.x, rows)],
@@ -180,6 +206,8 @@ def _side_by_side(at: int, count: int) -> tuple[float, float]:
 def _stack(figure: Figure, panel: Figure, axes: Any) -> None:
     below = [0.0] * len(values(figure, figure.x.column))
     for at, name, rows in _of_series(figure, panel.frame):
+        if rows.is_empty():
+            continue
         places = [int(place) for place in _places(figure, figure.x, rows)]
         heights = [height or 0.0 for height in rows[figure.y.column]]
         axes.bar(places, heights, 0.7, bottom=[below[place] for place in places], label=name, **_filled(at))
@@ -218,44 +246,66 @@ def _stated(figure: Figure, panel: Figure, axes: Any) -> None:
     )
 
 
-def _scales(figure: Figure, axes: Any) -> None:
+def _apart(places: Tail, width: float) -> list[str]:
+    """The labels of the ticks, without those that would touch one further right on an axis so many inches wide."""
+    found: list[str] = []
+    right = float("inf")
+    for place, label in reversed(places.ticks()):
+        middle, half = width * place / places.edge, (len(label) + 1) * LETTER_WIDTH / 2
+        fits = middle + half < right
+        found.append(label if fits else "")
+        right = middle - half if fits else right
+    return found[::-1]
+
+
+def _scales(figure: Figure, axes: Any, width: float) -> None:
     for axis, of, set_scale in ((figure.x, axes.xaxis, axes.set_xscale), (figure.y, axes.yaxis, axes.set_yscale)):
         if axis.scale == "log":
             set_scale("log")
-            of.set_major_locator(LogLocator(numticks=7))
+            of.set_major_locator(LogLocator(subs=steps_of_a_decade(figure, axis), numticks=7))
             of.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
             of.set_minor_locator(NullLocator())
         elif axis.scale == "linear":
-            of.set_major_locator(MaxNLocator(5 if of is axes.xaxis else 6, steps=[1, 2, 2.5, 5, 10]))
+            steps = [1, 2, 2.5, 5, 10]
+            of.set_major_locator(MaxNLocator(5 if of is axes.xaxis else 6, steps=steps, integer=is_whole(figure, axis)))
             of.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
         elif places := tail(figure, axis):
             of.set_major_locator(FixedLocator([place for place, _ in places.ticks()]))
-            of.set_ticklabels([label for _, label in places.ticks()])
+            of.set_ticklabels(_apart(places, width - FRAME_WIDTH))
             axes.set_xlim(0, places.edge)
         else:
             labels = [str(value) for value in values(figure, axis.column)]
             of.set_major_locator(FixedLocator(range(len(labels))))
-            is_long = sum(len(label) + 2 for label in labels) > axes.figure.bbox.width / axes.figure.dpi / LETTER_WIDTH
+            is_long = sum(len(label) + 2 for label in labels) * LETTER_WIDTH > width - FRAME_WIDTH
             few = max(0.0, 3 - len(labels)) / 2  # which are not to fill the page
             axes.set_xlim(-0.5 - few, len(labels) - 0.5 + few)
-            of.set_ticklabels(labels, **({"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if is_long else {}))
+            of.set_ticklabels(
+                labels, **({"rotation": SLANTED, "ha": "right", "rotation_mode": "anchor"} if is_long else {})
+            )
 
 
-def _legend(part: Any, all_axes: list[Any], width: float, place: str) -> None:
-    """One legend for all panels, above (`upper`) or below them."""
+def _legend_width(labels: list[str], columns: int) -> float:
+    """Inches of a legend whose rows have so many entries."""
+    longest = (max(map(len, labels[column::columns])) for column in range(columns))
+    return sum(ENTRY_WIDTH + LETTER_WIDTH * letters for letters in longest)
+
+
+def _legend(part: Any, all_axes: list[Any], width: float, place: str) -> int:
+    """One legend for all panels, above (`upper`) or below them; returns the number of its rows."""
     found = {
         label: handle for axes in all_axes for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     found.pop("", None)
     if not found:
-        return
+        return 0
     labels = sorted(found, key=lambda label: label == STATED)  # which keeps the order but for that one
-    most = max(1, int(width / (ENTRY_WIDTH + LETTER_WIDTH * max(map(len, labels)))))
-    rows = -(-len(labels) // most)
-    columns = -(-len(labels) // rows)
+    columns = next(count for count in range(len(labels), 0, -1) if count == 1 or _legend_width(labels, count) <= width)
+    rows = -(-len(labels) // columns)
+    columns = -(-len(labels) // rows)  # as few as the rows need
     # matplotlib fills columns; people read rows.
     ordered = [label for column in range(columns) for label in labels[column::columns]]
     part.legend([found[label] for label in ordered], ordered, loc=f"outside {place} center", ncols=columns)
+    return rows
 
 
 _DRAWERS = {"line": _lines, "steps": _lines, "points": _lines, "bars": _bars, "stack": _stack}

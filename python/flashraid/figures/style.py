@@ -81,6 +81,18 @@ def drawn(figure: Figure, frame: "polars.DataFrame") -> "polars.DataFrame":
     return frame
 
 
+def steps_of_a_decade(figure: Figure, axis: Axis) -> tuple[int, ...]:
+    """Which numbers between the powers of ten a log axis labels: more of them if it spans few powers."""
+    found = [value for value in values(figure, axis.column) if value]
+    return (1, 2, 5) if found and max(found) < 50 * min(found) else (1,)
+
+
+def is_whole(figure: Figure, axis: Axis) -> bool:
+    """Whether an axis counts: half a block is no tick."""
+    frames = [frame for frame in (figure.frame, figure.stated) if frame is not None]
+    return all(frame.schema[axis.column].is_integer() for frame in frames)
+
+
 def starts_at_zero(figure: Figure) -> bool:
     """Whether the y axis begins at 0: that of bars, and where it takes little room from what lines show."""
     if figure.y.scale != "linear":

@@ -8,7 +8,20 @@ from typing import Any, Literal
 import altair
 
 from .model import Axis, Figure
-from .style import DARK, DASHES, LIGHT, MOST_DASHED, MOST_MARKS, drawn, placed, starts_at_zero, tail, values
+from .style import (
+    DARK,
+    DASHES,
+    LIGHT,
+    MOST_DASHED,
+    MOST_MARKS,
+    drawn,
+    is_whole,
+    placed,
+    starts_at_zero,
+    steps_of_a_decade,
+    tail,
+    values,
+)
 
 Width = int | Literal["container"]
 
@@ -109,19 +122,28 @@ def _encoding(figure: Figure, axis: Axis) -> dict[str, Any]:
         axis_of = altair.Axis(labelAngle=-40 if turned else 0, labelLimit=300)
         return field | {"sort": order, "scale": altair.Scale(domain=order), "axis": axis_of}
     if axis.scale == "log":
-        label = altair.Axis(labelExpr=f"{_IS_DECADE} ? format(datum.value, {_DECADE_FORMAT}) : ''")
-        label.gridOpacity = altair.condition(_IS_DECADE, altair.value(1), altair.value(0))
-        return field | {"scale": altair.Scale(type="log"), "axis": label}
+        is_labeled = f"indexof({list(steps_of_a_decade(figure, axis))}, {_LEADING}) >= 0"
+        return field | {"scale": altair.Scale(type="log"), "axis": _labeled(is_labeled, _DECADE_FORMAT)}
     if places := tail(figure, axis):
         ticks = places.ticks()
         labels = [label for _, label in ticks]
         text = f"datum.value > {places.edge - 0.01} ? 'max' : {labels}[round(datum.value)]"
-        marks = altair.Axis(values=[place for place, _ in ticks], labelExpr=text)
+        marks = altair.Axis(values=[place for place, _ in ticks], labelExpr=text, labelOverlap="greedy")
         return field | {"scale": altair.Scale(domain=[0, places.edge], nice=False), "axis": marks}
+    if is_whole(figure, axis):
+        return field | {"axis": _labeled("datum.value == floor(datum.value)", "',d'")}
     return field
 
 
-_IS_DECADE = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-6"
+def _labeled(test: str, form: str) -> Any:
+    """An axis with labels and grid lines where a test holds, which a format of d3 writes."""
+    axis = altair.Axis(labelExpr=f"{test} ? format(datum.value, {form}) : ''")
+    axis.gridOpacity = altair.condition(test, altair.value(1), altair.value(0))
+    return axis
+
+
+# The first digit of a tick, which is all it has.
+_LEADING = "round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))"
 _DECADE_FORMAT = "datum.value < 1 ? '~g' : ',d'"
 
 
@@ -135,12 +157,12 @@ def _y(figure: Figure, **more: Any) -> Any:
     return altair.Y(**_encoding(figure, figure.y), **more)
 
 
-def _tooltip(figure: Figure, rows: Any) -> list[Any]:
+def _tooltip(figure: Figure) -> list[Any]:
     columns = {column: column for column in (figure.facet, figure.series) if column}
     found = [altair.Tooltip(field=column, type="nominal", title=title) for column, title in columns.items()]
     for axis in (figure.x, figure.y):
-        is_whole = rows.schema[axis.column].is_integer()
-        shape: dict[str, Any] = {} if axis.scale == "category" else {"format": ",d" if is_whole else ",.6~r"}
+        number = {"format": ",d" if is_whole(figure, axis) else ",.6~r"}
+        shape: dict[str, Any] = {} if axis.scale == "category" else number
         found.append(altair.Tooltip(field=axis.column, type=_type(axis), title=axis.title, **shape))
     return found
 
@@ -184,7 +206,7 @@ def _identifier(figure: Figure) -> str:
 def _lines(figure: Figure, rows: Any) -> list[Any]:
     """Lines, with marks at some points, and invisible points that say what they are."""
     is_line = figure.mark != "points"
-    x, y, tooltip = _x(figure), _y(figure), _tooltip(figure, rows)
+    x, y, tooltip = _x(figure), _y(figure), _tooltip(figure)
     names = values(figure, figure.series) if figure.series else []
     many = max((len(part) for part in rows.partition_by(figure.series)), default=0) if figure.series else len(rows)
     line = altair.Chart().mark_line(
@@ -214,9 +236,7 @@ def _lines(figure: Figure, rows: Any) -> list[Any]:
 
 
 def _bars(figure: Figure, rows: Any) -> list[Any]:
-    bars = (
-        altair.Chart().mark_bar(width=_band(figure)).encode(x=_x(figure), y=_y(figure), tooltip=_tooltip(figure, rows))
-    )
+    bars = altair.Chart().mark_bar(width=_band(figure)).encode(x=_x(figure), y=_y(figure), tooltip=_tooltip(figure))
     if not figure.series:
         return [bars]
     names = values(figure, figure.series)
@@ -252,7 +272,7 @@ def _stack(figure: Figure, rows: Any) -> list[Any]:
         order=order,
         color=_scaled(figure, altair.Color, names, legend),
         opacity=altair.when(shown).then(altair.value(1)).otherwise(altair.value(0.08)),
-        tooltip=_tooltip(figure, rows),
+        tooltip=_tooltip(figure),
     ).add_params(shown)
     places = [column for column in (figure.facet, figure.x.column) if column]
     highest = rows.select(*places, figure.y.column).group_by(places).sum()[figure.y.column].max() or 0
@@ -275,7 +295,7 @@ def _stated(figure: Figure, rows: Any) -> Any:
     # A legend of its own, which no other channel has a part in.
     legend = altair.Legend(orient="top", title=None, symbolType="diamond")
     size = altair.Size(field="by", type="nominal", scale=altair.Scale(range=[70, 70]), legend=legend)
-    marks = marks.encode(x=_x(figure), y=_y(figure), size=size, tooltip=_tooltip(figure, rows))
+    marks = marks.encode(x=_x(figure), y=_y(figure), size=size, tooltip=_tooltip(figure))
     if figure.series and figure.mark == "bars":
         names = values(figure, figure.series)
         marks = marks.encode(xOffset=altair.XOffset(field=figure.series, type="nominal", sort=names))

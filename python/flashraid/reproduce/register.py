@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from .._native import InputError
+from ..settings import known_name
 from .judgements import LEVEL, judge
 from .outcome import Outcome, Reproduction, recorded
 from .page import requirement, table_head, table_row
-from .papers import FOLDER, Claim, Paper, check, find, known_name, names, read_tables, record
+from .papers import FOLDER, Claim, Paper, check, find, names, read_tables, record
 
 REPRODUCED = "reproduced"
 SAME_DIRECTION = "same direction"
