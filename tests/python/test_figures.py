@@ -206,6 +206,9 @@ def test_charts_are_interactive(comparison):
     assert zoom["bind"] == "scales"
     bars = comparison.chart("member-busy").to_dict()
     assert [param["bind"] for param in bars["params"]] == ["legend"]
+    for name in ("read-latency", "member-busy", "flash-operations"):
+        (compiled,) = vl_convert.vegalite_to_vega(comparison.chart(name).to_dict())["legends"]
+        assert compiled["encode"]["entries"]["interactive"]
     columns = {tip["field"] for layer in spec["layer"] for tip in layer["encoding"].get("tooltip", [])}
     assert columns == {"scheme", "quantile", "latency_us"}
     # Left to the page: width and colors.

@@ -31,6 +31,8 @@ HEIGHT = 260
 NOTEBOOK_WIDTH = 520
 # Of one panel of several, which Vega-Lite cannot fit to the width of a page.
 PANEL_WIDTH = 280
+# The number of a row in its line.
+ROW = "number_of_row"
 # The number of a part of a bar.
 PART = "part_of_bar"
 # Marks the rows that a paper states.
@@ -76,7 +78,7 @@ def config(dark: bool) -> dict[str, Any]:
     text, faint, page = ("#e8e8e8", "#484848", "#1b1b1b") if dark else ("#1a1a1a", "#dddddd", "#ffffff")
     palette = list(DARK if dark else LIGHT)
     return {
-        "background": None,
+        "background": "transparent",
         "mark": {"color": palette[0]},
         "axis": {
             "labelColor": text,
@@ -218,8 +220,8 @@ def _lines(figure: Figure, rows: Any) -> list[Any]:
     targets = altair.Chart().mark_point(size=90, opacity=0).encode(x=x, y=y, tooltip=tooltip)
     if is_line and (step := -(-many // MOST_MARKS)) > 1:
         groups = [column for column in (figure.series, figure.facet) if column]
-        numbered: Any = [{"op": "row_number", "as": "row"}]
-        points = points.transform_window(numbered, groupby=groups).transform_filter(f"datum.row % {step} == 1")
+        numbered: Any = [{"op": "row_number", "as": ROW}]
+        points = points.transform_window(numbered, groupby=groups).transform_filter(f"datum.{ROW} % {step} == 1")
     if names:
         legend, shown = _legend(names), _shown(figure, names)
         opacity = altair.when(shown).then(altair.value(1)).otherwise(altair.value(0.04))
@@ -227,12 +229,15 @@ def _lines(figure: Figure, rows: Any) -> list[Any]:
         dashes = [[round(2 * length, 1) for length in dash] for dash in DASHES]
         line = line.encode(color=color, opacity=opacity, detail=altair.Detail(field=figure.series, type="nominal"))
         if many <= MOST_DASHED:
-            line = line.encode(strokeDash=_scaled(figure, altair.StrokeDash, names, None, dashes))
+            line = line.encode(strokeDash=_scaled(figure, altair.StrokeDash, names, legend, dashes))
         points = points.encode(color=color, shape=_scaled(figure, altair.Shape, names, legend, SHAPES), opacity=opacity)
-        points = points.add_params(shown)
+    layers = [line, points, targets] if is_line else [points, targets]
+    # Vega-Lite makes a legend react only for parameters of the first layer.
+    if names:
+        layers[0] = layers[0].add_params(shown)
     if figure.x.scale != "category" and figure.y.scale != "category":
-        points = points.add_params(_zoom(figure))
-    return [line, points, targets] if is_line else [points, targets]
+        layers[0] = layers[0].add_params(_zoom(figure))
+    return layers
 
 
 def _bars(figure: Figure, rows: Any) -> list[Any]:
