@@ -126,7 +126,7 @@ def _draw(figure: Figure, part: Any, width: float, legend: str) -> float:
     for panel, axes in zip(panels, all_axes, strict=True):
         axes.use_sticky_edges = False  # no bar ends at the frame
         _DRAWERS[figure.mark](figure, panel, axes)
-        _scales(figure, axes, width / len(panels))
+        _scales(figure, axes, (width - FRAME_WIDTH) / len(panels))
         if panel.stated is not None:
             _stated(figure, panel, axes)
         if figure.facet:
@@ -271,12 +271,12 @@ def _scales(figure: Figure, axes: Any, width: float) -> None:
             of.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
         elif places := tail(figure, axis):
             of.set_major_locator(FixedLocator([place for place, _ in places.ticks()]))
-            of.set_ticklabels(_apart(places, width - FRAME_WIDTH))
+            of.set_ticklabels(_apart(places, width))
             axes.set_xlim(0, places.edge)
         else:
             labels = [str(value) for value in values(figure, axis.column)]
             of.set_major_locator(FixedLocator(range(len(labels))))
-            is_long = sum(len(label) + 2 for label in labels) * LETTER_WIDTH > width - FRAME_WIDTH
+            is_long = sum(len(label) + 2 for label in labels) * LETTER_WIDTH > width
             few = max(0.0, 3 - len(labels)) / 2  # which are not to fill the page
             axes.set_xlim(-0.5 - few, len(labels) - 0.5 + few)
             of.set_ticklabels(
