@@ -81,7 +81,7 @@ class Comparison(Drawn):
         return of_results.figures(self.results[:: self.seeds])
 
     def _repr_html_(self) -> str:
-        return notebook.of_results(self.results)
+        return notebook.of_comparison(self)
 
     def __repr__(self) -> str:
         schemes = ", ".join(result.scheme for result in self.results[:: self.seeds])

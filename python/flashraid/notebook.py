@@ -1,10 +1,13 @@
 """How results show themselves in notebooks: small HTML tables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from . import summary
+
 if TYPE_CHECKING:
+    from .comparison import Comparison
     from .result import Result
     from .series import Series
 
@@ -24,14 +27,26 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], belo
     )
 
 
-def of_results(results: "Sequence[Result]") -> str:
-    """The main figures of one or several results, side by side."""
-    from .figures.of_results import names
+def of_result(result: "Result") -> str:
+    """The figures that a decision needs."""
+    from .comparison import Comparison
 
-    rows = [[name, *(figure(result) for result in results)] for name, figure in _MAIN.items()]
-    first = results[0]
+    return of_comparison(Comparison([result]))
+
+
+def of_comparison(comparison: "Comparison") -> str:
+    """The table of `flashraid compare`, and its conclusion."""
+    names = [candidate.name for candidate in summary.candidates(comparison)]
+    lines = [line for section in summary.table(comparison) for line in section.lines]
+    rows = [[line.head, *map(_cell, line.cells)] for line in lines]
+    first = comparison.results[0]
     caption = f"{first.workload.name or 'Simulation'} on {first.device}, {first.workload.requests:,} requests"
-    return table(caption, ["", *names(results)], rows)
+    return table(caption, ["", *names], rows, " ".join(summary.conclusion(comparison)))
+
+
+def _cell(cell: "summary.Cell") -> str:
+    relative = f"({cell.relative})" if cell.relative else ""
+    return " ".join(filter(None, (cell.text, relative, cell.mark.strip())))
 
 
 def of_series(series: "Series") -> str:
@@ -51,23 +66,3 @@ def of_series(series: "Series") -> str:
 
 def _seconds(ns: Any) -> str:
     return f"{(ns or 0) / 1e9:,.3f}"
-
-
-def _us(ns: float) -> str:
-    return f"{ns / 1000:,.1f}"
-
-
-def _ratio(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.3f}"
-
-
-_MAIN: "dict[str, Callable[[Result], str]]" = {
-    "read latency, mean (us)": lambda of: _us(of.latency.read.mean),
-    "read latency, p99 (us)": lambda of: _us(of.latency.read.p99),
-    "write latency, mean (us)": lambda of: _us(of.latency.write.mean),
-    "write latency, p99 (us)": lambda of: _us(of.latency.write.p99),
-    "requests per second": lambda of: _ratio(of.bandwidth.requests_per_second),
-    "write amplification": lambda of: _ratio(of.write_amplification),
-    "share of flash for redundancy": lambda of: _ratio(of.capacity.redundancy_share),
-    "survives": lambda of: of.survives.text,
-}

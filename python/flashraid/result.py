@@ -80,7 +80,7 @@ class Result(RunResult, Drawn):
         return of_results.figures([self])
 
     def _repr_html_(self) -> str:
-        return notebook.of_results([self])
+        return notebook.of_result(self)
 
     def __repr__(self) -> str:
         requests = self.workload.requests

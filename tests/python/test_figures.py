@@ -12,6 +12,7 @@ import vl_convert
 from conftest import PAGE, SAMPLE, write_trace
 
 import flashraid as fr
+from flashraid import summary
 from flashraid.comparison import Comparison
 from flashraid.figures import Axis, Figure, files, printed, style, vega
 from flashraid.figures.of_results import names
@@ -84,9 +85,16 @@ def test_the_whole_distribution_is_drawn_where_a_result_has_it(comparison):
     assert labels == ["0", "90 %", "99 %", "99.9 %", "99.99 %", "max"]
 
 
+def test_results_of_older_versions_show_the_quantiles_they_have(comparison):
+    figure = by_name(altered(comparison.results[0], latency_ns__read__distribution=[]), "read-latency")
+    read = comparison.results[0].latency.read
+    expected = [read.min, read.p50, read.p90, read.p95, read.p99, read.p99_9, read.p99_99, read.max]
+    assert figure.frame["latency_us"].to_list() == [latency_ns / 1000 for latency_ns in expected]
+
+
 def test_a_latency_of_zero_has_no_place_on_a_logarithm(comparison):
-    result = altered(comparison.results[0], latency_ns__read__min=0)
-    figure = by_name(result, "read-latency")
+    points = [{"quantile": quantile, "latency_ns": 50 * quantile} for quantile in (0, 0.5, 1)]
+    figure = by_name(altered(comparison.results[0], latency_ns__read__distribution=points), "read-latency")
     assert figure.frame["latency_us"][0] == 0  # the table has it
     assert inlined(vega.chart(figure))[0]["latency_us"] is None
     assert math.isnan(printed.figure(figure).axes[0].lines[0].get_ydata()[0])
@@ -220,7 +228,13 @@ def test_charts_are_interactive(comparison):
 def test_notebooks_show_tables_and_pictures(comparison):
     result = comparison.results[1]
     html = result._repr_html_()
-    assert f"{result.latency.read.p99 / 1000:,.1f}" in html
+    (line,) = [
+        line
+        for section in summary.table(Comparison([result]))
+        for line in section.lines
+        if line.path == "latency_ns.read.p99"
+    ]
+    assert f"{line.head}</th><td>{line.cells[0].text}</td>" in html
     assert all(f"<th>{scheme}</th>" in comparison._repr_html_() for scheme in SCHEMES)
     assert comparison.plot("read-latency")._repr_png_().startswith(b"\x89PNG")
     assert "<b>" not in altered(result, device="<b>")._repr_html_()
