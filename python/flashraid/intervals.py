@@ -5,6 +5,7 @@ from math import atan, cos, pi, sin, sqrt
 from statistics import fmean, stdev
 
 CONFIDENCE = 0.95
+ROUNDING = 1e-12  # of a mean: a smaller spread is that of rounding errors
 
 
 def mean_and_half_width(values: Sequence[float]) -> tuple[float, float]:
@@ -14,7 +15,21 @@ def mean_and_half_width(values: Sequence[float]) -> tuple[float, float]:
     """
     if len(values) < 2:
         return fmean(values), 0.0
-    return fmean(values), quantile(len(values) - 1) * stdev(values) / sqrt(len(values))
+    mean, half_width = fmean(values), quantile(len(values) - 1) * stdev(values) / sqrt(len(values))
+    return mean, half_width if half_width > ROUNDING * abs(mean) else 0.0
+
+
+def is_apart(values: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether the 95 % interval of the mean difference of pairs excludes 0, each pair being measured with one seed.
+
+    What both owe to the seed cancels out, so this tells more than whether the intervals of the two means overlap. A
+    list may be shorter, if its last values were not measured. One pair of several seeds says nothing.
+    """
+    differences = [value - other for value, other in zip(values, others, strict=False)]
+    if len(differences) == 1 < max(len(values), len(others)):
+        return False
+    mean, half_width = mean_and_half_width(differences)
+    return abs(mean) > half_width
 
 
 def quantile(degrees: int) -> float:

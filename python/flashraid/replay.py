@@ -4,6 +4,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
 from . import _native
@@ -12,6 +13,7 @@ from .comparison import Comparison
 from .files import can_be_read_again, must_be_read_again
 from .interrupts import Interrupts
 from .outputs import OpenOutputs, OutputArguments, Outputs
+from .profile_text import repetition
 from .result import Result
 from .setting_types import Settings
 from .settings import (
@@ -122,8 +124,9 @@ def compare(
     The files of `run` are written for each scheme, with its name before the ending: series-raid5.parquet.
 
     With `seeds`, each scheme is run with so many seeds from `seed` on, and `results` has a result for each; no files
-    are written then. With `capacity`, `Comparison.capacity` tells how many requests per second each scheme completes
-    in a closed loop, which takes a second replay of the trace (docs/compare.md).
+    are written then. The seed of a profile increases as well, so that each seed has its own requests, the same for all
+    schemes; a recorded trace stays the same. With `capacity`, `Comparison.capacity` tells how many requests per second
+    each scheme completes in a closed loop, which takes a second replay of the trace (docs/compare.md).
     """
     names = texts("schemes", [name.strip() for name in schemes.split(",")] if isinstance(schemes, str) else schemes)
     check_flags(engine=engine, capacity=capacity)
@@ -219,12 +222,18 @@ def compare_pairs(
     with ExitStack() as exit_stack:
         # All files are created before the first run.
         opened = [exit_stack.enter_context(outputs.of_scheme(scheme).open()) for scheme in schemes]
+        folder = exit_stack.enter_context(TemporaryDirectory(prefix="flashraid-"))
         for scheme, own, files in zip(schemes, shares, opened, strict=True):
-            for seed, settings_of_seed in _of_seeds(device, scheme, config, own.settings, seeds):
+            for number, (seed, settings_of_seed) in enumerate(_of_seeds(device, scheme, config, own.settings, seeds)):
                 if not begin(scheme if seed is None else f"{scheme}, seed {seed}"):
                     return _interrupted(results, seeds)
-                results.append(run_pairs(trace, device, scheme, config, engine, progress, settings_of_seed, files))
-                results[-1].warnings[:0] = own.notes
+                is_other = number > 0 and results[0].workload.format == "profile"
+                replayed = repetition(trace, number, folder) if is_other else trace
+                result = run_pairs(replayed, device, scheme, config, engine, progress, settings_of_seed, files)
+                # Nobody asked for this very seed; notes below the table say what depends on it.
+                idle = f"seed = {seed}: had no effect"
+                result.warnings = own.notes + [text for text in result.warnings if not text.startswith(idle)]
+                results.append(result)
                 if results[-1].status == INTERRUPTED:
                     return _interrupted(results, seeds)
     found: list[dict[str, Any]] = []

@@ -3,11 +3,12 @@
 Every number is a figure of the JSON, found by its path and written by its kind; with several seeds it is their mean.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
-from .intervals import mean_and_half_width
+from .intervals import is_apart, mean_and_half_width
 from .quantities import (
     COUNT,
     HUNDREDTHS,
@@ -31,6 +32,8 @@ WORDS = None
 EQUAL = 0.01  # values that differ by no more are called equal
 OVERLOAD = 0.9  # of `workload.busiest_load`, as in the engine's warning
 OVERLOADED = "overloaded: latency grows with the length of the trace"
+OWN_REQUESTS = "Each seed has its own requests, the same for all schemes."
+SAME_TRACE = "All seeds replay the same trace: only the random choices of the device depend on the seed."
 UNPROTECTED = "in a closed loop redundancy may not be written until the end, as the device is never idle"
 
 
@@ -60,9 +63,11 @@ class Cell:
     relative: str = ""
     """The difference from the first scheme; empty where it says nothing."""
     is_best: bool = False
-    """Whether it is the best of the row, or equal to it within 1 %, with several seeds within the intervals."""
+    """Whether it is the best of the row, equal to it within 1 %, or with several seeds not apart from it."""
     note: str = ""
     """Why the figure is not to be compared with the others."""
+    values: tuple[float, ...] = ()
+    """The figure with each seed, in the unit of the JSON; empty for words and for an undefined figure."""
 
     @property
     def mark(self) -> str:
@@ -307,17 +312,17 @@ def _line(row: Row, found: Sequence[Candidate]) -> Line | None:
         return Line(row.name, "", row.path, None, tuple(_survived(each.results[0]) for each in found), row.note)
     unit, one = row.kind.unit(known)
     notes = [each.doubt_of(row) for each in found]
-    spreads = [None if None in each else mean_and_half_width(each) for each in values]
-    best = _best(row.better, [None if note else spread for spread, note in zip(spreads, notes, strict=True)])
+    defined = {at: each for at, each in enumerate(values) if None not in each}
+    best = _best(row.better, {at: each for at, each in defined.items() if not notes[at]})
     cells = []
-    for at, (spread, note) in enumerate(zip(spreads, notes, strict=True)):
-        if spread is None:
+    for at, note in enumerate(notes):
+        if at not in defined:
             cells.append(Cell(None, 0, "-"))
             continue
-        text = _text(row, spread, one)
-        is_apart = at > 0 and spreads[0] is not None and not _overlap(spread, spreads[0])
-        relative = difference(spread[0], spreads[0][0]) if is_apart and spreads[0] else ""
-        cells.append(Cell(*spread, text, relative, at in best, note))
+        mean, half_width = mean_and_half_width(values[at])
+        relative = difference(mean, fmean(values[0])) if 0 in defined and is_apart(values[at], values[0]) else ""
+        text = _text(row, (mean, half_width), one)
+        cells.append(Cell(mean, half_width, text, relative, at in best, note, tuple(values[at])))
     note = _closed_loop(found) if row is CAPACITY else row.note
     return Line(row.name, unit, row.path, row.better, tuple(cells), note)
 
@@ -327,10 +332,8 @@ def _survived(result: Record) -> Cell:
     return Cell(None, 0, text.removesuffix(f", but for {but}"), note=f"all but {but}" if but else "")
 
 
-Spread = tuple[float, float]  # a mean, and half the width of its interval
-
-
-def _text(row: Row, spread: Spread, one: float) -> str:
+def _text(row: Row, spread: tuple[float, float], one: float) -> str:
+    """A mean, and half the width of its interval."""
     assert row.kind is not None
     mean, half = (value / one for value in spread)
     if row.path == COLLECTIONS and mean == 0:
@@ -348,23 +351,19 @@ def _decimals(text: str) -> int:
     return len(text.partition(".")[2])
 
 
-def _overlap(one: Spread, other: Spread) -> bool:
-    """Whether intervals overlap. Figures of one seed have none."""
-    return bool(one[1] or other[1]) and abs(one[0] - other[0]) <= one[1] + other[1]
-
-
-def _best(better: str | None, spreads: Sequence[Spread | None]) -> set[int]:
-    """The best ones and those equal to them; none if all are, or if there are not two."""
-    known = {at: spread for at, spread in enumerate(spreads) if spread is not None}
-    if better is None or len(known) < 2:
+def _best(better: str | None, values: Mapping[int, Sequence[float]]) -> set[int]:
+    """The best ones, given the figures of each with each seed, and those equal to them; none if all are, or if there
+    are not two.
+    """
+    if better is None or len(values) < 2:
         return set()
-    optimum = (min if better == "low" else max)(known.values(), key=lambda spread: spread[0])
+    optimum = (min if better == "low" else max)(values.values(), key=fmean)
     best = {
         at
-        for at, spread in known.items()
-        if abs(spread[0] - optimum[0]) <= EQUAL * abs(optimum[0]) or _overlap(spread, optimum)
+        for at, each in values.items()
+        if abs(fmean(each) - fmean(optimum)) <= EQUAL * abs(fmean(optimum)) or not is_apart(each, optimum)
     }
-    return set() if len(best) == len(known) else best
+    return set() if len(best) == len(values) else best
 
 
 def _closed_loop(found: Sequence[Candidate]) -> str:
@@ -385,9 +384,8 @@ def notes(comparison: "Comparison") -> list[str]:
     if any(cell.relative for cell in cells):
         said.append(f"Differences are from {found[0].name}.")
     if any(cell.is_best for cell in cells):
-        said.append(
-            f"* best of its row, or equal to it within 1 %{'' if comparison.seeds == 1 else ' or within the intervals'}"
-        )
+        also = "" if comparison.seeds == 1 else ", or not told apart from it by these seeds"
+        said.append(f"* best of its row, or equal to it within 1 %{also}")
     marked: dict[str, dict[str, None]] = {}
     for line in lines:
         for each, cell in zip(found, line.cells, strict=True):
@@ -403,11 +401,13 @@ def notes(comparison: "Comparison") -> list[str]:
 def _of_seeds(found: Sequence[Candidate], seeds: int) -> str:
     """What figures of several seeds are."""
     figures = [each.values(row) for each in found for _, rows in SECTIONS for row in rows]
+    is_profile = value_at(found[0].results[0], "workload.format") == "profile"
+    replayed = OWN_REQUESTS if is_profile else SAME_TRACE
     if all(value == each[0] for each in figures for value in each):
-        return f"No figure depends on the seed: the runs of {seeds} seeds are equal."
+        return f"No figure depends on the seed: the runs of {seeds} seeds are equal. {replayed}"
     return (
-        f"Figures are means of {seeds} seeds; ± is half the width of the 95 % interval (Student's t). "
-        "Differences are shown where intervals do not overlap."
+        f"Figures are means of {seeds} seeds; ± is half the width of the 95 % interval (Student's t). {replayed} "
+        "Differences are shown where the 95 % interval of the differences between runs with the same seed excludes 0."
     )
 
 
@@ -459,8 +459,8 @@ def _ranking(what: str, line: Line, names: Sequence[str], is_protected: Sequence
     if len(ranked) < 2:
         return [], []
     ranked.sort(key=lambda at: (fit[at].value or 0) * (1 if line.better == "low" else -1))
-    spreads = [(fit[at].value or 0, fit[at].half_width) for at in ranked]
-    best = [ranked[place] for place in sorted(_best(line.better, spreads))]
+    winners = _best(line.better, {at: fit[at].values for at in ranked})
+    best = [at for at in ranked if at in winners]
 
     def with_value(at: int) -> str:
         return f"{names[at]} with {_with_unit(fit[at], line)}"
@@ -488,7 +488,7 @@ def _not_compared(what: str, line: Line, names: Sequence[str]) -> str:
 
 
 def _equal(line: Line) -> str:
-    return "not told apart by their intervals" if any(cell.half_width for cell in line.cells) else "equal within 1 %"
+    return "not told apart by these seeds" if any(cell.half_width for cell in line.cells) else "equal within 1 %"
 
 
 def _with_unit(cell: Cell, line: Line) -> str:

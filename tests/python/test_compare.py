@@ -183,3 +183,60 @@ def test_a_terminal_that_is_narrow_gets_several_tables(monkeypatch, capsys, trac
     assert heads == [["raid0", "raid1"], ["raid0", "raid5"]]
     assert max(map(len, narrow.split("\n\nDifferences")[0].splitlines()[1:])) <= 80
     assert set(re.findall(r"\d+\.\d+", wide)) == set(re.findall(r"\d+\.\d+", narrow))
+
+
+PROFILE = """\
+about = "Uniform writes, an 🐏 among them"
+requests = 60
+space_bytes = 1048576
+seed = 4
+arrivals = { law = "poisson", mean_ns = 200000 }
+
+[[streams]]
+ops = { read = 1, write = 2 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("trace", "seed", "settings"), [("profile:cr5m-uniform", 0, {"fit": "wrap"}), ("mine.toml", 4, {})]
+)
+def test_each_seed_has_its_own_requests_of_a_profile(command, tmp_path, monkeypatch, trace, seed, settings):
+    (tmp_path / "mine.toml").write_text(PROFILE)
+    monkeypatch.chdir(tmp_path)
+    settings = {"engine": False, "limit": 50, "capacity": False, "schemes": "raid0,raid5"} | DEVICE | settings
+
+    def results(replayed, first_seed, seeds=1):
+        found = fr.compare(replayed, seed=first_seed, seeds=seeds, **settings)
+        assert not any("seed" in text for text in found.warnings if seeds > 1)
+        return [each.to_dict() for each in found.results]
+
+    done = results(trace, 7, seeds=3)
+    assert done[::3] == results(trace, 7)
+    for number in (1, 2):
+        pair = done[number::3]
+        profile = trace.removeprefix("profile:")
+        again = f"{profile.removesuffix('.toml')}-seed{seed + number}.toml"
+        assert {each["workload"]["name"] for each in pair} == {again}
+        # The requests are those that `trace synth` writes with this seed.
+        fr.synth("recorded.csv", profile=profile, seed=seed + number)
+        for one, other in zip(pair, results("recorded.csv", 7 + number), strict=True):
+            assert all(one[key] == other[key] for key in ("latency_ns", "flash_ops", "bandwidth", "members"))
+        # One repetition once more, of a file that the command prints.
+        text = command(
+            "trace", "profiles", tmp_path / profile if ".toml" in profile else profile, "--seed", seed + number
+        )
+        (tmp_path / again).write_text(text.stdout)
+        assert results(again, 7 + number) == pair
+    assert len({json.dumps(each["latency_ns"]) for each in done[:3]}) == 3
+
+
+def test_the_table_says_what_a_seed_varies(command, tmp_path):
+    profile = tmp_path / "mine.toml"
+    profile.write_text(PROFILE)
+    shown = command("run", profile, *OPTIONS, "--scheme", "raid5", "--seeds", "2")
+    assert "Each seed has its own requests, the same for all schemes." in shown.stdout
+    assert re.search(r"^ write latency mean \(us\) +[\d.]+ ±[\d.]+", shown.stdout, re.MULTILINE)
+    assert "had no effect" not in shown.stderr
+    profile.write_text(PROFILE.replace("seed = 4", f"seed = {2**63 - 1}"))
+    told = command("run", profile, *OPTIONS, "--scheme", "raid5", "--seeds", "2", status=2).stderr
+    assert f"seed = {2**63}: allowed is a whole number from 0 to {2**63 - 1}" in told

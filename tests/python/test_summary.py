@@ -227,6 +227,7 @@ def test_quantiles_of_student_are_those_of_tables():
 
 def test_intervals_are_those_worked_out_by_hand():
     assert mean_and_half_width([7.0]) == (7.0, 0.0)
+    assert mean_and_half_width([0.3, 0.1 + 0.2])[1] == 0
     # Standard deviation 1, of 3 values: 4.303 / sqrt(3).
     assert mean_and_half_width([1.0, 2.0, 3.0]) == (2.0, pytest.approx(2.484, abs=0.001))
     # Sum of squares 20 of 5 values: 2.776 x sqrt(20 / 4 / 5).
@@ -240,19 +241,32 @@ def test_seeds(compared):
     def runs(scheme, values):
         return [{"scheme": scheme, READ: value, "seed": seed} for seed, value in enumerate(values, 1)]
 
-    first, near, far = [1_000_000, 1_010_000, 1_020_000], [1_020_000, 1_030_000, 1_040_000], [5e6, 5e6, 5e6]
-    comparison = compared(*runs("a", first), *runs("b", near), *runs("c", far), seeds=3)
+    # Of b, the differences from a are 40, 20 and 0 us: 20 ±50. Of c they are 20, 20 and 20.1 us, while both intervals
+    # are those of a, and overlap.
+    first, near, above = (
+        [1_000_000, 1_010_000, 1_020_000],
+        [1_040_000, 1_030_000, 1_020_000],
+        [1.02e6, 1.03e6, 1.0401e6],
+    )
+    far = [5e6, 5e6, 5e6]
+    comparison = compared(*runs("a", first), *runs("b", near), *runs("c", above), *runs("d", far), seeds=3)
     line = line_of(comparison, READ)
     # 10 us of standard deviation: 24.84 us. The mean has as many digits as its interval.
-    assert [cell.text for cell in line.cells] == ["1.01 ±0.02", "1.03 ±0.02", "5.00"]
+    assert [cell.text for cell in line.cells] == ["1.01 ±0.02", "1.03 ±0.02", "1.03 ±0.02", "5.00"]
     assert line.cells[0].half_width == pytest.approx(24_841, abs=5)
-    assert [cell.relative for cell in line.cells] == ["", "", "5.0x"]
-    assert [cell.is_best for cell in line.cells] == [True, True, False]
-    assert "not told apart by their intervals" in summary.conclusion(comparison)[0]
+    assert [cell.relative for cell in line.cells] == ["", "", "+2 %", "5.0x"]
+    assert [cell.is_best for cell in line.cells] == [True, True, False, False]
+    assert (
+        "a with 1.01 ±0.02 ms and b with 1.03 ±0.02 ms (not told apart by these seeds); next is c with"
+        in (summary.conclusion(comparison)[0])
+    )
     assert any("means of 3 seeds" in text for text in summary.notes(comparison))
     same = compared(*runs("a", [5, 5]), *runs("b", [6, 6]), seeds=2)
-    assert "No figure depends on the seed: the runs of 2 seeds are equal." in summary.notes(same)
-    # Interrupted in the second scheme.
+    said = "No figure depends on the seed: the runs of 2 seeds are equal. All seeds replay the same trace: only"
+    assert summary.notes(same)[-1].startswith(said)
+    # Interrupted in the second scheme: one pair tells nothing.
+    partial = line_of(compared(*runs("a", first), *runs("b", [9e6]), seeds=3), READ)
+    assert [cell.relative for cell in partial.cells] == ["", ""]
     assert [
         len(each.results) for each in summary.candidates(compared(*runs("a", [5, 5]), *runs("b", [6]), seeds=2))
     ] == [

@@ -20,6 +20,24 @@ def test_profiles_are_listed_and_printed(command):
     assert "the nearest is cr5m-radius" in command("trace", "profiles", "cr5m-radus", status=2).stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--seed", "2"], "--seed needs a profile: allowed is profiles NAME --seed N"),
+        (["none.toml", "--seed", "2"], "none.toml: cannot be read: No such file or directory"),
+        (
+            ["broken.toml", "--seed", "2"],
+            "broken.toml: Expected '=' after a key in a key/value pair (at line 2, column 4)",
+        ),
+        (["binary.toml"], "binary.toml: allowed is a profile as plain text in UTF-8"),
+    ],
+)
+def test_profiles_that_cannot_be_printed(command, arguments, says):
+    (command.folder / "broken.toml").write_text("a = 1\nno profile\n")
+    (command.folder / "binary.toml").write_bytes(b"\x1f\x8b\xff")
+    assert command("trace", "profiles", *arguments, status=2).stderr == f"error: {says}\n"
+
+
 def test_a_profile_as_a_file_and_as_a_trace(command, tmp_path):
     path = tmp_path / "radius.csv"
     command("trace", "synth", "--profile", "cr5m-radius", "--requests", "2000", "--seed", "5", "-o", str(path))

@@ -93,7 +93,7 @@ Seeds = Annotated[
     typer.Option(
         "--seeds",
         metavar="N",
-        help="Run with N seeds, from the seed on: tables show means with 95 % intervals, the JSON all results.",
+        help="Run with N seeds, of a profile too: tables show means with 95 % intervals, the JSON all results.",
         rich_help_panel=CHECKS,
     ),
 ]

@@ -8,6 +8,7 @@ import typer
 from .. import _native
 from .. import trace as library
 from .._native import InputError
+from ..profile_text import LARGEST_SEED, PREFIX, text_of, with_seed
 from ..settings import Pairs
 from ..sizes import LARGEST, parse_bytes
 from . import tables
@@ -87,15 +88,29 @@ def synth(
 
 
 def profiles(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this profile.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Print this profile, or that of a TOML file.")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Print it with this seed, as --seeds of run and compare replays it.",
+            min=0,
+            max=LARGEST_SEED,
+        ),
+    ] = None,
     json_target: Json = None,
 ) -> int:
     """List the shipped profiles, or print one."""
+    if seed is not None and name is None:
+        raise InputError("--seed needs a profile: allowed is profiles NAME --seed N")
     with Target(json_target) as target:
         text = _native.profiles()
         target.write(text + "\n")
     if name is not None:
-        print(_native.profile(name), end="")
+        trace = name if name.endswith(".toml") else f"{PREFIX}{name}"
+        print(text_of(trace) if seed is None else with_seed(trace, seed), end="")
     elif json_target != "-":
         tables.show_profiles(json.loads(text))
     return 0

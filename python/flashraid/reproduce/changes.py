@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _native
 from .._native import InputError
+from ..profile_text import toml
 from ..settings import known_name
 from .papers import Overlay
 
@@ -61,10 +62,3 @@ def _value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
-
-
-def toml(value: Any) -> str:
-    """A value in TOML; texts and numbers are written as in JSON."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {toml(each)}" for key, each in value.items()) + " }"
-    return f"[{', '.join(map(toml, value))}]" if isinstance(value, list) else json.dumps(value)

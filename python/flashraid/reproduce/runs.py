@@ -3,7 +3,6 @@
 import json
 import os
 import tempfile
-import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -12,14 +11,13 @@ from typing import Any
 
 from .. import _native
 from .._native import DefectError, InputError
+from ..profile_text import PREFIX, changed
 from ..settings import with_effect
-from .changes import toml
 from .metrics import measured
 from .papers import FOLDER, Experiment, Overlay, Paper, names_of
 
 # Asked now and then, with how many runs are done and how many there are; returning False stops everything.
 Watch = Callable[[int, int], object]
-PROFILE = "profile:"
 STEP_SECONDS = 0.2
 # The state of the device takes most of the time of a short run, and a warm-up would take all of its requests.
 QUICK_STATE = {"fill": "0.001", "fill_bytes": "0", "precondition": "none", "warmup": "0"}
@@ -66,7 +64,9 @@ def run_of(paper: Paper, experiment: Experiment, cell: Cell, change: Overlay) ->
     for overlay in overlays:
         _lay(gathered, patch, overlay, cell, others)
     trace, device, scheme = (gathered.pop(key) for key in ("trace", "device", "scheme"))
-    profile = _changed(trace, patch) if patch else ""
+    if patch and not trace.startswith(PREFIX):
+        raise InputError(f"profile: {trace} is none, and cannot be changed")
+    profile = changed(trace, patch) if patch else ""
     settings = tuple(sorted((key, _text(value)) for key, value in gathered.items()))
     where = f"{paper.name}.{experiment.name}, " + ", ".join(filter(None, vars(cell).values()))
     return Run(trace, profile, device, scheme, settings, where)
@@ -85,19 +85,6 @@ def _lay(
             _lay(gathered, patch, value, cell, others)
         elif key not in others:
             gathered[key] = value
-
-
-def _changed(trace: str, patch: Mapping[str, Any]) -> str:
-    """A profile's text with its members replaced; those of a stream by the stream's number."""
-    if not trace.startswith(PROFILE):
-        raise InputError(f"profile: {trace} is none, and cannot be changed")
-    profile = tomllib.loads(_native.profile(trace.removeprefix(PROFILE)))
-    for number, members in patch.get("streams", {}).items():
-        if not (number.isdecimal() and int(number) < len(profile["streams"])):
-            raise InputError(f"profile.streams.{number}: allowed is 0 to {len(profile['streams']) - 1}")
-        profile["streams"][int(number)] |= members
-    profile |= {key: value for key, value in patch.items() if key != "streams"}
-    return "".join(f"{key} = {toml(value)}\n" for key, value in profile.items())
 
 
 def _text(value: object) -> str:
@@ -188,11 +175,11 @@ class Runner:
 
 def trace_path(trace: str) -> str:
     """Where a trace is: profiles come along, files lie beside the folder of the papers."""
-    return trace if trace.startswith(PROFILE) else str(FOLDER.resolve().parent / trace)
+    return trace if trace.startswith(PREFIX) else str(FOLDER.resolve().parent / trace)
 
 
 def missing_traces(workloads: Iterable[Overlay]) -> list[str]:
     """The traces of workloads that are not there, each with its whole path."""
     traces = [str(each["trace"]) for each in workloads if "trace" in each]
-    files = [os.path.normpath(trace_path(each)) for each in traces if not each.startswith(PROFILE)]
+    files = [os.path.normpath(trace_path(each)) for each in traces if not each.startswith(PREFIX)]
     return [each for each in files if not os.path.exists(each)]

@@ -1,0 +1,70 @@
+"""The text of a profile, and the same with some of its keys changed."""
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from . import _native
+from ._native import InputError
+from .files import STANDARD_INPUT
+
+PREFIX = "profile:"  # of a trace that is a shipped profile
+LARGEST_SEED = 2**63 - 1  # the largest number that TOML has
+
+
+def text_of(trace: str) -> str:
+    """The text of `profile:NAME`, or of a TOML file."""
+    if trace.startswith(PREFIX):
+        return _native.profile(trace.removeprefix(PREFIX))
+    try:
+        with open(STANDARD_INPUT if trace == "-" else trace, encoding="utf-8") as file:
+            return file.read()
+    except OSError as error:
+        raise InputError(f"{trace}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{trace}: allowed is a profile as plain text in UTF-8") from None
+
+
+def changed(trace: str, change: Mapping[str, Any]) -> str:
+    """The text of a profile with other values of some keys; keys of a stream stand in `streams`, by its number."""
+    profile = _parsed(trace)
+    for number, members in change.get("streams", {}).items():
+        if not (number.isdecimal() and int(number) < len(profile["streams"])):
+            raise InputError(f"profile.streams.{number}: allowed is 0 to {len(profile['streams']) - 1}")
+        profile["streams"][int(number)] |= members
+    profile |= {key: value for key, value in change.items() if key != "streams"}
+    return "".join(f"{key} = {toml(value)}\n" for key, value in profile.items())
+
+
+def repetition(trace: str, number: int, folder: str) -> str:
+    """Writes a profile with its seed increased by `number`, as NAME-seedN.toml into a folder. Returns the path."""
+    seed = _parsed(trace).get("seed", 0) + number
+    name = os.path.basename(STANDARD_INPUT if trace == "-" else trace.removeprefix(PREFIX))
+    path = os.path.join(folder, f"{name.removesuffix('.toml')}-seed{seed}.toml")
+    text = with_seed(trace, seed)
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+    return path
+
+
+def with_seed(trace: str, seed: int) -> str:
+    """The text of a profile with another seed."""
+    if not 0 <= seed <= LARGEST_SEED:
+        raise InputError(f"{trace}: seed = {seed}: allowed is a whole number from 0 to {LARGEST_SEED}")
+    return changed(trace, {"seed": seed})
+
+
+def _parsed(trace: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text_of(trace))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{trace}: {error}") from None
+
+
+def toml(value: Any) -> str:
+    """A value in TOML; texts and numbers are written as in JSON."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {toml(each)}" for key, each in value.items()) + " }"
+    return f"[{', '.join(map(toml, value))}]" if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
