@@ -1,0 +1,37 @@
+"""Writes the drawings and generated pages of docs/ and, with --check, only says which of them are not up to date."""
+
+import sys
+from pathlib import Path
+
+import concepts
+import drawing
+import example
+import schemes
+
+DOCS = Path(__file__).parents[1]
+
+
+def files() -> dict[Path, str]:
+    """Every generated file with its text."""
+    made = {DOCS / "drawings" / f"{name}.svg": draw().svg() for name, draw in concepts.DRAWINGS.items()}
+    made[DOCS / "assets/drawings.css"] = drawing.style_sheet()
+    reading = DOCS / "reading-a-result.md"
+    text = reading.read_text()
+    made[reading] = example.page(text, example.scheme_of(text))
+    return made | schemes.files()
+
+
+def main() -> None:
+    made = files()
+    stale = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
+    if "--check" in sys.argv[1:]:
+        if stale:
+            sys.exit("not up to date (run `make docs`): " + ", ".join(path.name for path in stale))
+        return
+    for path in stale:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(made[path])
+
+
+if __name__ == "__main__":
+    main()
