@@ -49,7 +49,8 @@ def device() -> Drawing:
 def stripe() -> Drawing:
     drawing = Drawing(
         "Stripes and parity",
-        "Four members. Each row is a stripe of three data strips and one parity strip; the parity is on the last member "
+        "Four members. Each row is a stripe of three data strips and one parity strip; the parity is on the last "
+        "member "
         "in the first stripe and moves one member to the left from stripe to stripe.",
     )
     left, step = 92, 117
@@ -75,7 +76,8 @@ def stripe() -> Drawing:
 def update() -> Drawing:
     drawing = Drawing(
         "Two ways to update a parity",
-        "A write of page 1. Read-modify-write reads the old page 1 and the old parity. Reconstruct write reads page 0 and "
+        "A write of page 1. Read-modify-write reads the old page 1 and the old parity. Reconstruct write reads page "
+        "0 and "
         "page 2. Both program the new page 1 and the new parity.",
     )
     for at, (title, read, sum_) in enumerate(
@@ -106,7 +108,8 @@ def update() -> Drawing:
 def versions() -> Drawing:
     drawing = Drawing(
         "Base and current version",
-        "Before: the map names page 5 in block A. After an update the map names the new version in block B; the old version "
+        "Before: the map names page 5 in block A. After an update the map names the new version in block B; the old "
+        "version "
         "in block A is garbage, or the base that the parity on flash still covers.",
     )
     for at, (title, cells) in enumerate(
@@ -149,8 +152,10 @@ def versions() -> Drawing:
 def guard() -> Drawing:
     drawing = Drawing(
         "Guards of a strip whose parity is deferred",
-        "Page 1 was written and the parity was not. With a mirror copy, the new version is on the member and on a mirror chip. "
-        "With a partial parity, NVRAM holds the XOR of the old and the new version. In both, the old version stays on flash, "
+        "Page 1 was written and the parity was not. With a mirror copy, the new version is on the member and on a "
+        "mirror chip. "
+        "With a partial parity, NVRAM holds the XOR of the old and the new version. In both, the old version stays "
+        "on flash, "
         "as the parity still covers it.",
     )
     for at, title in enumerate(["guard: a copy on a mirror chip", "guard: the partial parity in NVRAM", "no guard"]):
@@ -179,8 +184,10 @@ def guard() -> Drawing:
 def gc() -> Drawing:
     drawing = Drawing(
         "Garbage collection",
-        "The victim block holds two current pages, two garbage pages and a semivalid page. First the stripe of the semivalid "
-        "page is committed, which makes that page garbage. Then the current pages move to another block. Then the victim is "
+        "The victim block holds two current pages, two garbage pages and a semivalid page. First the stripe of the "
+        "semivalid "
+        "page is committed, which makes that page garbage. Then the current pages move to another block. Then the "
+        "victim is "
         "erased.",
     )
     steps: list[tuple[str, Cells, Cells]] = [
@@ -219,8 +226,10 @@ def gc() -> Drawing:
 def rebuild() -> Drawing:
     drawing = Drawing(
         "Rebuild orders",
-        "Member 3 has failed. SOR reads all strips of one stripe, programs the lost one and goes on to the next stripe. DOR "
-        "reads each member at its own pace, several stripes ahead. MCR rebuilds the strips without a mirror copy like DOR; "
+        "Member 3 has failed. SOR reads all strips of one stripe, programs the lost one and goes on to the next "
+        "stripe. DOR "
+        "reads each member at its own pace, several stripes ahead. MCR rebuilds the strips without a mirror copy "
+        "like DOR; "
         "then it copies the others from the mirror chip, with one read each.",
     )
     # Which stripe each member reads in each slot of time, and what the spare chip programs.

@@ -33,12 +33,14 @@ def rows(scheme: str) -> list[tuple[str, str, str]]:
         (
             "workload.busiest_load",
             f"{result['workload']['busiest_load']:.2f}",
-            "Work that the requests ask of the busiest resource, over its time. Below 1: the device keeps up on average.",
+            "Work that the requests ask of the busiest resource, over its time. Below 1: the device keeps up on "
+            "average.",
         ),
         (
             "latency_ns.read.p50",
             milliseconds(latency["read"]["p50"]),
-            f"A read alone takes {milliseconds(latency['read']['min'])} (the minimum): half of the reads wait for little.",
+            f"A read alone takes {milliseconds(latency['read']['min'])} (the minimum): half of the reads wait for "
+            f"little.",
         ),
         (
             "latency_ns.read.p99_9",
@@ -48,7 +50,8 @@ def rows(scheme: str) -> list[tuple[str, str, str]]:
         (
             "latency_ns.write.mean",
             milliseconds(latency["write"]["mean"]),
-            "Far above the time of one write, though the load is below 1: the file system writes back in bursts, and a burst "
+            "Far above the time of one write, though the load is below 1: the file system writes back in bursts, and "
+            "a burst "
             "queues. `trace info` shows the bursts.",
         ),
         (
@@ -64,13 +67,15 @@ def rows(scheme: str) -> list[tuple[str, str, str]]:
         (
             "write_amplification",
             f"{result['write_amplification']:.2f}",
-            f"Bytes programmed for each byte that the host wrote: {by['host']:.2f} for the data, {by['redundancy']:.2f} for "
+            f"Bytes programmed for each byte that the host wrote: {by['host']:.2f} for the data, "
+            f"{by['redundancy']:.2f} for "
             f"parities, {by['gc']:.2f} for GC.",
         ),
         (
             "collection.collections",
             f"{result['collection']['collections']:,}",
-            "GC did not run: the device was half empty, and the recording is short. A device in daily use is different.",
+            "GC did not run: the device was half empty, and the recording is short. A device in daily use is "
+            "different.",
         )
         if not result["collection"]["collections"]
         else ("collection.collections", f"{result['collection']['collections']:,}", "GC runs in the measured time."),

@@ -33,7 +33,7 @@ CODE = re.compile(r"(?ms)^ *```.*?^ *```|`[^`\n]+`")
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """One page for each scheme follows the overview of schemes, in the order of the overview."""
     overview = (ROOT / "docs/schemes/README.md").read_text()
-    pages = [f"schemes/{name}" for name in re.findall(r"(?m)^\| \[`[^`]*`\]\(([^()]*)\)", overview)]
+    pages = [{name: f"schemes/{path}"} for name, path in re.findall(r"(?m)^\| \[`([^`]*)`\]\(([^()]*)\)", overview)]
     for entry in config.nav or []:
         if "Schemes" in entry:
             entry["Schemes"] = entry["Schemes"][:1] + pages
@@ -76,7 +76,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Puts drawings into their page in place of links to them, and links crates to their documentation if it was built."""
+    """Puts drawings into their page in place of links to them, and links crates to their documentation if it was "
+    "built."""
 
     def drawing(found: re.Match[str]) -> str:
         path = posixpath.normpath(posixpath.join(posixpath.dirname(page.file.dest_uri), found["source"]))

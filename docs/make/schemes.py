@@ -316,7 +316,8 @@ def size(number: int) -> str:
 
 
 def prose(scheme: str) -> dict[str, str]:
-    """What docs/schemes/NAME.toml says: when to choose the scheme, what to beware of, and the page of its paper's claims."""
+    """What docs/schemes/NAME.toml says: when to choose the scheme, what to beware of, and the page of its paper's "
+    "claims."""
     path = FOLDER / f"{scheme}.toml"
     texts: dict[str, str] = tomllib.loads(path.read_text())
     if set(texts) - {"claims"} != {"choose", "beware"}:
@@ -330,7 +331,8 @@ def page(scheme: Row) -> str:
     device, left = capacity(scheme)
     parts = [
         f"# {name}: {scheme['title']}",
-        f"<!-- Written by `make docs` from the registry, the head of the scheme's file and {name}.toml; do not edit. -->",
+        f"<!-- Written by `make docs` from the registry, the head of the scheme's file and {name}.toml; do not edit. "
+        f"-->",
         scheme["about"],
         capital(paragraph(head["Idea"], links)),
         table(
@@ -350,12 +352,14 @@ def page(scheme: Row) -> str:
         "**Beware.** " + texts["beware"],
         "## Where pages lie",
         f"![Where {name} puts pages]({name}.svg)",
-        f"Host pages 0 to {PAGES - 1} written in order to an empty device: the preset `{DEVICE}` with two chips on each channel"
+        f"Host pages 0 to {PAGES - 1} written in order to an empty device: the preset `{DEVICE}` with two chips on "
+        f"each channel"
         + (f", {MEMBERS} SSDs of it. " if scheme["protects"] == "device" else ". ")
         + "A row is a page of each member. The engine placed them; the drawing is its log of operations.",
         "## What an update does",
         f"![An update under {name}]({name}-update.svg)",
-        "The page operations of an update of host page 1 on the same device, half full, from top to bottom in order of time.",
+        "The page operations of an update of host page 1 on the same device, half full, from top to bottom in order "
+        "of time.",
         "## Cost",
         table(
             ["request", "flash reads", "flash programs", "later reads", "later programs", "latency"],
@@ -364,7 +368,8 @@ def page(scheme: Row) -> str:
                 for case, reads, programs, later_reads, later_programs, us in cost_rows(scheme)
             ],
         ),
-        "Counted by the engine on that device while it is idle. *Later* is what is done for the redundancy after the answer: in "
+        "Counted by the engine on that device while it is idle. *Later* is what is done for the redundancy after the "
+        "answer: in "
         "idle time, or by a drain at the end (`--drain`). GC comes on top, and it grows with every program.",
         table(
             [f"on `{device}`", "value"],
@@ -433,14 +438,17 @@ def overview(schemes: Sequence[Row]) -> str:
             [
                 "# Schemes",
                 "<!-- Written by `make docs`; do not edit. -->",
-                "One page for each scheme of the registry. `flashraid schemes` lists them; `flashraid compare TRACE --device ssd1 --schemes "
+                "One page for each scheme of the registry. `flashraid schemes` lists them; `flashraid compare TRACE "
+                "--device ssd1 --schemes "
                 "A,B` runs them on your workload. The [concepts](../concepts.md) explain the words.",
                 table(
                     ["scheme", "name", "survives", "redundancy", "reads / programs of an update", "latency", "NVRAM"],
                     rows,
                 ),
-                "*Survives* and *redundancy* (share of the flash) are those on `ssd1`, of schemes for arrays those on `array-5x`. The update "
-                "is one page on a filled, idle device with four members; behind the plus sign stands what follows after the answer. The "
+                "*Survives* and *redundancy* (share of the flash) are those on `ssd1`, of schemes for arrays those "
+                "on `array-5x`. The update "
+                "is one page on a filled, idle device with four members; behind the plus sign stands what follows "
+                "after the answer. The "
                 "pages say how this was counted.",
             ]
         )

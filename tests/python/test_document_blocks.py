@@ -1,0 +1,159 @@
+"""The code of all documents runs as it is printed.
+
+Each document has a folder of its own, in which its blocks of `sh` and `python` run from first to last, with a small trace
+under the names that documents use. A block that cannot run says why in the line above: `<!-- not run: REASON -->`.
+"""
+
+import gzip
+import io
+import re
+import shlex
+import subprocess
+import warnings
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from conftest import COMMAND, PAGE, PROVE, ROOT, write_trace
+from test_documents import DOCUMENTS
+
+import flashraid as fr
+
+FENCE = re.compile(r"(?ms)^(?:<!-- not run: (?P<reason>[^\n]+) -->\n)?(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^ *```")
+# So many blocks of all documents may be left out.
+LEFT_OUT = 25
+
+
+class Block(NamedTuple):
+    language: str
+    code: str
+    reason: str | None
+    line: int
+
+
+def blocks(text: str) -> list[Block]:
+    found = []
+    for match in FENCE.finditer(text):
+        code = re.sub(rf"(?m)^{match['indent']}", "", match["code"])
+        found.append(Block(match["language"], code, match["reason"], text[: match.start("code")].count("\n") + 1))
+    return [block for block in found if block.language in ("sh", "python")]
+
+
+def commands(code: str) -> list[list[str]]:
+    """The commands of a block of shell: one a line, apart from lines that go on."""
+    lines = re.sub(r"\\\n\s*", "", code).split("\n")
+    return [words for line in lines if (words := shlex.split(line, comments=True))]
+
+
+TRACE = "trace.ssdsim-us.trace"
+PROFILE = """
+about = "reads"
+requests = 1000
+space_bytes = 1073741824
+arrivals = { law = "poisson", mean_ns = 100000 }
+[[streams]]
+ops = { read = 1 }
+"""
+# Devices of documents are as large as real ones; the same with fewer and smaller blocks are filled in a moment.
+FEW = {"blocks_per_plane": 512, "pages_per_block": 8, "fit": "wrap", "limit": 300}
+
+
+def with_less_work(words: list[str]) -> list[str]:
+    """The same command with less to do: documents show commands that are worth waiting for.
+
+    Devices are smaller, so that a number of bytes to be filled becomes a share and traces are made to fit; traces
+    are cut; and SSDs do not wear out.
+    """
+    options = dict(zip(words, [*words[1:], ""], strict=True))
+    if "--kills" in options:
+        words[words.index("--kills") + 1] = "20"
+    if words[1] not in ("run", "compare", "calibrate") or "--config" in words:
+        return words
+    for long, instead in (("--fill-bytes", ["--fill", "0.01"]), ("--until", []), ("--limit", []), ("--fit", [])):
+        if long in words:
+            at = words.index(long)
+            words[at : at + 2] = instead
+    words += ["--fit", "wrap", "--limit", str(FEW["limit"])]
+    return words + [word for key in ("blocks_per_plane", "pages_per_block") for word in ("--set", f"{key}={FEW[key]}")]
+
+
+PAGES = {str(path.relative_to(ROOT)): path for path in DOCUMENTS if blocks(path.read_text())}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The files that documents name."""
+    (tmp_path / "samples").symlink_to(ROOT / "samples")
+    (tmp_path / "new.toml").write_text((ROOT / "devices/array-5x.toml").read_text())
+    (tmp_path / "mine.toml").write_text(PROFILE)
+    # Within 60 ms, then some from 10 s on and some from 10 min on, near address 0 and near 5 GiB.
+    times = [200 * at if at < 300 else (10_000_000 if at < 350 else 600_000_000) + 300 * at for at in range(400)]
+    rows = [
+        (time, "RWWR"[at % 4], at % 2 * 5 * 2**30 + at * 37 % 2000 * PAGE, (1 + at % 5) * PAGE)
+        for at, time in enumerate(times)
+    ]
+    trace = write_trace(tmp_path, rows).read_text()
+    with gzip.open(tmp_path / "app.csv.gz", "wt") as file:
+        file.write(trace)
+    lines = [f"{time} 3 {offset // 512} {size // 512} {int(op == 'R')}\n" for time, op, offset, size in rows]
+    (tmp_path / TRACE).write_text("".join(lines))
+    return tmp_path
+
+
+@pytest.fixture
+def flashraid(monkeypatch):
+    """The library, as documents import it, with less to do."""
+    for name in () if PROVE else ("run", "compare"):
+        function = getattr(fr, name)
+        monkeypatch.setattr(fr, name, lambda *given, function=function, **named: function(*given, **{**named, **FEW}))
+    return fr
+
+
+def run(words: list[str], folder: Path, preloaded) -> subprocess.CompletedProcess:
+    words = [TRACE if word == "TRACE" else word for word in words]
+    if not PROVE:
+        return preloaded(with_less_work(words)[1:], folder)
+    return subprocess.run([COMMAND, *words[1:]], cwd=folder, capture_output=True, text=True, timeout=1200, check=False)
+
+
+@pytest.mark.parametrize("document", PAGES)
+def test_the_blocks_of_a_document_run(document, folder, flashraid, preloaded, monkeypatch):
+    monkeypatch.chdir(folder)
+    names = {"fr": flashraid, "result": flashraid.run("trace.csv", device="tiny", scheme="raid5", fit="wrap")}
+    for block in blocks(PAGES[document].read_text()):
+        if block.reason:
+            continue
+        place = f"{document}:{block.line}"
+        if block.language == "python":
+            with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+                warnings.simplefilter("ignore")
+                exec(compile(block.code, place, "exec"), names)
+            continue
+        for words in commands(block.code):
+            assert words[0] == "flashraid", f"{place}: {words[0]} cannot run here: say so above the block"
+            done = run(words, folder, preloaded)
+            assert done.returncode == 0, f"{place}: {' '.join(words)}\n{done.stderr[-1000:]}"
+
+
+def test_few_blocks_are_left_out():
+    reasons = [block.reason for path in PAGES.values() for block in blocks(path.read_text())]
+    assert sum(reason is not None for reason in reasons) <= LEFT_OUT
+    assert len(reasons) > 60
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("```sh\na b\n```\n", [("sh", "a b\n", None)]),
+        ("<!-- not run: needs root -->\n```sh\na\n```\n", [("sh", "a\n", "needs root")]),
+        ("- item\n\n  ```python\n  a\n\n  b\n  ```\n", [("python", "a\n\nb\n", None)]),
+        ("```toml\na = 1\n```\n```\nb\n```\n", []),
+    ],
+)
+def test_blocks_are_found(text, expected):
+    assert [(block.language, block.code, block.reason) for block in blocks(text)] == expected
+
+
+def test_commands_are_cut():
+    assert commands("a --b 'c d'   # why\n\nlong \\\n    line\n# nothing\n") == [["a", "--b", "c d"], ["long", "line"]]
