@@ -2,7 +2,7 @@
 
 PYTHON := .venv/bin/python
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-PYTHON_SOURCES := python tests $(wildcard benches/*.py mutation/*.py examples/*.py profiles/*.py)
+PYTHON_SOURCES := python tests docs/make $(wildcard benches/*.py mutation/*.py examples/*.py profiles/*.py)
 # rustfmt does not find these by itself: a macro declares their modules (crates/redundancy/src/schemes/mod.rs).
 SCHEMES := $(wildcard crates/redundancy/src/schemes/*.rs crates/redundancy/src/schemes/*/mod.rs)
 # What the long targets do instead with QUICK=1: all of it with little work, to see that it runs to its end. `make test` does that.
@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates devices profiles -name '*.rs' -o -name '*.toml')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo format test test-rust test-python prove bench mutate fuzz validate papers wheel clean
+.PHONY: help demo format test test-rust test-python prove bench mutate fuzz validate papers docs wheel clean
 
 ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 define MISSING
@@ -43,6 +43,7 @@ help:
 	@echo 'make fuzz      SECONDS=60 for each target: readers, settings and profiles on input that a fuzzer finds'
 	@echo 'make validate  writes docs/validation.md: our figures beside published ones'
 	@echo 'make papers    writes docs/papers: the claims of papers beside our figures'
+	@echo 'make docs      the site of the documents, in site/'
 	@echo 'make wheel     dist/*.whl: one wheel for every Python from 3.11 on'
 	@echo 'make clean     removes what was built'
 	@echo 'QUICK=1 behind prove, bench, validate or papers: only whether all of it runs, with little work'
@@ -69,13 +70,13 @@ test-rust:
 	cargo clippy -q --workspace --all-targets --all-features -- -D warnings
 	env -u MAKEFLAGS cargo test -q --workspace --all-features --tests --examples
 
-test-python: .venv/built .venv/testing
+test-python: .venv/built .venv/testing .venv/docs
 	.venv/bin/ruff check -q $(PYTHON_SOURCES)
 	.venv/bin/ruff format -q --check $(PYTHON_SOURCES)
 	.venv/bin/mypy
 	$(PYTHON) -m pytest -q -n auto --dist worksteal
 
-prove: .venv/built .venv/testing
+prove: .venv/built .venv/testing .venv/docs
 	RUSTDOCFLAGS='-D warnings' cargo doc -q --workspace --all-features --no-deps
 	$(PROVE) cargo test -q $(PROFILE) --workspace --all-features
 	$(PROVE) $(PYTHON) -m pytest -q -n auto --dist worksteal
@@ -105,6 +106,14 @@ papers: $(PAPERS)
 $(PAPERS): paper-%: .venv/built
 	@.venv/bin/flashraid reproduce $* $(if $(QUICK),--quick,--write docs/papers)
 
+# The documentation of the crates is a part of the site.
+docs: .venv/built .venv/docs
+	$(PYTHON) docs/make/generated.py
+	cargo doc -q --workspace --no-deps
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build -q
+	$(PYTHON) docs/make/check.py site
+	@echo 'site/index.html'
+
 wheel: .venv/installed
 	@rm -rf dist
 	.venv/bin/maturin build -q --release --out dist
@@ -112,7 +121,7 @@ wheel: .venv/installed
 
 clean:
 	cargo clean -q
-	rm -rf .venv dist .mypy_cache .pytest_cache .ruff_cache .hypothesis python/flashraid/*.so
+	rm -rf .venv dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis python/flashraid/*.so
 	find benches python tests -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/installed: pyproject.toml
@@ -126,8 +135,8 @@ clean:
 	@VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop -q --release
 	@touch $@
 
-.venv/testing: .venv/installed pyproject.toml
-	@echo 'Installing what the tests need into .venv ...'
-	@$(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["test"])' \
+.venv/testing .venv/docs: .venv/%: .venv/installed pyproject.toml
+	@echo 'Installing what $* needs into .venv ...'
+	@$(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(*:testing=test)"])' \
 	  | xargs $(PYTHON) -m pip install
 	@touch $@

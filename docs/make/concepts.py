@@ -290,11 +290,5 @@ def rebuild() -> Drawing:
 
 
 DRAWINGS: dict[str, Callable[[], Drawing]] = {
-    "device": device,
-    "stripe": stripe,
-    "update": update,
-    "versions": versions,
-    "guard": guard,
-    "gc": gc,
-    "rebuild": rebuild,
+    draw.__name__: draw for draw in (device, stripe, update, versions, guard, gc, rebuild)
 }

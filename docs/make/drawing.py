@@ -1,8 +1,8 @@
 """Drawings of pages, members and arrows as SVG text.
 
-A drawing names roles (`data`, `parity`, ...), and one table gives each role its colors on light and on dark ground. A file
-carries both and follows the reader's system; on the site, where the reader has a switch, `style_sheet` does the same for
-drawings that the page contains. Every cell has a label, so that no drawing depends on colors alone.
+A drawing names roles (`data`, `parity`, ...), and one table gives each role its colors on light and on dark ground. A
+file carries both and follows the reader's system; on the site, where the reader has a switch, `style_sheet` does the
+same for drawings that the page contains. Every cell has a label, so that no drawing depends on colors alone.
 """
 
 from html import escape

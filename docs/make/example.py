@@ -2,13 +2,11 @@
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import flashraid as fr
 
 ROOT = Path(__file__).parents[2]
-TRACE = "samples/pgbench-transactions.csv.gz"
-# The command of the page.
-SETTINGS = {"device": "ssd1", "fill": 0.5}
 START, END = "<!-- example: written by `make docs` -->", "<!-- end of example -->"
 
 
@@ -20,11 +18,19 @@ def percent(share: float) -> str:
     return f"{share:.1%}"
 
 
-def rows(scheme: str) -> list[tuple[str, str, str]]:
-    """Key, value and reading."""
+def run(command: str) -> dict[str, Any]:
+    """The result of the command of the page: `flashraid run TRACE --OPTION VALUE ...`."""
+    trace, *options = command.split()[2:]
+    given = dict(zip(options[::2], options[1::2], strict=True))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = fr.run(ROOT / TRACE, scheme=scheme, engine=False, **SETTINGS).to_dict()
+        fill = float(given["--fill"])
+        result = fr.run(ROOT / trace, device=given["--device"], scheme=given["--scheme"], fill=fill, engine=False)
+    return result.to_dict()
+
+
+def rows(result: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Key, value and reading."""
     latency, work, updates = result["latency_ns"], result["flash_ops"], result["parity_updates"]
     by, space = result["write_amplification_by"], result["capacity"]
     busy = [member["busy_fraction"] for member in result["members"]]
@@ -93,15 +99,11 @@ def rows(scheme: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def page(text: str, scheme: str) -> str:
-    """The text of the page with the example in its place."""
+def page(text: str) -> str:
+    """The text of the page with the figures of its command in their place."""
     before, rest = text.split(START)
     _, after = rest.split(END)
+    command = before[before.rindex("flashraid run ") :].split("\n")[0]
     lines = ["| key | value | what it tells |", "| --- | --- | --- |"]
-    lines += [f"| `{key}` | {value} | {reading} |" for key, value, reading in rows(scheme)]
+    lines += [f"| `{key}` | {value} | {reading} |" for key, value, reading in rows(run(command))]
     return before + START + "\n\n" + "\n".join(lines) + "\n\n" + END + after
-
-
-def scheme_of(text: str) -> str:
-    """The scheme that the command of the page runs."""
-    return text.split("--scheme ")[1].split()[0]

@@ -16,8 +16,7 @@ def files() -> dict[Path, str]:
     made = {DOCS / "drawings" / f"{name}.svg": draw().svg() for name, draw in concepts.DRAWINGS.items()}
     made[DOCS / "assets/drawings.css"] = drawing.style_sheet()
     reading = DOCS / "reading-a-result.md"
-    text = reading.read_text()
-    made[reading] = example.page(text, example.scheme_of(text))
+    made[reading] = example.page(reading.read_text())
     return made | schemes.files()
 
 

@@ -1,8 +1,8 @@
 """What MkDocs does beside its own work to make the site of docs/ (mkdocs.yml names this file).
 
 The documents are written for two readers, a hosting site and this one. Three things differ here: documents that stand
-outside docs/ become pages, links to what is not on the site become text, and drawings become part of their page, so that
-they follow its colors.
+outside docs/ become pages, links to what is not on the site become text, and drawings become part of their page, so
+that they follow its colors.
 """
 
 import posixpath

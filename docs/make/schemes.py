@@ -1,7 +1,7 @@
 """The pages of docs/schemes: one for each scheme of the registry, with drawings of what the engine does.
 
-What a page says comes from the registry, from the head of the scheme's file (idea, source, departures), from runs of the
-engine on a small device, and from docs/schemes/NAME.toml, which says when to choose the scheme.
+What a page says comes from the registry, from the head of the scheme's file (idea, source, departures), from runs of
+the engine on a small device, and from docs/schemes/NAME.toml, which says when to choose the scheme.
 """
 
 import csv
@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from drawing import WIDTH, Drawing
-
 import flashraid as fr
+from drawing import WIDTH, Drawing
 from flashraid import _native
 
 ROOT = Path(__file__).parents[2]
@@ -420,7 +419,7 @@ def overview(schemes: Sequence[Row]) -> str:
     rows = []
     for scheme in schemes:
         _, reads, programs, later_reads, later_programs, us = cost_rows(scheme)[1]
-        device, left = capacity(scheme)
+        _, left = capacity(scheme)
         later = f" + {later_reads} / {later_programs}" if later_reads or later_programs else ""
         rows.append(
             [

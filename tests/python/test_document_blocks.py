@@ -1,7 +1,8 @@
 """The code of all documents runs as it is printed.
 
-Each document has a folder of its own, in which its blocks of `sh` and `python` run from first to last, with a small trace
-under the names that documents use. A block that cannot run says why in the line above: `<!-- not run: REASON -->`.
+Each document has a folder of its own, in which its blocks of `sh` and `python` run from first to last, with a small
+trace under the names that documents use. A block that cannot run says why in the line above:
+`<!-- not run: REASON -->`.
 """
 
 import gzip
@@ -20,7 +21,9 @@ from test_documents import DOCUMENTS
 
 import flashraid as fr
 
-FENCE = re.compile(r"(?ms)^(?:<!-- not run: (?P<reason>[^\n]+) -->\n)?(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^ *```")
+FENCE = re.compile(
+    r"(?ms)^(?:<!-- not run: (?P<reason>[^\n]+) -->\n)?(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^ *```"
+)
 # So many blocks of all documents may be left out.
 LEFT_OUT = 25
 
@@ -110,7 +113,7 @@ def flashraid(monkeypatch):
     return fr
 
 
-def run(words: list[str], folder: Path, preloaded) -> subprocess.CompletedProcess:
+def run(words: list[str], folder: Path, preloaded):
     words = [TRACE if word == "TRACE" else word for word in words]
     if not PROVE:
         return preloaded(with_less_work(words)[1:], folder)

@@ -192,6 +192,7 @@ def test_only_its_own_file_names_a_scheme_or_its_parameters():
     rust = [path for source in CRATES.glob("*/src") for path in files_of(source) if "testing" not in path.parts]
     # Papers name what they measured; types are generated from the registry.
     python = [path for path in (ROOT / "python").glob("**/*.py") if "papers" not in path.parent.parts]
+    python += (ROOT / "docs/make").glob("*.py")
     python = [path for path in python if not path.name.endswith("_types.py")]
     paths = {str(path.relative_to(ROOT)): path for path in [*rust, *python]}
     named = {path: foreign_names(path, file.read_text()) for path, file in paths.items()}
