@@ -94,6 +94,8 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
             if (RUSTDOC / crate / "index.html").exists():
                 link = f'<a href="../rust/{crate}/index.html"><code>{crate}</code></a>'
                 html = html.replace(f"<code>{crate}</code>", link)
+    if page.file.src_uri == "api/python.md":  # docstrings name documents by their path
+        html = re.sub(r"\bdocs/([\w-]+)\.md", r'<a href="../\1.html">\1</a>', html)
     return IMAGE.sub(drawing, html)
 
 
