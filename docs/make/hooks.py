@@ -76,8 +76,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Puts drawings into their page in place of links to them, and links crates to their documentation if it was "
-    "built."""
+    """Puts drawings into their page in place of links to them, and links crates to their documentation if it was
+    built."""
 
     def drawing(found: re.Match[str]) -> str:
         path = posixpath.normpath(posixpath.join(posixpath.dirname(page.file.dest_uri), found["source"]))

@@ -66,17 +66,24 @@ def with_less_work(words: list[str]) -> list[str]:
     """The same command with less to do: documents show commands that are worth waiting for.
 
     Devices are smaller, so that a number of bytes to be filled becomes a share and traces are made to fit; traces
-    are cut; and SSDs do not wear out.
+    are cut; and SSDs do not wear out. A steady state is left out.
     """
     options = dict(zip(words, [*words[1:], ""], strict=True))
     if "--kills" in options:
         words[words.index("--kills") + 1] = "20"
     if words[1] not in ("run", "compare", "calibrate") or "--config" in words:
         return words
-    for long, instead in (("--fill-bytes", ["--fill", "0.01"]), ("--until", []), ("--limit", []), ("--fit", [])):
+    for long, instead in (
+        ("--fill-bytes", ["--fill", "0.01"]),
+        ("--until", []),
+        ("--seeds", ["--seeds", "2"]),
+        ("--limit", []),
+        ("--fit", []),
+    ):
         if long in words:
             at = words.index(long)
             words[at : at + 2] = instead
+    words = [part for word in words for part in (["--fill", "0.5"] if word == "--steady" else [word])]
     words += ["--fit", "wrap", "--limit", str(FEW["limit"])]
     return words + [word for key in ("blocks_per_plane", "pages_per_block") for word in ("--set", f"{key}={FEW[key]}")]
 
