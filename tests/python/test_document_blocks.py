@@ -59,7 +59,7 @@ arrivals = { law = "poisson", mean_ns = 100000 }
 ops = { read = 1 }
 """
 # Devices of documents are as large as real ones; the same with fewer and smaller blocks are filled in a moment.
-FEW = {"blocks_per_plane": 512, "pages_per_block": 8, "fit": "wrap", "limit": 300}
+FEW = {"blocks_per_plane": 512, "pages_per_block": 4, "fit": "wrap", "limit": 200}
 
 
 def with_less_work(words: list[str]) -> list[str]:
