@@ -59,33 +59,35 @@ arrivals = { law = "poisson", mean_ns = 100000 }
 ops = { read = 1 }
 """
 # Devices of documents are as large as real ones; the same with fewer and smaller blocks are filled in a moment.
-FEW = {"blocks_per_plane": 512, "pages_per_block": 4, "fit": "wrap", "limit": 200}
+FEW = {"blocks_per_plane": 512, "pages_per_block": 4, "limit": 200}
+# The small trace is larger than the smallest devices.
+FIT = {"fit": "wrap"}
+
+
+def simulates(words: list[str]) -> bool:
+    return words[1] in ("run", "compare", "calibrate") and "--config" not in words
+
+
+def without(words: list[str], option: str, instead: list[str]) -> list[str]:
+    """A command in which something else stands for an option and its value, if it has the option."""
+    if option not in words:
+        return words
+    at = words.index(option)
+    return [*words[:at], *instead, *words[at + 2 :]]
 
 
 def with_less_work(words: list[str]) -> list[str]:
     """The same command with less to do: documents show commands that are worth waiting for.
 
-    Devices are smaller, so that a number of bytes to be filled becomes a share and traces are made to fit; traces
-    are cut; and SSDs do not wear out. A steady state is left out.
+    Devices are smaller, so that a number of bytes to be filled becomes a share; traces are cut; SSDs do not wear out;
+    and a device is filled only, where it would be brought into a steady state.
     """
-    options = dict(zip(words, [*words[1:], ""], strict=True))
-    if "--kills" in options:
-        words[words.index("--kills") + 1] = "20"
-    if words[1] not in ("run", "compare", "calibrate") or "--config" in words:
-        return words
-    for long, instead in (
-        ("--fill-bytes", ["--fill", "0.01"]),
-        ("--until", []),
-        ("--seeds", ["--seeds", "2"]),
-        ("--limit", []),
-        ("--fit", []),
-    ):
-        if long in words:
-            at = words.index(long)
-            words[at : at + 2] = instead
-    words = [part for word in words for part in (["--fill", "0.5"] if word == "--steady" else [word])]
-    words += ["--fit", "wrap", "--limit", str(FEW["limit"])]
-    return words + [word for key in ("blocks_per_plane", "pages_per_block") for word in ("--set", f"{key}={FEW[key]}")]
+    words = ["--fill=0.5" if word == "--steady" else word for word in words]
+    words = without(words, "--fill-bytes", ["--fill", "0.01"])
+    words = without(words, "--seeds", ["--seeds", "2"])
+    words = without(without(words, "--until", []), "--limit", [])
+    sets = [f"--set={key}={FEW[key]}" for key in ("blocks_per_plane", "pages_per_block")]
+    return [*words, "--limit", str(FEW["limit"]), *sets]
 
 
 PAGES = {str(path.relative_to(ROOT)): path for path in DOCUMENTS if blocks(path.read_text())}
@@ -114,23 +116,28 @@ def folder(tmp_path):
 @pytest.fixture
 def flashraid(monkeypatch):
     """The library, as documents import it, with less to do."""
-    for name in () if PROVE else ("run", "compare"):
+    changes = FIT if PROVE else FEW | FIT
+    for name in ("run", "compare"):
         function = getattr(fr, name)
-        monkeypatch.setattr(fr, name, lambda *given, function=function, **named: function(*given, **{**named, **FEW}))
+        monkeypatch.setattr(fr, name, lambda *given, call=function, **named: call(*given, **{**named, **changes}))
     return fr
 
 
 def run(words: list[str], folder: Path, preloaded):
-    words = [TRACE if word == "TRACE" else word for word in words]
+    """Runs a command of a document: with all its work in `make prove`, except for the number of kills."""
+    words = without([TRACE if word == "TRACE" else word for word in words], "--kills", ["--kills", "20"])
+    if simulates(words):
+        words = [*without(words, "--fit", []), "--fit", FIT["fit"]]
+        words = words if PROVE else with_less_work(words)
     if not PROVE:
-        return preloaded(with_less_work(words)[1:], folder)
+        return preloaded(words[1:], folder)
     return subprocess.run([COMMAND, *words[1:]], cwd=folder, capture_output=True, text=True, timeout=1200, check=False)
 
 
 @pytest.mark.parametrize("document", PAGES)
 def test_the_blocks_of_a_document_run(document, folder, flashraid, preloaded, monkeypatch):
     monkeypatch.chdir(folder)
-    names = {"fr": flashraid, "result": flashraid.run("trace.csv", device="tiny", scheme="raid5", fit="wrap")}
+    names = {"fr": flashraid, "result": flashraid.run("trace.csv", device="tiny", scheme="raid5")}
     for block in blocks(PAGES[document].read_text()):
         if block.reason:
             continue
