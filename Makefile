@@ -110,7 +110,7 @@ $(PAPERS): paper-%: .venv/built
 docs: .venv/built .venv/docs
 	$(PYTHON) docs/make/generated.py
 	cargo doc -q --workspace --no-deps
-	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build -q
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build
 	$(PYTHON) docs/make/check.py site
 	@echo 'site/index.html'
 

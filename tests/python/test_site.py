@@ -27,20 +27,47 @@ COUNTED = {"li", "table", "pre", "h1", "h2", "h3", "h4", "blockquote", "img", "s
 OUTSIDE = {"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "samples/README.md"}
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory):
-    """The site as `make docs` builds it."""
+def build(folder, *options):
+    """Builds a site; without --quiet, which would hide warnings from --strict."""
     try:
         import mkdocs  # noqa: F401
     except ImportError:
         assert "CI" not in os.environ, "the extra `docs` is not installed"
         pytest.skip("needs the extra `docs`: make .venv/docs")
-    folder = tmp_path_factory.mktemp("site")
-    line = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
+    line = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder), *options]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The site as `make docs` builds it."""
+    folder = tmp_path_factory.mktemp("site")
+    done = build(folder)
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.mark.parametrize(
+    ("pages", "problem"),
+    [
+        ({"index.md": "# A\n"}, None),
+        ({"index.md": "# A\n", "other.md": "# B\n"}, 'not included in the "nav"'),
+        ({"index.md": "# A\n\n[b](#gone)\n"}, "no such anchor"),
+        ({"index.md": "# A\n\n[b](gone.md)\n"}, "'gone.md', but the target is not found"),
+    ],
+)
+def test_a_page_in_no_navigation_and_a_link_to_nothing_are_refused(tmp_path, pages, problem):
+    (tmp_path / "docs").mkdir()
+    for name, text in pages.items():
+        (tmp_path / "docs" / name).write_text(text)
+    config = tmp_path / "mkdocs.yml"
+    config.write_text(
+        f"INHERIT: {ROOT / 'mkdocs.yml'}\ndocs_dir: docs\nnav: [index.md]\nhooks: []\nplugins: []\nextra_css: []\n"
+    )
+    done = build(tmp_path / "site", "--config-file", str(config))
+    assert (done.returncode == 0) == (problem is None)
+    assert (problem or "built in") in done.stderr
 
 
 def test_generated_documents_are_up_to_date():
