@@ -9,14 +9,13 @@ import gzip
 import io
 import re
 import shlex
-import subprocess
 import warnings
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from conftest import COMMAND, PAGE, PROVE, ROOT, write_trace
+from conftest import PAGE, ROOT, write_trace
 from test_documents import DOCUMENTS
 
 import flashraid as fr
@@ -59,9 +58,7 @@ arrivals = { law = "poisson", mean_ns = 100000 }
 ops = { read = 1 }
 """
 # Devices of documents are as large as real ones; the same with fewer and smaller blocks are filled in a moment.
-FEW = {"blocks_per_plane": 512, "pages_per_block": 4, "limit": 200}
-# The small trace is larger than the smallest devices.
-FIT = {"fit": "wrap"}
+FEW = {"blocks_per_plane": 512, "pages_per_block": 4, "fit": "wrap", "limit": 200}
 
 
 def simulates(words: list[str]) -> bool:
@@ -79,15 +76,15 @@ def without(words: list[str], option: str, instead: list[str]) -> list[str]:
 def with_less_work(words: list[str]) -> list[str]:
     """The same command with less to do: documents show commands that are worth waiting for.
 
-    Devices are smaller, so that a number of bytes to be filled becomes a share; traces are cut; SSDs do not wear out;
-    and a device is filled only, where it would be brought into a steady state.
+    Devices are smaller, so that a number of bytes to be filled becomes a share; traces are cut and made to fit; SSDs do
+    not wear out; and a device is filled only, where it would be brought into a steady state.
     """
     words = ["--fill=0.5" if word == "--steady" else word for word in words]
     words = without(words, "--fill-bytes", ["--fill", "0.01"])
     words = without(words, "--seeds", ["--seeds", "2"])
-    words = without(without(words, "--until", []), "--limit", [])
-    sets = [f"--set={key}={FEW[key]}" for key in ("blocks_per_plane", "pages_per_block")]
-    return [*words, "--limit", str(FEW["limit"]), *sets]
+    for option in ("--until", "--fit", "--limit"):
+        words = without(words, option, [])
+    return [*words, *(f"--set={key}={value}" for key, value in FEW.items())]
 
 
 PAGES = {str(path.relative_to(ROOT)): path for path in DOCUMENTS if blocks(path.read_text())}
@@ -116,22 +113,15 @@ def folder(tmp_path):
 @pytest.fixture
 def flashraid(monkeypatch):
     """The library, as documents import it, with less to do."""
-    changes = FIT if PROVE else FEW | FIT
     for name in ("run", "compare"):
         function = getattr(fr, name)
-        monkeypatch.setattr(fr, name, lambda *given, call=function, **named: call(*given, **{**named, **changes}))
+        monkeypatch.setattr(fr, name, lambda *given, call=function, **named: call(*given, **{**named, **FEW}))
     return fr
 
 
 def run(words: list[str], folder: Path, preloaded):
-    """Runs a command of a document: with all its work in `make prove`, except for the number of kills."""
     words = without([TRACE if word == "TRACE" else word for word in words], "--kills", ["--kills", "20"])
-    if simulates(words):
-        words = [*without(words, "--fit", []), "--fit", FIT["fit"]]
-        words = words if PROVE else with_less_work(words)
-    if not PROVE:
-        return preloaded(words[1:], folder)
-    return subprocess.run([COMMAND, *words[1:]], cwd=folder, capture_output=True, text=True, timeout=1200, check=False)
+    return preloaded((with_less_work(words) if simulates(words) else words)[1:], folder)
 
 
 @pytest.mark.parametrize("document", PAGES)
