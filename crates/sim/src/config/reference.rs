@@ -22,7 +22,8 @@ ms, s). In TOML, write a value with a unit as a string: `page_bytes = \"16KiB\"`
 A setting that cannot affect any run of its configuration (such as `cmt_entries` without `mapping = dftl`) is refused. In a configuration file,
 which may serve several runs, such a setting causes a warning instead; `compare` accepts it if it has effect under one of the schemes. A setting
 that had no effect in one run, for instance because nothing failed or GC did not run, is reported with the warnings of the result. These rules do not
-apply to defaults, to values from the device or from a result, or to a value that would apply anyway.
+apply to defaults, to values from the device (a configuration file that describes a whole device counts as one) or from a result, or to a value
+that would apply anyway.
 
 ```toml
 [device]
