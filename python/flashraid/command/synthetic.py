@@ -12,6 +12,7 @@ from ..profile_text import LARGEST_SEED, PREFIX, text_of, with_seed
 from ..settings import Pairs
 from ..sizes import LARGEST, parse_bytes
 from . import tables
+from .completion import complete_profiles
 from .options import Json, Output, Quiet, Trace
 from .output import Target
 from .progress import Progress
@@ -22,7 +23,12 @@ UNIFORM = "Uniformly random requests, without a profile"
 def synth(
     output: Output,
     profile: Annotated[
-        str | None, typer.Option(metavar="NAME|FILE", help="A shipped profile (`trace profiles`), or a TOML file.")
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="A shipped profile (`trace profiles`), or a TOML file.",
+            autocompletion=complete_profiles,
+        ),
     ] = None,
     requests: Annotated[int | None, typer.Option(metavar="N", help="Number of requests.", min=0, max=LARGEST)] = None,
     seed: Annotated[
@@ -89,7 +95,10 @@ def synth(
 
 def profiles(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Print this profile, or that of a TOML file.")
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="Print this profile, or that of a TOML file.", autocompletion=complete_profiles
+        ),
     ] = None,
     seed: Annotated[
         int | None,
