@@ -77,9 +77,12 @@ def run(
 ) -> Result:
     """Replays a trace on a device under a scheme.
 
-    `device` is a preset or a TOML file, `config` a TOML file or the JSON of a result; `settings` are those of
+    `trace` is a file, plain or compressed, a TOML profile, or `profile:NAME`. `device` is a preset or a TOML file,
+    `scheme` the name of a redundancy scheme, `config` a TOML file or the JSON of a result; `settings` are those of
     docs/configuration.md and override both. Without `engine` the result omits the run time and memory of the simulator,
-    and equal runs give equal results, byte for byte. Raises InputError, or Interrupted with the partial result.
+    and equal runs give equal results, byte for byte. `progress(stage, count, share)` is called about ten times a second
+    and stops the run by returning False: `stage` is a word, `count` the requests or pages done, `share` the share of
+    the work that they are, or None. Raises InputError, or Interrupted with the partial result.
 
     The keyword arguments `latency_log`, `operation_log` and `series` (.csv or .parquet), `hdr_log` and `timeline`
     (.json) name additional files to write, with `series_interval="250us"` and `timeline_window="1.5s..1.6s"`;
