@@ -47,12 +47,18 @@ class Scheme(Record):
         parameters = notebook.table("Parameters", ["", "default", "allowed", "meaning"], rows)
         return shown + (parameters if rows else "")
 
+    def __repr__(self) -> str:
+        return f"<Scheme: {self.name}, {self.title}>"
+
 
 class Preset(Record):
     """A device preset; `devices(NAME)` has the device."""
 
     name: str
     about: str
+
+    def __repr__(self) -> str:
+        return f"<Preset: {self.name}, {self.about}>"
 
 
 class Capacity(Record):
@@ -122,6 +128,9 @@ class Device(Record):
         head = ["scheme", "user capacity", "redundancy", "NVRAM", "survives the loss of"]
         caption = f"{self.name}: {self.about}" if self.about else self.name
         return notebook.table(caption, ["", ""], facts) + notebook.table("Under each scheme", head, rows)
+
+    def __repr__(self) -> str:
+        return f"<Device: {self.name}, {format_bytes(self.raw_bytes)} of flash>"
 
 
 Listed = TypeVar("Listed", Scheme, Preset)
