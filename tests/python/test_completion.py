@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import time
 
 import pytest
 from conftest import COMMAND, PROVE, SCHEMES
@@ -71,7 +70,12 @@ def test_scripts_are_shown(command):
 
 @pytest.mark.skipif(not PROVE, reason="make prove: times, which other tests disturb")
 def test_it_is_fast():
-    start = time.monotonic()
-    for _ in range(5):
-        completed("run", "x", "--set", "gc_pol")
-    assert (time.monotonic() - start) / 5 < 0.3
+    """The time of the processor, as others may use it too; and the best of several, with everything in the cache."""
+
+    def seconds():
+        before = os.times()
+        completed("run", "x", "--set", "gc_pol", shell="bash")
+        after = os.times()
+        return after.children_user + after.children_system - before.children_user - before.children_system
+
+    assert min(seconds() for _ in range(5)) < 0.3

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 
 import polars as pl
 import pytest
@@ -118,13 +117,3 @@ def test_an_unknown_name_is_an_error_with_the_nearest(command, key, says):
     assert done.stdout == ""
     assert done.stderr.startswith(f"error: {says}")
     assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize("words", [["init"], ["explain"], ["devices"]])
-def test_help_has_an_example_that_works(command, words):
-    text = " ".join(command(*words, "--help").stdout.split())
-    [examples] = re.findall(r"Examples?: (.*?)(?: ╭|, |; then|$)", text)
-    for example in examples.split(";"):
-        line = shlex.split(example.split(" > ")[0])
-        assert line[0] == "flashraid"
-        assert command(*line[1:])

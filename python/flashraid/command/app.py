@@ -91,7 +91,10 @@ def run(
     no_engine: NoEngine = False,
     quiet: Quiet = False,
 ) -> int:
-    """Replay a trace under one scheme."""
+    """Replay a trace under one scheme.
+
+    Example: flashraid run trace.csv.gz --device ssd1 --scheme raid5 --fill 0.5 --verify --json result.json
+    """
     if seeds != 1:
         scheme, settings = _scheme_of(device, scheme, config, settings)
         capacity = False
@@ -143,6 +146,8 @@ def compare(
     """Replay a trace under several schemes, with the same device, logical space and filled bytes.
 
     A second replay, in a closed loop, measures the capacity of each scheme. docs/compare.md explains the table.
+
+    Example: flashraid compare trace.csv.gz --device ssd1 --schemes all --fill 0.5
     """
     names = [name.strip() for name in schemes.split(",")]
     left_out: dict[str, str] = {}
@@ -245,7 +250,10 @@ def schemes(
     name: Annotated[str | None, typer.Argument(help="Show only this scheme.", autocompletion=complete_schemes)] = None,
     json_target: Json = None,
 ) -> int:
-    """List the redundancy schemes: idea, parameters, and the failures that each survives."""
+    """List the redundancy schemes: idea, parameters, and the failures that each survives.
+
+    Example: flashraid schemes raid5
+    """
     _show(_native.schemes(name), json_target, tables.show_schemes)
     return 0
 

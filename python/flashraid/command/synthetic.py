@@ -67,7 +67,10 @@ def synth(
     ] = "fixed",
     quiet: Quiet = False,
 ) -> int:
-    """Write a synthetic trace from a profile, or of uniformly random requests."""
+    """Write a synthetic trace from a profile, or of uniformly random requests.
+
+    Example: flashraid trace synth -o fin1.csv.gz --profile sirf1-fin1 --requests 10000
+    """
     space_bytes = None if space is None else parse_bytes("--space", space)
     if profile is None:
         given = {"--requests": requests, "--space": space, "--interval-ns": interval_ns}
@@ -111,7 +114,10 @@ def profiles(
     ] = None,
     json_target: Json = None,
 ) -> int:
-    """List the shipped profiles, or print one."""
+    """List the shipped profiles, or print one.
+
+    Example: flashraid trace profiles sirf1-fin1
+    """
     if seed is not None and name is None:
         raise InputError("--seed needs a profile: allowed is profiles NAME --seed N")
     with Target(json_target) as target:
@@ -135,7 +141,10 @@ def fit(
     json_target: Json = None,
     quiet: Quiet = False,
 ) -> int:
-    """Fit a profile to a trace, and compare the figures of the trace with those of its synthetic twin."""
+    """Fit a profile to a trace, and compare the figures of the trace with those of its synthetic twin.
+
+    Example: flashraid trace fit trace.csv.gz -o twin.toml
+    """
     page = parse_bytes("--page-bytes", page_bytes)
     with Target(json_target) as target, Target(output) as profile:
         with Progress(quiet=quiet) as progress:

@@ -68,6 +68,8 @@ def torture(
     """Inject failures into random workloads and check, at random crash points, that no protected data is lost.
 
     Exit status 1 if a check fails; the message gives the command that reproduces it.
+
+    Example: flashraid torture --scheme all --kills 10000
     """
     settings: Pairs = assignments(set_values)
     with Target(json_target) as target, Progress(quiet=quiet) as progress:
