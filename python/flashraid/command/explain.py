@@ -29,7 +29,7 @@ def explain(
     width = min(shutil.get_terminal_size((100, 0)).columns, 120)
     texts = []
     for found in library.explain(key):
-        lines = textwrap.wrap(f"{', '.join(found.names)} ({found.kind})", width, subsequent_indent="  ")
+        lines = _indented(f"{', '.join(found.names)} ({found.kind})", width, 0)
         lines += _indented(found.about, width)
         lines += [line for name, value in found.facts.items() for line in _indented(f"{name}: {value}", width)]
         lines += [line for name, about in found.words.items() for line in _indented(f"{name}: {about}", width, 4)]

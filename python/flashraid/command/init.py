@@ -21,7 +21,7 @@ WIDTH = 118
 
 def init(
     file: Annotated[
-        str, typer.Argument(metavar="[FILE|-]", help="TOML file to write; - is standard output.")
+        str, typer.Argument(metavar="FILE|-", help="TOML file to write; - is standard output.")
     ] = "flashraid.toml",
     device: Annotated[
         str | None,
