@@ -12,6 +12,7 @@ explains every member of a result.
 from ._native import DefectError, FlashraidError, InputError, __version__
 from .calibration import Calibration, calibrate
 from .comparison import Comparison
+from .listings import devices, schemes
 from .record import Record
 from .replay import Interrupted, compare, run
 from .result import Result
@@ -39,11 +40,13 @@ __all__ = [
     "calibrate",
     "compare",
     "convert",
+    "devices",
     "fit",
     "profiles",
     "read_trace",
     "run",
     "sanity",
+    "schemes",
     "synth",
     "trace_info",
 ]

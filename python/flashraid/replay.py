@@ -29,6 +29,7 @@ from .settings import (
     given,
     pairs,
     path_text,
+    possible,
     texts,
 )
 from .sizes import check_numbers
@@ -76,9 +77,12 @@ def run(
 ) -> Result:
     """Replays a trace on a device under a scheme.
 
-    `device` is a preset or a TOML file, `config` a TOML file or the JSON of a result; `settings` are those of
+    `trace` is a file, plain or compressed, a TOML profile, or `profile:NAME`. `device` is a preset or a TOML file,
+    `scheme` the name of a redundancy scheme, `config` a TOML file or the JSON of a result; `settings` are those of
     docs/configuration.md and override both. Without `engine` the result omits the run time and memory of the simulator,
-    and equal runs give equal results, byte for byte. Raises InputError, or Interrupted with the partial result.
+    and equal runs give equal results, byte for byte. `progress(stage, count, share)` is called about ten times a second
+    and stops the run by returning False: `stage` is a word, `count` the requests or pages done, `share` the share of
+    the work that they are, or None. Raises InputError, or Interrupted with the partial result.
 
     The keyword arguments `latency_log`, `operation_log` and `series` (.csv or .parquet), `hdr_log` and `timeline`
     (.json) name additional files to write, with `series_interval="250us"` and `timeline_window="1.5s..1.6s"`;
@@ -120,7 +124,8 @@ def compare(
     """Replays a trace under each of the schemes, with the same device, logical space and filled bytes.
 
     The logical space is `space_bytes` if given, else the smallest capacity of the schemes. The other arguments are
-    those of `run`; a scheme parameter applies to the schemes that have it. `schemes` may be a comma-separated string.
+    those of `run`; a scheme parameter applies to the schemes that have it. `schemes` may be a comma-separated string,
+    or "all" for every scheme that the device can have; a warning names each of the others, with the reason.
     The files of `run` are written for each scheme, with its name before the ending: series-raid5.parquet.
 
     With `seeds`, each scheme is run with so many seeds from `seed` on, and `results` has a result for each; no files
@@ -134,9 +139,13 @@ def compare(
     outputs, others = Outputs.split(settings)
     check_seeds(seeds, outputs)
     trace, (device, config) = path_text(trace, "trace"), device_and_config(device, config)
+    refused: dict[str, str] = {}
+    if names == ["all"]:
+        names, refused = possible(device, config, pairs(others))
     outputs.check(schemes=names, trace=trace, device=device, config=config)
     own = for_each(device, names, config, pairs(others))[0]
-    for text in _doubts(trace, device, names[0], config, own.settings):
+    left_out = [f"{name} is left out: {why}" for name, why in refused.items()]
+    for text in left_out + _doubts(trace, device, names[0], config, own.settings):
         warnings.warn(text, stacklevel=2)
     with Interrupts() as interrupts:
         watched = _watched(interrupts, progress)

@@ -25,7 +25,7 @@ class Share(NamedTuple):
 
 def pairs(settings: Mapping[str, object], scheme: str | None = None) -> Pairs:
     """Keyword arguments that are not None as pairs of key and text. `scheme` is the argument of that name."""
-    found = {key: _text(value) for key, value in settings.items() if value is not None}
+    found = {key: text_of(value) for key, value in settings.items() if value is not None}
     check_texts(**found)
     said = [(key, value, f"{key} = {value}") for key, value in found.items()]
     named = [] if scheme is None else [("scheme.name", scheme, f"scheme = {scheme}")]
@@ -132,7 +132,8 @@ def list_text(values: Iterable[object]) -> str:
     return ",".join(str(value) for value in values)
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
+    """A value as the engine takes it."""
     # Only lists of texts or of numbers are such that a key takes; of others, the engine says what it does.
     if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
         return list_text(value)
@@ -176,6 +177,26 @@ def for_each(device: str | None, schemes: Sequence[str], config: str | None, set
     for scheme, (own, _) in zip(schemes, shares, strict=True):
         configuration(device, scheme, config, own + common)  # refuses before the first run, not before the last
     return [Share(own + common, notes) for own, notes in shares]
+
+
+def possible(device: str | None, config: str | None, settings: Pairs) -> tuple[list[str], dict[str, str]]:
+    """The schemes that the device can have under these settings, and why it cannot have the others.
+
+    Parameters of schemes are left to `for_each`, which refuses wrong ones. If no scheme is possible, the first refusal
+    is raised: it is of the device or the settings.
+    """
+    schemes = json.loads(_native.schemes(None))
+    parameters = {parameter["name"] for scheme in schemes for parameter in scheme["parameters"]}
+    common = [(key, value) for key, value in settings if key.removeprefix("scheme.") not in parameters]
+    refused: dict[str, str] = {}
+    for scheme in schemes:
+        try:
+            configuration(device, scheme["name"], config, common)
+        except InputError as error:
+            refused[scheme["name"]] = str(error)
+    if len(refused) == len(schemes):
+        raise InputError(next(iter(refused.values())))
+    return [scheme["name"] for scheme in schemes if scheme["name"] not in refused], refused
 
 
 def _shares(own_of: list[Pairs], idle: list[dict[str, str]]) -> list[Share]:

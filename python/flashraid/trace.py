@@ -39,8 +39,10 @@ def trace_info(
 ) -> OpenRecord:
     """Statistics of a trace: requests, footprint in pages of `page_bytes`, inter-arrival times, and how it was read.
 
-    With `capacity_bytes`, requests that end beyond it are counted. `reading` sets how the trace is read: `format`,
-    `time_unit`, `device_filter`, `on_error`, `op`, `action`, `object_bytes`, `limit`.
+    `trace` is a file, plain or compressed, a TOML profile, or `profile:NAME`. With `capacity_bytes`, requests that end
+    beyond it are counted. `reading` sets how the trace is read: `format`, `time_unit`, `device_filter`, `on_error`,
+    `op`, `action`, `object_bytes`, `limit`. `progress` is that of `run`; if it returns False, KeyboardInterrupt is
+    raised.
     """
     check_numbers(page_bytes=page_bytes, **given(capacity_bytes=capacity_bytes))
     check_progress(progress)
@@ -70,8 +72,8 @@ def sanity(
 def read_trace(trace: Path, **reading: object) -> "pl.DataFrame":
     """The requests of a trace as a frame: `arrival_ns`, `op`, `offset_bytes`, `size_bytes`, `device`.
 
-    Offsets are in the address space of the device, and `device` is its name in the trace. `reading` is that of
-    `trace_info`; no more than `limit` requests are read, and a row takes about 50 bytes.
+    Offsets are in the address space of the device, and `device` is its name in the trace. `trace` and `reading` are
+    those of `trace_info`; no more than `limit` requests are read, and a row takes about 50 bytes.
     """
     import polars as pl
 
@@ -101,7 +103,7 @@ def convert(
     progress: Progress | None = None,
     **reading: object,
 ) -> OpenRecord:
-    """Writes a trace, or part of it, in the format `to`, by default the one that the output's name implies.
+    """Writes `trace`, or part of it, to `output` in the format `to`, by default the one that the output's name implies.
 
     It selects requests that arrive at or after `from_ns` and before `to_ns` and lie entirely between `from_bytes` and
     `to_bytes` (a flush always does), skips the first `skip` of them, and takes at most `limit` (0 for all). With
@@ -129,7 +131,8 @@ def anonymise(
 ) -> OpenRecord:
     """Writes a trace without identifying data: times begin at 0, devices are numbered, addresses are permuted.
 
-    docs/traces.md describes what is preserved, and what that can reveal. The other arguments are those of `convert`.
+    docs/traces.md describes what is preserved, and what that can reveal. `seed` decides the permutation: whoever knows
+    it can undo that. The other arguments are those of `convert`.
     """
     check_numbers(seed=seed)
     check_texts(**given(to=to))
@@ -154,13 +157,14 @@ def synth(
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> int:
-    """Writes a synthetic trace and returns the number of its requests; equal arguments give equal files.
+    """Writes a synthetic trace to `output` in `format`, and returns the number of its requests.
 
-    `profile` is a shipped profile (`profiles()`) or a TOML file; its number of requests, space and seed apply unless
-    others are given. Without a profile, requests are uniformly random: addresses and sizes are whole pages, every size
-    from `min_pages` to `max_pages` is equally likely, and requests arrive every `interval_ns` (`arrivals="fixed"`) or
-    with exponential gaps of that mean (`"poisson"`). The file is compressed if its name ends in .gz, .zst or .xz; `-`
-    is standard output.
+    Equal arguments give equal files. `profile` is a shipped profile (`profiles()`) or a TOML file; its number of
+    requests, space and seed apply unless `requests`, `space_bytes` or `seed` are given. Without a profile, requests are
+    uniformly random over `space_bytes`, a share of `read_share` are reads, and `seed` is 1: addresses and sizes are
+    whole pages of `page_bytes`, every size from `min_pages` to `max_pages` is equally likely, and requests arrive every
+    `interval_ns` (`arrivals="fixed"`) or with exponential gaps of that mean (`"poisson"`). The file is compressed if
+    its name ends in .gz, .zst or .xz; `-` is standard output. `progress` is that of `trace_info`.
     """
     path = path_text(output, "output")
     check_texts(format=format, arrivals=arrivals)
@@ -190,10 +194,11 @@ def profiles() -> dict[str, str]:
 def fit(
     trace: Path, output: Path, *, page_bytes: int = 4096, progress: Progress | None = None, **reading: object
 ) -> OpenRecord:
-    """Fits a profile to a trace and writes it as a TOML file. Returns the figures of the trace and of its twin.
+    """Fits a profile to `trace` and writes it to `output`, a TOML file. Returns the figures of the trace and its twin.
 
-    `figures` holds each figure with `original`, `twin`, `difference` (of the original) and `is_within` (5 %);
-    `beyond` counts the others. `reading` is that of `trace_info`. The requests are held in memory.
+    `figures` holds each figure with `original`, `twin`, `difference` (of the original) and `is_within` (5 %); `beyond`
+    counts the others. `page_bytes`, `progress` and `reading` are those of `trace_info`. The requests are held in
+    memory.
     """
     check_numbers(page_bytes=page_bytes)
     check_progress(progress)

@@ -169,7 +169,10 @@ FUNCTIONS = {
         "progress": None,
     },
     "profiles": {},
+    "schemes": {"name": "raid5"},
+    "devices": {"name": "tiny", "scheme": "raid5"},
 }
+OF_NO_TRACE = ("synth", "schemes", "devices")
 
 
 def test_every_function_is_tried():
@@ -186,13 +189,13 @@ def test_every_function_is_tried():
 def test_arguments_of_functions(tmp_path, monkeypatch, function, value):
     monkeypatch.chdir(tmp_path)
     trace, good = write_trace(tmp_path, writes(5)), FUNCTIONS[function]
-    traces = {} if function == "synth" else {"trace": trace}
+    traces = {} if function in OF_NO_TRACE else {"trace": trace}
     call = getattr(fr, function)
     for name in [*traces, *good]:
         if name == "progress" and callable(value):
             continue
         refused_or_fine(call, **{**traces, **good, name: value})
-    if function not in ("synth", "fit"):
+    if function not in (*OF_NO_TRACE, "fit"):
         for key in ("format", "time_unit", "device_filter", "on_error", "op", "action", "object_bytes", "limit"):
             refused_or_fine(call, **{**traces, **good, key: value})
 

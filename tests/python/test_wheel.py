@@ -34,6 +34,10 @@ def test_a_wheel_works_in_an_empty_environment(tmp_path):
         ["--version"],
         ["run", SAMPLE, "--device", "ssd1", "--scheme", "raid5", "--limit", "100"],
         ["reproduce"],
+        ["explain", "commit"],  # of settings, the schema of results, and documents that are in the package
+        ["explain", "read_p99_ns"],
+        ["explain", "flash-operations"],
+        ["devices", "tiny", "--toml"],
     ):
         done = subprocess.run([binaries / "flashraid", *arguments], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

@@ -147,6 +147,13 @@ fn devices() -> PyResult<String> {
     json(&listing::devices())
 }
 
+/// The file of a device preset: TOML with a comment on each number.
+#[pyfunction]
+#[pyo3(signature = (name))]
+fn device_file(name: &str) -> PyResult<&'static str> {
+    flashraid_sim::presets::find(name).map(|preset| preset.text).map_err(config_error)
+}
+
 /// One device, with its capacities under one scheme or all, as JSON text.
 #[pyfunction]
 #[pyo3(signature = (name, scheme))]
@@ -190,6 +197,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(torture::torture, module)?)?;
     module.add_function(wrap_pyfunction!(devices, module)?)?;
     module.add_function(wrap_pyfunction!(device, module)?)?;
+    module.add_function(wrap_pyfunction!(device_file, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
     module.add_function(wrap_pyfunction!(settings, module)?)?;
     Ok(())

@@ -173,6 +173,8 @@ pub struct SchemeDetail {
 pub struct ParameterDetail {
     /// Key in the configuration.
     pub name: &'static str,
+    /// Unit of the value, or empty.
+    pub unit: &'static str,
     /// Allowed words; empty if it takes a number.
     pub choices: &'static [&'static str],
     /// What is allowed, in words.
@@ -181,6 +183,8 @@ pub struct ParameterDetail {
     pub default: String,
     /// One sentence.
     pub about: &'static str,
+    /// Under what it has effect, in words. Null if always.
+    pub needs: Option<&'static str>,
 }
 
 /// A setting, for the command's help.
@@ -197,6 +201,19 @@ pub struct SettingDetail {
     /// Allowed values in words.
     pub allowed: String,
     /// One sentence.
+    pub about: &'static str,
+    /// Under what it has effect, in words. Null if always.
+    pub needs: Option<&'static str>,
+    /// Words that it takes, as far as there is something to say of them.
+    pub words: Vec<WordDetail>,
+}
+
+/// A word that a setting takes.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct WordDetail {
+    /// The word.
+    pub name: &'static str,
+    /// What it means.
     pub about: &'static str,
 }
 
@@ -269,13 +286,15 @@ pub fn schemes(name: Option<&str>) -> Result<Vec<SchemeDetail>, ConfigError> {
 fn scheme_detail(entry: &Entry) -> SchemeDetail {
     let parameters = entry.parameters().map(|parameter| ParameterDetail {
         name: parameter.name,
+        unit: parameter.unit,
         choices: match parameter.values {
             Values::Words(words) => words,
             Values::Whole { .. } | Values::Decimal { .. } | Values::Percentages { .. } => &[],
         },
-        allowed: parameter.values.allowed(),
+        allowed: parameter.values.allowed() + crate::config::also(parameter.unit),
         default: parameter.values.default_text(),
         about: parameter.about,
+        needs: parameter.needs.map(|(words, _)| words),
     });
     SchemeDetail {
         name: entry.name,
@@ -329,6 +348,8 @@ pub fn settings() -> Vec<SettingDetail> {
         default: key.default,
         allowed: key.allowed(),
         about: key.about,
+        needs: key.effect.needs.map(|need| need.words),
+        words: key.explained().into_iter().map(|(name, about)| WordDetail { name, about }).collect(),
     };
     keys().map(detail).collect()
 }

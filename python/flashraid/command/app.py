@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -12,10 +12,13 @@ from typer.core import TyperGroup
 from .. import __version__, _native
 from ..outputs import Outputs
 from ..replay import check_seeds, compare_pairs, run_pairs
-from ..settings import Pairs, for_each
+from ..settings import Pairs, for_each, possible
 from . import results, sanity, tables
 from .calibrate import calibrate
-from .options import Config, DeviceName, Json, NoEngine, Quiet, Seeds, Trace, with_settings
+from .completion import complete_devices, complete_scheme_list, complete_schemes
+from .explain import explain
+from .init import init
+from .options import Config, DeviceName, Json, NoEngine, Quiet, SchemeName, Seeds, Trace, with_settings
 from .output import Target
 from .outputs import with_outputs
 from .progress import Progress
@@ -49,7 +52,7 @@ class Commands(TyperGroup):
 
 EPILOG = "docs/result.md explains each key of the JSON, docs/glossary.md the terms."
 
-app = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
+app = typer.Typer(cls=Commands, rich_markup_mode="rich", pretty_exceptions_enable=False)
 app.add_typer(trace_app, name="trace")
 app.command()(reproduce)
 app.command()(torture)
@@ -81,19 +84,22 @@ def run(
     settings: Pairs,
     outputs: Outputs,
     device: DeviceName = None,
-    scheme: Annotated[str | None, typer.Option("--scheme", metavar="NAME", help="Redundancy scheme.")] = None,
+    scheme: SchemeName = None,
     config: Config = None,
     seeds: Seeds = 1,
     json_target: Json = None,
     no_engine: NoEngine = False,
     quiet: Quiet = False,
 ) -> int:
-    """Replay a trace under one scheme."""
+    """Replay a trace under one scheme.
+
+    Example: flashraid run trace.csv.gz --device ssd1 --scheme raid5 --fill 0.5 --verify --json result.json
+    """
     if seeds != 1:
         scheme, settings = _scheme_of(device, scheme, config, settings)
         capacity = False
         return _compare(
-            trace, settings, outputs, [scheme], device, config, seeds, capacity, json_target, no_engine, quiet
+            trace, settings, outputs, [scheme], device, config, seeds, capacity, json_target, no_engine, quiet, {}
         )
     json_target = _json_target(json_target, outputs)
     outputs.check(json_target, trace=trace, device=device, config=config)
@@ -118,7 +124,15 @@ def compare(
     trace: Trace,
     settings: Pairs,
     outputs: Outputs,
-    schemes: Annotated[str, typer.Option("--schemes", metavar="A,B,C", help="Redundancy schemes.")],
+    schemes: Annotated[
+        str,
+        typer.Option(
+            "--schemes",
+            metavar="A,B,C|all",
+            help="Redundancy schemes; all for every one that the device can have.",
+            autocompletion=complete_scheme_list,
+        ),
+    ],
     device: DeviceName = None,
     config: Config = None,
     seeds: Seeds = 1,
@@ -132,10 +146,15 @@ def compare(
     """Replay a trace under several schemes, with the same device, logical space and filled bytes.
 
     A second replay, in a closed loop, measures the capacity of each scheme. docs/compare.md explains the table.
+
+    Example: flashraid compare trace.csv.gz --device ssd1 --schemes all --fill 0.5
     """
     names = [name.strip() for name in schemes.split(",")]
+    left_out: dict[str, str] = {}
+    if names == ["all"]:
+        names, left_out = possible(device, config, settings)
     return _compare(
-        trace, settings, outputs, names, device, config, seeds, not no_capacity, json_target, no_engine, quiet
+        trace, settings, outputs, names, device, config, seeds, not no_capacity, json_target, no_engine, quiet, left_out
     )
 
 
@@ -151,13 +170,16 @@ def _compare(
     json_target: str | None,
     no_engine: bool,
     quiet: bool,
+    left_out: Mapping[str, str],
 ) -> int:
     check_seeds(seeds, outputs)
     json_target = _json_target(json_target, outputs)
     outputs.check(json_target, names, trace=trace, device=device, config=config)
     with Target(json_target) as target:
         if not quiet:
-            sanity.show(trace, device, names[0], config, for_each(device, names, config, settings)[0].settings)
+            first = for_each(device, names, config, settings)[0].settings
+            _warn([f"{name} is left out: {why}" for name, why in left_out.items()])
+            sanity.show(trace, device, names[0], config, first)
         with Progress(quiet=quiet) as progress:
             comparison = compare_pairs(
                 trace,
@@ -188,16 +210,35 @@ def _scheme_of(device: str | None, scheme: str | None, config: str | None, setti
 
 @app.command()
 def devices(
-    name: Annotated[str | None, typer.Argument(help="A preset, or a TOML file.")] = None,
-    scheme: Annotated[
-        str | None, typer.Option("--scheme", metavar="NAME", help="Show only the capacity of this scheme.")
+    name: Annotated[
+        str | None, typer.Argument(help="A preset, or a TOML file.", autocompletion=complete_devices)
     ] = None,
+    scheme: Annotated[
+        str | None,
+        typer.Option(
+            "--scheme",
+            metavar="NAME",
+            help="Show only the capacity of this scheme.",
+            autocompletion=complete_schemes,
+        ),
+    ] = None,
+    toml: Annotated[
+        bool, typer.Option("--toml", help="Print the file of a preset, with its comments: a device to start from.")
+    ] = False,
     json_target: Json = None,
 ) -> int:
-    """List the device presets, or show the derived geometry and capacities of one device."""
-    if name is None and scheme is not None:
-        raise _native.InputError("--scheme needs a device: allowed is devices NAME --scheme NAME")
-    if name is None:
+    """List the device presets, or show the derived geometry and capacities of one device.
+
+    Example: flashraid devices ssd1 --toml > mine.toml; then --device mine.toml gives the same results as --device ssd1.
+    """
+    for option, is_given in (("--scheme", scheme is not None), ("--toml", toml)):
+        if name is None and is_given:
+            raise _native.InputError(f"{option} needs a device: allowed is devices NAME {option}")
+    if toml and (scheme is not None or json_target is not None):
+        raise _native.InputError("--toml: allowed is devices NAME --toml, without other options")
+    if toml and name is not None:
+        print(_native.device_file(name), end="")
+    elif name is None:
         _show(_native.devices(), json_target, tables.show_devices)
     else:
         _show(_native.device(name, scheme), json_target, tables.show_device)
@@ -206,12 +247,19 @@ def devices(
 
 @app.command()
 def schemes(
-    name: Annotated[str | None, typer.Argument(help="Show only this scheme.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show only this scheme.", autocompletion=complete_schemes)] = None,
     json_target: Json = None,
 ) -> int:
-    """List the redundancy schemes: idea, parameters, and the failures that each survives."""
+    """List the redundancy schemes: idea, parameters, and the failures that each survives.
+
+    Example: flashraid schemes raid5
+    """
     _show(_native.schemes(name), json_target, tables.show_schemes)
     return 0
+
+
+app.command()(init)
+app.command()(explain)
 
 
 def _show(text: str, json_target: str | None, table: Callable[[Any], None]) -> None:

@@ -21,7 +21,10 @@ def calibrate(
     json_target: Json = None,
     quiet: Quiet = False,
 ) -> int:
-    """Find the thresholds of bpu (a stand-in for BPU) with which a trace has the least total I/O time."""
+    """Find the thresholds of bpu (a stand-in for BPU) with which a trace has the least total I/O time.
+
+    Example: flashraid calibrate trace.csv.gz --device ssd1 --fill 0.5
+    """
     Outputs({}, {"json": "--json"}).check(json_target, trace=trace, device=device, config=config)
     with Target(json_target) as target:
         if not quiet:

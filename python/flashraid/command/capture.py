@@ -30,6 +30,8 @@ def capture(
 
     The command starts in the root of the file system, which is also in $CAPTURE_DIR. The file system is removed at
     the end; the trace and the kernel's event text (TRACE.tracefs.txt[.gz]) remain.
+
+    Example: flashraid trace capture --dir /mnt/work -o app.csv.gz -- make -j2
     """
     size_bytes = parse_bytes("--size", size)
     try:

@@ -11,6 +11,7 @@ import typer
 from .. import _native
 from .._native import InputError
 from ..settings import Pairs, Said, list_text, refuse_contradictions
+from . import completion
 
 ABOUT = {setting["key"]: setting["about"] for setting in json.loads(_native.settings())}
 
@@ -54,7 +55,8 @@ OPTIONS: list[Option] = [
 Trace = Annotated[
     str,
     typer.Argument(
-        help="Trace file, plain or compressed (gzip, zstd, xz); - for standard input; a TOML profile; or profile:NAME."
+        help="Trace file, plain or compressed (gzip, zstd, xz); - for standard input; a TOML profile; or profile:NAME.",
+        autocompletion=completion.complete_traces,
     ),
 ]
 Output = Annotated[
@@ -67,7 +69,17 @@ Output = Annotated[
     ),
 ]
 DeviceName = Annotated[
-    str | None, typer.Option("--device", metavar="NAME|FILE", help="Device: a preset, or a TOML file.")
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="NAME|FILE",
+        help="Device: a preset, or a TOML file.",
+        autocompletion=completion.complete_devices,
+    ),
+]
+SchemeName = Annotated[
+    str | None,
+    typer.Option("--scheme", metavar="NAME", help="Redundancy scheme.", autocompletion=completion.complete_schemes),
 ]
 Config = Annotated[
     str | None,
@@ -75,7 +87,12 @@ Config = Annotated[
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Any setting of docs/configuration.md. May be repeated."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Any setting of docs/configuration.md. May be repeated.",
+        autocompletion=completion.complete_settings,
+    ),
 ]
 Steady = Annotated[
     bool,
@@ -140,7 +157,8 @@ def _with(command: Callable[..., int], name: str, options: list[Option], has_set
 
 
 def _parameter(option: str, key: str, metavar: str | None, panel: str) -> inspect.Parameter:
-    about = typer.Option(option, metavar=metavar, help=ABOUT[key], rich_help_panel=panel)
+    completes = None if metavar is None else completion.complete_option(key)
+    about = typer.Option(option, metavar=metavar, help=ABOUT[key], rich_help_panel=panel, autocompletion=completes)
     kind: Any = bool if metavar is None else list[str] | None if metavar in REPEATED else str | None
     default = False if metavar is None else None
     annotation = Annotated[kind, about]

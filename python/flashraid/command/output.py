@@ -9,9 +9,9 @@ from ..files import NewFile
 class Target:
     """A file that is checked at the start and written at the end; `-` is standard output, None discards."""
 
-    def __init__(self, path: str | None) -> None:
+    def __init__(self, path: str | None, option: str = "--json") -> None:
         self.path = path
-        self._file = None if path is None or path == "-" else NewFile(path, "--json")
+        self._file = None if path is None or path == "-" else NewFile(path, option)
 
     def write(self, text: str) -> None:
         """Writes the whole text."""

@@ -12,6 +12,7 @@ from ..profile_text import LARGEST_SEED, PREFIX, text_of, with_seed
 from ..settings import Pairs
 from ..sizes import LARGEST, parse_bytes
 from . import tables
+from .completion import complete_profiles
 from .options import Json, Output, Quiet, Trace
 from .output import Target
 from .progress import Progress
@@ -22,7 +23,12 @@ UNIFORM = "Uniformly random requests, without a profile"
 def synth(
     output: Output,
     profile: Annotated[
-        str | None, typer.Option(metavar="NAME|FILE", help="A shipped profile (`trace profiles`), or a TOML file.")
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="A shipped profile (`trace profiles`), or a TOML file.",
+            autocompletion=complete_profiles,
+        ),
     ] = None,
     requests: Annotated[int | None, typer.Option(metavar="N", help="Number of requests.", min=0, max=LARGEST)] = None,
     seed: Annotated[
@@ -61,7 +67,10 @@ def synth(
     ] = "fixed",
     quiet: Quiet = False,
 ) -> int:
-    """Write a synthetic trace from a profile, or of uniformly random requests."""
+    """Write a synthetic trace from a profile, or of uniformly random requests.
+
+    Example: flashraid trace synth -o fin1.csv.gz --profile sirf1-fin1 --requests 10000
+    """
     space_bytes = None if space is None else parse_bytes("--space", space)
     if profile is None:
         given = {"--requests": requests, "--space": space, "--interval-ns": interval_ns}
@@ -89,7 +98,10 @@ def synth(
 
 def profiles(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Print this profile, or that of a TOML file.")
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="Print this profile, or that of a TOML file.", autocompletion=complete_profiles
+        ),
     ] = None,
     seed: Annotated[
         int | None,
@@ -102,7 +114,10 @@ def profiles(
     ] = None,
     json_target: Json = None,
 ) -> int:
-    """List the shipped profiles, or print one."""
+    """List the shipped profiles, or print one.
+
+    Example: flashraid trace profiles sirf1-fin1
+    """
     if seed is not None and name is None:
         raise InputError("--seed needs a profile: allowed is profiles NAME --seed N")
     with Target(json_target) as target:
@@ -126,7 +141,10 @@ def fit(
     json_target: Json = None,
     quiet: Quiet = False,
 ) -> int:
-    """Fit a profile to a trace, and compare the figures of the trace with those of its synthetic twin."""
+    """Fit a profile to a trace, and compare the figures of the trace with those of its synthetic twin.
+
+    Example: flashraid trace fit trace.csv.gz -o twin.toml
+    """
     page = parse_bytes("--page-bytes", page_bytes)
     with Target(json_target) as target, Target(output) as profile:
         with Progress(quiet=quiet) as progress:

@@ -10,6 +10,7 @@ import typer
 from .. import _native
 from ..settings import Pairs
 from ..sizes import LARGEST
+from .completion import complete_devices, complete_scheme_or_all
 from .options import Json, Quiet, Set, assignments
 from .output import Target
 from .progress import Progress
@@ -17,10 +18,20 @@ from .tables import show_torture
 
 
 def torture(
-    scheme: Annotated[str, typer.Option("--scheme", metavar="NAME|all", help="Redundancy scheme, or all.")],
+    scheme: Annotated[
+        str,
+        typer.Option(
+            "--scheme", metavar="NAME|all", help="Redundancy scheme, or all.", autocompletion=complete_scheme_or_all
+        ),
+    ],
     device: Annotated[
         str | None,
-        typer.Option("--device", metavar="NAME|FILE", help="Preset, or a TOML file; by default, small random devices."),
+        typer.Option(
+            "--device",
+            metavar="NAME|FILE",
+            help="Preset, or a TOML file; by default, small random devices.",
+            autocompletion=complete_devices,
+        ),
     ] = None,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", min=0, max=LARGEST, help="Seed of the random number generators.")
@@ -57,6 +68,8 @@ def torture(
     """Inject failures into random workloads and check, at random crash points, that no protected data is lost.
 
     Exit status 1 if a check fails; the message gives the command that reproduces it.
+
+    Example: flashraid torture --scheme all --kills 10000
     """
     settings: Pairs = assignments(set_values)
     with Target(json_target) as target, Progress(quiet=quiet) as progress:

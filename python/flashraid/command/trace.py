@@ -44,7 +44,10 @@ def info(
     json_target: Json = None,
     quiet: Quiet = False,
 ) -> int:
-    """Show statistics of a trace, and how it was read."""
+    """Show statistics of a trace, and how it was read.
+
+    Example: flashraid trace info trace.csv.gz
+    """
     page = parse_bytes("--page-bytes", page_bytes)
     capacity_bytes = None if capacity is None else parse_bytes("--capacity", capacity)
     with Target(json_target) as target:
@@ -104,7 +107,10 @@ def convert(
     ] = False,
     quiet: Quiet = False,
 ) -> int:
-    """Write a trace, or part of it, in another format. A summary goes to standard error."""
+    """Write a trace, or part of it, in another format. A summary goes to standard error.
+
+    Example: flashraid trace convert trace.csv.gz -o part.csv.zst --from-time 10s --to-time 20s
+    """
     times = (parse_time("--from-time", from_time), END if to_time is None else parse_time("--to-time", to_time))
     addresses = _addresses(address)
     if rebase_address and addresses[0] == 0:
@@ -144,7 +150,10 @@ def anonymise(
     to: To = None,
     quiet: Quiet = False,
 ) -> int:
-    """Write a trace without identifying times, addresses, devices and names. Its access pattern is preserved."""
+    """Write a trace without identifying times, addresses, devices and names. Its access pattern is preserved.
+
+    Example: flashraid trace anonymise trace.csv.gz -o give-away.csv.gz --seed 7
+    """
     with Progress(quiet=quiet) as progress:
         progress.begin("trace anonymise")
         found = OpenRecord(json.loads(_native.anonymise(trace, reading, output, to, seed, progress)))

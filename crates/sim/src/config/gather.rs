@@ -3,7 +3,7 @@
 use super::files::{device_settings, read_file};
 use super::lookup::{check_key, resolve_override};
 use super::schemes::scheme_names;
-use super::setting::{Setting, last};
+use super::setting::{Setting, SettingSource, last};
 use super::values::{deserialize, read_parameter, read_table};
 use super::{Array, Config, ConfigError, Device, Host, Key, Member, Run, SchemeChoice, find_scheme};
 use crate::presets;
@@ -38,6 +38,12 @@ pub(super) fn gather(
     let device_settings = device.map(device_settings).transpose()?.unwrap_or_default();
     let mut file_settings = file.map(read_file).transpose()?.unwrap_or_default();
     refuse_two_devices(&device_settings, &file_settings)?;
+    if describes_device(&file_settings) {
+        // They are the numbers of that device, as in a file of its own, and not wishes.
+        let of_device =
+            file_settings.iter_mut().filter(|setting| [Device::TABLE.name, Array::TABLE.name].contains(&setting.table.as_str()));
+        of_device.for_each(|setting| setting.source = SettingSource::Background);
+    }
 
     let overridden = overrides.iter().rev().find(|(key, _)| key == "scheme.name").map(|(_, name)| name.as_str());
     let in_file = file_settings.iter().find(|setting| setting.table == "scheme" && setting.key == "name").cloned();
@@ -109,15 +115,20 @@ fn device_and_array(settings: &[Setting]) -> Result<(Device, Array), ConfigError
     Ok((Device { member, ..device }, array))
 }
 
+/// Whether the settings describe a whole device.
+fn describes_device(settings: &[Setting]) -> bool {
+    let table = &Device::TABLE;
+    table.keys.iter().filter(|key| key.default.is_none()).all(|key| last(settings, table.name, key.name).is_some())
+}
+
 /// A file that describes a whole device of its own would silently win over the device asked for.
 fn refuse_two_devices(asked: &[Setting], file: &[Setting]) -> Result<(), ConfigError> {
     let value = |settings: &[Setting], key: &str| {
         let found = settings.iter().find(|setting| setting.table == "device" && setting.key == key);
         found.map(|setting| (setting.given.text.clone(), setting.place.clone()))
     };
-    let complete = Device::TABLE.keys.iter().filter(|key| key.default.is_none()).all(|key| value(file, key.name).is_some());
     if let (Some((asked, _)), Some((own, place))) = (value(asked, "name"), value(file, "name"))
-        && complete
+        && describes_device(file)
         && asked != own
     {
         let why = format!("the file describes the whole device {own}, but device {asked} was also given: give only one of them");

@@ -53,6 +53,15 @@ impl Key {
         }
     }
 
+    /// The words that are explained, each with what it means.
+    pub fn explained(&self) -> Vec<(&'static str, &'static str)> {
+        match (self.table, self.name, &self.kind) {
+            ("host", "rebuild", _) => ORDERS.iter().map(|order| (order.name, order.about)).collect(),
+            (_, _, Kind::Word(words)) => words.to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The value, or `None` if it is not allowed. A number may have a unit that suits the key's.
     pub(super) fn read(&self, given: &Given) -> Option<Value> {
         let plain = |text: &str| units::plain(text, self.unit);

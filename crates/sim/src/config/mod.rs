@@ -56,6 +56,7 @@ pub use reference::reference_markdown;
 pub use schema::{Array, Config, Device, Host, Run, SchemeChoice, TABLES};
 pub(crate) use schemes::find_scheme;
 pub use survival::Survival;
+pub(crate) use units::also;
 pub(crate) use units::share_of;
 pub use units::takes_units;
 pub use values::same_value;

@@ -14,7 +14,7 @@ Settings are read from the device (a preset or a TOML file), then from a configu
 object is complete), then from options, arguments and `--set key=value`. A later value replaces an earlier one, also if `--set` is repeated. An option and a
 `--set` that give a setting different values are refused. Scheme parameters in a file belong to the scheme that the file names; they are ignored if `--scheme`
 names another. A TOML file has the tables below; a device file has only the table `device`. `--set` takes `key` or `table.key`. Unknown keys and values
-that are not allowed are refused.
+that are not allowed are refused. `flashraid init FILE` writes a configuration file with every setting, and `flashraid explain KEY` explains one.
 
 Sizes, shares and times may have units: `page_bytes=16KiB` (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB), `fill=50%`, `read_ns=20us` (ns, us,
 ms, s). In TOML, write a value with a unit as a string: `page_bytes = \"16KiB\"`.
@@ -22,7 +22,8 @@ ms, s). In TOML, write a value with a unit as a string: `page_bytes = \"16KiB\"`
 A setting that cannot affect any run of its configuration (such as `cmt_entries` without `mapping = dftl`) is refused. In a configuration file,
 which may serve several runs, such a setting causes a warning instead; `compare` accepts it if it has effect under one of the schemes. A setting
 that had no effect in one run, for instance because nothing failed or GC did not run, is reported with the warnings of the result. These rules do not
-apply to defaults, to values from the device or from a result, or to a value that would apply anyway.
+apply to defaults, to values from the device (a configuration file that describes a whole device counts as one) or from a result, or to a value
+that would apply anyway.
 
 ```toml
 [device]

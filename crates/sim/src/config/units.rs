@@ -64,7 +64,7 @@ fn percent(ones: &str, places: &str) -> String {
 }
 
 /// What a key of this unit takes beside plain numbers, to be said behind what is allowed.
-pub(super) fn also(unit_of_key: &str) -> &'static str {
+pub(crate) fn also(unit_of_key: &str) -> &'static str {
     match quantity(unit_of_key) {
         Some(Quantity::Size) => ", also with a unit as in 16KiB or 16GiB",
         Some(Quantity::Time) => ", also with a unit as in 20us",

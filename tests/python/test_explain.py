@@ -1,0 +1,119 @@
+"""`flashraid explain` knows every name that users meet, and says of it what its source says."""
+
+import json
+import re
+
+import polars as pl
+import pytest
+from conftest import ROOT, SAMPLE
+
+import flashraid as fr
+from flashraid import _native
+from flashraid.explain import explain
+
+
+def kinds(key):
+    return {each.kind.partition(" of ")[0] for each in explain(key)}
+
+
+def test_it_explains_every_setting_and_parameter():
+    for of in json.loads(_native.settings()):
+        for name in (of["key"], f"{of['table']}.{of['key']}", f"config.{of['table']}.{of['key']}"):
+            [found] = [each for each in explain(name) if each.names == (f"{of['table']}.{of['key']}",)]
+            assert found.about == of["about"]
+            assert found.facts["allowed"] == of["allowed"]
+    for scheme in json.loads(_native.schemes(None)):
+        assert "scheme" in kinds(scheme["name"])
+        for of in scheme["parameters"]:
+            found = [each for each in explain(of["name"]) if each.about == of["about"]]
+            assert any(re.search(rf"\b{scheme['name']}(,|$)", each.kind) for each in found)
+
+
+def paths(value, path=""):
+    """The keys of a result, as docs/result.md names them."""
+    for key, each in value.items():
+        name = f"{path}.{key}" if path else key
+        if name == "config":
+            continue
+        yield name
+        items = each if isinstance(each, list) else [each]
+        for item in items:
+            if isinstance(item, dict):
+                yield from paths(item, name + "[]" if isinstance(each, list) else name)
+
+
+def test_it_explains_every_key_and_column_of_a_run(tmp_path):
+    files = {"latency_log": "requests.csv", "operation_log": "operations.csv", "series": "series.csv"}
+    outputs = {name: tmp_path / file for name, file in files.items()}
+    result = fr.run(
+        SAMPLE, device="ppc-4p1", scheme="ppc", fit="wrap", limit=300, verify=True, drain=True, fail="chip:0.0@50%",
+        **outputs,
+    )  # fmt: skip
+    names = set(paths(result.to_dict()))
+    assert len(names) > 200
+    free = {"capacity.tables", "capacity.nvram", "workload.ignored"}  # objects by name, explained as a whole
+    for name in names:
+        if name.rpartition(".")[0] not in free:
+            assert any(name in each.names for each in explain(name)), name
+    for path in outputs.values():
+        for column in pl.read_csv(path).columns:
+            assert "column" in kinds(column), column
+
+
+def test_it_explains_every_figure():
+    compared = fr.compare(SAMPLE, device="ssd1", schemes="ppc", limit=300, engine=False)
+    for figure in compared.figures():
+        assert "figure" in kinds(figure.name), figure.name
+
+
+def test_it_explains_every_term_of_the_glossary():
+    terms = re.findall(r"(?m)^- \*\*(.*?)\*\*", (ROOT / "docs/glossary.md").read_text())
+    for term in terms:
+        first = re.split(r",? [(`]", term)[0].strip("`")
+        assert "term" in kinds(first), term
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "says"),
+    [
+        ("latency_ns.read.p99", "latency_ns.read.p99", "99 % took at most this long."),
+        ("members[].busy_fraction", "members[].busy_fraction", "busy"),
+        ("members[3].busy_fraction", "members[].busy_fraction", "busy"),
+        ("members.3.busy_fraction", "members[].busy_fraction", "busy"),
+        ("member3_queue", "memberM_queue", "queued but not started"),
+        ("full stripe write", "full-stripe write", "all data strips of a stripe"),
+        ("CMT", "CMT (cached mapping table)", "map entries"),
+        ("cached mapping table", "CMT (cached mapping table)", "map entries"),
+        ("alpha", "scheme.alpha", "recency"),
+    ],
+)
+def test_names_may_be_spelt_as_users_have_them(key, name, says):
+    assert any(name in each.names and says in each.about for each in explain(key))
+
+
+def test_it_prints_every_meaning(command):
+    text = " ".join(command("explain", "layout").stdout.split())
+    assert "scheme.layout (parameter of raid5, " in text
+    assert "default: left_asymmetric" in text
+    assert "layout (term)" in text
+    words = command("explain", "gc_policy").stdout
+    assert "    greedy: The block with the fewest pages to move" in words
+    p99 = command("explain", "p99").stdout
+    assert p99.count("99 % took") == 1
+    assert all(f"latency_ns.{kind}.p99" in p99 for kind in ("read", "write", "flush"))
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ("gc_treshold", "nothing is called gc_treshold; the nearest are gc_threshold, gc_idle_threshold"),
+        ("latency_ns.read.p98", "nothing is called latency_ns.read.p98; the nearest are p"),
+        ("xyzzy", "nothing is called xyzzy; see docs/glossary.md"),
+        ("", "nothing is called ; "),
+    ],
+)
+def test_an_unknown_name_is_an_error_with_the_nearest(command, key, says):
+    done = command("explain", key, status=2)
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"error: {says}")
+    assert done.stderr.count("\n") == 1
