@@ -12,6 +12,12 @@ from ..comparison import Comparison
 from ..result import Result
 from ..settings import Path, path_text
 
+# What the report reads of a result. Other keys may be missing, as in results of earlier versions of flashraid.
+NEEDED = (
+    *("version", "device", "scheme", "seed", "partial", "config", "workload", "capacity", "requests", "latency_ns"),
+    *("flash_ops", "write_amplification_by", "parity_updates", "members", "wear", "faults", "rebuild", "survives"),
+)
+
 
 def read(paths: Sequence[Path]) -> Comparison:
     """The results of these files, in their order. Those of one scheme from different files are named by their files.
@@ -58,7 +64,7 @@ def _object(path: str) -> dict[str, Any]:
     if not isinstance(results, list) or not results:
         raise InputError(f"{path}: holds no result of flashraid: {allowed}")
     for result in results:
-        missing = [key for key in form["required"] if not isinstance(result, dict) or key not in result]
+        missing = [key for key in NEEDED if not isinstance(result, dict) or key not in result]
         if missing:
             raise InputError(f"{path}: holds no result of flashraid, as it has no {missing[0]}: {allowed}")
     return of
