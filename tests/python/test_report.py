@@ -287,6 +287,8 @@ def test_what_is_refused(command):
     for arguments, says in [
         (["--report", "r.pdf"], "--report: r.pdf: allowed is a name that ends in .html"),
         (["--report", "no/r.html"], "no/r.html: cannot be written"),
+        (["--figures", "file/figures"], "--figures: file/figures: no folder can be written there"),
+        (["--figures", "figures", "--fill", "2"], "fill"),
         (["--report", "r.html", "--timeline", "r.html"], "--timeline: r.html: allowed"),
         (["--report", "r.html", "--json", "r.html"], "--json and --report are both r.html"),
     ]:

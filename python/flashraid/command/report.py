@@ -27,11 +27,8 @@ class Drawings:
         self._outputs = outputs
         self._inputs = inputs
         self._title = title
-        if outputs.figures is not None:
-            try:
-                os.makedirs(outputs.figures, exist_ok=True)
-            except OSError as error:
-                raise InputError(f"--figures: {outputs.figures}: cannot be made: {error.strerror or error}") from None
+        if outputs.figures is not None and not _can_be_made(outputs.figures):
+            raise InputError(f"--figures: {os.fspath(outputs.figures)}: no folder can be written there")
         self._file = None if outputs.report is None else NewFile(outputs.report, "--report")
 
     def write(self, comparison: Comparison, quiet: bool) -> None:
@@ -62,6 +59,14 @@ class Drawings:
         """Removes what is incomplete."""
         if self._file is not None:
             self._file.discard()
+
+
+def _can_be_made(folder: Path) -> bool:
+    """Whether the folder can be written, or made in the nearest one that exists."""
+    path = os.path.realpath(folder)
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    return os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK)
 
 
 @contextmanager
