@@ -153,6 +153,8 @@ def test_charts_over_time_hold_the_columns_of_the_series(page, comparison):
 
 UNITS = {"GiB": 2**30, "MiB": 2**20, "KiB": 2**10, "%": 0.01, "us": 1e3, "ms": 1e6, "s": 1e9, "MB/s": 1e6, "min": 6e10}
 
+YEARS = {"h": 1 / 8766, "days": 1 / 365.25}
+
 
 def test_the_comparison_has_every_line_of_the_summary_and_its_figures(page, comparison):
     rows = page.table("Each figure with its difference from the first scheme")
@@ -167,7 +169,7 @@ def test_the_comparison_has_every_line_of_the_summary_and_its_figures(page, comp
             found = re.match(r"[\d,.]+", value)
             exact = summary.value_at(result, line.path)
             if found and not isinstance(exact, str | None):
-                scale = UNITS.get(line.unit, 1)
+                scale = (YEARS if "years" in line.path else UNITS).get(line.unit, 1)
                 digits = len(found[0].partition(".")[2])
                 assert float(found[0].replace(",", "")) * scale == pytest.approx(exact, abs=0.51 * scale / 10**digits)
                 checked += 1
