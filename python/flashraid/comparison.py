@@ -82,9 +82,10 @@ class Comparison(Drawn):
         return of_results.figures(self.results[:: self.seeds])
 
     def report(self, path: Path, title: str = "") -> None:
-        """Writes a report of the results: one HTML file (docs/report.md).
+        """Writes a report of the results to the file `path` (.html), as docs/report.md describes it.
 
-        Charts over time need a comparison with `series=`.
+        `title` replaces the heading, which names trace, schemes and device. Charts over time need a comparison with
+        `series=`. Raises InputError if the file cannot be written.
         """
         from . import report
 

@@ -81,7 +81,11 @@ class Result(RunResult, Drawn):
         return of_results.figures([self])
 
     def report(self, path: Path, title: str = "") -> None:
-        """Writes a report of the result: one HTML file (docs/report.md). Charts over time need a run with `series=`."""
+        """Writes a report of the result to the file `path` (.html), as docs/report.md describes it.
+
+        `title` replaces the heading, which names trace, scheme and device. Charts over time need a run with `series=`.
+        Raises InputError if the file cannot be written.
+        """
         from . import report
         from .comparison import Comparison
 

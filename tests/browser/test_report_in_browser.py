@@ -7,11 +7,13 @@ from itertools import product
 from pathlib import Path
 from urllib.parse import unquote
 
+import polars
 import pytest
 from pages import Opened, chromium
 
 import flashraid as fr
 from flashraid import report
+from flashraid.figures import Axis, Figure
 
 ROOT = Path(__file__).parents[2]
 AXE = Path(__file__).with_name("axe.min.js").read_text()
@@ -219,6 +221,31 @@ def test_print_has_everything_but_controls(browser, path):
         assert page.evaluate(text) == "rgb(26, 26, 26)"
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         page.wait_for_selector("html[data-drawn=dark]")
+        assert opened.errors == []
+
+
+def test_numbers_of_papers_are_drawn_beside_ours(browser, tmp_path):
+    """In each of several panels, with a mark of its own, and told apart in the CSV."""
+    ours = polars.DataFrame({"trace": ["a", "b"] * 2, "width": ["4", "4", "8", "8"], "ms": [1.0, 2.0, 3.0, 4.0]})
+    theirs = polars.DataFrame({"trace": ["a", "b"], "width": ["4", "8"], "ms": [1.5, 4.5]})
+    x, y = Axis("trace", "trace", "category"), Axis("ms", "response time (ms)")
+    figure = Figure("figure-8", "Response time", "Bars are ours.", "bars", ours, x, y, facet="width", stated=theirs)
+    target = tmp_path / "report.html"
+    report.write("A paper", [report.Part("Figures", "figures", [figure])], target)
+    with Opened(browser, target, 1600) as opened:
+        page = opened.page
+        assert page.locator(".drawing .mark-rect.role-mark path").count() == 4
+        assert page.locator(".drawing .mark-symbol.role-mark path").count() == 2
+        axes = "all => all.map(axis => [...axis.querySelectorAll('text')].map(text => text.textContent).join())"
+        labels = page.eval_on_selector_all(".drawing .role-axis-label", axes)
+        assert labels[1] == labels[3]  # one scale for all panels
+        page.locator("summary").click()
+        link = page.wait_for_selector("a.download[href^='data:text/csv']").get_attribute("href")
+        rows = list(csv.DictReader(io.StringIO(unquote(link.partition(",")[2]))))
+        assert sorted((row["source"], row["ms"]) for row in rows) == [
+            *(("flashraid", number) for number in "1234"),
+            *(("paper", number) for number in ("1.5", "4.5")),
+        ]
         assert opened.errors == []
 
 

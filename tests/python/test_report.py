@@ -78,7 +78,7 @@ class Page(HTMLParser):
 
     def rows(self, name):
         """The rows that a chart draws, as dicts."""
-        frames = [panel["data"]["frame"] for panel in self.charts[name]["panels"]]
+        frames = [panel["data"] for panel in self.charts[name]["panels"]]
         return [row for frame in frames for row in records(frame)]
 
     def table(self, start):

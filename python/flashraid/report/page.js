@@ -11,12 +11,15 @@
     zoom: null, // the part of the x axis shown, as shares of it
   }));
   // The column that tells series apart in most charts, whose values are hidden in all charts at once.
-  const shared = { column: mostCommon(charts.map((chart) => chart.series).filter(Boolean)), hidden: new Set() };
+  const shared = { column: mostCommon(charts.filter((chart) => chart.series)), hidden: new Set() };
 
-  function mostCommon(names) {
-    const count = (name) => names.filter((other) => other === name).length;
-    const [first] = [...new Set(names)].sort((one, other) => count(other) - count(one));
-    return first !== undefined && count(first) > 1 ? first : null;
+  // Of columns that mean the same in all of their charts: the values of each are among those of the one with most.
+  function mostCommon(charts) {
+    const groups = Object.values(Object.groupBy(charts, (chart) => chart.series)).filter((group) => {
+      const most = group.reduce((one, other) => (other.values.length > one.values.length ? other : one));
+      return group.length > 1 && group.every((chart) => chart.values.every((value) => most.values.includes(value)));
+    });
+    return groups.sort((one, other) => other.length - one.length)[0]?.[0].series ?? null;
   }
 
   const theme = () => (choice.value === "system" ? (system.matches ? "dark" : "light") : choice.value);
@@ -42,10 +45,7 @@
   function specification(chart, panel) {
     const spec = structuredClone(chart.spec);
     const isHidden = (row) => chart.hidden.has(String(row[chart.series])) || shared.hidden.has(String(row[shared.column]));
-    spec.datasets = {};
-    for (const [name, data] of Object.entries(panel.data)) {
-      spec.datasets[name] = records(data).filter((row) => !isHidden(row));
-    }
+    spec.datasets = { frame: records(panel.data).filter((row) => !isHidden(row)) };
     if (chart.hasToggles || chart.panels.length > 1) {
       // The toggles are the legend.
       walk(spec.layer, (part) => {
@@ -223,8 +223,8 @@
   const quoted = (value) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
 
   function csv(chart) {
-    const lines = chart.panels.flatMap(({ data: { frame } }) =>
-      records(frame).map((row) => chart.columns.map((column) => quoted(String(row[column] ?? ""))).join(",")),
+    const lines = chart.panels.flatMap(({ data }) =>
+      records(data).map((row) => chart.columns.map((column) => quoted(String(row[column] ?? ""))).join(",")),
     );
     return [chart.columns.map(quoted).join(","), ...lines].join("\n") + "\n";
   }

@@ -89,44 +89,40 @@ def _json(value: object) -> str:
 
 def _chart(figure: Figure) -> dict[str, Any]:
     """What the script draws: a Vega-Lite specification, and for each panel a title and the data by column."""
-    from ..figures.style import drawn
+    import polars
 
-    frames = {"frame": figure.frame} | ({} if figure.stated is None else {"stated": figure.stated})
-    rows = {name: drawn(figure, frame) for name, frame in frames.items()}
-    titles = list(figure.frame[figure.facet].unique(maintain_order=True)) if figure.facet else [""]
+    from ..figures import vega
+    from ..figures.style import drawn, values
+
+    rows = drawn(figure, figure.table())
+    if figure.stated is not None:
+        rows = rows.with_columns((polars.col("source") == "paper").alias(vega.STATED))
+    titles = values(figure, figure.facet) if figure.facet else [""]
     return {
         "mark": figure.mark,
         "series": figure.series,
-        "values": list(map(str, figure.frame[figure.series].unique(maintain_order=True))) if figure.series else [],
-        "columns": figure.frame.columns,
+        "values": list(map(str, values(figure, figure.series))) if figure.series else [],
+        "columns": figure.table().columns,
         "extent": _extent(figure),
         "spec": _specification(figure),
         "panels": [
-            {
-                "title": str(title),
-                "data": {
-                    name: _columnar(of.filter(of[figure.facet] == title) if figure.facet else of)
-                    for name, of in rows.items()
-                },
-            }
+            {"title": str(title), "data": _columnar(rows.filter(rows[figure.facet] == title) if figure.facet else rows)}
             for title in titles
         ],
     }
 
 
 def _specification(figure: Figure) -> dict[str, Any]:
-    """The specification of each panel, whose data are called `frame` and `stated`."""
+    """The specification of each panel, whose data are called `frame`."""
     from altair.utils import schemapi
 
     from ..figures import vega
 
     with schemapi.debug_mode(False):  # validation takes most of the time, and the tests do it
         spec = vega.chart(_typical_panel(figure)).to_dict(validate=False)
-    for key in ("config", "$schema", "title", "usermeta"):
+    for key in ("config", "$schema", "title", "usermeta", "datasets"):
         spec.pop(key, None)
-    datasets = spec.pop("datasets")
-    names = {name: "frame" if name == spec["data"]["name"] else "stated" for name in datasets}
-    spec = json.loads(_renamed(json.dumps(spec), names))
+    spec["data"] = {"name": "frame"}
     if figure.facet:
         spec["height"] = PANEL_HEIGHT
         for layer in spec["layer"]:
@@ -152,7 +148,7 @@ def _typical_panel(figure: Figure) -> Figure:
 
 def _extent(figure: Figure) -> list[float] | None:
     """The least and the greatest x, where the x axis can be zoomed."""
-    values = figure.frame[figure.x.column]
+    values = figure.table()[figure.x.column]
     is_zoomed = figure.x.scale == "linear" and figure.mark in ("line", "steps", "points") and values.n_unique() > 1
     return [values.min(), values.max()] if is_zoomed else None  # type: ignore[list-item]
 
@@ -161,21 +157,18 @@ def _domain(figure: Figure) -> list[float] | None:
     """What the y axes of all panels show, so that they can be compared."""
     import polars
 
-    if figure.y.scale == "category" or figure.frame.is_empty():
+    if figure.y.scale == "category":
         return None
     rows, y = figure.frame, polars.col(figure.y.column)
     if figure.mark == "stack":
         rows = rows.group_by(figure.facet, figure.x.column).agg(y.sum())
+    frames = [rows.select(y)] + ([] if figure.stated is None else [figure.stated.select(y)])
+    values = polars.concat(frames, how="vertical_relaxed").to_series().drop_nulls()
     if figure.y.scale == "log":
-        rows = rows.filter(y > 0)
-    low, high = rows.select(y.min().alias("low"), y.max().alias("high")).row(0)
-    return [low if figure.y.scale == "log" else min(0, low), high]
-
-
-def _renamed(text: str, names: dict[str, str]) -> str:
-    for name, new in names.items():
-        text = text.replace(json.dumps(name), json.dumps(new))
-    return text
+        values = values.filter(values > 0)
+    if values.is_empty():
+        return None
+    return [values.min() if figure.y.scale == "log" else min(0, values.min()), values.max()]  # type: ignore[list-item, type-var]
 
 
 def _columnar(frame: "polars.DataFrame") -> dict[str, Any]:
@@ -198,7 +191,7 @@ def _short(value: Any) -> Any:
 
 def _table(figure: Figure) -> dict[str, Any]:
     """The first rows of the data that a chart shows, as texts, and which columns are numbers."""
-    frame: polars.DataFrame = figure.frame
+    frame: polars.DataFrame = figure.table()
     return {
         "columns": frame.columns,
         "numeric": [kind.is_numeric() for kind in frame.dtypes],
