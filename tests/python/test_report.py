@@ -242,12 +242,6 @@ def test_reports_by_command_change_no_result_and_leave_only_what_was_asked_for(c
     assert {"free-blocks", "read-latency"} <= names
     assert 100 <= len(page.rows("free-blocks")) / 2 <= 400
 
-    command("report", "drawn.json", "-o", "again.html", "--title", "A <title>")
-    again_page = Page((folder / "again.html").read_text())
-    assert again_page.headings[0][1] == "A <title>"
-    assert again_page.charts["read-latency"] == page.charts["read-latency"]
-    assert "free-blocks" not in again_page.charts
-
 
 def test_a_report_of_a_run_with_a_series_of_ones_own(command):
     command(
@@ -257,8 +251,10 @@ def test_a_report_of_a_run_with_a_series_of_ones_own(command):
     rows = len((command.folder / "s.csv").read_text().splitlines()) - 1
     page = Page((command.folder / "r.html").read_text())
     assert len(page.rows("free-blocks")) == rows
-    command("report", "r.json", "--series", "s.csv", "-o", "again.html", "--quiet")
-    assert Page((command.folder / "again.html").read_text()).charts == page.charts
+    command("report", "r.json", "--series", "s.csv", "-o", "again.html", "--title", "A <title>")
+    again_page = Page((command.folder / "again.html").read_text())
+    assert again_page.charts == page.charts
+    assert again_page.headings[0][1] == "A <title>"
 
 
 def test_what_is_refused(command):

@@ -129,6 +129,8 @@ def _doubts(comparison: Comparison) -> list[str]:
     partial = _distinct(result.scheme for result in results if result.partial)
     if partial:
         found.append(f"Partial: the run was interrupted under {', '.join(partial)}; figures cover what was simulated.")
+    elif comparison.partial:
+        found.append("Partial: the comparison was interrupted, and not all of it was run.")
     measured: dict[str, list[Any]] = {
         "traces": [result.workload.sha256 for result in results],
         "devices": [result.device for result in results],
