@@ -34,7 +34,7 @@ $(if $(FOUND),$(error $(FOUND)))
 endif
 
 help:
-	@echo 'make demo      real traces under RAID layouts, compared'
+	@echo 'make demo      real traces under RAID layouts, compared, with reports for a browser'
 	@echo 'make format    formats Rust and Python'
 	@echo 'make test      every test and lint'
 	@echo 'make prove     the longer proofs'
@@ -48,10 +48,13 @@ help:
 	@echo 'make clean     removes what was built'
 	@echo 'QUICK=1 behind prove, bench, validate or papers: only whether all of it runs, with little work'
 
+DEMO_TRACES := pgbench $(if $(QUICK),,postmark sqlite)
 demo: .venv/built
 	@.venv/bin/flashraid compare samples/pgbench-transactions.csv.gz --device ssd1 --schemes raid0,raid1,raid4,raid5 --fill 0.5
-	@.venv/bin/flashraid compare samples/postmark-transactions.csv.gz --device ssd1 --schemes raid0,raid5 --fill 0.5
-	@.venv/bin/flashraid compare samples/sqlite-transactions.csv.gz --device ssd1 --schemes raid0,raid5 --fill 0.5
+	@mkdir -p demo
+	@printf '%s\n' $(DEMO_TRACES) | xargs -P 2 -I NAME .venv/bin/flashraid compare samples/NAME-transactions.csv.gz --device ssd1 \
+	  --schemes all --fill 0.5 --no-capacity --quiet $(if $(QUICK),--limit 1000) --report demo/NAME.html >/dev/null
+	@echo 'Reports of all schemes that ssd1 can have, for a browser: $(DEMO_TRACES:%=demo/%.html)'
 	@echo 'Next: .venv/bin/flashraid run samples/pgbench-transactions.csv.gz --device ssd1 --scheme raid5 --fill 0.5 --verify'
 
 format: .venv/testing
@@ -70,7 +73,7 @@ test-rust:
 	cargo clippy -q --workspace --all-targets --all-features -- -D warnings
 	env -u MAKEFLAGS cargo test -q --workspace --all-features --tests --examples
 
-test-python: .venv/built .venv/testing .venv/docs
+test-python: .venv/built .venv/testing .venv/docs .venv/browser
 	.venv/bin/ruff check -q $(PYTHON_SOURCES)
 	.venv/bin/ruff format -q --check $(PYTHON_SOURCES)
 	.venv/bin/mypy
@@ -121,7 +124,7 @@ wheel: .venv/installed
 
 clean:
 	cargo clean -q
-	rm -rf .venv dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis python/flashraid/*.so
+	rm -rf .venv dist demo site .mypy_cache .pytest_cache .ruff_cache .hypothesis python/flashraid/*.so
 	find benches python tests -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/installed: pyproject.toml
@@ -139,4 +142,14 @@ clean:
 	@echo 'Installing what $* needs into .venv ...'
 	@$(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(*:testing=test)"])' \
 	  | xargs $(PYTHON) -m pip install
+	@touch $@
+
+# The tests of reports need a browser: tests/browser/README.md.
+.venv/browser: .venv/installed
+	@if [ -n "$$FLASHRAID_CHROMIUM" ] || command -v chromium chromium-browser google-chrome >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && [ -e /etc/debian_version ] && command -v apt-get >/dev/null; then \
+	  echo 'Installing a browser for the tests of reports ...'; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null || \
+	    echo 'No browser could be installed: the tests of reports are skipped'; \
+	else echo 'No browser for the tests of reports (apt-get install chromium): they are skipped'; fi
 	@touch $@

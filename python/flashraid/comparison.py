@@ -8,6 +8,7 @@ from . import fio, notebook
 from .figures.drawn import Drawn
 from .record import OpenRecord
 from .result import Result
+from .settings import Path
 
 if TYPE_CHECKING:
     import polars
@@ -79,6 +80,16 @@ class Comparison(Drawn):
         from .figures import of_results
 
         return of_results.figures(self.results[:: self.seeds])
+
+    def report(self, path: Path, title: str = "") -> None:
+        """Writes a report of the results to the file `path` (.html), as docs/report.md describes it.
+
+        `title` replaces the heading, which names trace, schemes and device. Charts over time need a comparison with
+        `series=`. Raises InputError if the file cannot be written.
+        """
+        from . import report
+
+        report.of_comparison(self, path, title)
 
     def _repr_html_(self) -> str:
         return notebook.of_comparison(self)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from . import _native
 from ._native import InputError
 from .files import NewFile, refuse_same
-from .settings import Pairs, Path, check_flags, check_texts, utf8_path
+from .settings import Pairs, Path, check_flags, check_texts, path_text, utf8_path
 
 if TYPE_CHECKING:
     import polars
@@ -64,6 +64,9 @@ class Outputs:
     arguments: OutputArguments
     # What messages call these and the inputs, where it is not the argument's name.
     labels: Mapping[str, str] = field(default_factory=dict)
+    # What is made of the results: a report, and a folder of figures.
+    report: Path | None = None
+    figures: Path | None = None
 
     @classmethod
     def split(cls, keywords: Mapping[str, Any]) -> tuple["Outputs", dict[str, Any]]:
@@ -112,6 +115,8 @@ class Outputs:
             if allowed is not None and _ending(text) not in allowed:
                 endings = " or ".join(allowed)
                 raise InputError(f"{self.label(name)}: {text}: allowed is a name that ends in {endings}")
+        check_report(self.report, self.label("report"))
+        check_folder(self.figures, self.label("figures"))
         for scheme in schemes:
             _native.schemes(scheme)  # before it becomes part of a name
         of_schemes = {f" of {scheme}": self.of_scheme(scheme) for scheme in schemes} or {"": self}
@@ -120,11 +125,29 @@ class Outputs:
         }
         utf8_path(inputs.get("device"), self.label("device"))
         read = {self.label(name): path for name, path in inputs.items() if path is not None and os.path.exists(path)}
-        refuse_same(read, {self.label("json"): json, **written})
+        made = {self.label("report"): self.report, self.label("figures"): self.figures}
+        refuse_same(read, {self.label("json"): json, **written, **made})
+
+    @property
+    def are_drawn(self) -> bool:
+        """Whether a report or figures are made of the results."""
+        return self.report is not None or self.figures is not None
 
     def open(self) -> "OpenOutputs":
         """Creates the files under temporary names; `check` must have passed."""
         return OpenOutputs(self)
+
+
+def check_report(path: Path | None, label: str) -> None:
+    """Refuses what cannot be the name of a report."""
+    if path is not None and _ending(path_text(path, label)) != ".html":
+        raise InputError(f"{label}: {os.fspath(path) or 'empty name'}: allowed is a name that ends in .html")
+
+
+def check_folder(path: Path | None, label: str) -> None:
+    """Refuses what cannot be the name of a folder for figures."""
+    if path is not None and (path_text(path, label) in ("", "-") or (os.path.exists(path) and not os.path.isdir(path))):
+        raise InputError(f"{label}: {os.fspath(path) or 'empty name'}: allowed is the name of a folder")
 
 
 def is_table(path: Path) -> bool:

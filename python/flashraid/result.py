@@ -10,6 +10,7 @@ from .figures.drawn import Drawn
 from .outputs import ENDINGS, TABLES, read_table
 from .result_types import Latencies, RunResult
 from .series import Series
+from .settings import Path
 
 if TYPE_CHECKING:
     import polars
@@ -78,6 +79,17 @@ class Result(RunResult, Drawn):
         from .figures import of_results
 
         return of_results.figures([self])
+
+    def report(self, path: Path, title: str = "") -> None:
+        """Writes a report of the result to the file `path` (.html), as docs/report.md describes it.
+
+        `title` replaces the heading, which names trace, scheme and device. Charts over time need a run with `series=`.
+        Raises InputError if the file cannot be written.
+        """
+        from . import report
+        from .comparison import Comparison
+
+        report.of_comparison(Comparison([self]), path, title)
 
     def _repr_html_(self) -> str:
         return notebook.of_result(self)

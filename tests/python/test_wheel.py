@@ -32,7 +32,7 @@ def test_a_wheel_works_in_an_empty_environment(tmp_path):
     assert (completed, mismatches) == (100, 0)
     for arguments in (
         ["--version"],
-        ["run", SAMPLE, "--device", "ssd1", "--scheme", "raid5", "--limit", "100"],
+        ["run", SAMPLE, "--device", "ssd1", "--scheme", "raid5", "--limit", "100", "--report", "report.html"],
         ["reproduce"],
         ["explain", "commit"],  # of settings, the schema of results, and documents that are in the package
         ["explain", "read_p99_ns"],
@@ -42,3 +42,4 @@ def test_a_wheel_works_in_an_empty_environment(tmp_path):
         done = subprocess.run([binaries / "flashraid", *arguments], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert arguments != ["--version"] or done.stdout.split()[-1] == version
+    assert "vegaEmbed" in (tmp_path / "report.html").read_text()

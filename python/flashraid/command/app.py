@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from .. import __version__, _native
+from ..comparison import Comparison
 from ..outputs import Outputs
 from ..replay import check_seeds, compare_pairs, run_pairs
 from ..settings import Pairs, for_each, possible
@@ -22,6 +23,7 @@ from .options import Config, DeviceName, Json, NoEngine, Quiet, SchemeName, Seed
 from .output import Target
 from .outputs import with_outputs
 from .progress import Progress
+from .report import drawings, report
 from .reproduce import reproduce
 from .torture import torture
 from .trace import trace_app
@@ -54,6 +56,7 @@ EPILOG = "docs/result.md explains each key of the JSON, docs/glossary.md the ter
 
 app = typer.Typer(cls=Commands, rich_markup_mode="rich", pretty_exceptions_enable=False)
 app.add_typer(trace_app, name="trace")
+app.command()(report)
 app.command()(reproduce)
 app.command()(torture)
 app.command(epilog=EPILOG)(calibrate)
@@ -103,7 +106,11 @@ def run(
         )
     json_target = _json_target(json_target, outputs)
     outputs.check(json_target, trace=trace, device=device, config=config)
-    with Target(json_target) as target, outputs.open() as opened:
+    with (
+        Target(json_target) as target,
+        drawings(outputs, trace, device, scheme, config, settings) as (drawn, outputs),
+        outputs.open() as opened,
+    ):
         if not quiet:
             sanity.show(trace, device, scheme, config, settings)
         with Progress(quiet=quiet) as progress:
@@ -111,6 +118,7 @@ def run(
             result = run_pairs(trace, device, scheme, config, not no_engine, progress, settings, opened)
             progress.hide()
             target.write(result.fio_json if outputs.fio else result.json)
+        drawn.write(Comparison([result]), quiet)
     if json_target != "-":
         results.show_result(result)
     _warn([] if quiet else result.warnings)
@@ -175,11 +183,14 @@ def _compare(
     check_seeds(seeds, outputs)
     json_target = _json_target(json_target, outputs)
     outputs.check(json_target, names, trace=trace, device=device, config=config)
-    with Target(json_target) as target:
+    of_first = for_each(device, names, config, settings)[0].settings
+    with (
+        Target(json_target) as target,
+        drawings(outputs, trace, device, names[0], config, of_first, seeds) as (drawn, outputs),
+    ):
         if not quiet:
-            first = for_each(device, names, config, settings)[0].settings
             _warn([f"{name} is left out: {why}" for name, why in left_out.items()])
-            sanity.show(trace, device, names[0], config, first)
+            sanity.show(trace, device, names[0], config, of_first)
         with Progress(quiet=quiet) as progress:
             comparison = compare_pairs(
                 trace,
@@ -196,6 +207,7 @@ def _compare(
             )
             progress.hide()
             target.write(comparison.fio_json if outputs.fio else comparison.json)
+        drawn.write(comparison, quiet)
     if json_target != "-":
         results.show_comparison(comparison)
     _warn([] if quiet else comparison.warnings)

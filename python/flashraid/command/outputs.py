@@ -47,7 +47,12 @@ OPTIONS = [
         "Simulated time that the timeline covers; by default the first 100ms measured.",
     ),
 ]
-LABELS = {name: option for option, name, _, _ in OPTIONS} | {
+# What is made of the results: option, field of Outputs, metavar, help.
+DRAWN = [
+    ("--report", "report", "FILE.html", "Report: one HTML file with tables and charts."),
+    ("--figures", "figures", "DIR", "Figures of the report as SVG and PNG, each with its data as CSV, in this folder."),
+]
+LABELS = {name: option for option, name, _, _ in [*OPTIONS, *DRAWN]} | {
     "json": "--json",
     "device": "--device",
     "config": "--config",
@@ -61,7 +66,7 @@ def with_outputs(command: Callable[..., int]) -> Callable[..., int]:
     """Gives a command these options; it receives their values as its parameter `outputs`."""
     signature = inspect.signature(command)
     own = [parameter for parameter in signature.parameters.values() if parameter.name != "outputs"]
-    options = [*OPTIONS, ("--output-format", "output_format", "|".join(FORMATS), FORMAT_HELP)]
+    options = [*OPTIONS, *DRAWN, ("--output-format", "output_format", "|".join(FORMATS), FORMAT_HELP)]
 
     @wraps(command)
     def wrapper(**values: Any) -> int:
@@ -69,8 +74,9 @@ def with_outputs(command: Callable[..., int]) -> Callable[..., int]:
         output_format = given.pop("output_format") or FORMATS[0]
         if output_format not in FORMATS:
             raise InputError(f"--output-format {output_format}: allowed is {' or '.join(FORMATS)}")
+        drawn = {name: given.pop(name) for _, name, _, _ in DRAWN}
         arguments: Any = {**given, "fio": output_format == "fio-json"}
-        return command(outputs=Outputs(arguments, LABELS), **values)
+        return command(outputs=Outputs(arguments, LABELS, **drawn), **values)
 
     shared = [_parameter(*option) for option in options]
     keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]

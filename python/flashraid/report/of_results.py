@@ -1,0 +1,265 @@
+"""The report of results: conclusion, comparison, charts, faults, configuration and origin."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from .. import summary
+from ..comparison import Comparison
+from ..figures import Figure
+from ..outputs import check_report
+from ..quantities import TIME
+from ..result import Result
+from ..result_types import LatencySummary
+from ..settings import Path
+from ..sizes import format_bytes
+from . import again, page
+from .parts import Block, Cell, Code, Group, List, Notice, Part, Table, Text
+
+SYNTHETIC = "profile"  # the format of a workload that is drawn and not recorded
+TABLES = {"device": "Device", "scheme": "Scheme", "host": "Host", "run": "Run"}
+
+
+def title_of(comparison: Comparison) -> str:
+    """What the report is about, in a line."""
+    results = comparison.results
+    traces = _distinct(result.workload.name or "requests of a program" for result in results)
+    devices, schemes = _distinct(result.device for result in results), _distinct(result.scheme for result in results)
+    what = schemes[0] if len(schemes) == 1 else f"{len(schemes)} schemes"
+    return f"{' and '.join(traces)}: {what} on {' and '.join(devices)}"
+
+
+def of_comparison(comparison: Comparison, path: Path, title: str = "") -> None:
+    """Writes the report of a comparison to a file. Raises InputError if that cannot be."""
+    check_report(path, "report")
+    page.write(title or title_of(comparison), parts(comparison, figures(comparison)), path)
+
+
+def figures(comparison: Comparison) -> list[Figure]:
+    """The figures of the results and, of those that have a series, over time. Of several seeds, those of the first."""
+    from ..figures import of_results, of_series
+
+    results = _firsts(comparison)
+    over_time = {each.scheme: of_series.figures(each.series.to_frame()) for each in results if "series" in each.files}
+    return [*of_results.figures(results), *_together(over_time, len(results) > 1)]
+
+
+def _firsts(comparison: Comparison) -> list[Result]:
+    """A result of each scheme: that of the first seed."""
+    return comparison.results[:: comparison.seeds]
+
+
+def _together(of_schemes: Mapping[str, Sequence[Figure]], are_several: bool) -> list[Figure]:
+    """One figure of those of the same name: with a line for each scheme, or a panel where each has several lines."""
+    import polars
+
+    if not are_several:
+        return [figure for figures in of_schemes.values() for figure in figures]
+    found: dict[str, dict[str, Figure]] = {}
+    for scheme, figures in of_schemes.items():
+        for figure in figures:
+            found.setdefault(figure.name, {})[scheme] = figure
+    together = []
+    for each in found.values():
+        first = next(iter(each.values()))
+        frame = polars.concat(
+            [figure.frame.select(polars.lit(scheme).alias("scheme"), polars.all()) for scheme, figure in each.items()],
+            how="vertical_relaxed",
+        )
+        series, facet = (first.series, "scheme") if first.series else ("scheme", "")
+        together.append(replace(first, frame=frame, series=series, facet=facet))
+    return together
+
+
+def parts(comparison: Comparison, charts: Sequence[Figure]) -> list[Part]:
+    """The parts of the report, with these charts."""
+    results = _firsts(comparison)
+    found = [
+        Part("", "summary", [*_lead(results), *map(Notice, [*_doubts(comparison), *comparison.warnings])]),
+        Part("Comparison" if len(results) > 1 else "Result", "comparison", [comparison_table(comparison)]),
+        Part("Charts", "charts", [*charts]),
+        Part("Faults and rebuilds", "faults", list(_events(results))),
+        Part("Configuration", "configuration", _configuration(results), is_folded=True),
+        Part("Origin", "origin", list(_origin(comparison))),
+    ]
+    sentences = summary.conclusion(comparison)
+    if sentences:
+        found.insert(1, Part("Conclusion", "conclusion", [List(sentences)]))
+    return [part for part in found if part.blocks]
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """The rows of `summary.table`, with the difference from the first scheme beside each figure."""
+    sections = summary.table(comparison)
+    groups = [Group(each.title, [_row(line) for line in each.lines]) for each in sections]
+    names = [each.name for each in summary.candidates(comparison)]
+    caption = "Each figure with its difference from the first scheme; the best of a row are marked ★."
+    return Table(caption if len(names) > 1 else "Figures of the run", ["", *names], groups)
+
+
+def _row(line: summary.Line) -> list[Cell]:
+    return [
+        Cell(line.head, note=line.note),
+        *(Cell(cell.text, cell.relative, cell.is_best, cell.note) for cell in line.cells),
+    ]
+
+
+def _distinct(values: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(values))
+
+
+def _lead(results: Sequence[Result]) -> list[Block]:
+    first, work = results[0], results[0].workload
+    kinds = {"reads": work.reads, "writes": work.writes, "discards": work.trims, "flushes": work.flushes}
+    mix = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items() if count)
+    name = f"the trace {work.name}" if work.name else "a program"
+    if work.format == SYNTHETIC:
+        name = f"the synthetic workload {work.name}, which is drawn from a profile and not recorded"
+    text = (
+        f"{work.requests:,} requests ({mix or 'none'}) of {name}, on the device {first.device} with a logical space of "
+        f"{format_bytes(first.capacity.space_bytes)}, {format_bytes(first.capacity.filled_bytes)} of it filled before "
+        "the first request. All times are simulated."
+    )
+    return [Text(text)]
+
+
+def _doubts(comparison: Comparison) -> list[str]:
+    """What a reader must know before comparing figures."""
+    results, found = comparison.results, []
+    partial = _distinct(result.scheme for result in results if result.partial)
+    if partial:
+        found.append(f"Partial: the run was interrupted under {', '.join(partial)}; figures cover what was simulated.")
+    elif comparison.partial:
+        found.append("Partial: the comparison was interrupted, and not all of it was run.")
+    measured: dict[str, list[Any]] = {
+        "traces": [result.workload.sha256 for result in results],
+        "devices": [result.device for result in results],
+        "numbers of requests": [result.workload.requests for result in results if not result.partial],
+    }
+    for what, values in measured.items():
+        if len(set(values)) > 1:
+            found.append(f"The results are of different {what}, so figures of different columns are not comparable.")
+    if len({result.version for result in results}) > 1:
+        found.append("The results are of different versions of flashraid.")
+    return found
+
+
+def _events(results: Sequence[Result]) -> Iterable[Block]:
+    """Faults, rebuilds and replacements of SSDs, if there are any."""
+    of_faults = [(each, fault) for each in results for fault in each.faults]
+    if of_faults:
+        rows = [
+            [
+                each.scheme,
+                fault.fault,
+                fault.when,
+                _time(fault.at_ns),
+                "a spare chip" if fault.spare else "none",
+                f"{fault.pages_lost:,}",
+            ]
+            for each, fault in of_faults
+        ]
+        head = ["scheme", "fault", "given as", "time", "replaced by", "host pages lost at once"]
+        yield _plain_table("Faults, in order", head, rows)
+    of_rebuilds = [(each, rebuild) for each in results for rebuild in each.rebuild]
+    if of_rebuilds:
+        rows = [
+            [
+                each.scheme,
+                ", ".join(part.fault for part in rebuild.failed),
+                _time(rebuild.started_ns),
+                _time(rebuild.window_of_vulnerability_ns),
+                f"{rebuild.pages:,}",
+                "–" if rebuild.bytes_per_second is None else f"{rebuild.bytes_per_second / 1e6:,.1f} MB/s",
+                *_felt(rebuild.requests, rebuild.latency_ns),
+            ]
+            for each, rebuild in of_rebuilds
+        ]
+        head = ["scheme", "failed", "start", "window of vulnerability", "pages", "speed", *FELT]
+        yield _plain_table("Rebuilds, and what requests that arrived meanwhile felt", head, rows)
+    of_replacements = [(each, one) for each in results if "replacements" in each for one in each.replacements]
+    if of_replacements:
+        rows = [
+            [
+                each.scheme,
+                f"{one.old_device} by {one.new_device}",
+                one.outcome.replace("_", " "),
+                _time(one.started_ns),
+                _time(one.duration_ns),
+                *_felt(one.requests, one.latency_ns),
+            ]
+            for each, one in of_replacements
+        ]
+        head = ["scheme", "SSD", "outcome", "start", "duration", *FELT]
+        yield _plain_table("Replacements of SSDs, and what requests that arrived meanwhile felt", head, rows)
+
+
+FELT = ["requests", "mean latency", "p99.9 latency", "maximum latency"]
+
+
+def _felt(requests: int, latency: LatencySummary) -> list[str]:
+    figures = (latency["mean"], latency["p99_9"], latency["max"])
+    return [f"{requests:,}", *(_time(figure) if requests else "–" for figure in figures)]
+
+
+def _time(ns: float | None) -> str:
+    return "not ended" if ns is None else TIME.text(ns)
+
+
+def _plain_table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], are_figures: bool = True) -> Table:
+    return Table(caption, head, [Group("", [[Cell(text) for text in row] for row in rows])], are_figures)
+
+
+def _configuration(results: Sequence[Result]) -> list[Block]:
+    """The keys of `config`: those that are the same for all, and those that differ."""
+    configs = [result.to_dict()["config"] for result in results]
+    same, differing = [], []
+    for table, heading in TABLES.items():
+        keys = _distinct(key for config in configs for key in config[table])
+        values = {key: [config[table].get(key) for config in configs] for key in keys}
+        alike = {key: of for key, of in values.items() if all(value == of[0] for value in of)}
+        same.append(Group(heading, [[Cell(key), Cell(_setting(of[0]))] for key, of in alike.items()]))
+        others = [
+            [Cell(key), *(Cell(_setting(value)) for value in of)] for key, of in values.items() if key not in alike
+        ]
+        differing.append(Group(heading, others))
+    names = [result.scheme for result in results]
+    tables = [
+        ("Settings that differ", ["key", *names], differing),
+        ("Settings of all schemes" if len(names) > 1 else "Settings", ["key", "value"], same),
+    ]
+    return [
+        Table(caption, head, [group for group in groups if group.rows], are_figures=False)
+        for caption, head, groups in tables
+        if any(group.rows for group in groups)
+    ]
+
+
+def _setting(value: object) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _origin(comparison: Comparison) -> Iterable[Block]:
+    results = comparison.results
+    facts: Mapping[str, Iterable[Any]] = {
+        "trace": (each.workload.name or "none: requests of a program" for each in results),
+        "SHA-256 of the trace": (each.workload.sha256 for each in results),
+        "format": (each.workload.format for each in results),
+        "device": (each.device for each in results),
+        "schemes": (each.scheme for each in results),
+        "seed": (each.seed for each in results),
+        "version of flashraid": (each.version for each in results),
+        "version of the result format": (each.schema for each in results),
+    }
+    rows = [[name, ", ".join(_distinct(map(str, values)))] for name, values in facts.items()]
+    yield _plain_table("What was run", ["", ""], [row for row in rows if row[1]], are_figures=False)
+    commands = again.commands(results)
+    if commands:
+        yield Text(
+            "These commands run it again, from the folder of the trace. The same version gives the same figures."
+        )
+        yield Code("\n".join(commands))

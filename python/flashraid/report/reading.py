@@ -1,0 +1,86 @@
+"""Results from files: the JSON of `run` and of `compare`."""
+
+import importlib.resources
+import json
+import os
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+from .._native import InputError
+from ..comparison import Comparison
+from ..result import Result
+from ..settings import Path, path_text
+
+# What the report reads of a result. Other keys may be missing, as in results of earlier versions of flashraid.
+NEEDED = (
+    *("version", "device", "scheme", "seed", "partial", "config", "workload", "capacity", "requests", "latency_ns"),
+    *("flash_ops", "write_amplification_by", "parity_updates", "members", "wear", "faults", "rebuild", "survives"),
+)
+
+
+def read(paths: Sequence[Path]) -> Comparison:
+    """The results of these files, in their order. Those of one scheme from different files are named by their files.
+
+    Raises InputError for a file that cannot be read, holds no result, or one of a newer format.
+    """
+    found = [(path_text(path, "RESULT.json"), _object(path_text(path, "RESULT.json"))) for path in paths]
+    seeds = {of.get("seeds", 1) for _, of in found}
+    if len(seeds) > 1:
+        raise InputError("the files are of different numbers of seeds: allowed is the same number in each")
+    data: list[dict[str, Any]] = []
+    for path, of in found:
+        each = of.get("results", [of])
+        earlier = {result["scheme"] for result in data}
+        data += [_named(result, path) if result["scheme"] in earlier else result for result in each]
+    capacities = [of.get("capacity", []) if "results" in of else [] for _, of in found]
+    capacity = [rate for each in capacities for rate in each] if all(capacities) else []
+    results = [Result(json.dumps(each, indent=2) + "\n", None, [], 0, {}) for each in data]
+    return Comparison(results, capacity, seeds.pop())
+
+
+def _named(result: dict[str, Any], path: str) -> dict[str, Any]:
+    name = os.path.basename(path).removesuffix(".json")
+    return {**result, "scheme": f"{result['scheme']} ({name})"}
+
+
+def _object(path: str) -> dict[str, Any]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            of = json.load(file)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except ValueError as error:  # of the encoding as well
+        raise InputError(f"{path}: is not JSON: {error}") from None
+    allowed = "allowed is the JSON of run or compare"
+    if not isinstance(of, dict) or not isinstance(of.get("schema"), int):
+        raise InputError(f"{path}: holds no result of flashraid: {allowed}")
+    form = json.loads(importlib.resources.files("flashraid").joinpath("result.schema.json").read_text())
+    version = form["properties"]["schema"]["const"]
+    if of["schema"] != version:
+        remedy = "use a newer flashraid" if of["schema"] > version else "run it again with --config"
+        raise InputError(f"{path}: has version {of['schema']} of the result format, and allowed is {version}: {remedy}")
+    results = of.get("results", [of])
+    if not isinstance(results, list) or not results:
+        raise InputError(f"{path}: holds no result of flashraid: {allowed}")
+    for result in results:
+        missing = [key for key in NEEDED if not isinstance(result, dict) or key not in result]
+        if missing:
+            raise InputError(f"{path}: holds no result of flashraid, as it has no {missing[0]}: {allowed}")
+    return of
+
+
+def add_series(comparison: Comparison, paths: Sequence[Path]) -> list[str]:
+    """Gives each result its file of a series: one path for each, or the one that a comparison was given."""
+    texts = [path_text(path, "--series") for path in paths]
+    results = comparison.results
+    if len(texts) == 1 and len(results) > 1 and not os.path.exists(texts[0]):
+        name = PurePath(texts[0])
+        texts = [str(name.with_stem(f"{name.stem}-{result.scheme}")) for result in results]
+    if texts and len(texts) != len(results):
+        raise InputError(f"--series: {len(texts)} files for {len(results)} results: allowed is one for each, or none")
+    for text, result in zip(texts, results, strict=False):
+        if not os.path.isfile(text):
+            raise InputError(f"--series: {text}: no such file")
+        result.files["series"] = text
+    return texts

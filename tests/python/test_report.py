@@ -1,0 +1,324 @@
+"""Reports of results: what stands in them is what stands in the JSON, and what cannot be reported is refused."""
+
+import itertools
+import json
+import re
+import shlex
+from html.parser import HTMLParser
+
+import pytest
+from conftest import ROOT, SAMPLE, write_device, write_trace, writes
+
+import flashraid as fr
+from flashraid import report, settings, summary
+from flashraid.report import again, reading
+from flashraid.report.recording import interval_ns
+
+SETTINGS = {"device": "ssd1", "limit": 3000, "fill": 0.05, "fit": "wrap"}
+SMALL = ["--device", "ssd1", "--limit", "1000", "--fill", "0.05", "--no-engine", "--quiet"]
+
+
+class Page(HTMLParser):
+    """The data of charts, the tables, links, and the headings of a report."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.charts, self.tables, self.urls, self.headings, self.texts = {}, {}, [], [], []
+        self._chart = self._heading = self._cell = self._caption = None
+        self._is_script = False
+        self._rows = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        of = dict(attributes)
+        self.urls += [of[name] for name in ("src", "href", "action", "data") if name in of]
+        if tag == "figure":
+            self._chart = of["data-name"]
+        elif tag == "script":
+            self._is_script = True
+            self._is_spec = of.get("class") == "spec"
+        elif tag in ("h1", "h2", "h3", "h4"):
+            self.headings.append([int(tag[1]), ""])
+            self._heading = self.headings[-1]
+        elif tag == "caption":
+            self._caption, self._rows = "", []
+        elif tag == "tr":
+            self._rows.append([])
+        elif tag in ("th", "td"):
+            self._cell = [tag, of.get("scope"), ""]
+            self._rows[-1].append(self._cell)
+        elif tag == "small" and self._cell:
+            self._cell = None
+
+    def handle_endtag(self, tag):
+        if tag == "script":
+            self._is_script = False
+        elif tag in ("h1", "h2", "h3", "h4"):
+            self._heading = None
+        elif tag == "table":
+            self.tables[self._caption.strip()] = self._rows
+            self._caption = None
+        elif tag in ("th", "td"):
+            self._cell = None
+        elif tag == "caption":
+            self._caption += " "
+
+    def handle_data(self, data):
+        if self._is_script:
+            if self._is_spec:
+                self.charts[self._chart] = json.loads(data)
+            return
+        self.texts.append(data)
+        if self._heading:
+            self._heading[1] += data
+        elif self._cell:
+            self._cell[2] += data
+        elif self._caption is not None and not self._caption.endswith(" "):
+            self._caption += data
+
+    def rows(self, name):
+        """The rows that a chart draws, as dicts."""
+        frames = [panel["data"] for panel in self.charts[name]["panels"]]
+        return [row for frame in frames for row in records(frame)]
+
+    def table(self, start):
+        return next(rows for caption, rows in self.tables.items() if caption.startswith(start))
+
+
+def records(frame):
+    """The rows of columns that are lists, or texts with the places of the values among them."""
+    columns = [of if isinstance(of, list) else [of["texts"][place] for place in of["places"]] for of in frame.values()]
+    return [dict(zip(frame, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory):
+    series = tmp_path_factory.mktemp("series") / "s.parquet"
+    with pytest.warns(UserWarning, match="raid0"):
+        return fr.compare(
+            SAMPLE,
+            schemes="raid0,raid5,ppc",
+            fail=["chip:0.1@50%"],
+            blocks_per_plane=32,
+            series=series,
+            series_interval="10ms",
+            capacity=False,
+            **SETTINGS,
+        )
+
+
+@pytest.fixture(scope="module")
+def text(comparison, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    comparison.report(path)
+    return path.read_text()
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+def test_charts_hold_the_figures_of_the_json(page, comparison):
+    results = {result.scheme: result.to_dict() for result in comparison.results}
+    for row in page.rows("flash-operations"):
+        result = results[row["scheme"]]
+        count = result["flash_ops"][row["action"]][row["cause"]]
+        assert row["per_request"] == pytest.approx(count / result["requests"]["completed"], rel=1e-6)
+    for row in page.rows("write-amplification"):
+        expected = results[row["scheme"]]["write_amplification_by"][row["part"].removesuffix(" (apart)")]
+        assert row["ratio"] == pytest.approx(expected, rel=1e-6)
+    for kind in ("read", "write"):
+        rows = page.rows(f"{kind}-latency")
+        for scheme, result in results.items():
+            found = {row["quantile"]: row["latency_us"] for row in rows if row["scheme"] == scheme}
+            assert found[1.0] == pytest.approx(result["latency_ns"][kind]["max"] / 1e3, rel=1e-6)
+            assert len(found) >= 8
+    for row in page.rows("parity-updates"):
+        assert row["updates"] == results[row["scheme"]]["parity_updates"][row["method"]]
+    for row in page.rows("member-busy"):
+        busy = results[row["scheme"]]["members"][int(row["member"])]["busy_fraction"]
+        assert row["busy_percent"] == pytest.approx(100 * busy, rel=1e-6)
+
+
+def test_charts_over_time_hold_the_columns_of_the_series(page, comparison):
+    for result in comparison.results:
+        frame = result.frame("series")
+        rows = [row for row in page.rows("free-blocks") if row["scheme"] == result.scheme]
+        assert rows[-1]["blocks"] == frame["free_blocks"][-1]
+        end_ns = frame["start_ns"][-1] + frame["length_ns"][-1]
+        assert rows[-1]["time_s"] == pytest.approx(end_ns / 1e9, rel=1e-6)
+        assert len(rows) <= 400
+
+
+UNITS = {"GiB": 2**30, "MiB": 2**20, "KiB": 2**10, "%": 0.01, "us": 1e3, "ms": 1e6, "s": 1e9, "MB/s": 1e6, "min": 6e10}
+
+YEARS = {"h": 1 / 8766, "days": 1 / 365.25}
+
+
+def test_the_comparison_has_every_line_of_the_summary_and_its_figures(page, comparison):
+    rows = page.table("Each figure with its difference from the first scheme")
+    cells = {row[0][2]: [cell[2] for cell in row[1:]] for row in rows if row and row[0][1] == "row"}
+    lines = [line for section in summary.table(comparison) for line in section.lines]
+    assert len(cells) == len(lines)
+    assert [cell[2] for cell in rows[0]] == ["", "raid0", "raid5", "ppc"]
+    checked = 0
+    for name, values in cells.items():
+        line = next(line for line in lines if name.startswith(line.head))
+        for result, value in zip(comparison.results, values, strict=True):
+            found = re.match(r"[\d,.]+", value)
+            exact = summary.value_at(result, line.path)
+            if found and not isinstance(exact, str | None):
+                scale = (YEARS if "years" in line.path else UNITS).get(line.unit, 1)
+                digits = len(found[0].partition(".")[2])
+                assert float(found[0].replace(",", "")) * scale == pytest.approx(exact, abs=0.51 * scale / 10**digits)
+                checked += 1
+    assert checked > 60
+    best = [row for row in rows if any("best" in cell[2] for cell in row)]
+    assert len(best) > 5
+
+
+def test_sentences_faults_configuration_and_origin_are_there(page, text, comparison):
+    said = " ".join(" ".join(page.texts).split())
+    for sentence in summary.conclusion(comparison):
+        assert sentence in said
+    for warning in comparison.warnings:
+        assert warning in said
+    rebuilds = page.table("Rebuilds")
+    assert [row[0][2] for row in rebuilds[1:]] == ["raid5", "ppc"]
+    assert len(page.table("Faults")) == 1 + 3
+    keys = {row[0][2] for start in ("Settings that differ", "Settings of all") for row in page.table(start)[1:]}
+    config = comparison.results[2].to_dict()["config"]
+    assert {key for table in config.values() for key in table} <= keys
+    assert comparison.results[0].workload.sha256 in said
+    assert "synthetic" not in said
+    levels = [level for level, _ in page.headings]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+
+
+def test_the_page_asks_for_nothing_and_is_small(text, page):
+    assert all(url.startswith(("#", "data:")) for url in page.urls)
+    assert not re.search(r"url\(|@import", text.split("</style>")[0])
+    assert "default-src 'none'" in text
+    data = sum(len(json.dumps(chart)) for chart in page.charts.values())
+    tables = text.count("<td") * 60
+    assert len(text) - data - tables < 2_000_000
+    assert text.count("window.vegaEmbed") == 1
+
+
+def test_the_commands_give_the_same_configuration(comparison, tmp_path):
+    (line,) = again.commands(comparison.results)
+    words = shlex.split(line)
+    assert words[:3] == ["flashraid", "compare", SAMPLE.name]
+    pairs = [tuple(value.split("=", 1)) for word, value in itertools.pairwise(words) if word == "--set"]
+    for result, share in zip(
+        comparison.results, settings.for_each("ssd1", ["raid0", "raid5", "ppc"], None, pairs), strict=True
+    ):
+        again_config = settings.configuration("ssd1", result.scheme, None, share.settings)["config"]
+        assert again_config == result.to_dict()["config"]
+    different = [
+        fr.run(SAMPLE, scheme="raid5", update=update, **SETTINGS | {"limit": 200}) for update in ("rmw", "rcw")
+    ]
+    assert all("update=" in line and " run " in line for line in again.commands(different))
+    own = fr.run(write_trace(tmp_path, writes(20)), device=write_device(tmp_path), scheme="raid5", fill=0.1)
+    assert "--config RESULT.json" in again.commands([own])[0]
+
+
+def test_reports_by_command_change_no_result_and_leave_only_what_was_asked_for(command):
+    plain = command("compare", SAMPLE, "--schemes", "raid0,raid5", *SMALL, "--no-capacity", "--json", "plain.json")
+    drawn = command(
+        *("compare", SAMPLE, "--schemes", "raid0,raid5", *SMALL, "--no-capacity", "--json", "drawn.json"),
+        *("--report", "r.html", "--figures", "figures"),
+    )
+    folder = command.folder
+    assert (folder / "plain.json").read_bytes() == (folder / "drawn.json").read_bytes()
+    assert plain.stdout == drawn.stdout
+    assert sorted(path.name for path in folder.iterdir()) == ["drawn.json", "figures", "plain.json", "r.html"]
+    page = Page((folder / "r.html").read_text())
+    names = {path.stem for path in (folder / "figures").iterdir()}
+    assert names == set(page.charts)
+    assert {"free-blocks", "read-latency"} <= names
+    assert 100 <= len(page.rows("free-blocks")) / 2 <= 400
+
+
+def test_a_report_of_a_run_with_a_series_of_ones_own(command):
+    command(
+        *("run", SAMPLE, "--scheme", "raid5", *SMALL, "--json", "r.json"),
+        *("--series", "s.csv", "--series-interval", "50ms", "--report", "r.html"),
+    )
+    rows = len((command.folder / "s.csv").read_text().splitlines()) - 1
+    page = Page((command.folder / "r.html").read_text())
+    assert len(page.rows("free-blocks")) == rows
+    command("report", "r.json", "--series", "s.csv", "-o", "again.html", "--title", "A <title>")
+    again_page = Page((command.folder / "again.html").read_text())
+    assert again_page.charts == page.charts
+    assert again_page.headings[0][1] == "A <title>"
+
+
+def test_what_is_refused(command):
+    folder = command.folder
+    command("run", SAMPLE, "--scheme", "raid5", *SMALL, "--json", "r.json")
+    result = json.loads((folder / "r.json").read_text())
+    (folder / "newer.json").write_text(json.dumps(result | {"schema": 99}))
+    (folder / "text.json").write_text("{")
+    (folder / "other.json").write_text('{"jobs": []}')
+    (folder / "part.json").write_text('{"schema": 2, "version": "0.1.0"}')
+    (folder / "file").write_text("")
+    before = sorted(path.name for path in folder.iterdir())
+    for arguments, says in [
+        (["missing.json", "-o", "r.html"], "missing.json: cannot be read: No such file"),
+        (["text.json", "-o", "r.html"], "text.json: is not JSON"),
+        (["other.json", "-o", "r.html"], "other.json: holds no result of flashraid: allowed is the JSON of run or"),
+        (["part.json", "-o", "r.html"], "part.json: holds no result of flashraid, as it has no device"),
+        (["newer.json", "-o", "r.html"], "newer.json: has version 99 of the result format, and allowed is 2"),
+        (["r.json", "-o", "r.txt"], "-o: r.txt: allowed is a name that ends in .html"),
+        (["r.json", "-o", "no/r.html"], "no/r.html: cannot be written"),
+        (["r.json", "-o", "r.html", "--figures", "file"], "--figures: file: allowed is the name of a folder"),
+        (["r.json", "-o", "r.html", "--series", "none.csv"], "none.csv"),
+        (["r.json", "-o", "r.html", "--series", "file", "--series", "file"], "--series: 2 files for 1 results"),
+    ]:
+        done = command("report", *arguments, status=2)
+        assert says in done.stderr, (arguments, done.stderr)
+        assert done.stderr.count("\n") == 1
+    for arguments, says in [
+        (["--report", "r.pdf"], "--report: r.pdf: allowed is a name that ends in .html"),
+        (["--report", "no/r.html"], "no/r.html: cannot be written"),
+        (["--figures", "file/figures"], "--figures: file/figures: no folder can be written there"),
+        (["--figures", "figures", "--fill", "2"], "fill"),
+        (["--report", "r.html", "--timeline", "r.html"], "--timeline: r.html: allowed"),
+        (["--report", "r.html", "--json", "r.html"], "--json and --report are both r.html"),
+    ]:
+        done = command("run", SAMPLE, "--scheme", "raid5", *SMALL, *arguments, status=2)
+        assert says in done.stderr, (arguments, done.stderr)
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_partial_synthetic_and_different_results_are_called_so(tmp_path):
+    found = fr.run("profile:sirf1-fin1", device="ssd1", scheme="raid5", limit=200, fit="wrap")
+    other = fr.run(SAMPLE, scheme="raid5", **SETTINGS | {"limit": 100})
+    paths = []
+    for name, result in (("first", found), ("second", other)):
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(json.dumps(result.to_dict() | {"partial": name == "second"}))
+    read = reading.read(paths)
+    assert [result.scheme for result in read.results] == ["raid5", "raid5 (second)"]
+    text = report.html("both", report.parts(read, []))
+    assert "the synthetic workload profile:sirf1-fin1" in text
+    assert "Partial: the run was interrupted under raid5 (second)" in text
+    assert "The results are of different traces" in text
+
+
+@pytest.mark.parametrize(
+    ("more", "least_ms", "most_ms"),
+    [([], 50, 60), ([("limit", "500")], 0.3, 0.5), ([("speed", "2")], 25, 30), ([("queue_depth", "16")], 1, 10)],
+)
+def test_intervals_suit_the_length_of_the_run(more, least_ms, most_ms):
+    assert least_ms * 1e6 <= interval_ns(str(SAMPLE), "ssd1", "raid5", None, more) <= most_ms * 1e6
+
+
+def test_the_documents_name_every_part():
+    document = (ROOT / "docs" / "report.md").read_text()
+    for title in ("Conclusion", "Comparison", "Charts", "Faults and rebuilds", "Configuration", "Origin"):
+        assert title in document
