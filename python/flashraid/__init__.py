@@ -14,6 +14,7 @@ from .calibration import Calibration, calibrate
 from .comparison import Comparison
 from .record import Record
 from .replay import Interrupted, compare, run
+from .reproduce import Reproduction, reproduce
 from .result import Result
 from .series import Series
 from .setting_types import Settings, SimulationSettings
@@ -29,6 +30,7 @@ __all__ = [
     "InputError",
     "Interrupted",
     "Record",
+    "Reproduction",
     "Result",
     "Series",
     "Settings",
@@ -42,6 +44,7 @@ __all__ = [
     "fit",
     "profiles",
     "read_trace",
+    "reproduce",
     "run",
     "sanity",
     "synth",
