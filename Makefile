@@ -107,7 +107,7 @@ papers: $(PAPERS)
 	@$(if $(QUICK),true,.venv/bin/flashraid reproduce --summary docs/papers)
 
 $(PAPERS): paper-%: .venv/built
-	@.venv/bin/flashraid reproduce $* $(if $(QUICK),--quick,--write docs/papers)
+	@.venv/bin/flashraid reproduce $* $(if $(QUICK),--smoke,--write docs/papers)
 
 # The documentation of the crates is a part of the site.
 docs: .venv/built .venv/docs

@@ -15,6 +15,7 @@ from .comparison import Comparison
 from .listings import devices, schemes
 from .record import Record
 from .replay import Interrupted, compare, run
+from .reproduce import Reproduction, reproduce
 from .result import Result
 from .series import Series
 from .setting_types import Settings, SimulationSettings
@@ -30,6 +31,7 @@ __all__ = [
     "InputError",
     "Interrupted",
     "Record",
+    "Reproduction",
     "Result",
     "Series",
     "Settings",
@@ -44,6 +46,7 @@ __all__ = [
     "fit",
     "profiles",
     "read_trace",
+    "reproduce",
     "run",
     "sanity",
     "schemes",

@@ -53,11 +53,11 @@ class NewFile:
         """The error for a file that cannot be written."""
         return InputError(f"{self.path}: cannot be written: {error.strerror or error}")
 
-    def write(self, text: str) -> None:
-        """Writes the whole text and keeps the file."""
+    def write(self, content: str | bytes) -> None:
+        """Writes all of it, texts in UTF-8, and keeps the file."""
         try:
-            with open(self.temporary, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
+            with open(self.temporary, "wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
         except OSError as error:
             raise self.failure(error) from None
         self.keep()

@@ -74,8 +74,14 @@ def device(tmp_path):
     return write_device(tmp_path)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """Tests neither find what was measured before nor leave anything in the user's cache."""
+    os.environ["FLASHRAID_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture(scope="session")
-def preloaded():
+def preloaded(own_cache):
     """Calls the command in a folder without loading it anew (preloaded.py)."""
     ours, theirs = socket.socketpair()
     line = [sys.executable, Path(__file__).with_name("preloaded.py"), str(theirs.fileno())]

@@ -15,7 +15,8 @@ from flashraid.reproduce.outcome import (
     tree,
 )
 from flashraid.reproduce.papers import Claim, Experiment, Explanation, Paper
-from flashraid.reproduce.runs import Cell, Runner, run_of
+from flashraid.reproduce.runner import Runner
+from flashraid.reproduce.runs import Cell, run_of
 
 EXPERIMENT = Experiment(
     name="e",
@@ -341,18 +342,18 @@ def test_runs_are_measured_once_and_a_changed_profile_is_another_run(monkeypatch
     plain = run_of(paper, experiment, Cell("x", "w", "p"), {})
     reads = run_of(paper, experiment, Cell("x", "w", "p"), {"profile": {"streams": {"0": {"ops": {"read": 1}}}}})
     done = []
-    runner = Runner(lambda count, of: done.append((count, of)))
+    runner = Runner(lambda status: done.append((status.done, status.count)))
     runner.measure([(plain, ["mean"]), (plain, ["parity_writes", "mean"]), (reads, ["mean"])])
     assert done[-1] == (2, 2)
     assert runner.figures(plain, ["parity_writes"]) == {"parity_writes": 0}
     runner.measure([(plain, ["mean"])])
-    assert done[-1] == (2, 2)
+    assert done[-1] == (0, 0)
     with pytest.warns(UserWarning, match="pages never written"):
         result = fr.run("profile:cr5m-uniform", device="ssd1", scheme="raid0", limit=100)
     assert runner.figures(plain, ["mean"]) == {"mean": round(result.latency.all.mean / 1000, 3)}
     assert runner.figures(reads, ["mean"])["mean"] < runner.figures(plain, ["mean"])["mean"]
     with pytest.raises(KeyboardInterrupt):
-        Runner(lambda count, of: False).measure([(plain, ["mean"])])
+        Runner(lambda status: False).measure([(plain, ["mean"])])
 
 
 REBUILT = {

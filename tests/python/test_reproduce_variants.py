@@ -8,8 +8,8 @@ from conftest import ROOT
 from test_reproduce import EXPERIMENT, NEW, figures
 
 import flashraid as fr
+from flashraid.command import claims
 from flashraid.command import run as run_command
-from flashraid.command import tables
 from flashraid.reproduce import page, papers, reproduce, runs
 from flashraid.reproduce.judgements import Verdict
 from flashraid.reproduce.outcome import Outcome, Reproduction, needs, recorded, with_variants
@@ -151,7 +151,7 @@ def test_tables_of_variants(capsys):
         ("e", "recordings"): of_recordings,
     }
     found = replace(Reproduction.of(paper, measured), asked=["seeds", "recordings"])
-    tables.show_reproduction(found)
+    claims.show_reproduction(found)
     text = capsys.readouterr().out
     assert "50.0 % (1); 3 of 3 hold, mean 60, 50 to 70" in text.partition("variant seeds\n")[2]
     assert text.endswith("variant recordings: no claim is of its workloads\n")
@@ -172,7 +172,7 @@ def test_a_variant_whose_traces_are_missing_is_refused_or_named(capsys, tmp_path
     assert run_command(["reproduce", "hotswap.recordings", "--quiet"]) == 2
     assert "error: hotswap.recordings: the trace " in capsys.readouterr().err
     # Those that nobody named are left out, and the user is told.
-    for arguments in (["--quick"], ["--quick", "--variant", "all"]):
+    for arguments in (["--smoke"], ["--smoke", "--variant", "all"]):
         assert run_command(["reproduce", "ppc.figure10", "--quiet", *arguments]) == 0
         left_out = "left out, as the traces are missing: variant recordings, variant recordings-4x\n"
         assert capsys.readouterr().err == left_out
@@ -229,9 +229,8 @@ def test_no_values_are_not_counted():
             ["reproduce", "cr5m.figure1", "--set", "gc_tresh=1"],
             "unknown key gc_tresh; the nearest is gc_threshold",
         ),
-        (["reproduce", "cr5m.figure10b", "--write", "."], "--write: a page covers a whole paper as it is"),
-        (["reproduce", "cr5m", "--write", ".", "--variant", "all"], "--write: a page covers a whole paper as it is"),
-        (["reproduce", "cr5m", "--write", ".", "--traces", "."], "--write: a page covers a whole paper as it is"),
+        (["reproduce", "cr5m", "--write", ".", "--variant", "all"], "--write: a page has its experiments as they are"),
+        (["reproduce", "cr5m", "--write", ".", "--traces", "."], "--write: a page has its experiments as they are"),
         (["reproduce", "--json", "-"], "these options need a paper"),
         (
             ["reproduce", "cr5m.figure8", "--variant", "data_in"],

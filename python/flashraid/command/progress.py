@@ -57,21 +57,29 @@ class Progress:
             self._task = self._bar.add_task(scheme, total=None, what="filling")
         return not self.interrupted
 
-    def __call__(self, stage: str, count: int, share: float | None) -> bool:
-        """Shows the progress of the run. Returns whether to continue."""
+    def __call__(self, stage: str, count: int, share: float | None, text: str = "") -> bool:
+        """Shows the progress of the run, in the words of `text` if there is one. Returns whether to continue."""
         if self.interrupted:
             return False
         what = {"preconditioning": f"{count:,} pages overwritten", "verifying": "verifying", "fitting": f"{count:,}"}
         what |= {
             "ageing": f"{count:,} SSDs worn out",
-            "reproducing": f"{count:,} runs",
             "kills": f"{count:,} crash points",
         }
-        text = what.get(stage, f"{count:,} requests")
+        text = text or what.get(stage, f"{count:,} requests")
         if self._bar:
             self._bar.update(self._task, total=None if share is None else 1, completed=share or 0, what=text)
         elif not self._quiet and time.monotonic() - self._last_line > LINE_SECONDS:
             self._last_line = time.monotonic()
-            part = "" if share is None else f"{share:.0%} of the {'ageing' if stage == 'ageing' else 'trace'}, "
+            of = {"ageing": " of the ageing", "reproducing": ""}.get(stage, " of the trace")
+            part = "" if share is None else f"{share:.0%}{of}, "
             print(f"{self._scheme}: {part}{text}", file=sys.stderr)
         return not self.interrupted
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it: 40 s, 12 min, 1 h 5 min."""
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -3,31 +3,54 @@
 import json
 import os
 import sys
-from dataclasses import replace
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .. import reproduce as library
 from .._native import InputError
+from ..figures.files import write as write_figures
 from ..files import NewFile
-from ..reproduce import page, register
+from ..reproduce import find, names, page, register
+from ..reproduce import reproduce as library
 from ..reproduce.changes import parsed
-from ..reproduce.outcome import lacking
-from ..reproduce.papers import names_run
-from . import tables
+from ..reproduce.outcome import Reproduction, from_file, lacking
+from ..reproduce.papers import Overlay, names_run
+from ..reproduce.runner import Status
+from . import claims, tables
 from .options import Json, Quiet
 from .output import Target
-from .progress import Progress
+from .progress import Progress, duration
 
-QUICK_REQUESTS = 100
+SMOKE_REQUESTS = 100
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be done for each paper."""
+
+    change: Overlay
+    variants: list[str]
+    traces: str | None
+    source: str | None
+    write: str | None
+    figures: str | None
+    quick: bool
+    smoke: bool
+    cache: bool
+    quiet: bool
 
 
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="PAPER[.EXPERIMENT]", help="Paper or experiment to run; without it, all are listed."),
+        typer.Argument(
+            metavar="PAPER[.EXPERIMENT]",
+            help="Paper or experiment to run; all for every paper. Without it, they are listed.",
+        ),
     ] = None,
     set_values: Annotated[
         list[str] | None,
@@ -53,14 +76,34 @@ def reproduce(
             help="Replay the paper's own traces, where DIR has them, instead of the profiles that stand for them.",
         ),
     ] = None,
-    write: Annotated[
-        str | None,
-        typer.Option("--write", metavar="FOLDER", help="Write the paper's page and its figures to this directory."),
-    ] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Smoke test: a short part of each run. Nothing is judged or written."),
+        typer.Option(
+            "--quick",
+            help="Replay a part of each trace, and one repeat; figures can differ. Without a paper, of all.",
+        ),
     ] = False,
+    cache: Annotated[
+        bool, typer.Option("--cache/--no-cache", help="Take runs that were done before from the cache.")
+    ] = True,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="FILE.json", help="Run nothing: take the figures from this file, which --write has made."
+        ),
+    ] = None,
+    write: Annotated[
+        str | None,
+        typer.Option(
+            "--write",
+            metavar="FOLDER",
+            help="Write the page of the paper or experiment, with its figures, here.",
+        ),
+    ] = None,
+    figures: Annotated[
+        str | None,
+        typer.Option("--figures", metavar="FOLDER", help="Write each figure as SVG, PNG and CSV to this folder."),
+    ] = None,
     summary: Annotated[
         str | None,
         typer.Option(
@@ -69,68 +112,151 @@ def reproduce(
             help="Judge every claim of all papers by the figures in this directory; write its claims.md and README.",
         ),
     ] = None,
+    smoke: Annotated[
+        bool, typer.Option("--smoke", hidden=True, help="Whether every kind of run ends; figures mean nothing.")
+    ] = False,
     json_target: Json = None,
     quiet: Quiet = False,
 ) -> int:
     """Run a paper's experiments, judge its claims, and show the paper's figures beside flashraid's."""
+    of_one = set_values or variant or traces or source or json_target
     if summary is not None:
-        if name or set_values or variant or traces or write or json_target or quick:
+        if name or of_one or write or figures or quick or smoke:
             raise InputError("--summary: it runs nothing: allowed alone")
         write_summary(Path(summary))
         return 0
-    if name is None:
-        if set_values or variant or traces or write or json_target or quick:
-            raise InputError("reproduce: these options need a paper: allowed is PAPER or PAPER.EXPERIMENT")
-        tables.show_papers([library.find(each) for each in library.names()])
+    if name is None and not (quick or smoke):
+        if of_one or write or figures:
+            raise InputError("reproduce: these options need a paper: allowed is PAPER, PAPER.EXPERIMENT or all")
+        tables.show_papers([find(each) for each in names()])
         return 0
-    paper = library.find(name)
-    change = parsed(set_values or [], names_run(paper))
-    if write is not None and (change or variant or traces or "." in name):
-        raise InputError(
-            "--write: a page covers a whole paper as it is: allowed without experiment, --set, --variant, --traces"
-        )
-    if change and variant:
-        raise InputError("--variant and --set cannot be combined: a change of settings is tried alone")
-    if quick and (write is not None or json_target is not None):
-        raise InputError("--quick: its figures are meaningless: allowed without --write and --json only")
-    if write is not None and (missing := [name for part in lacking(paper) for name in part]):
-        raise InputError(f"--write: the traces of {', '.join(missing)} are missing; a page needs them")
+    several = name in (None, ALL)
+    if several and of_one:
+        raise InputError("reproduce: all papers at once: allowed without --set, --variant, --traces, --from and --json")
+    change = {} if several else parsed(set_values or [], names_run(find(str(name))))
+    asked = Asked(change, variant or [], traces, source, write, figures, quick, smoke, cache, quiet)
+    chosen = names() if several else [str(name)]
+    for each in chosen:
+        _check(each, asked, json_target)
     with Target(json_target) as target:
-        files = (
-            {}
-            if write is None
-            else {end: NewFile(os.path.join(write, f"{name}.{end}"), "--write") for end in ("md", "json")}
-        )
-        try:
-            with Progress(quiet=quiet) as progress:
-                progress.begin(name)
-                found = library.reproduce(
-                    name,
-                    change=change,
-                    variants=variant or (["all"] if (write is not None or quick) and paper.variants else []),
-                    traces=traces,
-                    watch=lambda done, count: progress("reproducing", done, done / count if count else 1.0),
-                    most_requests=QUICK_REQUESTS if quick else None,
-                )
-                progress.hide()
-            for note in found.notes:
-                print(f"note: {note}", file=sys.stderr)
-            if found.left_out:
-                print(f"left out, as the traces are missing: {', '.join(found.left_out)}", file=sys.stderr)
-            if quick:
-                pages = page.render(found), page.figures_json(found)
-                print(f"{name}: all runs completed, and the page has {sum(map(len, pages)):,} characters")
-                return 0
-            target.write(json.dumps(found.to_dict(), indent=2) + "\n")
-            if files:
-                files["md"].write(page.render(found))
-                files["json"].write(page.figures_json(found))
-        finally:
-            for file in files.values():
-                file.discard()
-    if json_target != "-":
-        tables.show_reproduction(replace(found, asked=()) if files else found)  # a page has them all
+        for each in chosen:
+            _one(each, asked, target)
     return 0
+
+
+def _check(name: str, asked: Asked, json_target: str | None) -> None:
+    """Refuses what cannot be combined, before anything runs."""
+    paper = find(name)
+    if asked.write is not None and (asked.change or asked.variants or asked.traces):
+        raise InputError("--write: a page has its experiments as they are: allowed without --set, --variant, --traces")
+    if asked.change and asked.variants:
+        raise InputError("--variant and --set cannot be combined: a change of settings is tried alone")
+    if asked.source is not None and (
+        asked.change or asked.variants or asked.traces or asked.quick or asked.smoke or not asked.cache
+    ):
+        raise InputError("--from: it runs nothing: allowed without --set, --variant, --traces, --quick and --no-cache")
+    if asked.quick and asked.write is not None:
+        raise InputError("--quick: its figures are of a part of each trace: allowed without --write")
+    outputs = asked.write, asked.figures, json_target
+    if asked.smoke and (asked.quick or any(each is not None for each in outputs)):
+        raise InputError("--smoke: its figures mean nothing: allowed without --quick and outputs")
+    if (
+        asked.write is not None
+        and asked.source is None
+        and (missing := [one for part in lacking(paper) for one in part])
+    ):
+        raise InputError(f"--write: the traces of {', '.join(missing)} are missing; a page needs them")
+
+
+def _one(name: str, asked: Asked, target: Target) -> None:
+    with ExitStack() as undo:
+        files = {}
+        if asked.write is not None:
+            _make_folder(os.path.join(asked.write, page.FIGURES))
+        for end in ("md", "json") if asked.write is not None else ():
+            files[end] = NewFile(os.path.join(str(asked.write), f"{name}.{end}"), "--write")
+            undo.callback(files[end].discard)
+        found = _reproduced(name, asked) if asked.source is None else from_file(name, asked.source)
+        for note in found.notes:
+            print(f"note: {note}", file=sys.stderr)
+        if found.left_out:
+            print(f"left out, as the traces are missing: {', '.join(found.left_out)}", file=sys.stderr)
+        if asked.smoke:
+            pages = page.render(found), page.figures_json(found)
+            print(f"{name}: all runs completed, and the page has {sum(map(len, pages)):,} characters")
+            return
+        target.write(json.dumps(found.to_dict(), indent=2) + "\n")
+        if asked.write is not None:
+            _write_page(found, asked.write, files)
+        if asked.figures is not None:
+            write_figures(found.figures(), asked.figures, "--figures")
+    if target.path != "-":
+        # A page has all variants; the rest is no place for them.
+        claims.show_reproduction(replace(found, asked=()) if asked.write is not None or asked.source else found)
+
+
+def _reproduced(name: str, asked: Asked) -> Reproduction:
+    """Runs what is not in the cache."""
+    every = (asked.write is not None or asked.smoke) and find(name).variants
+    with Progress(quiet=asked.quiet) as progress:
+        progress.begin(name)
+        last: list[Status] = []
+
+        def watch(status: Status) -> bool:
+            if not (last or asked.quiet or asked.smoke):
+                print(f"{name}: {_beginning(status)}", file=sys.stderr)
+            last[:] = [status]
+            left = "" if status.seconds_left is None else f", {duration(status.seconds_left)} left"
+            what = f"{status.done:,} of {status.count:,} runs{left}"
+            return progress("reproducing", status.done, status.share, what)
+
+        try:
+            found = library(
+                name,
+                change=asked.change,
+                variants=asked.variants or (["all"] if every else []),
+                traces=asked.traces,
+                quick=asked.quick,
+                cache=asked.cache,
+                watch=watch,
+                most_requests=SMOKE_REQUESTS if asked.smoke else None,
+            )
+        except KeyboardInterrupt:
+            if last and asked.cache and not asked.smoke:
+                done = f"{last[0].done:,} of {last[0].count:,} runs are kept"
+                print(f"{name}: interrupted: {done}; the same command goes on from there", file=sys.stderr)
+            raise
+        progress.hide()
+    return found
+
+
+def _beginning(status: Status) -> str:
+    """How much there is to do, and how long it is likely to take."""
+    text = f"{status.count:,} run{'s' if status.count > 1 else ''}"
+    if status.kept:
+        text += f", {status.kept:,} of them done before"
+    if status.done < status.count and status.seconds_left is not None:
+        text += f"; {duration(status.seconds_left)} on this machine, if it has nothing else to do"
+    return text
+
+
+def _make_folder(path: str) -> None:
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--write: {path}: cannot be made: {error.strerror or error}") from None
+
+
+def _write_page(found: Reproduction, folder: str, files: dict[str, NewFile]) -> None:
+    """Writes the page and its figures, none of them if one cannot be written."""
+    with ExitStack() as undo:
+        written = []
+        for path, text in page.drawn(found).items():
+            written.append((NewFile(os.path.join(folder, path), "--write"), text))
+            undo.callback(written[-1][0].discard)
+        written += [(files["md"], page.render(found)), (files["json"], page.figures_json(found))]
+        for file, text in written:
+            file.write(text)
 
 
 def write_summary(folder: Path) -> None:

@@ -14,7 +14,7 @@ from .layout import table_of as _table
 
 if TYPE_CHECKING:
     from ..calibration import Calibration
-    from ..reproduce import Paper, Reproduction
+    from ..reproduce import Paper
 
 GAPS = ("p1", "p10", "p25", "p50", "p75", "p90", "p99", "p100")  # of more, which would make a row too long
 
@@ -141,32 +141,6 @@ def show_papers(papers: "list[Paper]") -> None:
             claims = sum(claim.experiment == name for claim in paper.claims)
             table.add_row(f"{paper.name}.{name}", experiment.where, experiment.title, str(claims))
         _print(table)
-
-
-def show_reproduction(found: "Reproduction") -> None:
-    """Each claim: the paper's figure and flashraid's; then flashraid's under each variant that was asked for."""
-    from ..reproduce import page
-
-    table = _table(found.paper.title, ["claim", "outcome", "expected", "flashraid"])
-    for column in table.columns[1:]:
-        column.justify = "left"
-    for outcome in found.outcomes:
-        word = page.outcome_word(outcome).replace("*", "")
-        table.add_row(outcome.claim.id, word, page.requirement(outcome.claim), outcome.verdict.text())
-    _print(table)
-    print(page.counted(found.outcomes))
-    for variant in (each for each in found.paper.variants if each.name in found.asked):
-        table = _table(f"variant {variant.name}", ["claim", "outcome", "flashraid"])
-        for column in table.columns[1:]:
-            column.justify = "left"
-        for outcome in found.outcomes:
-            if variant.name in outcome.variants:
-                verdict = outcome.variants[variant.name]
-                table.add_row(outcome.claim.id, outcome.word_of(verdict), verdict.text())
-        if table.row_count:
-            _print(table)
-        else:
-            print(f"variant {variant.name}: no claim is of its workloads")
 
 
 def show_calibration(found: "Calibration") -> None:

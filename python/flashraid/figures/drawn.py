@@ -18,7 +18,7 @@ class Drawn:
         raise NotImplementedError
 
     def plot(self, name: str | None = None) -> "matplotlib.figure.Figure":
-        """The figure of this name for print (matplotlib), one column of a page wide; without a name all figures.
+        """The figure of this name for print (matplotlib); without a name all figures.
 
         Raises InputError for an unknown name, and if there are no figures.
         """

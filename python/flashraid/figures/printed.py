@@ -35,14 +35,17 @@ HEIGHT = 2.3
 DPI = 300
 STATED = "paper"
 MARKERS = ("o", "s", "^", "P", "v", ">", "<")
-HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++", "||||")
+# Lines only: each dot of a hatch is a path of its own in SVG, and a figure then has a quarter of a megabyte.
+HATCHES = ("", "////", "\\\\\\\\", "xxxx", "----", "++++", "||||")
+# More bars than a column has room for.
+MOST_BARS = 12
 LINE_HEIGHT = 0.15
 # Degrees of labels that would touch each other, and their height for each letter's width.
 SLANTED, SLANT = 40, 0.64
 # Inches beside the area that is drawn in, for the labels of the y axis.
 FRAME_WIDTH = 0.6
 # Inches of a letter and of an entry of a legend without its text.
-LETTER_WIDTH, ENTRY_WIDTH = 0.062, 0.42
+LETTER_WIDTH, ENTRY_WIDTH = 0.062, 0.48
 
 STYLE: Any = {
     "font.size": 8,
@@ -95,11 +98,15 @@ class Drawing(matplotlib.figure.Figure):
         return file.getvalue()
 
 
-def figure(figure: Figure, columns: Columns = 1, height: float = HEIGHT) -> Drawing:
-    """The figure at the width of one or two columns of a page; its title is left to a caption.
+def figure(figure: Figure, columns: Columns | None = None, height: float = HEIGHT) -> Drawing:
+    """The figure at the width of one or two columns of a page, without a number as many as its panels and bars need.
 
-    It is `height` inches high, and higher with more than one row of a legend or with slanted labels.
+    It is `height` inches high, and higher with more than one row of a legend or with slanted labels. Its title is left
+    to a caption.
     """
+    if columns is None:
+        is_wide = figure.facet or (figure.mark in ("bars", "stack") and len(figure.frame) > MOST_BARS)
+        columns = 2 if is_wide else 1
     with matplotlib.rc_context(STYLE):
         drawing = Drawing(figsize=(WIDTHS[columns], height), layout="constrained")
         beside = _draw(figure, drawing, WIDTHS[columns], "upper")
@@ -127,7 +134,7 @@ def _draw(figure: Figure, part: Any, width: float, legend: str) -> float:
         axes.use_sticky_edges = False  # no bar ends at the frame
         _DRAWERS[figure.mark](figure, panel, axes)
         _scales(figure, axes, (width - FRAME_WIDTH) / len(panels))
-        if panel.stated is not None:
+        if panel.stated is not None and len(panel.stated):  # nothing, drawn beyond the axes, upsets the layout
             _stated(figure, panel, axes)
         if figure.facet:
             axes.set_title(panel.title.removeprefix(f"{figure.title}: "))
@@ -135,6 +142,9 @@ def _draw(figure: Figure, part: Any, width: float, legend: str) -> float:
         axes.grid(axis="y")
     if starts_at_zero(figure):
         all_axes[0].set_ylim(bottom=0)
+    elif figure.mark in ("bars", "stack") and figure.y.scale == "linear":
+        for axes in all_axes:
+            axes.axhline(0, color="black", linewidth=0.6)
     rows = _legend(part, list(all_axes), width, legend)
     slanted = [len(label.get_text()) for label in all_axes[0].get_xticklabels() if label.get_rotation()]
     return LINE_HEIGHT * max(0, rows - 1) + SLANT * LETTER_WIDTH * max(slanted, default=0)

@@ -94,12 +94,12 @@ def is_whole(figure: Figure, axis: Axis) -> bool:
 
 
 def starts_at_zero(figure: Figure) -> bool:
-    """Whether the y axis begins at 0: that of bars, and where it takes little room from what lines show."""
+    """Whether the y axis begins at 0: that of bars that go up, and where it takes little room from what lines show."""
     if figure.y.scale != "linear":
         return False
-    if figure.mark in ("bars", "stack"):
-        return True
     found = [value for value in values(figure, figure.y.column) if value is not None]
+    if figure.mark in ("bars", "stack"):
+        return all(value >= 0 for value in found)
     return bool(found) and 0 <= 2 * min(found) <= max(found)
 
 

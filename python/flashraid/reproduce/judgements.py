@@ -157,6 +157,10 @@ class Grid:
             for point, paper in row.items()
         ]
 
+    def only(self) -> Figure:
+        """The figure of a claim that has one name, or one list of names, on each axis."""
+        return self._figure([0, 0, 0, 0])
+
     def _label(self, axis: int, place: int) -> str:
         labels = self.axes[axis][place]
         if len(labels) == 1:
@@ -189,13 +193,17 @@ class Grid:
     def _related(self, base: float, own: float) -> float:
         if not base:
             base, own = (1.0, 1.0) if own == base else (1.0, float("inf"))
-        less = 100 * (base - own) / base  # exactly 0 if they are equal
-        return {"reduction": less, "increase": -less, "ratio": 100 - less}[self.claim.relation]
+        return related(100 * (base - own) / base, self.claim.relation)  # exactly 0 if they are equal
 
     def _requests(self, key: Key) -> float:
         """Of how many requests a figure is made, in all repeats together; no limit if it is none of requests."""
         requests = METRICS[key[3]].requests
         return sum(self._figures[*key[:3], requests]) if requests else float("inf")
+
+
+def related(less: float, relation: str) -> float:
+    """A reduction in percent as what a claim speaks of. Of an increase it makes the reduction again."""
+    return {"reduction": less, "increase": -less, "ratio": 100 - less}[relation]
 
 
 def _bounded(claim: Claim, line: Line, unit: str) -> Verdict:

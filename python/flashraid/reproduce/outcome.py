@@ -4,10 +4,13 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._native import InputError
+from ..figures import Figure
+from ..figures.drawn import Drawn
 from ..settings import known_name
+from .cache import Cache
 from .judgements import Key, Verdict, judge
 from .metrics import with_requests
 from .originals import with_originals
@@ -23,7 +26,11 @@ from .papers import (
     find,
     selection,
 )
-from .runs import Cell, Runner, Watch, missing_traces, run_of
+from .runner import Runner, Watch
+from .runs import Cell, missing_traces, reduced, run_of
+
+if TYPE_CHECKING:
+    import polars
 
 # Figures by experiment and change, of each repeat: "" is no change, else a variant's name, or an explanation's and the
 # number of its change.
@@ -74,9 +81,12 @@ class Outcome:
         )
 
 
-@dataclass(frozen=True)
-class Reproduction:
-    """A paper, what was measured for it, and what its claims come to."""
+@dataclass(frozen=True, repr=False)
+class Reproduction(Drawn):
+    """A paper, what was measured for it, and what its claims come to.
+
+    Of a part of a paper `paper` is that part. In a notebook it shows itself as a table of the claims.
+    """
 
     paper: Paper
     measured: Measured
@@ -84,6 +94,8 @@ class Reproduction:
     notes: Sequence[str] = ()  # which traces of the paper were replayed, and in what they differ from its tables
     asked: Sequence[str] = ()  # variants that were asked for; others were tried for explanations
     left_out: Sequence[str] = ()  # experiments and variants whose traces are missing
+    name: str = ""  # PAPER or PAPER.EXPERIMENT
+    is_quick: bool = False  # a part of each trace was replayed
 
     @classmethod
     def of(cls, paper: Paper, measured: Measured) -> "Reproduction":
@@ -107,7 +119,51 @@ class Reproduction:
                 elif name in variants:  # else it was not asked for, or its traces are missing
                     trials.append(Trial(change, variants[name], is_workload[name]))
             outcomes.append(Outcome(claim, verdict, variants, reason, trials))
-        return cls(paper, measured, outcomes)
+        return cls(paper, measured, outcomes, name=paper.name)
+
+    def figures(self) -> list[Figure]:
+        """The figures of all experiments as the paper draws them, each with its numbers and those that the paper states
+        (docs/reproduce.md). `plot` and `chart` draw them.
+        """
+        from . import drawings
+
+        return [each for one in self.paper.experiments.values() for each in drawings.of_experiment(self, one)]
+
+    def to_frame(self) -> "polars.DataFrame":
+        """One row for each claim, with the members of `claims` in `to_dict` but for the variants, and with what is
+        asked of our figures.
+        """
+        import polars
+
+        from .page import asked
+
+        rows = [
+            {key: value for key, value in claim.items() if key != "variants"} | {"asked": asked(each.claim)}
+            for claim, each in zip(self.to_dict()["claims"], self.outcomes, strict=True)
+        ]
+        return polars.DataFrame(rows, infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        from ..notebook import table
+        from .page import asked, counted, outcome_word
+
+        rows = [
+            [
+                each.claim.id,
+                each.claim.where,
+                each.claim.statement,
+                asked(each.claim),
+                each.verdict.text(),
+                outcome_word(each).replace("*", ""),
+            ]
+            for each in self.outcomes
+        ]
+        caption = f"{self.paper.title}{' (quick figures)' if self.is_quick else ''}"
+        head = ["claim", "where", "the paper says", "asked", "ours", "outcome"]
+        return table(caption, head, rows, counted(self.outcomes))
+
+    def __repr__(self) -> str:
+        return f"<Reproduction: {self.name}, {len(self.outcomes)} claims>"
 
     def to_dict(self) -> dict[str, Any]:
         """What there is, as JSON can hold it."""
@@ -131,7 +187,8 @@ class Reproduction:
             }
             for each in self.outcomes
         ]
-        return {"schema": 2, "paper": self.paper.name, "claims": claims, "figures": tree(self.measured)}
+        head = {"schema": 2, "paper": self.paper.name, "quick": self.is_quick}
+        return head | {"claims": claims, "figures": tree(self.measured)}
 
 
 def reproduce(
@@ -140,7 +197,9 @@ def reproduce(
     change: Overlay | None = None,
     variants: Collection[str] = (),
     traces: str | None = None,
-    watch: Watch = lambda done, count: True,
+    quick: bool = False,
+    cache: bool = True,
+    watch: Watch = lambda status: True,
     most_requests: int | None = None,
 ) -> Reproduction:
     """Runs the experiments of `PAPER` or `PAPER.EXPERIMENT` and judges the claims.
@@ -148,9 +207,12 @@ def reproduce(
     An experiment or a variant whose traces are missing is left out; InputError is raised if it was named. `change` is
     laid over the settings of every run, and no variant and no explanation is tried then. `variants` are tried besides
     those that explain a claim; ["all"] stands for every one. `traces` is a folder with traces that the paper used,
-    which take the place of profiles (originals.py). `watch` is told how many runs are done and how many there are; if
-    it returns False, KeyboardInterrupt is raised. With `most_requests`, of each trace no more is replayed: then
-    everything runs, and no figure means anything.
+    which take the place of profiles (originals.py). With `quick`, of each trace the first part is replayed, a tenth
+    unless the paper says otherwise, and one repeat of each run instead of all: its figures can differ. `cache` says
+    whether runs that were done before, by the same engine and with the same settings and trace, are taken from the
+    cache (cache.py). `watch` is told how far the runs are; if it returns False, KeyboardInterrupt is raised, and runs
+    that have ended are kept. With `most_requests`, of each trace no more is replayed: then everything runs, and no
+    figure means anything.
     """
     paper = find(name)
     named = named_variants(paper, name, variants)
@@ -164,8 +226,13 @@ def reproduce(
             raise InputError(f"variant {each}: it changes a profile that a trace of --traces replaces")
     paper = replace(paper, explanations=(), variants=()) if change else with_variants(paper, asked)
     paper, left_out = at_hand(paper, [name, *named])
-    found = Reproduction.of(paper, measure(paper, change, watch, most_requests))
-    return replace(found, notes=notes, asked=asked, left_out=left_out)
+    paper = paper.quick() if quick else paper
+    kept = Cache() if cache and most_requests is None else None
+    runner = Runner(watch, kept, most_requests)
+    found = Reproduction.of(paper, measure(paper, runner, change, paper.quick_share if quick else 1.0))
+    if kept and kept.problem:
+        notes.append(f"nothing was kept for another time: {kept.problem}")
+    return replace(found, notes=notes, asked=asked, left_out=left_out, name=name, is_quick=quick)
 
 
 def named_variants(paper: Paper, name: str, wanted: Collection[str]) -> list[str]:
@@ -205,16 +272,10 @@ def lacking(paper: Paper) -> tuple[dict[str, str], dict[str, str]]:
     return first, second
 
 
-def measure(
-    paper: Paper,
-    change: Overlay | None = None,
-    watch: Watch = lambda done, count: True,
-    most_requests: int | None = None,
-) -> Measured:
-    """Runs what the paper's claims need under a change, and measures it."""
-    runner = Runner(watch, most_requests)
+def measure(paper: Paper, runner: Runner, change: Overlay | None = None, share: float = 1.0) -> Measured:
+    """Runs what the paper's claims need under a change, on so large a share of each trace, and measures it."""
     wanted = [
-        (where, cell, run_of(paper, experiment, cell, laid), with_requests(experiment.metrics))
+        (where, cell, reduced(run_of(paper, experiment, cell, laid), share), with_requests(experiment.metrics))
         for where, experiment, cell, laid in needs(paper, change or {})
     ]
     runner.measure((run, metrics) for _, _, run, metrics in wanted)
@@ -298,3 +359,28 @@ def from_tree(found: Mapping[str, Any]) -> Measured:
 def recorded(text: str) -> Measured:
     """The figures of a file that `--write` made."""
     return from_tree(json.loads(text))
+
+
+def from_file(name: str, path: str) -> Reproduction:
+    """The claims of `PAPER` or `PAPER.EXPERIMENT`, with all variants, by the figures of a file that `--write` made.
+
+    Raises InputError if the file is none, or lacks a figure.
+    """
+    paper = find(name)
+    try:
+        with open(path, encoding="utf-8") as file:
+            measured = recorded(file.read())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValueError, AttributeError):
+        raise InputError(f"{path}: not the figures of a paper, as --write leaves them beside its page") from None
+    for where, experiment, cell, _ in needs(paper, {}):
+        for metric in with_requests(experiment.metrics):
+            place = cell.configuration, cell.workload, cell.point, metric
+            if len(measured.get(where, {}).get(place, ())) != len(experiment.repeats):
+                lacking = ", ".join(filter(None, (*where, *place)))
+                raise InputError(f"{path}: it lacks the figures of {paper.name}: {lacking}; they must be measured")
+    wanted = {where for where, _, _, _ in needs(paper, {})}
+    own = {where: figures for where, figures in measured.items() if where in wanted}
+    asked = [each.name for each in paper.variants]
+    return replace(Reproduction.of(paper, own), asked=asked, name=name)

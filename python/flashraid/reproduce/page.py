@@ -6,12 +6,14 @@ from statistics import fmean, stdev
 from typing import Any
 
 from .. import __version__
-from . import changes
+from . import changes, drawings
 from .judgements import Grid
 from .metrics import METRICS
 from .outcome import Outcome, Reproduction, tree
 from .papers import Claim, Experiment, Overlay
 
+# The folder of the figures, beside the page.
+FIGURES = "figures"
 HEAD = """\
 # {title}
 
@@ -19,6 +21,14 @@ Written by `make papers` with flashraid {version}; do not edit. What is run, cla
 [papers/{name}](../../papers/{name}), the figures in [{name}.json]({name}.json); [README](README.md) explains how claims
 are judged. `make prove` measures the quick experiments again.
 """
+HEAD_OF_PART = """\
+# {title}
+
+One experiment of {paper}. Written by `flashraid reproduce {name} --write FOLDER` with flashraid {version}; its
+figures are in [{name}.json]({name}.json).
+"""
+# Of a table with more figures none is named.
+MOST_CELLS = 8
 FAILURES = """\
 A mechanism is named by an experiment that changes one thing. It counts if it moves the deciding figure at least half
 way to where the claim holds; if what it changes is the workload, only if the claim holds somewhere along the sweep.
@@ -28,6 +38,8 @@ way to where the claim holds; if what it changes is the workload, only if the cl
 def render(found: Reproduction) -> str:
     """The page in Markdown."""
     paper = found.paper
+    if "." in found.name:
+        return _of_part(found)
     lines = [
         HEAD.format(title=paper.title, version=__version__, name=paper.name).replace("(papers/", "("),
         paper.about.strip(),
@@ -41,6 +53,21 @@ def render(found: Reproduction) -> str:
         lines += _experiment(experiment, found)
     lines += _failures(found)
     return "\n".join(lines) + "\n"
+
+
+def _of_part(found: Reproduction) -> str:
+    """The page of one experiment."""
+    (experiment,) = found.paper.experiments.values()
+    title = f"{experiment.where}: {experiment.title}"
+    lines = [HEAD_OF_PART.format(title=title, paper=found.paper.title, name=found.name, version=__version__)]
+    lines += [counted(found.outcomes), "", *_variants(found), *_experiment(experiment, found, is_alone=True)]
+    lines += _failures(found)
+    return "\n".join(lines) + "\n"
+
+
+def drawn(found: Reproduction) -> dict[str, str]:
+    """The SVG files that the page shows, by their names beside it."""
+    return {f"{FIGURES}/{each.name}.svg": drawings.svg(each) for each in found.figures()}
 
 
 def figures_json(found: Reproduction) -> str:
@@ -84,6 +111,14 @@ def requirement(claim: Claim) -> str:
         "levels_off": "no step after {item} gains more than {value} %; the step to it, if there is one, does",
     }
     return texts[claim.judge].format(value=claim.value, unit=unit, item=claim.item).rstrip()
+
+
+def asked(claim: Claim) -> str:
+    """The same where no table follows: of a claim that is a table its numbers, if they are few."""
+    if claim.judge != "cells":
+        return requirement(claim)
+    texts = [f"{workload} {point} {value:g}" for workload, row in claim.value.items() for point, value in row.items()]
+    return ", ".join(texts) if len(texts) <= MOST_CELLS else f"{len(texts)} figures"
 
 
 def outcome_word(outcome: Outcome) -> str:
@@ -180,14 +215,20 @@ def _bounds(found: Reproduction) -> Iterator[str]:
     yield ""
 
 
-def _experiment(experiment: Experiment, found: Reproduction) -> Iterator[str]:
-    yield f"## {experiment.where}: {experiment.title}"
-    yield ""
+def _experiment(experiment: Experiment, found: Reproduction, is_alone: bool = False) -> Iterator[str]:
+    if not is_alone:
+        yield f"## {experiment.where}: {experiment.title}"
+        yield ""
     if experiment.about:
         yield experiment.about.strip()
         yield ""
     yield f"`flashraid reproduce {found.paper.name}.{experiment.name}`"
     yield ""
+    for drawing in drawings.of_experiment(found, experiment):
+        yield f"![{drawing.title}]({FIGURES}/{drawing.name}.svg)"
+        yield ""
+        yield f"*{drawing.title}.* {drawing.about}"
+        yield ""
     figures = found.measured[experiment.name, ""]
     points = list(experiment.points)
     for metric in experiment.metrics:

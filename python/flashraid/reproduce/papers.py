@@ -28,6 +28,8 @@ JUDGES = (
     "near",
     "cells",
 )
+RELATIONS = ("reduction", "increase", "ratio")
+MARKS = ("bars", "stack", "line", "points")
 AXES = ("configurations", "workloads", "points", "metrics")
 
 # Settings laid over others: keys of docs/configuration.md, `device`, `scheme` and `trace`; `profile`, which changes the
@@ -36,6 +38,34 @@ Overlay = Mapping[str, Any]
 # Names of one axis; a list among them stands for one figure, made of those named.
 Names = Sequence[str | Sequence[str]]
 Record = TypeVar("Record")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What a figure of an experiment shows: which axis of the experiment is where, and which names along each.
+
+    What is not given is chosen by drawings.py. An axis with several names is x, the series, the panels (`facet`), or
+    one that the figures are means over.
+    """
+
+    name: str = ""  # tells several of an experiment apart
+    where: str = ""  # as of the experiment, as is the title
+    title: str = ""
+    metric: str | Sequence[str] = ""  # the experiment's first
+    of: Sequence[str] = ()  # configurations
+    against: str = ""  # as of a claim
+    relation: str = "reduction"
+    workloads: Sequence[str] = ()
+    points: Sequence[str] = ()
+    mark: str = ""
+    x: str = ""
+    series: str = ""
+    facet: str = ""
+    mean_over: str = ""
+    x_title: str = ""
+    y_title: str = ""
+    scale: str = "linear"  # of y
+    labels: Mapping[str, str] = field(default_factory=dict)  # what the figure calls a metric
 
 
 @dataclass(frozen=True)
@@ -55,6 +85,7 @@ class Experiment:
     about: str = ""
     repeats: Mapping[str, Overlay] = field(default_factory=lambda: {"": {}})
     is_quick: bool = False  # cheap enough for `make test`
+    figure: Sequence[Drawing] = ()
 
     def axis(self, name: str) -> list[str]:
         """The names along an axis."""
@@ -172,6 +203,13 @@ class Paper:
     bounds: Sequence[Bound] = ()
     originals: Mapping[str, Original] = field(default_factory=dict)
     conclusion: str = ""  # whom to believe, in a paragraph
+    quick_share: float = 0.1  # how much of each trace is replayed for quick figures
+
+    def quick(self) -> "Paper":
+        """The paper with one repeat of each experiment, the middle one."""
+        middle = {name: list(each.repeats.items())[len(each.repeats) // 2] for name, each in self.experiments.items()}
+        experiments = {name: replace(each, repeats=dict([middle[name]])) for name, each in self.experiments.items()}
+        return replace(self, experiments=experiments)
 
     def part(self, experiments: Collection[str]) -> "Paper":
         """The paper with only these experiments and what is said of them."""
@@ -240,9 +278,15 @@ def load(folder: Path) -> Paper:
         table["workloads"] = _workloads(table.get("workloads", []), workloads, where)
         if "repeats" in table:
             table["repeats"] = repeats[known_name(f"{where}: repeats", table["repeats"], repeats)]
+        table["figure"] = [
+            record(Drawing, each, f"{where}: figure of {table.get('name')}") for each in table.get("figure", [])
+        ]
         experiment = record(Experiment, table, where)
         for metric in experiment.metrics:
             known_name(f"{where}: metric", metric, METRICS)
+        for drawing in experiment.figure:
+            _check_drawing(drawing, experiment, where)
+        _unique([each.name for each in experiment.figure], f"{where}: {experiment.name}: figure")
         experiments[experiment.name] = experiment
     variants = [record(Variant, table, where) for table in head.pop("variant", [])]
     for variant in variants:
@@ -316,6 +360,23 @@ def record(kind: type[Record], table: Mapping[str, Any], where: str) -> Record:
     return kind(**table)
 
 
+def _check_drawing(drawing: Drawing, experiment: Experiment, where: str) -> None:
+    where = f"{where}: figure {drawing.name} of {experiment.name}:".replace("figure  of", "figure of")
+    known_name(f"{where} mark", drawing.mark, ("", *MARKS))
+    known_name(f"{where} scale", drawing.scale, ("linear", "log"))
+    if drawing.scale == "log" and drawing.mark not in ("line", "points"):
+        raise InputError(f"{where} scale log: bars have no length on it: allowed with mark = line or points")
+    known_name(f"{where} relation", drawing.relation, RELATIONS)
+    known_name(f"{where} against", drawing.against, ("", *experiment.configurations))
+    for key in ("x", "series", "facet", "mean_over"):
+        known_name(f"{where} {key}", getattr(drawing, key), ("", *AXES))
+    metrics = [drawing.metric] if isinstance(drawing.metric, str) else drawing.metric
+    used = drawing.of, drawing.workloads, drawing.points, [each for each in metrics if each]
+    for axis, labels in zip(AXES, used, strict=True):
+        for label in labels:
+            known_name(f"{where} {axis}", label, experiment.axis(axis))
+
+
 def check(claim: Claim, experiments: Mapping[str, Experiment], where: str) -> None:
     where = f"{where}: claim {claim.id}:"
     experiment = experiments[known_name(f"{where} experiment", claim.experiment, experiments)]
@@ -324,7 +385,7 @@ def check(claim: Claim, experiments: Mapping[str, Experiment], where: str) -> No
     known_name(f"{where} along", claim.along, AXES)
     known_name(f"{where} group", claim.group, ("mean", "max", "min"))
     known_name(f"{where} lines", claim.lines, ("every", "most"))
-    known_name(f"{where} relation", claim.relation, ("reduction", "increase", "ratio"))
+    known_name(f"{where} relation", claim.relation, RELATIONS)
     known_name(f"{where} tolerance", claim.tolerance, ("sign", "factor two", "exact"))
     for axis, used in zip(AXES, selection(claim), strict=True):
         for each in used:

@@ -1,26 +1,19 @@
-"""Runs of the engine: what an experiment's cell comes to, each distinct run done once, on all cores."""
+"""What an experiment's cell comes to: a run of the engine, with its trace and settings."""
 
-import json
 import os
-import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
-from pathlib import Path
+import tomllib
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
-from .. import _native
-from .._native import DefectError, InputError
-from ..profile_text import PREFIX, changed
-from ..settings import with_effect
-from .metrics import measured
+from .._native import InputError
+from ..profile_text import PREFIX, changed, text_of
+from ..trace import trace_info
 from .papers import FOLDER, Experiment, Overlay, Paper, names_of
 
-# Asked now and then, with how many runs are done and how many there are; returning False stops everything.
-Watch = Callable[[int, int], object]
-STEP_SECONDS = 0.2
-# The state of the device takes most of the time of a short run, and a warm-up would take all of its requests.
-QUICK_STATE = {"fill": "0.001", "fill_bytes": "0", "precondition": "none", "warmup": "0"}
+# Of shorter traces, and of fewer requests, figures say nothing.
+FEWEST_REQUESTS = 2000
 
 
 @dataclass(frozen=True)
@@ -91,88 +84,6 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-class Runner:
-    """Does runs, each once, and keeps what was measured of them."""
-
-    def __init__(self, watch: Watch, most_requests: int | None = None) -> None:
-        """With `most_requests`, of each trace no more is replayed, and runs that differ in values alone are done once:
-        whether all kinds of runs end, for figures that mean nothing.
-        """
-        self._watch = watch
-        self._most_requests = most_requests
-        self._figures: dict[Run, dict[str, float]] = {}
-        self._is_stopped = False
-
-    def measure(self, wanted: Iterable[tuple[Run, Sequence[str]]]) -> None:
-        """Does the runs that were not yet done. Raises KeyboardInterrupt if the watch returns False."""
-        missing: dict[Run, dict[str, None]] = {}
-        for run, names in wanted:
-            if not self._figures.get(run, {}).keys() >= set(names):
-                missing.setdefault(run, {}).update(dict.fromkeys(names))
-        if self._most_requests is None:
-            self._do_all(missing)
-        else:
-            # One run stands for all that set the same keys of the same scheme, and of which the same is measured.
-            alike: dict[object, list[Run]] = {}
-            for run, lacking in missing.items():
-                kind = run.scheme, bool(run.profile), tuple(key for key, _ in run.settings), tuple(lacking)
-                alike.setdefault(kind, []).append(run)
-            self._do_all({first: missing[first] for first, *_ in alike.values()})
-            for first, *others in alike.values():
-                self._figures.update(dict.fromkeys(others, self._figures[first]))
-
-    def _do_all(self, missing: Mapping[Run, Mapping[str, None]]) -> None:
-        with tempfile.TemporaryDirectory(prefix="flashraid-") as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-            futures: dict[Future[dict[str, float]], Run] = {}
-            try:
-                for number, (run, lacking) in enumerate(missing.items()):
-                    path = Path(folder) / f"profile-{number}.toml"
-                    futures[pool.submit(self._do, run, tuple(lacking), path)] = run
-                pending = set(futures)
-                while pending:
-                    done, pending = wait(pending, STEP_SECONDS, FIRST_COMPLETED)
-                    for future in done:
-                        self._figures.setdefault(futures[future], {}).update(future.result())
-                    if self._watch(len(missing) - len(pending), len(missing)) is False:
-                        raise KeyboardInterrupt
-            finally:
-                self._is_stopped = True  # those under way end at their next question, others never begin
-                pool.shutdown(cancel_futures=True)
-                self._is_stopped = False
-
-    def figures(self, run: Run, names: Sequence[str]) -> dict[str, float]:
-        """What was measured of a run, by metric."""
-        figures = self._figures[run]
-        return {name: figures[name] for name in names}
-
-    def _do(self, run: Run, names: tuple[str, ...], path: Path) -> dict[str, float]:
-        """One run. Every request must complete: an experiment is no test of a full drive."""
-        if run.profile:
-            path.write_text(run.profile, encoding="utf-8")
-        trace = str(path) if run.profile else trace_path(run.trace)
-        settings = dict(run.settings)
-        if self._most_requests is not None:
-            settings["limit"] = str(self._most_requests)
-            settings |= QUICK_STATE
-        go_on = lambda stage, count, share: not self._is_stopped  # noqa: E731
-        pairs = with_effect(run.device, run.scheme, list(settings.items()))
-        text, _, _, status = _native.run(trace, run.device, run.scheme, None, pairs, [], False, go_on)
-        if self._is_stopped:
-            raise KeyboardInterrupt
-        result = json.loads(text)
-        if status != 0 or result["requests"]["completed"] != result["workload"]["requests"]:
-            raise DefectError(f"{run.where}: {result['requests']}, status {status}")
-        if not result["requests"]["completed"]:
-            # Figures of nothing must not pass for figures of 0.
-            warmup = settings.get("warmup", "0")
-            why = "the trace has none" if warmup == "0" else f"all fall into the warm-up (warmup = {warmup})"
-            raise InputError(f"{run.where}: no request was measured: {why}")
-        try:
-            return measured(result, names)
-        except InputError as error:
-            raise InputError(f"{run.where}: {error}") from None
-
-
 def trace_path(trace: str) -> str:
     """Where a trace is: profiles come along, files lie beside the folder of the papers."""
     return trace if trace.startswith(PREFIX) else str(FOLDER.resolve().parent / trace)
@@ -183,3 +94,32 @@ def missing_traces(workloads: Iterable[Overlay]) -> list[str]:
     traces = [str(each["trace"]) for each in workloads if "trace" in each]
     files = [os.path.normpath(trace_path(each)) for each in traces if not each.startswith(PREFIX)]
     return [each for each in files if not os.path.exists(each)]
+
+
+def requests_of(run: Run) -> int:
+    """How many requests a run replays."""
+    if run.profile or run.trace.startswith(PREFIX):
+        count = int(tomllib.loads(run.profile or text_of(run.trace))["requests"])
+    else:
+        count = _requests_of_file(trace_path(run.trace))
+    limit = dict(run.settings).get("limit")
+    return min(count, int(limit)) if limit else count
+
+
+@cache
+def _requests_of_file(path: str) -> int:
+    return int(trace_info(path).requests)
+
+
+def reduced(run: Run, share: float) -> Run:
+    """The run with so large a share of its requests, the first ones; but not with too few, and with all of few."""
+    if share == 1:
+        return run
+    count = requests_of(run)
+    limit = max(round(share * count), min(count, FEWEST_REQUESTS))
+    if limit == count:
+        return run
+    settings = dict(run.settings) | {"limit": str(limit)}
+    if settings.get("warmup", "").isdecimal():
+        settings["warmup"] = str(int(settings["warmup"]) * limit // count)
+    return replace(run, settings=tuple(sorted(settings.items())))
