@@ -75,7 +75,7 @@ def complete_papers(incomplete: str) -> list[str]:
 
     paper, dot, _ = incomplete.partition(".")
     if not dot:
-        return _beginning(names(), incomplete)
+        return _beginning(["all", *names()], incomplete)
     return _beginning([f"{paper}.{name}" for name in find(paper).experiments], incomplete) if paper in names() else []
 
 

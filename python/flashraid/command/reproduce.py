@@ -20,6 +20,7 @@ from ..reproduce.outcome import Reproduction, from_file, lacking
 from ..reproduce.papers import Overlay, names_run
 from ..reproduce.runner import Status
 from . import claims, tables
+from .completion import complete_papers
 from .options import Json, Quiet
 from .output import Target
 from .progress import Progress, duration
@@ -50,6 +51,7 @@ def reproduce(
         typer.Argument(
             metavar="PAPER[.EXPERIMENT]",
             help="Paper or experiment to run; all for every paper. Without it, they are listed.",
+            autocompletion=complete_papers,
         ),
     ] = None,
     set_values: Annotated[
@@ -118,7 +120,10 @@ def reproduce(
     json_target: Json = None,
     quiet: Quiet = False,
 ) -> int:
-    """Run a paper's experiments, judge its claims, and show the paper's figures beside flashraid's."""
+    """Run a paper's experiments, judge its claims, and show the paper's figures beside flashraid's.
+
+    Example: flashraid reproduce cr5m.figure8 --quick
+    """
     of_one = set_values or variant or traces or source or json_target
     if summary is not None:
         if name or of_one or write or figures or quick or smoke:

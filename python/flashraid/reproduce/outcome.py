@@ -202,17 +202,17 @@ def reproduce(
     watch: Watch = lambda status: True,
     most_requests: int | None = None,
 ) -> Reproduction:
-    """Runs the experiments of `PAPER` or `PAPER.EXPERIMENT` and judges the claims.
+    """Runs the experiments of a paper, or one of them, and judges the claims.
 
-    An experiment or a variant whose traces are missing is left out; InputError is raised if it was named. `change` is
-    laid over the settings of every run, and no variant and no explanation is tried then. `variants` are tried besides
-    those that explain a claim; ["all"] stands for every one. `traces` is a folder with traces that the paper used,
-    which take the place of profiles (originals.py). With `quick`, of each trace the first part is replayed, a tenth
-    unless the paper says otherwise, and one repeat of each run instead of all: its figures can differ. `cache` says
-    whether runs that were done before, by the same engine and with the same settings and trace, are taken from the
-    cache (cache.py). `watch` is told how far the runs are; if it returns False, KeyboardInterrupt is raised, and runs
-    that have ended are kept. With `most_requests`, of each trace no more is replayed: then everything runs, and no
-    figure means anything.
+    `name` is PAPER or PAPER.EXPERIMENT. An experiment or a variant whose traces are missing is left out; InputError is
+    raised if it was named. `change` is laid over the settings of every run, and no variant and no explanation is tried
+    then. `variants` are tried besides those that explain a claim; ["all"] stands for every one. `traces` is a folder
+    with traces that the paper used, which take the place of profiles (originals.py). With `quick`, of each trace the
+    first part is replayed, a tenth unless the paper says otherwise, and one repeat of each run instead of all: its
+    figures can differ. `cache` says whether runs that were done before, by the same engine and with the same settings
+    and trace, are taken from the cache (cache.py). `watch` is told how far the runs are; if it returns False,
+    KeyboardInterrupt is raised, and runs that have ended are kept. With `most_requests`, of each trace no more is
+    replayed: then everything runs, and no figure means anything.
     """
     paper = find(name)
     named = named_variants(paper, name, variants)
