@@ -8,6 +8,7 @@ from statistics import fmean
 
 import pytest
 from conftest import ROOT
+from test_report import Page
 from test_reproduce import EXPERIMENT, figures
 from test_reproduce_papers import CLAIM, EXPERIMENTS, PAGES, recorded_reproduction
 
@@ -250,10 +251,25 @@ def test_figures_as_files(command):
     ]
 
 
+def test_the_report_has_each_claim_and_the_numbers_of_each_figure(command, found):
+    source = PAGES / "sirf1.json"
+    command("reproduce", "sirf1", "--from", source, "--report", "sirf1.html", "--quiet")
+    page = Page((command.folder / "sirf1.html").read_text())
+    rows = [row for caption, table in page.tables.items() if caption.startswith("Claims on") for row in table[1:]]
+    claims = {claim.id: claim for claim in found["sirf1"].paper.claims}
+    assert [row[0][2] for row in rows] == list(claims)
+    assert all(row[2][2] == claims[row[0][2]].statement for row in rows)
+    for figure in found["sirf1"].figures():
+        shown, expected = (sorted(rows, key=str) for rows in (page.rows(figure.name), figure.table().to_dicts()))
+        values = [row.pop("value") for row in expected]
+        assert [row.pop("value") for row in shown] == pytest.approx(values, rel=1e-6)
+        assert [{name: row[name] for name in row if name != "is_stated"} for row in shown] == expected
+
+
 # ---- in Python
 
 
-def test_a_reproduction_in_python():
+def test_a_reproduction_in_python(tmp_path):
     found = fr.reproduce("ppc.figure3", cache=False)
     assert isinstance(found, fr.Reproduction)
     assert repr(found) == "<Reproduction: ppc.figure3, 1 claims>"
@@ -263,6 +279,8 @@ def test_a_reproduction_in_python():
     assert row["statement"] in found._repr_html_()
     assert [figure.name for figure in found.figures()] == ["ppc-figure3"]
     assert len(found.plot("ppc-figure3").axes) == 1
+    found.report(tmp_path / "figure3.html")
+    assert row["statement"] in (tmp_path / "figure3.html").read_text()
     with pytest.raises(fr.InputError, match="figure ppc-figure4: there is none; the nearest is ppc-figure3"):
         found.plot("ppc-figure4")
 

@@ -13,6 +13,7 @@ import typer
 from .._native import InputError
 from ..figures.files import write as write_figures
 from ..files import NewFile
+from ..outputs import check_folder, check_report
 from ..reproduce import find, names, page, register
 from ..reproduce import reproduce as library
 from ..reproduce.changes import parsed
@@ -39,6 +40,7 @@ class Asked:
     source: str | None
     write: str | None
     figures: str | None
+    report: str | None
     quick: bool
     smoke: bool
     cache: bool
@@ -106,6 +108,10 @@ def reproduce(
         str | None,
         typer.Option("--figures", metavar="FOLDER", help="Write each figure as SVG, PNG and CSV to this folder."),
     ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option("--report", metavar="FILE.html", help="Write claims and figures as one HTML file."),
+    ] = None,
     summary: Annotated[
         str | None,
         typer.Option(
@@ -124,7 +130,7 @@ def reproduce(
 
     Example: flashraid reproduce cr5m.figure8 --quick
     """
-    of_one = set_values or variant or traces or source or json_target
+    of_one = set_values or variant or traces or source or report or json_target
     if summary is not None:
         if name or of_one or write or figures or quick or smoke:
             raise InputError("--summary: it runs nothing: allowed alone")
@@ -137,9 +143,11 @@ def reproduce(
         return 0
     several = name in (None, ALL)
     if several and of_one:
-        raise InputError("reproduce: all papers at once: allowed without --set, --variant, --traces, --from and --json")
+        raise InputError(
+            "reproduce: all papers at once: allowed without --set, --variant, --traces, --from, --report, --json"
+        )
     change = {} if several else parsed(set_values or [], names_run(find(str(name))))
-    asked = Asked(change, variant or [], traces, source, write, figures, quick, smoke, cache, quiet)
+    asked = Asked(change, variant or [], traces, source, write, figures, report, quick, smoke, cache, quiet)
     chosen = names() if several else [str(name)]
     for each in chosen:
         _check(each, asked, json_target)
@@ -151,6 +159,8 @@ def reproduce(
 
 def _check(name: str, asked: Asked, json_target: str | None) -> None:
     """Refuses what cannot be combined, before anything runs."""
+    check_report(asked.report, "--report")
+    check_folder(asked.figures, "--figures")
     paper = find(name)
     if asked.write is not None and (asked.change or asked.variants or asked.traces):
         raise InputError("--write: a page has its experiments as they are: allowed without --set, --variant, --traces")
@@ -162,7 +172,7 @@ def _check(name: str, asked: Asked, json_target: str | None) -> None:
         raise InputError("--from: it runs nothing: allowed without --set, --variant, --traces, --quick and --no-cache")
     if asked.quick and asked.write is not None:
         raise InputError("--quick: its figures are of a part of each trace: allowed without --write")
-    outputs = asked.write, asked.figures, json_target
+    outputs = asked.write, asked.figures, asked.report, json_target
     if asked.smoke and (asked.quick or any(each is not None for each in outputs)):
         raise InputError("--smoke: its figures mean nothing: allowed without --quick and outputs")
     if (
@@ -181,6 +191,9 @@ def _one(name: str, asked: Asked, target: Target) -> None:
         for end in ("md", "json") if asked.write is not None else ():
             files[end] = NewFile(os.path.join(str(asked.write), f"{name}.{end}"), "--write")
             undo.callback(files[end].discard)
+        report = None if asked.report is None else NewFile(asked.report, "--report")
+        if report is not None:
+            undo.callback(report.discard)
         found = _reproduced(name, asked) if asked.source is None else from_file(name, asked.source)
         for note in found.notes:
             print(f"note: {note}", file=sys.stderr)
@@ -195,6 +208,10 @@ def _one(name: str, asked: Asked, target: Target) -> None:
             _write_page(found, asked.write, files)
         if asked.figures is not None:
             write_figures(found.figures(), asked.figures, "--figures")
+        if report is not None:
+            from ..report import of_reproduction
+
+            of_reproduction(found, report)
     if target.path != "-":
         # A page has all variants; the rest is no place for them.
         claims.show_reproduction(replace(found, asked=()) if asked.write is not None or asked.source else found)

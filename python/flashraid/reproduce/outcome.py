@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .._native import InputError
 from ..figures import Figure
 from ..figures.drawn import Drawn
-from ..settings import known_name
+from ..settings import Path, known_name
 from .cache import Cache
 from .judgements import Key, Verdict, judge
 from .metrics import with_requests
@@ -142,6 +142,12 @@ class Reproduction(Drawn):
             for claim, each in zip(self.to_dict()["claims"], self.outcomes, strict=True)
         ]
         return polars.DataFrame(rows, infer_schema_length=None)
+
+    def report(self, path: Path) -> None:
+        """Writes claims and figures to one HTML file (docs/report.md). Raises InputError if that cannot be."""
+        from .. import report
+
+        report.of_reproduction(self, path)
 
     def _repr_html_(self) -> str:
         from ..notebook import table

@@ -1,0 +1,89 @@
+"""The report of a reproduction: its claims experiment by experiment, the figures, and why claims fail."""
+
+from ..files import NewFile
+from ..outputs import check_report
+from ..reproduce import Experiment, Outcome, Reproduction
+from ..reproduce.page import asked, command, counted, outcome_word
+from ..settings import Path
+from . import page
+from .parts import Block, Cell, Code, Group, Notice, Part, Table, Text
+
+QUICK = (
+    "Quick figures: of each trace a part was replayed, and of several repeats one. Figures of whole traces may differ, "
+    "and the outcomes of claims with them."
+)
+HEAD = ["claim", "where", "the paper says", "asked", "ours", "outcome"]
+
+
+def of_reproduction(found: Reproduction, path: Path | NewFile) -> None:
+    """Writes the report of a reproduction to a file. Raises InputError if that cannot be."""
+    if not isinstance(path, NewFile):
+        check_report(path, "report")
+    page.write(found.paper.title, reproduction_parts(found), path)
+
+
+def reproduction_parts(found: Reproduction) -> list[Part]:
+    """The parts of the report."""
+    summary: list[Block] = [Text(counted(found.outcomes))]
+    if found.is_quick:
+        summary.insert(0, Notice(QUICK))
+    if found.left_out:
+        summary.append(Notice(f"Left out, as the traces are missing: {', '.join(found.left_out)}."))
+    summary += [Text(f"{note[:1].upper()}{note[1:]}.") for note in found.notes]
+    parts = [Part("", "summary", summary)]
+    parts += [_experiment(found, each) for each in found.paper.experiments.values()]
+    if failures := list(_failures(found)):
+        parts.append(Part("What fails, and why", "failures", failures))
+    quick = " --quick" * found.is_quick
+    parts.append(Part("Origin", "origin", [Code(f"flashraid reproduce {found.name}{quick}")]))
+    return parts
+
+
+def _experiment(found: Reproduction, experiment: Experiment) -> Part:
+    from ..reproduce import drawings
+
+    blocks: list[Block] = [Text(experiment.about.strip())] if experiment.about else []
+    outcomes = [each for each in found.outcomes if each.claim.experiment == experiment.name]
+    if outcomes:
+        blocks.append(_claims(f"Claims on {experiment.where}", outcomes))
+    blocks += drawings.of_experiment(found, experiment)
+    return Part(f"{experiment.where}: {experiment.title}", f"experiment-{experiment.name}", blocks)
+
+
+def _claims(caption: str, outcomes: list[Outcome]) -> Table:
+    rows = [
+        [
+            each.claim.id,
+            each.claim.where,
+            each.claim.statement,
+            asked(each.claim),
+            each.verdict.text(),
+            outcome_word(each).replace("*", ""),
+        ]
+        for each in outcomes
+    ]
+    return _table(caption, HEAD, rows)
+
+
+def _failures(found: Reproduction) -> list[Block]:
+    blocks: list[Block] = []
+    for reason in found.paper.explanations:
+        outcomes = [each for each in found.outcomes if each.word == "fails" and each.explanation is reason]
+        if outcomes:
+            rows = [
+                [
+                    each.claim.id,
+                    command(found.paper.name, each.claim, trial.change),
+                    each.verdict.text(),
+                    trial.verdict.text(),
+                ]
+                for each in outcomes
+                for trial in each.trials
+            ]
+            blocks.append(Text(reason.mechanism.strip()))
+            blocks.append(_table(f"Tried for {reason.name}", ["claim", "command", "unchanged", "changed"], rows))
+    return blocks
+
+
+def _table(caption: str, head: list[str], rows: list[list[str]]) -> Table:
+    return Table(caption, head, [Group("", [[Cell(text) for text in row] for row in rows])], are_figures=False)
