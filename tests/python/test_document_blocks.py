@@ -139,8 +139,11 @@ def test_the_blocks_of_a_document_run(document, folder, flashraid, preloaded, mo
             continue
         for words in commands(block.code):
             assert words[0] == "flashraid", f"{place}: {words[0]} cannot run here: say so above the block"
+            words, target = (words[:-2], words[-1]) if words[-2] == ">" else (words, None)
             done = run(words, folder, preloaded)
             assert done.returncode == 0, f"{place}: {' '.join(words)}\n{done.stderr[-1000:]}"
+            if target:
+                (folder / target).write_text(done.stdout)
 
 
 def test_few_blocks_are_left_out():

@@ -7,7 +7,6 @@ import inspect
 import itertools
 import multiprocessing
 import pickle
-import re
 import signal
 import subprocess
 import sys
@@ -346,35 +345,6 @@ def test_trace_info():
     assert bursts.mean_gap_ns == pytest.approx(1000 * (sum(gaps_us) - sum(pauses_us)) / (100_000 - bursts.count))
     with pytest.raises(fr.InputError, match="unknown trace format"):
         fr.trace_info(SAMPLE, format="x")
-
-
-EXAMPLES = {
-    str(path.relative_to(ROOT)): blocks
-    for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
-    if (blocks := re.findall(r"^( *)```python\n(.*?)^ *```$", path.read_text(), re.MULTILINE | re.DOTALL))
-}
-
-
-@pytest.fixture(scope="module")
-def outputs_of_a_run(tmp_path_factory):
-    """A folder with the files that documents name."""
-    folder = tmp_path_factory.mktemp("examples")
-    (folder / "samples").symlink_to(ROOT / "samples")
-    trace = write_trace(folder, writes(100))
-    logs = {"latency_log": "requests.parquet", "operation_log": "operations.parquet", "series": "series.parquet"}
-    outputs = {key: folder / name for key, name in logs.items()}
-    result = fr.run(trace, device="ssd1", scheme="raid5", fill=0.1, series_interval="10ms", **outputs)
-    return folder, result
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("document", EXAMPLES)
-def test_examples_of_documents_run(document, outputs_of_a_run, monkeypatch):
-    folder, result = outputs_of_a_run
-    monkeypatch.chdir(folder)
-    names = {"fr": fr, "result": result}
-    for indent, example in EXAMPLES[document]:
-        exec(re.sub(f"^{indent}", "", example, flags=re.MULTILINE), names)
 
 
 # The stub.

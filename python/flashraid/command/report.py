@@ -112,7 +112,10 @@ def report(
     title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Title of the report.")] = None,
     quiet: Quiet = False,
 ) -> int:
-    """Make a report of results: one HTML file with tables and charts that needs no network."""
+    """Make a report of results: one HTML file with tables and charts that needs no network.
+
+    Example: flashraid report raid5.json cr5m.json -o report.html
+    """
     from ..report import reading
 
     outputs = Outputs({}, {**LABELS, "report": "-o"}, report=output, figures=figures)
