@@ -3,7 +3,8 @@
 import shutil
 import textwrap
 
-from ..reproduce import Outcome, Reproduction, page
+from ..reproduce import page
+from ..reproduce.outcome import Outcome, Reproduction
 from .layout import print_tables, table_of
 
 # Lines get no longer, as sentences are hard to read then.

@@ -2,8 +2,9 @@
 
 from ..files import NewFile
 from ..outputs import check_report
-from ..reproduce import Experiment, Outcome, Reproduction
+from ..reproduce.outcome import Outcome, Reproduction
 from ..reproduce.page import asked, command, counted, outcome_word
+from ..reproduce.papers import Experiment
 from ..settings import Path
 from . import page
 from .parts import Block, Cell, Code, Group, Notice, Part, Table, Text

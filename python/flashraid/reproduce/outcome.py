@@ -197,28 +197,20 @@ class Reproduction(Drawn):
         return head | {"claims": claims, "figures": tree(self.measured)}
 
 
-def reproduce(
+def reproduction(
     name: str,
     *,
-    change: Overlay | None = None,
-    variants: Collection[str] = (),
-    traces: str | None = None,
-    quick: bool = False,
-    cache: bool = True,
-    watch: Watch = lambda status: True,
+    change: Overlay | None,
+    variants: Collection[str],
+    traces: str | None,
+    quick: bool,
+    cache: bool,
+    watch: Watch,
     most_requests: int | None = None,
 ) -> Reproduction:
-    """Runs the experiments of a paper, or one of them, and judges the claims.
+    """`flashraid.reproduce` with checked arguments, watched run by run.
 
-    `name` is PAPER or PAPER.EXPERIMENT. An experiment or a variant whose traces are missing is left out; InputError is
-    raised if it was named. `change` is laid over the settings of every run, and no variant and no explanation is tried
-    then. `variants` are tried besides those that explain a claim; ["all"] stands for every one. `traces` is a folder
-    with traces that the paper used, which take the place of profiles (originals.py). With `quick`, of each trace the
-    first part is replayed, a tenth unless the paper says otherwise, and one repeat of each run instead of all: its
-    figures can differ. `cache` says whether runs that were done before, by the same engine and with the same settings
-    and trace, are taken from the cache (cache.py). `watch` is told how far the runs are; if it returns False,
-    KeyboardInterrupt is raised, and runs that have ended are kept. With `most_requests`, of each trace no more is
-    replayed: then everything runs, and no figure means anything.
+    With `most_requests`, of each trace no more is replayed: then everything runs, and no figure means anything.
     """
     paper = find(name)
     named = named_variants(paper, name, variants)
@@ -229,7 +221,7 @@ def reproduce(
     there = [each.name for each in paper.variants]
     for each in named:
         if each not in there:
-            raise InputError(f"variant {each}: it changes a profile that a trace of --traces replaces")
+            raise InputError(f"variant {each}: it changes a profile that one of the traces replaces")
     paper = replace(paper, explanations=(), variants=()) if change else with_variants(paper, asked)
     paper, left_out = at_hand(paper, [name, *named])
     paper = paper.quick() if quick else paper
