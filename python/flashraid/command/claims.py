@@ -46,15 +46,13 @@ def show_reproduction(found: Reproduction) -> None:
 
 
 def _lines(outcome: Outcome, width: int) -> list[str]:
-    claim = outcome.claim
-    word = page.outcome_word(outcome).replace("*", "")
-    found = [
-        _indented(f"{claim.id}: {word}", "  ", width),
-        _indented(f"{claim.where}: {claim.statement}", "    paper   ", width),
-        _indented(page.asked(claim), "    asked   ", width),
-        _indented(outcome.verdict.text(), "    ours    ", width),
+    name, where, statement, asked, ours, word = page.claim_row(outcome)
+    return [
+        _indented(f"{name}: {word}", "  ", width),
+        _indented(f"{where}: {statement}", "    paper   ", width),
+        _indented(asked, "    asked   ", width),
+        _indented(ours, "    ours    ", width),
     ]
-    return found
 
 
 def _indented(text: str, head: str, width: int) -> str:

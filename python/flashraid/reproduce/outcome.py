@@ -151,22 +151,10 @@ class Reproduction(Drawn):
 
     def _repr_html_(self) -> str:
         from ..notebook import table
-        from .page import asked, counted, outcome_word
+        from .page import CLAIM_HEAD, claim_row, counted
 
-        rows = [
-            [
-                each.claim.id,
-                each.claim.where,
-                each.claim.statement,
-                asked(each.claim),
-                each.verdict.text(),
-                outcome_word(each).replace("*", ""),
-            ]
-            for each in self.outcomes
-        ]
         caption = f"{self.paper.title}{' (quick figures)' if self.is_quick else ''}"
-        head = ["claim", "where", "the paper says", "asked", "ours", "outcome"]
-        return table(caption, head, rows, counted(self.outcomes))
+        return table(caption, CLAIM_HEAD, [claim_row(each) for each in self.outcomes], counted(self.outcomes))
 
     def __repr__(self) -> str:
         return f"<Reproduction: {self.name}, {len(self.outcomes)} claims>"

@@ -128,6 +128,16 @@ def outcome_word(outcome: Outcome) -> str:
     return "**fails**, explained" if outcome.is_explained else "**fails**, unexplained"
 
 
+CLAIM_HEAD = ("claim", "where", "the paper says", "asked", "ours", "outcome")
+
+
+def claim_row(outcome: Outcome) -> list[str]:
+    """The claim in a row below `CLAIM_HEAD`, where no Markdown is understood."""
+    claim = outcome.claim
+    word = outcome_word(outcome).replace("*", "")
+    return [claim.id, claim.where, claim.statement, asked(claim), outcome.verdict.text(), word]
+
+
 def counted(outcomes: Sequence[Outcome]) -> str:
     """How many claims hold, fail and are explained, in a sentence."""
     judged = [each for each in outcomes if each.claim.is_judged]
