@@ -296,7 +296,7 @@ def test_what_is_refused(command):
 
 
 def test_partial_synthetic_and_different_results_are_called_so(tmp_path):
-    found = fr.run("profile:sirf1-fin1", device="ssd1", scheme="raid5", limit=200, fit="wrap")
+    found = fr.run("profile:sirf1-fin1", device="ssd1", scheme="raid5", limit=200, fit="wrap", queue_depth=4)
     other = fr.run(SAMPLE, scheme="raid5", **SETTINGS | {"limit": 100})
     paths = []
     for name, result in (("first", found), ("second", other)):
@@ -307,7 +307,9 @@ def test_partial_synthetic_and_different_results_are_called_so(tmp_path):
     text = report.html("both", report.parts(read, []))
     assert "the synthetic workload profile:sirf1-fin1" in text
     assert "Partial: the run was interrupted under raid5 (second)" in text
-    assert "The results are of different traces" in text
+    assert "In the first column, 200 requests" in text
+    assert "in a closed loop, 4 of them outstanding at any time," in text
+    assert "The results are of different traces and queue depths: figures differ for more reasons" in text
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from ..files import NewFile
 from ..outputs import check_report
 from ..reproduce.outcome import Reproduction
-from ..reproduce.page import CLAIM_HEAD, claim_row, command, counted
+from ..reproduce.page import CLAIM_HEAD, claim_row, command, command_again, counted
 from ..reproduce.papers import Experiment
 from ..settings import Path
 from . import page
@@ -27,6 +27,8 @@ def reproduction_parts(found: Reproduction) -> list[Part]:
     summary: list[Block] = [Text(counted(found.outcomes))]
     if found.is_quick:
         summary.insert(0, Notice(QUICK))
+    if found.changed:
+        summary.insert(0, Notice(f"Changed in every run: {', '.join(found.changed)}."))
     if found.left_out:
         summary.append(Notice(f"Left out, as the traces are missing: {', '.join(found.left_out)}."))
     summary += [Text(f"{note[:1].upper()}{note[1:]}.") for note in found.notes]
@@ -34,8 +36,7 @@ def reproduction_parts(found: Reproduction) -> list[Part]:
     parts += [_experiment(found, each) for each in found.paper.experiments.values()]
     if failures := list(_failures(found)):
         parts.append(Part("What fails, and why", "failures", failures))
-    quick = " --quick" * found.is_quick
-    parts.append(Part("Origin", "origin", [Code(f"flashraid reproduce {found.name}{quick}")]))
+    parts.append(Part("Origin", "origin", [Code(command_again(found))]))
     return parts
 
 

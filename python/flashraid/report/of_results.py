@@ -145,10 +145,9 @@ def _doubts(comparison: Comparison) -> list[str]:
         found.append(f"Partial: the run was interrupted under {', '.join(partial)}; figures cover what was simulated.")
     elif comparison.partial:
         found.append("Partial: the comparison was interrupted, and not all of it was run.")
-    found += [
-        f"The results are of different {what}: figures differ for more reasons than the scheme."
-        for what in _differences(results)
-    ]
+    if differences := list(_differences(results)):
+        of = summary.listed(differences)
+        found.append(f"The results are of different {of}: figures differ for more reasons than the scheme.")
     if len({result.version for result in results}) > 1:
         found.append("The results are of different versions of flashraid.")
     return found

@@ -10,6 +10,7 @@ from .._native import InputError
 from ..figures import Figure
 from ..figures.drawn import Drawn
 from ..settings import Path, known_name
+from . import changes
 from .cache import Cache
 from .judgements import Key, Verdict, judge
 from .metrics import with_requests
@@ -96,6 +97,8 @@ class Reproduction(Drawn):
     left_out: Sequence[str] = ()  # experiments and variants whose traces are missing
     name: str = ""  # PAPER or PAPER.EXPERIMENT
     is_quick: bool = False  # a part of each trace was replayed
+    changed: Sequence[str] = ()  # settings of every run that were changed, as KEY=VALUE
+    traces: str = ""  # the folder of the paper's own traces
 
     @classmethod
     def of(cls, paper: Paper, measured: Measured) -> "Reproduction":
@@ -181,7 +184,7 @@ class Reproduction(Drawn):
             }
             for each in self.outcomes
         ]
-        head = {"schema": 2, "paper": self.paper.name, "quick": self.is_quick}
+        head = {"schema": 2, "paper": self.paper.name, "quick": self.is_quick, "changed": self.changed}
         return head | {"claims": claims, "figures": tree(self.measured)}
 
 
@@ -218,7 +221,16 @@ def reproduction(
     found = Reproduction.of(paper, measure(paper, runner, change, paper.quick_share if quick else 1.0))
     if kept and kept.problem:
         notes.append(f"nothing was kept for another time: {kept.problem}")
-    return replace(found, notes=notes, asked=asked, left_out=left_out, name=name, is_quick=quick)
+    return replace(
+        found,
+        notes=notes,
+        asked=asked,
+        left_out=left_out,
+        name=name,
+        is_quick=quick,
+        changed=list(changes.texts(change or {})),
+        traces=traces or "",
+    )
 
 
 def named_variants(paper: Paper, name: str, wanted: Collection[str]) -> list[str]:

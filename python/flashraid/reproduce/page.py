@@ -1,6 +1,7 @@
 """A paper's page: a pure function of its data and of the figures, so that a stale one shows."""
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from statistics import fmean, stdev
 from typing import Any
@@ -359,6 +360,13 @@ def command(paper: str, claim: Claim, change: Overlay | str) -> str:
     """The command that tries a change."""
     own = [f"--variant {change}"] if isinstance(change, str) else [f"--set '{each}'" for each in changes.texts(change)]
     return " ".join([f"flashraid reproduce {paper}.{claim.experiment}", *own])
+
+
+def command_again(found: Reproduction) -> str:
+    """The command that measures the same again."""
+    options = [f"--set {shlex.quote(each)}" for each in found.changed]
+    options += [f"--traces {shlex.quote(found.traces)}"] * bool(found.traces) + ["--quick"] * found.is_quick
+    return " ".join([f"flashraid reproduce {found.name}", *options])
 
 
 def table_head(names: Sequence[str], texts: int) -> Iterator[str]:
