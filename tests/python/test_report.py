@@ -218,12 +218,13 @@ def test_the_commands_give_the_same_configuration(comparison, tmp_path):
     ):
         again_config = settings.configuration("ssd1", result.scheme, None, share.settings)["config"]
         assert again_config == result.to_dict()["config"]
+    assert again.commands(comparison.results, 3) == [f"{line} --seeds 3"]
     different = [
         fr.run(SAMPLE, scheme="raid5", update=update, **SETTINGS | {"limit": 200}) for update in ("rmw", "rcw")
     ]
     assert all("update=" in line and " run " in line for line in again.commands(different))
     own = fr.run(write_trace(tmp_path, writes(20)), device=write_device(tmp_path), scheme="raid5", fill=0.1)
-    assert "--config RESULT.json" in again.commands([own])[0]
+    assert "--config RESULT.json --seeds 2 " in again.commands([own], 2)[0]
 
 
 def test_reports_by_command_change_no_result_and_leave_only_what_was_asked_for(command):

@@ -9,7 +9,6 @@ from .layout import print_tables, table_of
 
 # Lines get no longer, as sentences are hard to read then.
 MOST_COLUMNS = 100
-QUICK = "QUICK FIGURES of a part of each trace, one repeat: of whole traces figures may differ, and outcomes with them."
 
 
 def show_reproduction(found: Reproduction) -> None:
@@ -17,7 +16,7 @@ def show_reproduction(found: Reproduction) -> None:
     width = min(shutil.get_terminal_size((MOST_COLUMNS, 0)).columns, MOST_COLUMNS)
     print(textwrap.fill(found.paper.title, width))
     if found.is_quick:
-        print(textwrap.fill(QUICK, width))
+        print(textwrap.fill(page.QUICK, width))
     for name, experiment in found.paper.experiments.items():
         outcomes = [each for each in found.outcomes if each.claim.experiment == name]
         if outcomes:
@@ -29,7 +28,7 @@ def show_reproduction(found: Reproduction) -> None:
     print()
     print(textwrap.fill(page.counted(found.outcomes), width))
     if found.is_quick:
-        print(textwrap.fill(QUICK, width))
+        print(textwrap.fill(page.QUICK, width))
     for variant in (each for each in found.paper.variants if each.name in found.asked):
         table = table_of(f"variant {variant.name}", ["claim", "outcome", "flashraid"])
         for column in table.columns[1:]:

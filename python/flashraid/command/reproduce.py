@@ -101,13 +101,13 @@ def reproduce(
         str | None,
         typer.Option(
             "--write",
-            metavar="FOLDER",
+            metavar="DIR",
             help="Write the page of the paper or experiment, with its figures, here.",
         ),
     ] = None,
     figures: Annotated[
         str | None,
-        typer.Option("--figures", metavar="FOLDER", help="Write each figure as SVG, PNG and CSV to this folder."),
+        typer.Option("--figures", metavar="DIR", help="Write each figure as SVG, PNG and CSV to this folder."),
     ] = None,
     report: Annotated[
         str | None,
@@ -117,7 +117,7 @@ def reproduce(
         str | None,
         typer.Option(
             "--summary",
-            metavar="FOLDER",
+            metavar="DIR",
             help="Judge every claim of all papers by the figures in this directory; write its claims.md and README.",
         ),
     ] = None,

@@ -3,16 +3,11 @@
 from ..files import NewFile
 from ..outputs import check_report
 from ..reproduce.outcome import Reproduction
-from ..reproduce.page import CLAIM_HEAD, claim_row, command, command_again, counted
+from ..reproduce.page import CLAIM_HEAD, QUICK, claim_row, command, command_again, counted
 from ..reproduce.papers import Experiment
 from ..settings import Path
 from . import page
 from .parts import Block, Code, Notice, Part, Table, Text
-
-QUICK = (
-    "Quick figures: of each trace a part was replayed, and of several repeats one. Figures of whole traces may differ, "
-    "and the outcomes of claims with them."
-)
 
 
 def of_reproduction(found: Reproduction, path: Path | NewFile) -> None:

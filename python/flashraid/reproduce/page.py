@@ -129,6 +129,10 @@ def outcome_word(outcome: Outcome) -> str:
     return "**fails**, explained" if outcome.is_explained else "**fails**, unexplained"
 
 
+QUICK = (
+    "Quick figures: of each trace a part was replayed, and of several repeats one. Figures of whole traces may differ, "
+    "and the outcomes of claims with them."
+)
 CLAIM_HEAD = ("claim", "where", "the paper says", "asked", "ours", "outcome")
 
 
