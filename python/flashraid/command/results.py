@@ -63,8 +63,8 @@ def parts(value: Record) -> str:
 
 
 def spare(value: bool) -> str:
-    """Whether a spare chip took the place of what failed."""
-    return "a spare chip took its place" if value else "no spare chip took its place"
+    """Whether a spare chip or SSD took the place of what failed."""
+    return "a spare took its place" if value else "no spare took its place"
 
 
 def outcome(value: str) -> str:

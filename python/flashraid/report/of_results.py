@@ -163,7 +163,7 @@ def _events(results: Sequence[Result]) -> Iterable[Block]:
                 fault.fault,
                 fault.when,
                 _time(fault.at_ns),
-                "a spare chip" if fault.spare else "none",
+                "a spare" if fault.spare else "none",
                 f"{fault.pages_lost:,}",
             ]
             for each, fault in of_faults
