@@ -205,11 +205,12 @@ def test_values_are_counted_by_what_their_tolerance_asks(near, signs, others, te
     values = [outcome(True, "factor two", "value")] * near + [outcome(True, "sign", "value")] * signs
     values += [outcome(False, "sign", "value")] * others
     why = "which cannot be tested exactly because traces are lost or configurations not given"
-    assert page.counted([outcome(True), *values]).endswith("unexplained. " + text.format(why))
+    assert page.counted([outcome(True), *values]).endswith("0 are undecided. " + text.format(why))
 
 
 def test_no_values_are_not_counted():
-    assert page.counted([outcome(True)]).endswith("0 are unexplained.")
+    assert page.counted([outcome(True)]).endswith("hold, 0 fail, 0 are undecided.")
+    assert page.counted([outcome(False)]).endswith("of those that fail, 1 is unexplained.")
 
 
 # ---- input

@@ -151,11 +151,12 @@ def counted(outcomes: Sequence[Outcome]) -> str:
     unexplained = sum(not each.is_explained for each in failed)
     sentence = (
         f"{len(judged) - len(failed) - undecided} of {len(judged)} claims of the classes exact, ordering, trend and "
-        f"range hold, {len(failed)} fail, {undecided} {'is' if undecided == 1 else 'are'} undecided; of those that "
-        f"fail, {unexplained} {'is' if unexplained == 1 else 'are'} unexplained."
+        f"range hold, {len(failed)} fail, {undecided} {'is' if undecided == 1 else 'are'} undecided"
     )
+    if failed:
+        sentence += f"; of those that fail, {unexplained} {'is' if unexplained == 1 else 'are'} unexplained"
     values = [each for each in outcomes if not each.claim.is_judged]
-    return f"{sentence} {_counted_values(values)}" if values else sentence
+    return f"{sentence}. {_counted_values(values)}" if values else f"{sentence}."
 
 
 def _counted_values(values: Sequence[Outcome]) -> str:
