@@ -19,6 +19,7 @@ from .completion import complete_papers
 from .options import Json, Quiet
 from .output import Target
 from .progress import Progress, duration
+from .report import say_figures, say_report
 
 if TYPE_CHECKING:
     from ..reproduce.outcome import Reproduction
@@ -218,11 +219,16 @@ def _one(name: str, asked: Asked, target: Target) -> None:
         if asked.write is not None:
             _write_page(found, asked.write, files)
         if asked.figures is not None:
-            write_figures(found.figures(), asked.figures, "--figures")
+            drawn = found.figures()
+            write_figures(drawn, asked.figures, "--figures")
+            if not asked.quiet:
+                say_figures(drawn, asked.figures)
         if report is not None:
             from ..report import of_reproduction
 
             of_reproduction(found, report)
+            if not asked.quiet:
+                say_report(report)
     if target.path != "-":
         # A page has all variants; the rest is no place for them.
         claims.show_reproduction(replace(found, asked=()) if asked.write is not None or asked.source else found)
