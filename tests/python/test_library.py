@@ -380,9 +380,9 @@ def test_importing_is_light():
 
 def test_what_is_imported_late_is_there():
     code = (
-        "import flashraid as fr; from flashraid.reproduce import outcome; print(fr.Reproduction is outcome.Reproduction"
+        "import flashraid as fr; from flashraid.reproduce import outcome; "
+        "print(fr.Reproduction is outcome.Reproduction, callable(fr.reproduce), hasattr(fr, 'nothing'))"
     )
-    code += ", callable(fr.reproduce), hasattr(fr, 'nothing'))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True True False\n"
 
