@@ -9,18 +9,33 @@ Times are nanoseconds, sizes are bytes. Every setting of docs/configuration.md i
 explains every member of a result.
 """
 
+from typing import TYPE_CHECKING
+
 from ._native import DefectError, FlashraidError, InputError, __version__
 from .calibration import Calibration, calibrate
 from .comparison import Comparison
 from .listings import devices, schemes
 from .record import Record
 from .replay import Interrupted, compare, run
-from .reproduce import Reproduction, reproduce
+from .reproduce import reproduce
 from .result import Result
 from .series import Series
 from .setting_types import Settings, SimulationSettings
 from .simulation import Completion, Simulation
 from .trace import anonymise, convert, fit, profiles, read_trace, sanity, synth, trace_info
+
+if TYPE_CHECKING:
+    from .reproduce.outcome import Reproduction
+else:
+
+    def __getattr__(name: str) -> type:
+        """The classes that take long to import, which few programs name."""
+        if name == "Reproduction":
+            from .reproduce.outcome import Reproduction
+
+            return Reproduction
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Calibration",

@@ -440,12 +440,12 @@ def conclusion(comparison: "Comparison") -> list[str]:
             sentences.append(said)
     fresh = [each.name for each in found if not any(value_at(of, COLLECTIONS) for of in each.results)]
     if fresh:
-        under = "" if len(fresh) == len(found) else f" under {_listed(fresh)}"
+        under = "" if len(fresh) == len(found) else f" under {listed(fresh)}"
         sentences.append(f"No GC ran{under}: write amplification and latencies are those of a device with free blocks.")
     prices: dict[str, list[str]] = {}
     for name in winners:
         prices.setdefault(_price(names.index(name), lines), []).append(name)
-    sentences += [f"Price of {_listed(of)}: {price}." for price, of in prices.items()]
+    sentences += [f"Price of {listed(of)}: {price}." for price, of in prices.items()]
     return [*sentences, *_protection(found, lines)]
 
 
@@ -466,14 +466,14 @@ def _ranking(what: str, line: Line, names: Sequence[str], is_protected: Sequence
         return f"{names[at]} with {_with_unit(fit[at], line)}"
 
     if best:
-        said = _listed([with_value(at) for at in best]) + (f" ({_equal(line)})" if len(best) > 1 else "")
+        said = listed([with_value(at) for at in best]) + (f" ({_equal(line)})" if len(best) > 1 else "")
         following = ranked[len(best)]
         behind = difference(fit[following].value or 0, fit[best[0]].value or 0)
         said += f"; next is {with_value(following)}" + (f" ({behind})" if behind else "")
     else:
-        said = f"no difference, {_listed([names[at] for at in ranked])} are {_equal(line)}"
+        said = f"no difference, {listed([names[at] for at in ranked])} are {_equal(line)}"
     if others:
-        said += f"; without redundancy, {_listed([with_value(at) for at in others])}"
+        said += f"; without redundancy, {listed([with_value(at) for at in others])}"
     return [f"{what}: {said}."], [names[at] for at in best]
 
 
@@ -526,12 +526,13 @@ def _protection(found: Sequence[Candidate], lines: dict[str, Line]) -> Iterator[
 
 
 def _vulnerable(rebuild: Record) -> str:
-    parts = _listed([failed["fault"] for failed in rebuild["failed"]])
+    parts = listed([failed["fault"] for failed in rebuild["failed"]])
     took = rebuild["window_of_vulnerability_ns"]
     if took is None:
         return f"did not regain full redundancy after the failure of {parts}"
     return f"was without full redundancy for {TIME.text(took)} after the failure of {parts}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """A list in a sentence."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)

@@ -169,10 +169,19 @@ FUNCTIONS = {
         "progress": None,
     },
     "profiles": {},
+    "reproduce": {
+        "name": "ppc.figure3",
+        "change": None,
+        "variants": [],
+        "traces": None,
+        "quick": True,
+        "cache": True,
+        "progress": None,
+    },
     "schemes": {"name": "raid5"},
     "devices": {"name": "tiny", "scheme": "raid5"},
 }
-OF_NO_TRACE = ("synth", "schemes", "devices")
+OF_NO_TRACE = ("synth", "reproduce", "schemes", "devices")
 
 
 def test_every_function_is_tried():
@@ -221,3 +230,46 @@ def test_a_list_is_no_number(tmp_path):
     for key, allowed in [("fill", "allowed is 0 to 1"), ("queue_depth", "allowed is a whole number")]:
         with pytest.raises(fr.InputError, match=rf"^{key} = \[1\]: {allowed}"):
             fr.run(trace, scheme="raid5", device="tiny", **{key: [1]})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"change": [("seed", 1)]}, "change = [('seed', 1)]: allowed is a mapping of keys to values"),
+        ({"change": {"raid0": 1}}, "change['raid0'] = 1: allowed is a mapping of keys to values"),
+        ({"change": {"profile": 1}}, "change['profile'] = 1: allowed is a mapping of keys to values"),
+        (
+            {"change": {"profile": {"streams": {"0": 1}}}},
+            "change['profile']['streams']['0'] = 1: allowed is a mapping of keys to values",
+        ),
+        ({"change": {"seed": {"a": 1}}}, "change['seed'] = {'a': 1}: allowed is the value of a setting"),
+        ({"change": {"trace": 5}}, "profile: 5 is none, and cannot be changed"),
+        ({"change": {"device": ["ssd1"]}, "cache": False}, None),
+        ({"variants": "all"}, "variants = 'all': allowed is a list of texts"),
+        ({"variants": ["all"], "change": {"seed": 2}}, "variants and change cannot be combined"),
+        ({"traces": "nowhere"}, "traces nowhere: no such directory"),
+        ({"name": "ppc.figure33"}, "experiment of ppc figure33: there is none; the nearest is figure3"),
+    ],
+)
+def test_arguments_of_reproduce(arguments, message):
+    call = FUNCTIONS["reproduce"] | arguments
+    if message is None:
+        assert refused_or_fine(fr.reproduce, **call) is False
+        return
+    with pytest.raises(fr.InputError) as error:
+        fr.reproduce(**call)
+    assert message in str(error.value)
+
+
+def test_the_progress_of_reproduce_is_that_of_run():
+    told = []
+
+    def progress(stage, count, share):
+        told.append((stage, count, share))
+        return len(told) < 3
+
+    with pytest.raises(KeyboardInterrupt):
+        fr.reproduce("ppc.figure10", quick=True, cache=False, progress=progress)
+    assert {stage for stage, _, _ in told} == {"reproducing"}
+    assert len(told) == 3
+    assert all(isinstance(count, int) and 0 <= share <= 1 for _, count, share in told)

@@ -372,9 +372,19 @@ def parameters(node):
 
 def test_importing_is_light():
     """The command starts fast: nothing that only some commands need is imported with the package."""
-    heavy = ("polars", "matplotlib", "altair", "vl_convert", "numpy", "typer", "rich")
-    code = f"import sys, flashraid; print([name for name in {heavy} if name in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    heavy = ("polars", "matplotlib", "altair", "vl_convert", "jinja2", "numpy", "flashraid.reproduce.outcome")
+    for module, others in (("flashraid", ("typer", "rich")), ("flashraid.command.app", ())):
+        code = f"import sys, {module}; print([name for name in {heavy + others} if name in sys.modules])"
+        assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_what_is_imported_late_is_there():
+    code = (
+        "import flashraid as fr; from flashraid.reproduce import outcome; "
+        "print(fr.Reproduction is outcome.Reproduction, callable(fr.reproduce), hasattr(fr, 'nothing'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True False\n"
 
 
 def test_no_warning_where_there_is_nothing_to_say(tmp_path, device):

@@ -218,12 +218,13 @@ def test_the_commands_give_the_same_configuration(comparison, tmp_path):
     ):
         again_config = settings.configuration("ssd1", result.scheme, None, share.settings)["config"]
         assert again_config == result.to_dict()["config"]
+    assert again.commands(comparison.results, 3) == [f"{line} --seeds 3"]
     different = [
         fr.run(SAMPLE, scheme="raid5", update=update, **SETTINGS | {"limit": 200}) for update in ("rmw", "rcw")
     ]
     assert all("update=" in line and " run " in line for line in again.commands(different))
     own = fr.run(write_trace(tmp_path, writes(20)), device=write_device(tmp_path), scheme="raid5", fill=0.1)
-    assert "--config RESULT.json" in again.commands([own])[0]
+    assert "--config RESULT.json --seeds 2 " in again.commands([own], 2)[0]
 
 
 def test_reports_by_command_change_no_result_and_leave_only_what_was_asked_for(command):
@@ -296,7 +297,7 @@ def test_what_is_refused(command):
 
 
 def test_partial_synthetic_and_different_results_are_called_so(tmp_path):
-    found = fr.run("profile:sirf1-fin1", device="ssd1", scheme="raid5", limit=200, fit="wrap")
+    found = fr.run("profile:sirf1-fin1", device="ssd1", scheme="raid5", limit=200, fit="wrap", queue_depth=4)
     other = fr.run(SAMPLE, scheme="raid5", **SETTINGS | {"limit": 100})
     paths = []
     for name, result in (("first", found), ("second", other)):
@@ -307,7 +308,9 @@ def test_partial_synthetic_and_different_results_are_called_so(tmp_path):
     text = report.html("both", report.parts(read, []))
     assert "the synthetic workload profile:sirf1-fin1" in text
     assert "Partial: the run was interrupted under raid5 (second)" in text
-    assert "The results are of different traces" in text
+    assert "In the first column, 200 requests" in text
+    assert "in a closed loop, 4 of them outstanding at any time," in text
+    assert "The results are of different traces and queue depths: figures differ for more reasons" in text
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,7 @@ def test_quick_figures_are_of_the_first_part_of_a_trace(settings, share, limit, 
 
 def test_quick_figures_are_judged_and_labelled(command):
     done = command("reproduce", "ppc.updates", "--quick")
-    assert done.stdout.count("QUICK FIGURES") == 2
+    assert done.stdout.count("Quick figures") == 2
     assert "s23.reads: holds\n" in done.stdout
     again = command("reproduce", "ppc.updates", "--quick")
     assert again.stdout == done.stdout

@@ -290,3 +290,11 @@ def test_all_claims_of_a_paper_are_rows(found):
         frame = each.to_frame()
         assert frame["id"].to_list() == [f"{each.paper.name}.{claim.id}" for claim in each.paper.claims]
         assert (ROOT / "papers" / each.paper.name / "claims.toml").read_text().count("[[claim]]") == len(frame)
+
+
+def test_a_report_says_what_was_changed_and_how_to_repeat_it(tmp_path):
+    found = fr.reproduce("ppc.figure3", quick=True, cache=False, change={"program_ns": 400000, "raid0": {"seed": 3}})
+    found.report(tmp_path / "report.html")
+    text = unescape((tmp_path / "report.html").read_text())
+    assert "Changed in every run: program_ns=400000, raid0.seed=3." in text
+    assert "flashraid reproduce ppc.figure3 --set program_ns=400000 --set raid0.seed=3 --quick" in text

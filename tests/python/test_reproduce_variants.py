@@ -10,7 +10,7 @@ from test_reproduce import EXPERIMENT, NEW, figures
 import flashraid as fr
 from flashraid.command import claims
 from flashraid.command import run as run_command
-from flashraid.reproduce import page, papers, reproduce, runs
+from flashraid.reproduce import page, papers, runs
 from flashraid.reproduce.judgements import Verdict
 from flashraid.reproduce.outcome import Outcome, Reproduction, needs, recorded, with_variants
 from flashraid.reproduce.papers import Bound, Claim, Explanation, Paper, Variant
@@ -182,8 +182,8 @@ def test_a_variant_whose_traces_are_missing_is_refused_or_named(capsys, tmp_path
 
 def test_a_variant_of_a_profile_that_a_trace_replaces_is_refused(tmp_path):
     (tmp_path / "osdb.csv").write_text("ts_us,op,offset,size\n0,W,0,4096\n")
-    with pytest.raises(fr.InputError, match="variant server-bursts: it changes a profile that a trace of --traces"):
-        reproduce("ppc.figure10", variants=["server-bursts"], traces=str(tmp_path))
+    with pytest.raises(fr.InputError, match="variant server-bursts: it changes a profile that one of the traces"):
+        fr.reproduce("ppc.figure10", variants=["server-bursts"], traces=str(tmp_path))
 
 
 def outcome(holds, tolerance="", kind="trend"):
@@ -205,11 +205,12 @@ def test_values_are_counted_by_what_their_tolerance_asks(near, signs, others, te
     values = [outcome(True, "factor two", "value")] * near + [outcome(True, "sign", "value")] * signs
     values += [outcome(False, "sign", "value")] * others
     why = "which cannot be tested exactly because traces are lost or configurations not given"
-    assert page.counted([outcome(True), *values]).endswith("unexplained. " + text.format(why))
+    assert page.counted([outcome(True), *values]).endswith("0 are undecided. " + text.format(why))
 
 
 def test_no_values_are_not_counted():
-    assert page.counted([outcome(True)]).endswith("0 are unexplained.")
+    assert page.counted([outcome(True)]).endswith("hold, 0 fail, 0 are undecided.")
+    assert page.counted([outcome(False)]).endswith("of those that fail, 1 is unexplained.")
 
 
 # ---- input
@@ -274,7 +275,7 @@ def test_no_values_are_not_counted():
             ["reproduce", "ppc.updates", "--set", "profile.streams.4.ops={ read = 1 }"],
             "4+1: cell_us cannot be measured: what it is relative to is 0",
         ),
-        (["reproduce", "cr5m.figure8", "--traces", "nowhere"], "--traces nowhere: no such directory"),
+        (["reproduce", "cr5m.figure8", "--traces", "nowhere"], "traces nowhere: no such directory"),
         (["reproduce", "hotswap.shares", "--traces", "."], "the paper's workloads are synthetic"),
     ],
 )

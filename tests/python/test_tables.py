@@ -237,12 +237,12 @@ def test_a_run_tells_of_its_faults(command, tmp_path):
     result = json.loads((command.folder / "r.json").read_text())
     told = tables_of(shown)[EVENTS]
     at, took = (quantities.TIME.text(ns) for ns in (49.5e6, result["rebuild"][0]["window_of_vulnerability_ns"]))
-    assert f"failed at {at} (50%), when 100 requests had arrived; a spare chip took its place" in told
+    assert f"failed at {at} (50%), when 100 requests had arrived; a spare took its place" in told
     assert f"full redundancy after {took} (window of vulnerability)" in told
     assert f"{result['rebuild'][0]['bytes_per_second'] / 1e6:.1f} MB/s" in told
     shown = command("run", trace, *options, "--rebuild", "none").stdout
     told = tables_of(shown)[EVENTS]
-    assert "no spare chip took its place" in told
+    assert "no spare took its place" in told
     assert "full redundancy" not in told
     assert EVENTS not in command("run", trace, *options[:6]).stdout
 

@@ -3,12 +3,12 @@
 import shutil
 import textwrap
 
-from ..reproduce import Outcome, Reproduction, page
+from ..reproduce import page
+from ..reproduce.outcome import Outcome, Reproduction
 from .layout import print_tables, table_of
 
 # Lines get no longer, as sentences are hard to read then.
 MOST_COLUMNS = 100
-QUICK = "QUICK FIGURES of a part of each trace, one repeat: of whole traces figures may differ, and outcomes with them."
 
 
 def show_reproduction(found: Reproduction) -> None:
@@ -16,7 +16,7 @@ def show_reproduction(found: Reproduction) -> None:
     width = min(shutil.get_terminal_size((MOST_COLUMNS, 0)).columns, MOST_COLUMNS)
     print(textwrap.fill(found.paper.title, width))
     if found.is_quick:
-        print(textwrap.fill(QUICK, width))
+        print(textwrap.fill(page.QUICK, width))
     for name, experiment in found.paper.experiments.items():
         outcomes = [each for each in found.outcomes if each.claim.experiment == name]
         if outcomes:
@@ -28,7 +28,7 @@ def show_reproduction(found: Reproduction) -> None:
     print()
     print(textwrap.fill(page.counted(found.outcomes), width))
     if found.is_quick:
-        print(textwrap.fill(QUICK, width))
+        print(textwrap.fill(page.QUICK, width))
     for variant in (each for each in found.paper.variants if each.name in found.asked):
         table = table_of(f"variant {variant.name}", ["claim", "outcome", "flashraid"])
         for column in table.columns[1:]:
@@ -45,15 +45,13 @@ def show_reproduction(found: Reproduction) -> None:
 
 
 def _lines(outcome: Outcome, width: int) -> list[str]:
-    claim = outcome.claim
-    word = page.outcome_word(outcome).replace("*", "")
-    found = [
-        _indented(f"{claim.id}: {word}", "  ", width),
-        _indented(f"{claim.where}: {claim.statement}", "    paper   ", width),
-        _indented(page.asked(claim), "    asked   ", width),
-        _indented(outcome.verdict.text(), "    ours    ", width),
+    name, where, statement, asked, ours, word = page.claim_row(outcome)
+    return [
+        _indented(f"{name}: {word}", "  ", width),
+        _indented(f"{where}: {statement}", "    paper   ", width),
+        _indented(asked, "    asked   ", width),
+        _indented(ours, "    ours    ", width),
     ]
-    return found
 
 
 def _indented(text: str, head: str, width: int) -> str:

@@ -71,7 +71,7 @@ def complete_option(key: str) -> Callable[[str], list[str]]:
 
 def complete_papers(incomplete: str) -> list[str]:
     """Papers, and behind `PAPER.` its experiments."""
-    from ..reproduce import find, names
+    from ..reproduce.papers import find, names
 
     paper, dot, _ = incomplete.partition(".")
     if not dot:

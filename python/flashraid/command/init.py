@@ -69,7 +69,7 @@ def text(file: str, device: str | None, scheme: str | None) -> str:
         f"#     flashraid {_line(file, device, scheme)}",
         "#",
         "# Settings that are commented out (#key = value) are at their default. Options of the command, and --set",
-        "# KEY=VALUE, replace what the file says. Sizes, shares and times may have units, as text: ",
+        "# KEY=VALUE, replace what the file says. Sizes, shares and times may have units, as text:",
         '# "16KiB", "50%", "20us".',
     ]
     settings = json.loads(_native.settings())

@@ -20,6 +20,16 @@ if TYPE_CHECKING:
     from ..figures import Figure
 
 
+def say_report(file: NewFile) -> None:
+    """Says where a report is."""
+    print(f"report: {file.path}", file=sys.stderr)
+
+
+def say_figures(figures: "Sequence[Figure]", folder: Path) -> None:
+    """Says where figures are."""
+    print(f"figures: {len(figures)} as SVG, PNG and CSV in {os.fspath(folder)}", file=sys.stderr)
+
+
 class Drawings:
     """The report and the figures that a command makes: checked at once, written when there are results."""
 
@@ -44,7 +54,7 @@ class Drawings:
             title, parts = self._title or report.title_of(comparison), report.parts(comparison, figures)
             report.write(title, parts, self._file)
             if not quiet:
-                print(f"report: {self._file.path}", file=sys.stderr)
+                say_report(self._file)
 
     def _write_figures(self, drawn: "Sequence[Figure]", folder: Path, quiet: bool) -> None:
         from ..figures import files
@@ -53,7 +63,7 @@ class Drawings:
         refuse_same(self._inputs, {f"--figures: {name}": os.path.join(folder, name) for name in names})
         files.write(list(drawn), folder, "--figures")
         if not quiet:
-            print(f"figures: {len(drawn)} as SVG, PNG and CSV in {os.fspath(folder)}", file=sys.stderr)
+            say_figures(drawn, folder)
 
     def discard(self) -> None:
         """Removes what is incomplete."""

@@ -6,7 +6,7 @@ import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,17 +14,19 @@ from .._native import InputError
 from ..figures.files import write as write_figures
 from ..files import NewFile
 from ..outputs import check_folder, check_report
-from ..reproduce import find, names, page, register
-from ..reproduce import reproduce as library
-from ..reproduce.changes import parsed
-from ..reproduce.outcome import Reproduction, from_file, lacking
-from ..reproduce.papers import Overlay, names_run
-from ..reproduce.runner import Status
-from . import claims, tables
+from . import tables
 from .completion import complete_papers
 from .options import Json, Quiet
 from .output import Target
 from .progress import Progress, duration
+from .report import say_figures, say_report
+
+if TYPE_CHECKING:
+    from ..reproduce.outcome import Reproduction
+    from ..reproduce.papers import Overlay
+    from ..reproduce.runner import Status
+
+# The modules of `reproduce` are imported where they are used, as they take as long as all others of most commands.
 
 SMOKE_REQUESTS = 100
 ALL = "all"
@@ -34,7 +36,7 @@ ALL = "all"
 class Asked:
     """What is to be done for each paper."""
 
-    change: Overlay
+    change: "Overlay"
     variants: list[str]
     traces: str | None
     source: str | None
@@ -100,13 +102,13 @@ def reproduce(
         str | None,
         typer.Option(
             "--write",
-            metavar="FOLDER",
+            metavar="DIR",
             help="Write the page of the paper or experiment, with its figures, here.",
         ),
     ] = None,
     figures: Annotated[
         str | None,
-        typer.Option("--figures", metavar="FOLDER", help="Write each figure as SVG, PNG and CSV to this folder."),
+        typer.Option("--figures", metavar="DIR", help="Write each figure as SVG, PNG and CSV to this folder."),
     ] = None,
     report: Annotated[
         str | None,
@@ -116,7 +118,7 @@ def reproduce(
         str | None,
         typer.Option(
             "--summary",
-            metavar="FOLDER",
+            metavar="DIR",
             help="Judge every claim of all papers by the figures in this directory; write its claims.md and README.",
         ),
     ] = None,
@@ -130,6 +132,9 @@ def reproduce(
 
     Example: flashraid reproduce cr5m.figure8 --quick
     """
+    from ..reproduce.changes import parsed
+    from ..reproduce.papers import find, names, names_run
+
     of_one = set_values or variant or traces or source or report or json_target
     if summary is not None:
         if name or of_one or write or figures or quick or smoke:
@@ -146,7 +151,7 @@ def reproduce(
         raise InputError(
             "reproduce: all papers at once: allowed without --set, --variant, --traces, --from, --report, --json"
         )
-    change = {} if several else parsed(set_values or [], names_run(find(str(name))))
+    change: Overlay = {} if several else parsed(set_values or [], names_run(find(str(name))))
     asked = Asked(change, variant or [], traces, source, write, figures, report, quick, smoke, cache, quiet)
     chosen = names() if several else [str(name)]
     for each in chosen:
@@ -159,6 +164,9 @@ def reproduce(
 
 def _check(name: str, asked: Asked, json_target: str | None) -> None:
     """Refuses what cannot be combined, before anything runs."""
+    from ..reproduce.outcome import lacking
+    from ..reproduce.papers import find
+
     check_report(asked.report, "--report")
     check_folder(asked.figures, "--figures")
     paper = find(name)
@@ -184,6 +192,10 @@ def _check(name: str, asked: Asked, json_target: str | None) -> None:
 
 
 def _one(name: str, asked: Asked, target: Target) -> None:
+    from ..reproduce import page
+    from ..reproduce.outcome import from_file
+    from . import claims
+
     with ExitStack() as undo:
         files = {}
         if asked.write is not None:
@@ -207,24 +219,32 @@ def _one(name: str, asked: Asked, target: Target) -> None:
         if asked.write is not None:
             _write_page(found, asked.write, files)
         if asked.figures is not None:
-            write_figures(found.figures(), asked.figures, "--figures")
+            drawn = found.figures()
+            write_figures(drawn, asked.figures, "--figures")
+            if not asked.quiet:
+                say_figures(drawn, asked.figures)
         if report is not None:
             from ..report import of_reproduction
 
             of_reproduction(found, report)
+            if not asked.quiet:
+                say_report(report)
     if target.path != "-":
         # A page has all variants; the rest is no place for them.
         claims.show_reproduction(replace(found, asked=()) if asked.write is not None or asked.source else found)
 
 
-def _reproduced(name: str, asked: Asked) -> Reproduction:
+def _reproduced(name: str, asked: Asked) -> "Reproduction":
     """Runs what is not in the cache."""
+    from ..reproduce.outcome import reproduction
+    from ..reproduce.papers import find
+
     every = (asked.write is not None or asked.smoke) and find(name).variants
     with Progress(quiet=asked.quiet) as progress:
         progress.begin(name)
         last: list[Status] = []
 
-        def watch(status: Status) -> bool:
+        def watch(status: "Status") -> bool:
             if not (last or asked.quiet or asked.smoke):
                 print(f"{name}: {_beginning(status)}", file=sys.stderr)
             last[:] = [status]
@@ -233,7 +253,7 @@ def _reproduced(name: str, asked: Asked) -> Reproduction:
             return progress("reproducing", status.done, status.share, what)
 
         try:
-            found = library(
+            found = reproduction(
                 name,
                 change=asked.change,
                 variants=asked.variants or (["all"] if every else []),
@@ -252,7 +272,7 @@ def _reproduced(name: str, asked: Asked) -> Reproduction:
     return found
 
 
-def _beginning(status: Status) -> str:
+def _beginning(status: "Status") -> str:
     """How much there is to do, and how long it is likely to take."""
     text = f"{status.count:,} run{'s' if status.count > 1 else ''}"
     if status.kept:
@@ -269,8 +289,10 @@ def _make_folder(path: str) -> None:
         raise InputError(f"--write: {path}: cannot be made: {error.strerror or error}") from None
 
 
-def _write_page(found: Reproduction, folder: str, files: dict[str, NewFile]) -> None:
+def _write_page(found: "Reproduction", folder: str, files: dict[str, NewFile]) -> None:
     """Writes the page and its figures, none of them if one cannot be written."""
+    from ..reproduce import page
+
     with ExitStack() as undo:
         written = []
         for path, text in page.drawn(found).items():
@@ -283,6 +305,8 @@ def _write_page(found: Reproduction, folder: str, files: dict[str, NewFile]) -> 
 
 def write_summary(folder: Path) -> None:
     """Writes the documents that show the register of claims, none of them if one cannot be written."""
+    from ..reproduce import register
+
     files = [(NewFile(path, "--summary"), text) for path, text in register.documents(folder).items()]
     try:
         for file, text in files:

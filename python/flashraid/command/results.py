@@ -63,8 +63,8 @@ def parts(value: Record) -> str:
 
 
 def spare(value: bool) -> str:
-    """Whether a spare chip took the place of what failed."""
-    return "a spare chip took its place" if value else "no spare chip took its place"
+    """Whether a spare chip or SSD took the place of what failed."""
+    return "a spare took its place" if value else "no spare took its place"
 
 
 def outcome(value: str) -> str:
@@ -253,16 +253,19 @@ WEAR_OUT = Row(
     "worn out at {}; host pages exposed: {}, lost: {}",
     (("at_ns", TIME.text), ("exposed_pages", COUNT.text), ("pages_lost", COUNT.text)),
 )
-REDUNDANCY_BACK = one("", "window_of_vulnerability_ns", TIME.text, "full redundancy after {} (window of vulnerability)")
+REDUNDANCY_BACK = Row(
+    "",
+    "full redundancy after {} (window of vulnerability), at {}",
+    (("window_of_vulnerability_ns", TIME.text), ("bytes_per_second", MB_PER_SECOND.text)),
+)
 RESTORED = Row(
     "",
-    "{} of {} lost pages restored, {} copied and {} computed from others, at {}",
+    "{} of {} lost pages restored, {} copied and {} computed from others",
     (
         ("pages", COUNT.text),
         ("pages_lost", COUNT.text),
         ("pages_copied", COUNT.text),
         ("pages_xored", COUNT.text),
-        ("bytes_per_second", MB_PER_SECOND.text),
     ),
 )
 REPLACEMENT = Row(

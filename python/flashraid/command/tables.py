@@ -14,7 +14,7 @@ from .layout import table_of as _table
 
 if TYPE_CHECKING:
     from ..calibration import Calibration
-    from ..reproduce import Paper
+    from ..reproduce.papers import Paper
 
 GAPS = ("p1", "p10", "p25", "p50", "p75", "p90", "p99", "p100")  # of more, which would make a row too long
 

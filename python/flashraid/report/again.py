@@ -10,25 +10,31 @@ from ..result import Result
 from ..settings import Pairs
 
 
-def commands(results: Sequence[Result]) -> list[str]:
+def commands(results: Sequence[Result], seeds: int = 1) -> list[str]:
     """Commands whose configuration is exactly that of the results: one comparison, else a run for each.
 
-    Only settings that differ from the defaults are named. A result that no such command repeats, as that of a device
-    from a file, needs its JSON, of which the command then says so.
+    Of several seeds the results are those of the first. Only settings that differ from the defaults are named. A result
+    that no such command repeats, as that of a device from a file, needs its JSON, of which the command then says so.
     """
     results = [result for result in results if result.workload.name]
     if len(results) > 1 and (one := _compare(results)):
-        return [one]
-    return [_run(result) for result in results]
+        return [one + _seeds(seeds)]
+    return [_run(result, _seeds(seeds)) for result in results]
 
 
-def _run(result: Result) -> str:
+def _seeds(seeds: int) -> str:
+    return f" --seeds {seeds}" if seeds > 1 else ""
+
+
+def _run(result: Result, ending: str) -> str:
     trace = shlex.quote(result.workload.name)
     config = result.to_dict()["config"]
     pairs = _changes(config)
     if pairs is None or _complete(config["device"]["name"], result.scheme, pairs) != config:
-        return f"flashraid run {trace} --config RESULT.json   # the JSON of the result under {result.scheme}"
-    return f"flashraid run {trace} --device {config['device']['name']} --scheme {result.scheme}{_options(pairs)}"
+        return f"flashraid run {trace} --config RESULT.json{ending}   # the JSON of the result under {result.scheme}"
+    return (
+        f"flashraid run {trace} --device {config['device']['name']} --scheme {result.scheme}{_options(pairs)}{ending}"
+    )
 
 
 def _compare(results: Sequence[Result]) -> str | None:

@@ -2,17 +2,12 @@
 
 from ..files import NewFile
 from ..outputs import check_report
-from ..reproduce import Experiment, Outcome, Reproduction
-from ..reproduce.page import asked, command, counted, outcome_word
+from ..reproduce.outcome import Reproduction
+from ..reproduce.page import CLAIM_HEAD, QUICK, claim_row, command, command_again, counted
+from ..reproduce.papers import Experiment
 from ..settings import Path
 from . import page
-from .parts import Block, Cell, Code, Group, Notice, Part, Table, Text
-
-QUICK = (
-    "Quick figures: of each trace a part was replayed, and of several repeats one. Figures of whole traces may differ, "
-    "and the outcomes of claims with them."
-)
-HEAD = ["claim", "where", "the paper says", "asked", "ours", "outcome"]
+from .parts import Block, Code, Notice, Part, Table, Text
 
 
 def of_reproduction(found: Reproduction, path: Path | NewFile) -> None:
@@ -27,6 +22,8 @@ def reproduction_parts(found: Reproduction) -> list[Part]:
     summary: list[Block] = [Text(counted(found.outcomes))]
     if found.is_quick:
         summary.insert(0, Notice(QUICK))
+    if found.changed:
+        summary.insert(0, Notice(f"Changed in every run: {', '.join(found.changed)}."))
     if found.left_out:
         summary.append(Notice(f"Left out, as the traces are missing: {', '.join(found.left_out)}."))
     summary += [Text(f"{note[:1].upper()}{note[1:]}.") for note in found.notes]
@@ -34,8 +31,7 @@ def reproduction_parts(found: Reproduction) -> list[Part]:
     parts += [_experiment(found, each) for each in found.paper.experiments.values()]
     if failures := list(_failures(found)):
         parts.append(Part("What fails, and why", "failures", failures))
-    quick = " --quick" * found.is_quick
-    parts.append(Part("Origin", "origin", [Code(f"flashraid reproduce {found.name}{quick}")]))
+    parts.append(Part("Origin", "origin", [Code(command_again(found))]))
     return parts
 
 
@@ -45,24 +41,10 @@ def _experiment(found: Reproduction, experiment: Experiment) -> Part:
     blocks: list[Block] = [Text(experiment.about.strip())] if experiment.about else []
     outcomes = [each for each in found.outcomes if each.claim.experiment == experiment.name]
     if outcomes:
-        blocks.append(_claims(f"Claims on {experiment.where}", outcomes))
+        rows = [claim_row(each) for each in outcomes]
+        blocks.append(Table.of_texts(f"Claims on {experiment.where}", CLAIM_HEAD, rows, are_figures=False))
     blocks += drawings.of_experiment(found, experiment)
     return Part(f"{experiment.where}: {experiment.title}", f"experiment-{experiment.name}", blocks)
-
-
-def _claims(caption: str, outcomes: list[Outcome]) -> Table:
-    rows = [
-        [
-            each.claim.id,
-            each.claim.where,
-            each.claim.statement,
-            asked(each.claim),
-            each.verdict.text(),
-            outcome_word(each).replace("*", ""),
-        ]
-        for each in outcomes
-    ]
-    return _table(caption, HEAD, rows)
 
 
 def _failures(found: Reproduction) -> list[Block]:
@@ -81,9 +63,6 @@ def _failures(found: Reproduction) -> list[Block]:
                 for trial in each.trials
             ]
             blocks.append(Text(reason.mechanism.strip()))
-            blocks.append(_table(f"Tried for {reason.name}", ["claim", "command", "unchanged", "changed"], rows))
+            head = ["claim", "command", "unchanged", "changed"]
+            blocks.append(Table.of_texts(f"Tried for {reason.name}", head, rows, are_figures=False))
     return blocks
-
-
-def _table(caption: str, head: list[str], rows: list[list[str]]) -> Table:
-    return Table(caption, head, [Group("", [[Cell(text) for text in row] for row in rows])], are_figures=False)

@@ -115,12 +115,26 @@ def _lead(results: Sequence[Result]) -> list[Block]:
     name = f"the trace {work.name}" if work.name else "a program"
     if work.format == SYNTHETIC:
         name = f"the synthetic workload {work.name}, which is drawn from a profile and not recorded"
+    depth = first.config.run.queue_depth
+    loop = f" in a closed loop, {depth:,} of them outstanding at any time," if depth else ""
+    column = "In the first column, " if any(_differences(results)) else ""
     text = (
-        f"{work.requests:,} requests ({mix or 'none'}) of {name}, on the device {first.device} with a logical space of "
-        f"{format_bytes(first.capacity.space_bytes)}, {format_bytes(first.capacity.filled_bytes)} of it filled before "
-        "the first request. All times are simulated."
+        f"{column}{work.requests:,} requests ({mix or 'none'}) of {name},{loop} on the device {first.device} with a "
+        f"logical space of {format_bytes(first.capacity.space_bytes)}, {format_bytes(first.capacity.filled_bytes)} of "
+        "it filled before the first request. All times are simulated."
     )
     return [Text(text)]
+
+
+def _differences(results: Sequence[Result]) -> Iterable[str]:
+    """In what results differ besides their schemes."""
+    of: dict[str, list[Any]] = {
+        "traces": [result.workload.sha256 for result in results],
+        "devices": [result.device for result in results],
+        "queue depths": [result.config.run.queue_depth for result in results],
+        "numbers of requests": [result.workload.requests for result in results if not result.partial],
+    }
+    return (what for what, values in of.items() if len(set(values)) > 1)
 
 
 def _doubts(comparison: Comparison) -> list[str]:
@@ -131,14 +145,9 @@ def _doubts(comparison: Comparison) -> list[str]:
         found.append(f"Partial: the run was interrupted under {', '.join(partial)}; figures cover what was simulated.")
     elif comparison.partial:
         found.append("Partial: the comparison was interrupted, and not all of it was run.")
-    measured: dict[str, list[Any]] = {
-        "traces": [result.workload.sha256 for result in results],
-        "devices": [result.device for result in results],
-        "numbers of requests": [result.workload.requests for result in results if not result.partial],
-    }
-    for what, values in measured.items():
-        if len(set(values)) > 1:
-            found.append(f"The results are of different {what}, so figures of different columns are not comparable.")
+    if differences := list(_differences(results)):
+        of = summary.listed(differences)
+        found.append(f"The results are of different {of}: figures differ for more reasons than the scheme.")
     if len({result.version for result in results}) > 1:
         found.append("The results are of different versions of flashraid.")
     return found
@@ -154,13 +163,13 @@ def _events(results: Sequence[Result]) -> Iterable[Block]:
                 fault.fault,
                 fault.when,
                 _time(fault.at_ns),
-                "a spare chip" if fault.spare else "none",
+                "a spare" if fault.spare else "none",
                 f"{fault.pages_lost:,}",
             ]
             for each, fault in of_faults
         ]
         head = ["scheme", "fault", "given as", "time", "replaced by", "host pages lost at once"]
-        yield _plain_table("Faults, in order", head, rows)
+        yield Table.of_texts("Faults, in order", head, rows)
     of_rebuilds = [(each, rebuild) for each in results for rebuild in each.rebuild]
     if of_rebuilds:
         rows = [
@@ -176,7 +185,7 @@ def _events(results: Sequence[Result]) -> Iterable[Block]:
             for each, rebuild in of_rebuilds
         ]
         head = ["scheme", "failed", "start", "window of vulnerability", "pages", "speed", *FELT]
-        yield _plain_table("Rebuilds, and what requests that arrived meanwhile felt", head, rows)
+        yield Table.of_texts("Rebuilds, and what requests that arrived meanwhile felt", head, rows)
     of_replacements = [(each, one) for each in results if "replacements" in each for one in each.replacements]
     if of_replacements:
         rows = [
@@ -191,7 +200,7 @@ def _events(results: Sequence[Result]) -> Iterable[Block]:
             for each, one in of_replacements
         ]
         head = ["scheme", "SSD", "outcome", "start", "duration", *FELT]
-        yield _plain_table("Replacements of SSDs, and what requests that arrived meanwhile felt", head, rows)
+        yield Table.of_texts("Replacements of SSDs, and what requests that arrived meanwhile felt", head, rows)
 
 
 FELT = ["requests", "mean latency", "p99.9 latency", "maximum latency"]
@@ -204,10 +213,6 @@ def _felt(requests: int, latency: LatencySummary) -> list[str]:
 
 def _time(ns: float | None) -> str:
     return "not ended" if ns is None else TIME.text(ns)
-
-
-def _plain_table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], are_figures: bool = True) -> Table:
-    return Table(caption, head, [Group("", [[Cell(text) for text in row] for row in rows])], are_figures)
 
 
 def _configuration(results: Sequence[Result]) -> list[Block]:
@@ -256,8 +261,8 @@ def _origin(comparison: Comparison) -> Iterable[Block]:
         "version of the result format": (each.schema for each in results),
     }
     rows = [[name, ", ".join(_distinct(map(str, values)))] for name, values in facts.items()]
-    yield _plain_table("What was run", ["", ""], [row for row in rows if row[1]], are_figures=False)
-    commands = again.commands(results)
+    yield Table.of_texts("What was run", ["", ""], [row for row in rows if row[1]], are_figures=False)
+    commands = again.commands(_firsts(comparison), comparison.seeds)
     if commands:
         yield Text(
             "These commands run it again, from the folder of the trace. The same version gives the same figures."

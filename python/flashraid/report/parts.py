@@ -61,6 +61,13 @@ class Table:
     groups: Sequence[Group]
     are_figures: bool = True
 
+    @classmethod
+    def of_texts(
+        cls, caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], are_figures: bool = True
+    ) -> "Table":
+        """A table of texts, in one group."""
+        return cls(caption, head, [Group("", [[Cell(text) for text in row] for row in rows])], are_figures)
+
     @property
     def notes(self) -> list[str]:
         """The notes of its cells, which stand below it; a cell has the number of its note."""

@@ -2,14 +2,14 @@
 
 import json
 import tomllib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import _native
 from .._native import InputError
 from ..profile_text import toml
-from ..settings import known_name
-from .papers import Overlay
+from ..settings import check_texts, known_name, text_of
+from .papers import Overlay, Paper, names_run
 
 PROFILE = "profile"
 
@@ -55,6 +55,49 @@ def parsed(assignments: Sequence[str], names: Collection[str]) -> Overlay:
             at = at.setdefault(part, {})
         at[last] = _value(value)
     return change
+
+
+def checked(change: object, paper: Paper) -> Overlay:
+    """A change as a program gives it: settings, those of a profile, and for one configuration, workload or point.
+
+    Raises InputError if it is built in another way; what a setting's value may be, the engine knows.
+    """
+    found: dict[str, Any] = {}
+    for key, value in _members("change", change).items():
+        said = f"change[{key!r}]"
+        if key == PROFILE:
+            found[key] = _of_profile(said, value)
+        elif key in names_run(paper):
+            members = _members(said, value).items()
+            found[key] = {
+                name: _of_profile(f"{said}[{name!r}]", each) if name == PROFILE else _setting(f"{said}[{name!r}]", each)
+                for name, each in members
+            }
+        else:
+            found[key] = _setting(said, value)
+    return found
+
+
+def _of_profile(said: str, value: object) -> dict[str, Any]:
+    profile = _members(said, value)
+    if "streams" in profile:
+        streams = _members(f"{said}['streams']", profile["streams"])
+        profile["streams"] = {key: _members(f"{said}['streams'][{key!r}]", each) for key, each in streams.items()}
+    return profile
+
+
+def _members(said: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise InputError(f"{said} = {value!r}: allowed is a mapping of keys to values")
+    return dict(value)
+
+
+def _setting(said: str, value: object) -> str:
+    if value is None or isinstance(value, Mapping):
+        raise InputError(f"{said} = {value!r}: allowed is the value of a setting")
+    text = text_of(value)
+    check_texts(**{said: text})
+    return text
 
 
 def _value(text: str) -> Any:

@@ -22,7 +22,7 @@ def with_originals(paper: Paper, folder: str) -> tuple[Paper, list[str]]:
     of the traces is there, if two files could be the same one, or if one is not what the paper's table says.
     """
     if not os.path.isdir(folder):
-        raise InputError(f"--traces {folder}: no such directory")
+        raise InputError(f"traces {folder}: no such directory")
     found: dict[str, Overlay] = {}
     notes = []
     for workload, original in paper.originals.items():
@@ -34,7 +34,7 @@ def with_originals(paper: Paper, folder: str) -> tuple[Paper, list[str]]:
     if not found:
         known = ", ".join(original.files[0] for original in paper.originals.values())
         raise InputError(
-            f"--traces {folder}: it has none of the traces of {paper.name}: "
+            f"traces {folder}: it has none of the traces of {paper.name}: "
             + (f"allowed are {known}, with any ending" if known else "the paper's workloads are synthetic")
         )
     workloads = dict(paper.workloads) | found
@@ -55,7 +55,7 @@ def _find(folder: str, original: Original) -> Path | None:
     names = [each.lower() for each in original.files]
     found = sorted(each for each in Path(folder).iterdir() if each.name.partition(".")[0].lower() in names)
     if len(found) > 1:
-        raise InputError(f"--traces: {found[0]} and {found[1].name} could both be {original.files[0]}: allowed is one")
+        raise InputError(f"traces: {found[0]} and {found[1].name} could both be {original.files[0]}: allowed is one")
     return found[0] if found else None
 
 
@@ -67,7 +67,7 @@ def _differences(path: Path, workload: str, original: Original) -> Iterator[str]
         if abs(ours - published) > TOLERANCE * abs(published):
             text = f"{key} is {ours:,.6g}; the paper has {published:,.6g}"
             if key in DECISIVE:
-                raise InputError(f"--traces: {path}: not the trace of {workload}: {text}")
+                raise InputError(f"traces: {path}: not the trace of {workload}: {text}")
             yield f"{workload}: {text}"
 
 

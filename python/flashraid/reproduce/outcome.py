@@ -10,6 +10,7 @@ from .._native import InputError
 from ..figures import Figure
 from ..figures.drawn import Drawn
 from ..settings import Path, known_name
+from . import changes
 from .cache import Cache
 from .judgements import Key, Verdict, judge
 from .metrics import with_requests
@@ -96,6 +97,8 @@ class Reproduction(Drawn):
     left_out: Sequence[str] = ()  # experiments and variants whose traces are missing
     name: str = ""  # PAPER or PAPER.EXPERIMENT
     is_quick: bool = False  # a part of each trace was replayed
+    changed: Sequence[str] = ()  # settings of every run that were changed, as KEY=VALUE
+    traces: str = ""  # the folder of the paper's own traces
 
     @classmethod
     def of(cls, paper: Paper, measured: Measured) -> "Reproduction":
@@ -151,22 +154,10 @@ class Reproduction(Drawn):
 
     def _repr_html_(self) -> str:
         from ..notebook import table
-        from .page import asked, counted, outcome_word
+        from .page import CLAIM_HEAD, claim_row, counted
 
-        rows = [
-            [
-                each.claim.id,
-                each.claim.where,
-                each.claim.statement,
-                asked(each.claim),
-                each.verdict.text(),
-                outcome_word(each).replace("*", ""),
-            ]
-            for each in self.outcomes
-        ]
         caption = f"{self.paper.title}{' (quick figures)' if self.is_quick else ''}"
-        head = ["claim", "where", "the paper says", "asked", "ours", "outcome"]
-        return table(caption, head, rows, counted(self.outcomes))
+        return table(caption, CLAIM_HEAD, [claim_row(each) for each in self.outcomes], counted(self.outcomes))
 
     def __repr__(self) -> str:
         return f"<Reproduction: {self.name}, {len(self.outcomes)} claims>"
@@ -193,32 +184,24 @@ class Reproduction(Drawn):
             }
             for each in self.outcomes
         ]
-        head = {"schema": 2, "paper": self.paper.name, "quick": self.is_quick}
+        head = {"schema": 2, "paper": self.paper.name, "quick": self.is_quick, "changed": self.changed}
         return head | {"claims": claims, "figures": tree(self.measured)}
 
 
-def reproduce(
+def reproduction(
     name: str,
     *,
-    change: Overlay | None = None,
-    variants: Collection[str] = (),
-    traces: str | None = None,
-    quick: bool = False,
-    cache: bool = True,
-    watch: Watch = lambda status: True,
+    change: Overlay | None,
+    variants: Collection[str],
+    traces: str | None,
+    quick: bool,
+    cache: bool,
+    watch: Watch,
     most_requests: int | None = None,
 ) -> Reproduction:
-    """Runs the experiments of a paper, or one of them, and judges the claims.
+    """`flashraid.reproduce` with checked arguments, watched run by run.
 
-    `name` is PAPER or PAPER.EXPERIMENT. An experiment or a variant whose traces are missing is left out; InputError is
-    raised if it was named. `change` is laid over the settings of every run, and no variant and no explanation is tried
-    then. `variants` are tried besides those that explain a claim; ["all"] stands for every one. `traces` is a folder
-    with traces that the paper used, which take the place of profiles (originals.py). With `quick`, of each trace the
-    first part is replayed, a tenth unless the paper says otherwise, and one repeat of each run instead of all: its
-    figures can differ. `cache` says whether runs that were done before, by the same engine and with the same settings
-    and trace, are taken from the cache (cache.py). `watch` is told how far the runs are; if it returns False,
-    KeyboardInterrupt is raised, and runs that have ended are kept. With `most_requests`, of each trace no more is
-    replayed: then everything runs, and no figure means anything.
+    With `most_requests`, of each trace no more is replayed: then everything runs, and no figure means anything.
     """
     paper = find(name)
     named = named_variants(paper, name, variants)
@@ -229,7 +212,7 @@ def reproduce(
     there = [each.name for each in paper.variants]
     for each in named:
         if each not in there:
-            raise InputError(f"variant {each}: it changes a profile that a trace of --traces replaces")
+            raise InputError(f"variant {each}: it changes a profile that one of the traces replaces")
     paper = replace(paper, explanations=(), variants=()) if change else with_variants(paper, asked)
     paper, left_out = at_hand(paper, [name, *named])
     paper = paper.quick() if quick else paper
@@ -238,7 +221,16 @@ def reproduce(
     found = Reproduction.of(paper, measure(paper, runner, change, paper.quick_share if quick else 1.0))
     if kept and kept.problem:
         notes.append(f"nothing was kept for another time: {kept.problem}")
-    return replace(found, notes=notes, asked=asked, left_out=left_out, name=name, is_quick=quick)
+    return replace(
+        found,
+        notes=notes,
+        asked=asked,
+        left_out=left_out,
+        name=name,
+        is_quick=quick,
+        changed=list(changes.texts(change or {})),
+        traces=traces or "",
+    )
 
 
 def named_variants(paper: Paper, name: str, wanted: Collection[str]) -> list[str]:

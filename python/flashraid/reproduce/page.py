@@ -1,6 +1,7 @@
 """A paper's page: a pure function of its data and of the figures, so that a stale one shows."""
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from statistics import fmean, stdev
 from typing import Any
@@ -128,6 +129,20 @@ def outcome_word(outcome: Outcome) -> str:
     return "**fails**, explained" if outcome.is_explained else "**fails**, unexplained"
 
 
+QUICK = (
+    "Quick figures: of each trace a part was replayed, and of several repeats one. Figures of whole traces may differ, "
+    "and the outcomes of claims with them."
+)
+CLAIM_HEAD = ("claim", "where", "the paper says", "asked", "ours", "outcome")
+
+
+def claim_row(outcome: Outcome) -> list[str]:
+    """The claim in a row below `CLAIM_HEAD`, where no Markdown is understood."""
+    claim = outcome.claim
+    word = outcome_word(outcome).replace("*", "")
+    return [claim.id, claim.where, claim.statement, asked(claim), outcome.verdict.text(), word]
+
+
 def counted(outcomes: Sequence[Outcome]) -> str:
     """How many claims hold, fail and are explained, in a sentence."""
     judged = [each for each in outcomes if each.claim.is_judged]
@@ -136,11 +151,12 @@ def counted(outcomes: Sequence[Outcome]) -> str:
     unexplained = sum(not each.is_explained for each in failed)
     sentence = (
         f"{len(judged) - len(failed) - undecided} of {len(judged)} claims of the classes exact, ordering, trend and "
-        f"range hold, {len(failed)} fail, {undecided} {'is' if undecided == 1 else 'are'} undecided; of those that "
-        f"fail, {unexplained} {'is' if unexplained == 1 else 'are'} unexplained."
+        f"range hold, {len(failed)} fail, {undecided} {'is' if undecided == 1 else 'are'} undecided"
     )
+    if failed:
+        sentence += f"; of those that fail, {unexplained} {'is' if unexplained == 1 else 'are'} unexplained"
     values = [each for each in outcomes if not each.claim.is_judged]
-    return f"{sentence} {_counted_values(values)}" if values else sentence
+    return f"{sentence}. {_counted_values(values)}" if values else f"{sentence}."
 
 
 def _counted_values(values: Sequence[Outcome]) -> str:
@@ -349,6 +365,13 @@ def command(paper: str, claim: Claim, change: Overlay | str) -> str:
     """The command that tries a change."""
     own = [f"--variant {change}"] if isinstance(change, str) else [f"--set '{each}'" for each in changes.texts(change)]
     return " ".join([f"flashraid reproduce {paper}.{claim.experiment}", *own])
+
+
+def command_again(found: Reproduction) -> str:
+    """The command that measures the same again."""
+    options = [f"--set {shlex.quote(each)}" for each in found.changed]
+    options += [f"--traces {shlex.quote(found.traces)}"] * bool(found.traces) + ["--quick"] * found.is_quick
+    return " ".join([f"flashraid reproduce {found.name}", *options])
 
 
 def table_head(names: Sequence[str], texts: int) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from .._native import InputError
 from ..profile_text import PREFIX, changed, text_of
+from ..settings import text_of as setting_text
 from ..trace import trace_info
 from .papers import FOLDER, Experiment, Overlay, Paper, names_of
 
@@ -60,7 +61,7 @@ def run_of(paper: Paper, experiment: Experiment, cell: Cell, change: Overlay) ->
     if patch and not trace.startswith(PREFIX):
         raise InputError(f"profile: {trace} is none, and cannot be changed")
     profile = changed(trace, patch) if patch else ""
-    settings = tuple(sorted((key, _text(value)) for key, value in gathered.items()))
+    settings = tuple(sorted((key, setting_text(value)) for key, value in gathered.items()))
     where = f"{paper.name}.{experiment.name}, " + ", ".join(filter(None, vars(cell).values()))
     return Run(trace, profile, device, scheme, settings, where)
 
@@ -78,10 +79,6 @@ def _lay(
             _lay(gathered, patch, value, cell, others)
         elif key not in others:
             gathered[key] = value
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def trace_path(trace: str) -> str:
