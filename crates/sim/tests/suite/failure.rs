@@ -1,7 +1,7 @@
 //! What becomes of operations when something fails, and rebuilds with the engine. What every scheme must survive at any instant is
 //! `torture`'s to show; here is what can be derived.
 
-use crate::support::{config, engine, pages, request, tags};
+use crate::support::{config, engine, pages, proving, request, tags};
 use flashraid_redundancy::{Protects, SCHEMES};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Content;
@@ -69,7 +69,7 @@ fn nothing_is_lost_while_requests_go_on() {
     // Those that replace SSDs need an array: torture tries them.
     for entry in SCHEMES.iter().filter(|entry| entry.protects != Protects::None && !entry.has_window && !entry.replaces_devices) {
         let scheme = entry.name;
-        for seed in 0..12 {
+        for seed in 0..proving(12, 4) {
             let spare = if entry.mirror_groups.is_some() { "0" } else { "1" };
             let config = drive(scheme, &[("spare_chips", spare), ("gc_threshold", "0.3")]);
             let mut engine = engine(&config, tags(&config));
