@@ -313,6 +313,46 @@ def test_partial_synthetic_and_different_results_are_called_so(tmp_path):
     assert "The results are of different traces and queue depths: figures differ for more reasons" in text
 
 
+@pytest.fixture(scope="module")
+def several():
+    """A comparison of two schemes with two seeds each, as its JSON has it."""
+    return fr.compare(SAMPLE, schemes="raid0,raid5", seeds=2, **SETTINGS | {"limit": 100}).to_dict()
+
+
+def read_from(folder, *files):
+    paths = [folder / f"{number}" / "r.json" for number in range(len(files))]
+    for path, of in zip(paths, files, strict=True):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(of))
+    return paths, reading.read(paths)
+
+
+def test_results_of_one_scheme_from_files_of_one_name_have_names_of_their_own(tmp_path, several):
+    first = several["results"][0]
+    paths, found = read_from(tmp_path, first, first, first)
+    assert [each.scheme for each in found.results] == ["raid0", "raid0 (r)", f"raid0 ({paths[2]})"]
+    commands = again.commands(found.results)
+    assert all(line.startswith(f"flashraid run {SAMPLE.name} --device ssd1 --scheme raid0 ") for line in commands)
+    assert len(set(commands)) == 1
+
+
+def test_files_of_interrupted_comparisons_mix_no_schemes(tmp_path, several):
+    rates = several["capacity"]
+    short = several | {"capacity": rates[:1]}
+    alone = summary.candidates(read_from(tmp_path, short)[1])
+    assert [each.capacity and each.capacity.scheme for each in alone] == ["raid0", None]
+    whole = summary.candidates(read_from(tmp_path, several, several)[1])
+    assert [each.capacity.requests_per_second for each in whole] == [each["requests_per_second"] for each in rates * 2]
+    # The rate of raid5 is not known, and that of the next file is not taken for it.
+    assert [each.capacity for each in summary.candidates(read_from(tmp_path, short, several)[1])] == [None] * 4
+    odd = several | {"results": several["results"][:3], "capacity": []}
+    assert len(read_from(tmp_path, odd)[1].results) == 3
+    with pytest.raises(fr.InputError, match=r"r\.json: was interrupted between the seeds of raid5: allowed is"):
+        read_from(tmp_path, odd, several)
+    with pytest.raises(fr.InputError, match="the files are of different numbers of seeds"):
+        read_from(tmp_path, several, several["results"][0])
+
+
 @pytest.mark.parametrize(
     ("more", "least_ms", "most_ms"),
     [([], 50, 60), ([("limit", "500")], 0.3, 0.5), ([("speed", "2")], 25, 30), ([("queue_depth", "16")], 1, 10)],
