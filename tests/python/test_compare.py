@@ -80,6 +80,14 @@ def test_capacity_of_a_closed_loop_is_that_of_the_run(trace):
     assert rates(found) == [{key: found.results[0].bandwidth[key] for key in RATES}]
 
 
+def test_capacity_of_several_seeds_is_that_of_the_first():
+    settings = DEVICE | {"schemes": "raid0,raid5", "queue_depth": 4, "limit": 60, "fit": "wrap", "seeds": 2}
+    found = fr.compare("profile:cr5m-uniform", **settings)
+    each = [{key: result.bandwidth[key] for key in RATES} for result in found.results]
+    assert each[0] != each[1]
+    assert rates(found) == [each[0], each[2]]
+
+
 def test_an_interruption_of_the_closed_loop_keeps_the_results(monkeypatch, trace):
     done, run_pairs = [], replay.run_pairs
 

@@ -32,6 +32,20 @@ def test_a_new_configuration_gives_the_result_of_a_run_without_it(command, devic
     assert with_it.stderr == plain.stderr  # which warns of nothing more
 
 
+def test_numbers_of_the_device_are_no_wishes_but_other_settings_are(command):
+    """A number without effect is part of the description of a device, as in a file of its own."""
+    lines = text("-", "ssd1", "raid5")
+    for key, value in (("cmt_entries", "10"), ("speed", "2.0"), ("queue_depth", "4")):
+        lines = re.sub(rf"(?m)^#{key} = .*", f"{key} = {value}", lines)
+    (command.folder / "my.toml").write_text(lines)
+    said = command(*RUN, "--config", "my.toml").stderr
+    assert re.search(r"(?m)^warning: my.toml, line \d+, column 9: speed = 2.0: has no effect here", said)
+    assert "cmt_entries" not in said
+    (command.folder / "my.toml").write_text("[device]\ncmt_entries = 10\n")
+    said = command(*RUN, "--device", "ssd1", "--scheme", "raid5", "--config", "my.toml").stderr
+    assert "cmt_entries = 10: has no effect here" in said
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_every_line_can_be_made_active(tmp_path, device):
     """A default is written as a value that the engine takes for it, and a comment leaves valid TOML."""

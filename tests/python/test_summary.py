@@ -349,3 +349,10 @@ def test_seeds(compared):
         2,
         1,
     ]
+
+
+def test_figures_are_of_the_first_seed(compared):
+    shares = [("a", 1.5), ("a", 2.0), ("b", 3.0), ("b", 4.0)]
+    comparison = compared(*({"scheme": name, "write_amplification_by.host": share} for name, share in shares), seeds=2)
+    (frame,) = (each.frame for each in comparison.figures() if each.name == "write-amplification")
+    assert frame.filter(part="host").select("scheme", "ratio").rows() == [("a", 1.5), ("b", 3.0)]
