@@ -156,6 +156,9 @@ def test_erases_and_caches_where_a_result_has_them(comparison):
     assert by_name(result, "buffer").frame["pages"].sum() == 12
     never = altered(comparison.results[0], wear__histogram=[{"erases_from": 0, "erases_to": 0, "blocks": 9}])
     assert "erases" not in [figure.name for figure in never.figures()]
+    # Beside others, a scheme that erased nothing is no scheme without blocks.
+    both = by_name(Comparison([altered(never, scheme="idle"), result]), "erases").frame
+    assert both.filter(scheme="idle").select("erases", "blocks").rows() == [(0, 9), (1, 0)]
 
 
 @pytest.mark.parametrize(("op", "missing"), [("R", "write-latency"), ("W", "read-latency")])

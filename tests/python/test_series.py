@@ -140,6 +140,13 @@ def test_many_members_are_summed_up():
     assert found == pytest.approx({"busiest": 50, "mean": 27.5, "least busy": 5})
 
 
+def test_a_member_that_was_idle_is_shown():
+    frame = intervals(3).with_columns(member1_busy=pl.lit(0.0), member2_busy=pl.lit(None, pl.Float64))
+    rows = {figure.name: figure for figure in of_series.figures(frame)}["member-busy-over-time"].frame
+    assert rows["series"].unique(maintain_order=True).to_list() == ["member 0", "member 1"]
+    assert rows.filter(series="member 1")["busy_percent"].to_list() == [0, 0, 0]
+
+
 def test_a_series_shows_itself(run):
     series = run.series
     assert repr(series) == f"<Series: raid5 on small, {len(series.to_frame())} intervals>"
