@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+import re
 from fractions import Fraction
 
 import pytest
@@ -356,3 +357,13 @@ def test_figures_are_of_the_first_seed(compared):
     comparison = compared(*({"scheme": name, "write_amplification_by.host": share} for name, share in shares), seeds=2)
     (frame,) = (each.frame for each in comparison.figures() if each.name == "write-amplification")
     assert frame.filter(part="host").select("scheme", "ratio").rows() == [("a", 1.5), ("b", 3.0)]
+
+
+def test_the_next_best_is_none_of_the_best(compared):
+    """Values of c scatter so much that it may be as good as a, while b, with a better mean, is not."""
+    runs = [("a", (10, 10, 10)), ("b", (12, 12, 12.001)), ("c", (5, 20, 14))]
+    of_seeds = [{"scheme": name, READ: value * 1e6} for name, values in runs for value in values]
+    comparison = compared(*of_seeds, seeds=3)
+    assert [cell.is_best for cell in line_of(comparison, READ).cells] == [True, False, True]
+    said = summary.conclusion(comparison)[0]
+    assert re.search(r": a with 10.0 ms and c with .* \(not told apart by these seeds\); next is b with 12.00", said)
