@@ -152,7 +152,10 @@ def test_a_series_shows_itself(run):
     assert repr(series) == f"<Series: raid5 on small, {len(series.to_frame())} intervals>"
     html = series._repr_html_()
     assert "<td>400</td>" in html
+    assert f"<td>0.000 to {run.simulated_ns / 1e9:.3f} s</td>" in html
     assert "load-over-time" in html
+    unsafe = fr.Series(series.to_frame(), "<b>")._repr_html_()
+    assert "<b>" not in unsafe
     again = fr.Series(run.files["series"])
     assert again.name == "s.csv"
     assert again.to_frame().equals(series.to_frame())
