@@ -129,6 +129,12 @@ def test_what_a_setting_needs_is_what_a_refusal_says(scheme, settings, key):
     assert f"Has effect with {needs}." in " ".join(line.removeprefix("# ") for line in start.splitlines())
 
 
+def test_only_names_that_were_meant_are_told():
+    """Two figures have one meaning in the document, and one name ends as the other."""
+    assert ("free-blocks",) in [each.names for each in explain("free-blocks")]
+    assert ("fewest-free-blocks",) in [each.names for each in explain("fewest-free-blocks")]
+
+
 def test_it_prints_every_meaning(command):
     shown = " ".join(command("explain", "layout").stdout.split())
     assert "scheme.layout (parameter of raid5, " in shown
