@@ -266,6 +266,7 @@ def test_what_is_refused(command):
     command("run", SAMPLE, "--scheme", "raid5", *SMALL, "--json", "r.json")
     result = json.loads((folder / "r.json").read_text())
     (folder / "newer.json").write_text(json.dumps(result | {"schema": 99}))
+    (folder / "older.json").write_text(json.dumps(result | {"schema": 1}))
     (folder / "text.json").write_text("{")
     (folder / "other.json").write_text('{"jobs": []}')
     (folder / "part.json").write_text('{"schema": 2, "version": "0.1.0"}')
@@ -277,7 +278,8 @@ def test_what_is_refused(command):
         (["text.json", "-o", "r.html"], "text.json: is not JSON"),
         (["other.json", "-o", "r.html"], "other.json: holds no result of flashraid: allowed is the JSON of run or"),
         (["part.json", "-o", "r.html"], "part.json: holds no result of flashraid, as it has no device"),
-        (["newer.json", "-o", "r.html"], "newer.json: has version 99 of the result format, and allowed is 2"),
+        (["newer.json", "-o", "r.html"], "99 of the result format, and allowed is 2: use a newer flashraid"),
+        (["older.json", "-o", "r.html"], "1 of the result format, and allowed is 2: run it again with --config"),
         (["json.html", "-o", "json.html"], "result json.html and -o are both json.html"),
         (["r.json", "-o", "r.txt"], "-o: r.txt: allowed is a name that ends in .html"),
         (["r.json", "-o", "no/r.html"], "no/r.html: cannot be written"),
