@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -369,6 +370,14 @@ def test_panels_of_a_figure():
     assert (one.name, other.name, other.title) == ("f-a", "f-b", "F: b")
     assert other.frame["ms"].to_list() == [3, 4]
     assert one.panels() == [one]
+    one, other = replace(figure, stated=STATED).panels()
+    assert (one.stated["ms"].to_list(), other.stated["ms"].to_list()) == ([], [5])
+
+
+def test_files_have_what_a_paper_states(tmp_path):
+    figure = Figure("f", "F", "", "line", FRAME, Axis("load", "load", "category"), Axis("ms", "ms"), "scheme")
+    files.write([replace(figure, stated=STATED)], tmp_path)
+    assert pl.read_csv(tmp_path / "f.csv").filter(source="paper").drop("source").equals(STATED)
 
 
 def luminance(color):

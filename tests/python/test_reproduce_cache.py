@@ -97,6 +97,13 @@ def test_whatever_determines_a_run_makes_it_another(paper, calls, tmp_path, monk
         assert len(calls) == COUNT, name
 
 
+def test_an_engine_of_the_same_version_is_another_if_it_was_built_anew(tmp_path, monkeypatch):
+    first = cache.build.__wrapped__()
+    (tmp_path / "engine").write_text("another")
+    monkeypatch.setattr(cache._native, "__file__", str(tmp_path / "engine"))
+    assert cache.build.__wrapped__() != first
+
+
 def _slower(folder):
     return write_device(folder).read_text().replace("program_ns = 200000", "program_ns = 300000")
 

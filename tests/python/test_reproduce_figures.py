@@ -2,10 +2,12 @@
 
 import json
 import re
+import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from html import unescape
 from statistics import fmean
 
+import polars as pl
 import pytest
 from conftest import ROOT
 from test_report import Page
@@ -221,6 +223,16 @@ def test_a_figure_is_drawn_alike_each_time_with_text_as_text(found):
     assert "<title>Figure 3: Eight pages on four channels with two ways</title>" in text
     assert ">eight-pages</text>" in text
     assert numbers_in(text).splitlines()[1:] == ["eight-pages,1.0000,flashraid", "eight-pages,1.0000,paper"]
+
+
+def test_a_figure_has_its_title_and_numbers_for_who_cannot_see_it():
+    (figure,) = made_up(LESS).figures()
+    frame = figure.frame.with_columns(workload=pl.lit("<a> & b"))
+    root = ElementTree.fromstring(drawings.svg(replace(figure, title="less <than> & more", frame=frame)))
+    assert root.attrib["role"] == "img"
+    title, numbers = (root.find(f"{{http://www.w3.org/2000/svg}}{name}").text for name in ("title", "desc"))
+    assert title == "less <than> & more"
+    assert numbers.splitlines()[1].startswith("<a> & b,")
 
 
 def test_the_page_of_an_experiment(command):
