@@ -216,6 +216,25 @@ def test_without_a_place_for_it_the_work_is_done_and_the_reason_told(paper, tmp_
     assert kept.problem.startswith(f"{tmp_path / 'file' / 'reproduce'}: ")
 
 
+def test_what_cannot_be_kept_leaves_nothing(paper, monkeypatch):
+    def full(self):
+        raise cache._native.InputError("No space left on device")
+
+    monkeypatch.setattr(cache.NewFile, "keep", full)
+    kept = Cache()
+    measure(paper, Runner(lambda status: True, kept))
+    assert "No space left on device" in kept.problem
+    assert entries() == []
+
+
+def test_a_build_that_is_used_is_not_the_one_used_longest_ago(paper):
+    measured(paper)
+    own = cache.folder() / "reproduce" / cache.build()
+    os.utime(own, (1, 1))
+    Cache()
+    assert own.stat().st_mtime > 10**9
+
+
 def test_where_the_cache_is(monkeypatch):
     monkeypatch.setattr(cache.sys, "platform", "linux")
     monkeypatch.setenv("FLASHRAID_CACHE", "/here")
