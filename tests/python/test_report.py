@@ -387,7 +387,7 @@ def test_tables_of_events_hold_their_figures(several):
     head, *rows = cells(page.table("Faults"))
     assert head == ["scheme", "fault", "given as", "time", "replaced by", "host pages lost at once"]
     assert rows == [
-        ["raid0", "chip:0.1", "50%", "2.00 s", "a spare chip", "1,234"],
+        ["raid0", "chip:0.1", "50%", "2.00 s", "a spare", "1,234"],
         ["raid0", "chip:0.2", "50%", "2.00 s", "none", "1,234"],
     ]
     latencies = ["requests", "mean latency", "p99.9 latency", "maximum latency"]
