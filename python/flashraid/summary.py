@@ -467,7 +467,7 @@ def _ranking(what: str, line: Line, names: Sequence[str], is_protected: Sequence
 
     if best:
         said = listed([with_value(at) for at in best]) + (f" ({_equal(line)})" if len(best) > 1 else "")
-        following = ranked[len(best)]
+        following = next(at for at in ranked if at not in winners)
         behind = difference(fit[following].value or 0, fit[best[0]].value or 0)
         said += f"; next is {with_value(following)}" + (f" ({behind})" if behind else "")
     else:

@@ -128,6 +128,22 @@ def test_replacements_that_could_not_be_are_told():
         fr.run(trace, scheme="raid5", spare_devices=2, replace=asked, **REPLACING)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_capacity_is_measured_without_wear_out_and_replacements(tmp_path):
+    trace = write_trace(tmp_path, writes(200, gap_us=700))
+    aged = {"scheme": "raid5", "pe_limit": 15, "ages": [0.8]} | SMALL
+    replaced = {"scheme": "hotswap", "spare_devices": 2, "migration_window": 64, "limit": 500} | REPLACING
+    cases = [
+        (trace, aged, {"until": "worn:1"}),
+        (ROOT / "tests" / "golden" / "trace.csv", replaced, {"replace": ["device:0@1ms"]}),
+    ]
+    for path, settings, event in cases:
+        schemes = settings.pop("scheme")
+        plain, with_it = (fr.compare(path, schemes=schemes, **settings, **more) for more in ({}, event))
+        assert plain.results[0].to_dict()["flash_ops"] != with_it.results[0].to_dict()["flash_ops"]
+        assert plain.capacity == with_it.capacity
+
+
 def test_replace_may_be_given_several_times(command):
     given = ["--replace", "device:3@1ms", "--replace", "device:2@2ms"]
     trace = str(ROOT / "tests" / "golden" / "trace.csv")

@@ -80,6 +80,14 @@ def test_capacity_of_a_closed_loop_is_that_of_the_run(trace):
     assert rates(found) == [{key: found.results[0].bandwidth[key] for key in RATES}]
 
 
+def test_capacity_of_several_seeds_is_that_of_the_first():
+    settings = DEVICE | {"schemes": "raid0,raid5", "queue_depth": 4, "limit": 60, "fit": "wrap", "seeds": 2}
+    found = fr.compare("profile:cr5m-uniform", **settings)
+    each = [{key: result.bandwidth[key] for key in RATES} for result in found.results]
+    assert each[0] != each[1]
+    assert rates(found) == [each[0], each[2]]
+
+
 def test_an_interruption_of_the_closed_loop_keeps_the_results(monkeypatch, trace):
     done, run_pairs = [], replay.run_pairs
 
@@ -235,6 +243,7 @@ def test_the_table_says_what_a_seed_varies(command, tmp_path):
     profile.write_text(PROFILE)
     shown = command("run", profile, *OPTIONS, "--scheme", "raid5", "--seeds", "2")
     assert "Each seed has its own requests, the same for all schemes." in shown.stdout
+    assert "closed loop" not in shown.stdout
     assert re.search(r"^ write latency mean \(us\) +[\d.]+ ±[\d.]+", shown.stdout, re.MULTILINE)
     assert "had no effect" not in shown.stderr
     profile.write_text(PROFILE.replace("seed = 4", f"seed = {2**63 - 1}"))

@@ -35,6 +35,9 @@ def completed(*words, shell="fish"):
         (completion.complete_settings, "unknown=", []),
         (completion.complete_option("rebuild"), "do", ["dor"]),
         (completion.complete_traces, "profile:sirf1-f", ["profile:sirf1-fin1", "profile:sirf1-fin2"]),
+        (completion.complete_profiles, "sirf1-f", ["sirf1-fin1", "sirf1-fin2"]),
+        (completion.complete_scheme_or_all, "al", ["all"]),
+        (completion.complete_scheme_list, "ca-ppc,pp", ["ca-ppc,ppc"]),
         (completion.complete_traces, "", []),  # files, which the shell completes by itself
         (completion.complete_papers, "hot", ["hotswap"]),
         (completion.complete_papers, "cr5m.figure8", ["cr5m.figure8"]),

@@ -9,6 +9,7 @@ from conftest import ROOT, SAMPLE
 
 import flashraid as fr
 from flashraid import _native
+from flashraid.command.init import text
 from flashraid.explain import explain
 
 
@@ -91,11 +92,54 @@ def test_names_may_be_spelt_as_users_have_them(key, name, says):
     assert any(name in each.names and says in each.about for each in explain(key))
 
 
+@pytest.mark.parametrize(
+    ("key", "facts"),
+    [
+        ("device.channels", {"default": "required", "allowed": "a whole number from 1 to 64"}),
+        ("device.read_ns", {"unit": "ns", "default": "required"}),
+        ("device.cmt_entries", {"unit": "entries", "default": "65536", "has effect with": "mapping = dftl"}),
+        ("run.fail", {"default": "none"}),
+        ("scheme.parity_cache_bytes", {"unit": "bytes", "default": "32768"}),
+        ("latency_ns.read.p99", {"unit": "ns"}),  # that of the object in which it stands
+        ("rebuild[].latency_ns.p99", {"unit": "ns"}),
+        ("guard.hit_rate", {"unit": "share"}),  # of an object that a result may lack
+        ("buffer.kind", {"values": "dram, nvram"}),
+        ("read_p99_ns", {"unit": "ns"}),
+    ],
+)
+def test_facts_stand_with_a_name(key, facts):
+    assert any(facts.items() <= found.facts.items() for found in explain(key)), [each.facts for each in explain(key)]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "settings", "key"),
+    [
+        ("raid5", {"cmt_entries": 10}, "cmt_entries"),
+        ("raid5", {"nvram_victim": "largest_group"}, "nvram_victim"),
+        ("raid0", {"rebuild_window": 2}, "rebuild_window"),
+        ("sirf1", {"groups": 1, "read": "least_busy"}, "scheme.read"),
+        ("fpc", {"update": "rcw", "fpc_cached_parity_free": "yes"}, "fpc_cached_parity_free"),
+    ],
+)
+def test_what_a_setting_needs_is_what_a_refusal_says(scheme, settings, key):
+    needs = next(found.facts["has effect with"] for found in explain(key) if "has effect with" in found.facts)
+    with pytest.raises(fr.InputError, match=f"has no effect here: allowed with {re.escape(needs)}$"):
+        fr.run(SAMPLE, device="ssd1", scheme=scheme, **settings)
+    start = next(line for line in text("-", "ssd1", scheme).split("\n\n") if f"\n#{key.rpartition('.')[2]} = " in line)
+    assert f"Has effect with {needs}." in " ".join(line.removeprefix("# ") for line in start.splitlines())
+
+
+def test_only_names_that_were_meant_are_told():
+    """Two figures have one meaning in the document, and one name ends as the other."""
+    assert ("free-blocks",) in [each.names for each in explain("free-blocks")]
+    assert ("fewest-free-blocks",) in [each.names for each in explain("fewest-free-blocks")]
+
+
 def test_it_prints_every_meaning(command):
-    text = " ".join(command("explain", "layout").stdout.split())
-    assert "scheme.layout (parameter of raid5, " in text
-    assert "default: left_asymmetric" in text
-    assert "layout (term)" in text
+    shown = " ".join(command("explain", "layout").stdout.split())
+    assert "scheme.layout (parameter of raid5, " in shown
+    assert "default: left_asymmetric" in shown
+    assert "layout (term)" in shown
     words = command("explain", "gc_policy").stdout
     assert "    greedy: The block with the fewest pages to move" in words
     p99 = command("explain", "p99").stdout

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -153,9 +154,62 @@ def test_erases_and_caches_where_a_result_has_them(comparison):
     assert printed.figure(erases).axes[0].lines[0].get_drawstyle() == "steps-post"
     cache = by_name(result, "parity-cache").frame
     assert cache.select("kind", "operations").rows() == [("hit", 7), ("miss", 2), ("replacement", 4)]
-    assert by_name(result, "buffer").frame["pages"].sum() == 12
+    pages = by_name(result, "buffer").frame.select("op", "outcome", "pages").rows()
+    assert set(pages) == {("reads", "hit", 3), ("reads", "miss", 4), ("writes", "hit", 5), ("writes", "miss", 0)}
+    reasons = {"commits_replacement": 0, "commits_gc": 5, "commits_rebuild": 6, "commits_idle": 7}
+    cache = by_name(altered(result, guard=guard | reasons), "parity-cache").frame.filter(what="commits")
+    assert cache.select("kind", "operations").rows() == [("GC", 5), ("rebuild", 6), ("idle time", 7)]
     never = altered(comparison.results[0], wear__histogram=[{"erases_from": 0, "erases_to": 0, "blocks": 9}])
     assert "erases" not in [figure.name for figure in never.figures()]
+    # Beside others, a scheme that erased nothing is no scheme without blocks.
+    both = by_name(Comparison([altered(never, scheme="idle"), result]), "erases").frame
+    assert both.filter(scheme="idle").select("erases", "blocks").rows() == [(0, 9), (1, 0)]
+
+
+def test_latencies_of_rebuilds_stand_beside_those_of_all_requests(comparison):
+    raid0, raid5 = comparison.results
+    quantiles = {"min": 1, "p50": 2, "p90": 3, "p95": 4, "p99": 5, "p99_9": 6, "p99_99": 7, "max": 8}
+    felt = [{name: 1000 * (value + more) for name, value in quantiles.items()} for more in (0, 10)]
+    rebuilds = [{"latency_ns": each | {"count": 9}} for each in felt] + [{"latency_ns": felt[0] | {"count": 0}}]
+    one = by_name(altered(raid5, rebuild=rebuilds[:1]), "rebuild-latency").frame
+    assert one.filter(when="during the rebuild")["latency_us"].to_list() == list(quantiles.values())
+    every = raid5.latency.all
+    expected = [every[name] / 1000 for name in quantiles]
+    assert one.filter(when="all requests")["latency_us"].to_list() == expected
+    figure = by_name(Comparison([raid0, altered(raid5, rebuild=rebuilds)]), "rebuild-latency")
+    assert figure.frame.filter(when="rebuild 2")["latency_us"].to_list() == [value + 10 for value in quantiles.values()]
+    assert figure.frame["when"].unique(maintain_order=True).to_list() == ["rebuild 1", "rebuild 2", "all requests"]
+
+
+def test_members_wait_for_what_the_result_says_and_many_are_points(comparison):
+    result = comparison.results[1]
+    of = result.to_dict()["members"][0]
+    for count, mark in ((16, "bars"), (17, "points")):
+        members = [of | {"busy_fraction": at / 100, "mean_blocked": at * 2.0} for at in range(count)]
+        figures = {figure.name: figure for figure in altered(result, members=members).figures()}
+        assert {figures[name].mark for name in ("member-busy", "member-queue")} == {mark}
+        assert figures["member-busy"].frame["busy_percent"].to_list() == pytest.approx(list(range(count)))
+        assert figures["member-queue"].frame["waiting"].to_list() == [2 * at for at in range(count)]
+
+
+def test_parts_that_stand_apart_and_updates_that_are_counted_elsewhere(comparison):
+    parts = ("host", "redundancy", "gc", "metadata", "rebuild", "retry", "migration", "warmup", "failed", "drain")
+    methods = {"full_stripe": 1, "rmw": 2, "rcw": 4, "mirrored": 8, "deferred": 16, "committed": 32, "adjusted": 64}
+    result = comparison.results[1]
+    updates = dict.fromkeys(result.to_dict()["parity_updates"], 0) | methods
+    result = altered(result, write_amplification_by=dict.fromkeys(parts, 0.5), parity_updates=updates)
+    shown = by_name(result, "write-amplification").frame["part"].to_list()
+    assert shown == [part if at < 4 else f"{part} (apart)" for at, part in enumerate(parts)]
+    assert by_name(result, "parity-updates").frame["updates"].sum() == 1 + 2 + 4 + 8 + 16
+
+
+def test_parts_without_height_keep_their_place(comparison):
+    """A part that one scheme has is there with 0 for the others, so that colors and panels agree."""
+    rows = by_name(comparison, "flash-operations").frame
+    assert "total" not in rows["cause"]
+    for of_cause in rows.partition_by("action", "cause"):
+        assert of_cause["scheme"].to_list() == SCHEMES
+    assert rows.filter(scheme="raid0", cause="parity", action="programs")["per_request"].to_list() == [0]
 
 
 @pytest.mark.parametrize(("op", "missing"), [("R", "write-latency"), ("W", "read-latency")])
@@ -191,6 +245,7 @@ def test_results_of_one_scheme_are_told_apart(comparison):
         "raid0, d (1)",
         "raid0, d (2)",
     ]
+    assert names([raid0, altered(raid0, workload__name="t")]) == [f"raid0, {SAMPLE.name}", "raid0, t"]
     figure = by_name(Comparison([raid0, raid0]), "read-latency")
     assert figure.frame["scheme"].unique(maintain_order=True).to_list() == ["raid0 (1)", "raid0 (2)"]
 
@@ -237,7 +292,8 @@ def test_notebooks_show_tables_and_pictures(comparison):
     assert f"{line.head}</th><td>{line.cells[0].text}</td>" in html
     assert all(f"<th>{scheme}</th>" in comparison._repr_html_() for scheme in SCHEMES)
     assert comparison.plot("read-latency")._repr_png_().startswith(b"\x89PNG")
-    assert "<b>" not in altered(result, device="<b>")._repr_html_()
+    for path in ("device", "scheme", "survives__text"):  # in the caption, the head and a cell
+        assert "<b>" not in altered(result, **{path: "<b>"})._repr_html_()
     assert repr(comparison) == "<Comparison: raid0, raid5, status 0>"
 
 
@@ -314,6 +370,14 @@ def test_panels_of_a_figure():
     assert (one.name, other.name, other.title) == ("f-a", "f-b", "F: b")
     assert other.frame["ms"].to_list() == [3, 4]
     assert one.panels() == [one]
+    one, other = replace(figure, stated=STATED).panels()
+    assert (one.stated["ms"].to_list(), other.stated["ms"].to_list()) == ([], [5])
+
+
+def test_files_have_what_a_paper_states(tmp_path):
+    figure = Figure("f", "F", "", "line", FRAME, Axis("load", "load", "category"), Axis("ms", "ms"), "scheme")
+    files.write([replace(figure, stated=STATED)], tmp_path)
+    assert pl.read_csv(tmp_path / "f.csv").filter(source="paper").drop("source").equals(STATED)
 
 
 def luminance(color):

@@ -32,6 +32,20 @@ def test_a_new_configuration_gives_the_result_of_a_run_without_it(command, devic
     assert with_it.stderr == plain.stderr  # which warns of nothing more
 
 
+def test_numbers_of_the_device_are_no_wishes_but_other_settings_are(command):
+    """A number without effect is part of the description of a device, as in a file of its own."""
+    lines = text("-", "ssd1", "raid5")
+    for key, value in (("cmt_entries", "10"), ("speed", "2.0"), ("queue_depth", "4")):
+        lines = re.sub(rf"(?m)^#{key} = .*", f"{key} = {value}", lines)
+    (command.folder / "my.toml").write_text(lines)
+    said = command(*RUN, "--config", "my.toml").stderr
+    assert re.search(r"(?m)^warning: my.toml, line \d+, column 9: speed = 2.0: has no effect here", said)
+    assert "cmt_entries" not in said
+    (command.folder / "my.toml").write_text("[device]\ncmt_entries = 10\n")
+    said = command(*RUN, "--device", "ssd1", "--scheme", "raid5", "--config", "my.toml").stderr
+    assert "cmt_entries = 10: has no effect here" in said
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_every_line_can_be_made_active(tmp_path, device):
     """A default is written as a value that the engine takes for it, and a comment leaves valid TOML."""
@@ -63,7 +77,9 @@ def test_each_setting_comes_with_what_the_schema_says_of_it():
     parameters = json.loads(_native.schemes("ppc"))[0]["parameters"]
     flat = " ".join(line.removeprefix("#").strip() for line in lines)
     for of in [*SETTINGS, *parameters]:
-        said = [of["about"], f"Allowed: {of['allowed']}.", *(word["about"] for word in of.get("words", []))]
+        default = "Required." if of["default"] is None else f"Default: {of['default'] or 'none'}."
+        facts = f"Unit: {of['unit']}. {default}" if of["unit"] else default
+        said = [of["about"], f"{facts} Allowed: {of['allowed']}.", *(word["about"] for word in of.get("words", []))]
         assert all(each in flat for each in said), of
     assert max(map(len, lines)) <= 120
 
@@ -76,6 +92,10 @@ def test_without_device_and_scheme_it_needs_them_as_options(command):
     of_device = command("init", "-", "--device", "tiny").stdout
     assert '\nname = "tiny"\n' in of_device
     assert "\n#name =\n" in of_device
+    assert '\nname = "ppc"\n' in command("init", "-", "--scheme", "ppc").stdout
+    command("init", "array.toml", "--device", "array-5x")
+    of_array = command(*RUN, "--config", "array.toml", "--scheme", "raid5").stdout
+    assert of_array == command(*RUN, "--device", "array-5x", "--scheme", "raid5").stdout
 
 
 def test_a_file_is_replaced_only_when_asked(command):
@@ -85,6 +105,9 @@ def test_a_file_is_replaced_only_when_asked(command):
     refused = command("init", "--device", "ssd1", status=2)
     assert refused.stderr == "error: flashraid.toml exists: allowed is another name, or --force to replace it\n"
     assert path.read_text() == before
+    (command.folder / "link.toml").symlink_to("nothing.toml")
+    assert "link.toml exists" in command("init", "link.toml", "--device", "ssd1", status=2).stderr
+    (command.folder / "link.toml").unlink()
     command("init", "--device", "ssd1", "--force")
     assert path.read_text() != before
     own = write_device(command.folder)

@@ -6,11 +6,14 @@ import re
 import shlex
 from html.parser import HTMLParser
 
+import polars as pl
 import pytest
 from conftest import ROOT, SAMPLE, write_device, write_trace, writes
 
 import flashraid as fr
 from flashraid import report, settings, summary
+from flashraid.comparison import Comparison
+from flashraid.figures import Axis, Figure
 from flashraid.report import again, reading
 from flashraid.report.recording import interval_ns
 
@@ -263,17 +266,21 @@ def test_what_is_refused(command):
     command("run", SAMPLE, "--scheme", "raid5", *SMALL, "--json", "r.json")
     result = json.loads((folder / "r.json").read_text())
     (folder / "newer.json").write_text(json.dumps(result | {"schema": 99}))
+    (folder / "older.json").write_text(json.dumps(result | {"schema": 1}))
     (folder / "text.json").write_text("{")
     (folder / "other.json").write_text('{"jobs": []}')
     (folder / "part.json").write_text('{"schema": 2, "version": "0.1.0"}')
     (folder / "file").write_text("")
+    (folder / "json.html").write_text(json.dumps(result))
     before = sorted(path.name for path in folder.iterdir())
     for arguments, says in [
         (["missing.json", "-o", "r.html"], "missing.json: cannot be read: No such file"),
         (["text.json", "-o", "r.html"], "text.json: is not JSON"),
         (["other.json", "-o", "r.html"], "other.json: holds no result of flashraid: allowed is the JSON of run or"),
         (["part.json", "-o", "r.html"], "part.json: holds no result of flashraid, as it has no device"),
-        (["newer.json", "-o", "r.html"], "newer.json: has version 99 of the result format, and allowed is 2"),
+        (["newer.json", "-o", "r.html"], "99 of the result format, and allowed is 2: use a newer flashraid"),
+        (["older.json", "-o", "r.html"], "1 of the result format, and allowed is 2: run it again with --config"),
+        (["json.html", "-o", "json.html"], "result json.html and -o are both json.html"),
         (["r.json", "-o", "r.txt"], "-o: r.txt: allowed is a name that ends in .html"),
         (["r.json", "-o", "no/r.html"], "no/r.html: cannot be written"),
         (["r.json", "-o", "r.html", "--figures", "file"], "--figures: file: allowed is the name of a folder"),
@@ -288,6 +295,7 @@ def test_what_is_refused(command):
         (["--report", "no/r.html"], "no/r.html: cannot be written"),
         (["--figures", "file/figures"], "--figures: file/figures: no folder can be written there"),
         (["--figures", "figures", "--fill", "2"], "fill"),
+        (["--report", "r.html", "--fill", "2"], "fill"),
         (["--report", "r.html", "--timeline", "r.html"], "--timeline: r.html: allowed"),
         (["--report", "r.html", "--json", "r.html"], "--json and --report are both r.html"),
     ]:
@@ -311,6 +319,171 @@ def test_partial_synthetic_and_different_results_are_called_so(tmp_path):
     assert "In the first column, 200 requests" in text
     assert "in a closed loop, 4 of them outstanding at any time," in text
     assert "The results are of different traces and queue depths: figures differ for more reasons" in text
+
+
+@pytest.fixture(scope="module")
+def several():
+    """A comparison of two schemes with two seeds each, as its JSON has it."""
+    return fr.compare(SAMPLE, schemes="raid0,raid5", seeds=2, **SETTINGS | {"limit": 100}).to_dict()
+
+
+def read_from(folder, *files):
+    paths = [folder / f"{number}" / "r.json" for number in range(len(files))]
+    for path, of in zip(paths, files, strict=True):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(of))
+    return paths, reading.read(paths)
+
+
+def test_results_of_one_scheme_from_files_of_one_name_have_names_of_their_own(tmp_path, several):
+    first = several["results"][0]
+    paths, found = read_from(tmp_path, first, first, first)
+    assert [each.scheme for each in found.results] == ["raid0", "raid0 (r)", f"raid0 ({paths[2]})"]
+    commands = again.commands(found.results)
+    assert all(line.startswith(f"flashraid run {SAMPLE.name} --device ssd1 --scheme raid0 ") for line in commands)
+    assert len(set(commands)) == 1
+
+
+def test_files_of_interrupted_comparisons_mix_no_schemes(tmp_path, several):
+    rates = several["capacity"]
+    short = several | {"capacity": rates[:1]}
+    alone = summary.candidates(read_from(tmp_path, short)[1])
+    assert [each.capacity and each.capacity.scheme for each in alone] == ["raid0", None]
+    whole = summary.candidates(read_from(tmp_path, several, several)[1])
+    assert [each.capacity.requests_per_second for each in whole] == [each["requests_per_second"] for each in rates * 2]
+    # The rate of raid5 is not known, and that of the next file is not taken for it.
+    assert [each.capacity for each in summary.candidates(read_from(tmp_path, short, several)[1])] == [None] * 4
+    odd = several | {"results": several["results"][:3], "capacity": []}
+    assert len(read_from(tmp_path, odd)[1].results) == 3
+    with pytest.raises(fr.InputError, match=r"r\.json: was interrupted between the seeds of raid5: allowed is"):
+        read_from(tmp_path, odd, several)
+    with pytest.raises(fr.InputError, match="the files are of different numbers of seeds"):
+        read_from(tmp_path, several, several["results"][0])
+
+
+def made_up(of, **changes):
+    """A result with other members."""
+    return fr.Result(json.dumps({**of, **changes}), None, [], 0, {})
+
+
+def page_of(*results):
+    return Page(report.html("made up", report.parts(Comparison(list(results)), [])))
+
+
+def cells(rows):
+    return [[cell[2] for cell in row] for row in rows]
+
+
+def test_tables_of_events_hold_their_figures(several):
+    of = several["results"][0]
+    felt = {"requests": 3, "latency_ns": of["latency_ns"]["all"] | {"mean": 5e6, "p99_9": 6e6, "max": 7e6}}
+    failed = {"fault": "chip:0.1", "at_ns": 2e9, "when": "50%", "spare": True, "pages_lost": 1234}
+    rebuild = felt | {"failed": [failed], "started_ns": 1e9, "window_of_vulnerability_ns": 3e9, "pages": 4321}
+    rebuild |= {"bytes_per_second": 8e6}
+    replacement = felt | {"old_device": 2, "new_device": 5, "outcome": "given_up", "started_ns": 1e9}
+    replacement |= {"duration_ns": None}
+    lost = failed | {"fault": "chip:0.2", "spare": False}
+    page = page_of(made_up(of, faults=[failed, lost], rebuild=[rebuild], replacements=[replacement]))
+    head, *rows = cells(page.table("Faults"))
+    assert head == ["scheme", "fault", "given as", "time", "replaced by", "host pages lost at once"]
+    assert rows == [
+        ["raid0", "chip:0.1", "50%", "2.00 s", "a spare", "1,234"],
+        ["raid0", "chip:0.2", "50%", "2.00 s", "none", "1,234"],
+    ]
+    latencies = ["requests", "mean latency", "p99.9 latency", "maximum latency"]
+    assert cells(page.table("Rebuilds")) == [
+        ["scheme", "failed", "start", "window of vulnerability", "pages", "speed", *latencies],
+        ["raid0", "chip:0.1", "1.00 s", "3.00 s", "4,321", "8.0 MB/s", "3", "5.00 ms", "6.00 ms", "7.00 ms"],
+    ]
+    assert cells(page.table("Replacements")) == [
+        ["scheme", "SSD", "outcome", "start", "duration", *latencies],
+        ["raid0", "2 by 5", "given up", "1.00 s", "not ended", "3", "5.00 ms", "6.00 ms", "7.00 ms"],
+    ]
+
+
+def test_what_differs_between_results_is_said(several):
+    of = several["results"][0]
+    workload, config = of["workload"], of["config"]
+    work = workload | {"reads": 21, "writes": 22, "trims": 0, "flushes": 0, "requests": 43}
+    others = [
+        (of, {}, None),
+        (of, {"device": "other"}, "The results are of different devices"),
+        (of, {"workload": work}, "The results are of different numbers of requests"),
+        (of, {"version": "0"}, "The results are of different versions of flashraid."),
+    ]
+    for one, changes, says in others:
+        said = " ".join(page_of(made_up(one), made_up(one, scheme="x", **changes)).texts)
+        assert ("of different" in said) == (says is not None)
+        assert (says or "") in said
+    page = page_of(made_up(of, workload=work))
+    assert "43 requests (21 reads, 22 writes) of the trace" in " ".join(page.texts)
+    third = made_up(of, scheme="y", config=config | {"run": config["run"] | {"seed": 9}})
+    page = page_of(made_up(of), made_up(of, scheme="x"), third)
+    assert cells(page.table("Settings that differ"))[1:] == [["Run"] + [""] * 3, ["seed", "1", "1", "9"]]
+
+
+def drawn(rows, scheme="a"):
+    frame = pl.DataFrame({"scheme": [scheme] * rows, "x": range(rows), "y": [at / 8 for at in range(rows)]})
+    return Figure("f", "F", "About it.", "line", frame, Axis("x", "x"), Axis("y", "y"), "scheme")
+
+
+def test_the_table_of_a_chart_has_its_first_rows():
+    for count, shown in ((3, 3), (100, 100), (101, 100)):
+        page = Page(report.html("t", [report.Part("P", "p", [drawn(count)])]))
+        assert len(page.rows("f")) == count
+        assert cells(page.table("Data: F"))[1:] == [["a", str(at), f"{at / 8:.6g}"] for at in range(shown)]
+        assert ("The first 100 of 101 rows." in " ".join(page.texts)) == (count == 101)
+
+
+def test_nothing_shown_is_taken_for_html():
+    unsafe = "</script><i>&"
+    note, cell = report.Notice(unsafe), report.Cell(unsafe, unsafe, note=unsafe)
+    table = report.Table(unsafe, ["", unsafe], [report.Group(unsafe, [[cell, cell]])])
+    blocks = [report.Text(unsafe), note, report.List([unsafe]), report.Code(unsafe), table, drawn(2, unsafe)]
+    text = report.html(unsafe, [report.Part(unsafe, "p", blocks)])
+    assert "<i>" not in text
+    page = Page(text)
+    assert {row["scheme"] for row in page.rows("f")} == {unsafe}
+    assert text.count("&lt;/script&gt;&lt;i&gt;&amp;") >= 14
+
+
+def test_cells_have_differences_marks_and_the_numbers_of_their_notes():
+    one, two = report.Cell("1", "+1 %", is_best=True, note="first"), report.Cell("2", "2.0x", note="second")
+    rows = [[report.Cell("row"), one, two], [report.Cell("more"), report.Cell("3"), two]]
+    table = report.Table("T", ["", "a", "b"], [report.Group("", rows)])
+    text = report.html("t", [report.Part("P", "p", [table])])
+    found = re.findall(
+        r">(\d)(?:<span class=\"mark\">.*?best</span></span>)?<sup>.*?(\d)</sup><small>(.*?)</small>", text
+    )
+    assert found == [("1", "1", "+1 %"), ("2", "2", "2.0x"), ("2", "2", "2.0x")]
+    assert re.findall(r"<li>(\w+)</li>", text) == ["first", "second"]
+    assert text.count("★") == 1
+
+
+def test_series_belong_to_their_results(tmp_path, several):
+    found = read_from(tmp_path, several["results"][0], several["results"][2])[1]
+    names = [tmp_path / name for name in ("one.csv", "two.csv", "s-raid0.csv", "s-raid5.csv")]
+    for path in names:
+        path.write_text("")
+    reading.add_series(found, names[:2])
+    assert [result.files["series"] for result in found.results] == [str(path) for path in names[:2]]
+    reading.add_series(found, [tmp_path / "s.csv"])
+    assert [result.files["series"] for result in found.results] == [str(path) for path in names[2:]]
+
+
+def test_a_report_that_fails_leaves_nothing(tmp_path):
+    parts = [report.Part("P", "p", [drawn(2), drawn(2)])]
+    with pytest.raises(fr.InputError, match="allowed is one figure of each name, and there are several: f"):
+        report.write("t", parts, tmp_path / "r.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_until_ssds_are_worn_out_has_longer_intervals():
+    array = [("devices", "4"), ("pe_limit", "3000")]
+    once, repeated = (
+        interval_ns(str(SAMPLE), "tiny", "raid5", None, array + more) for more in ([], [("until", "worn:1")])
+    )
+    assert repeated == pytest.approx(100 * once, rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,13 @@ def test_whatever_determines_a_run_makes_it_another(paper, calls, tmp_path, monk
         assert len(calls) == COUNT, name
 
 
+def test_an_engine_of_the_same_version_is_another_if_it_was_built_anew(tmp_path, monkeypatch):
+    first = cache.build.__wrapped__()
+    (tmp_path / "engine").write_text("another")
+    monkeypatch.setattr(cache._native, "__file__", str(tmp_path / "engine"))
+    assert cache.build.__wrapped__() != first
+
+
 def _slower(folder):
     return write_device(folder).read_text().replace("program_ns = 200000", "program_ns = 300000")
 
@@ -207,6 +214,25 @@ def test_without_a_place_for_it_the_work_is_done_and_the_reason_told(paper, tmp_
     kept = Cache()
     assert measure(paper, Runner(lambda status: True, kept)) == measure(paper, Runner(lambda status: True))
     assert kept.problem.startswith(f"{tmp_path / 'file' / 'reproduce'}: ")
+
+
+def test_what_cannot_be_kept_leaves_nothing(paper, monkeypatch):
+    def full(self):
+        raise cache._native.InputError("No space left on device")
+
+    monkeypatch.setattr(cache.NewFile, "keep", full)
+    kept = Cache()
+    measure(paper, Runner(lambda status: True, kept))
+    assert "No space left on device" in kept.problem
+    assert entries() == []
+
+
+def test_a_build_that_is_used_is_not_the_one_used_longest_ago(paper):
+    measured(paper)
+    own = cache.folder() / "reproduce" / cache.build()
+    os.utime(own, (1, 1))
+    Cache()
+    assert own.stat().st_mtime > 10**9
 
 
 def test_where_the_cache_is(monkeypatch):

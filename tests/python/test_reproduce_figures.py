@@ -2,10 +2,12 @@
 
 import json
 import re
+import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from html import unescape
 from statistics import fmean
 
+import polars as pl
 import pytest
 from conftest import ROOT
 from test_report import Page
@@ -13,7 +15,10 @@ from test_reproduce import EXPERIMENT, figures
 from test_reproduce_papers import CLAIM, EXPERIMENTS, PAGES, recorded_reproduction
 
 import flashraid as fr
-from flashraid.reproduce import drawings, papers
+from flashraid.command import run as run_command
+from flashraid.report import Part, Table
+from flashraid.report.of_reproduction import reproduction_parts
+from flashraid.reproduce import drawings, page, papers
 from flashraid.reproduce.outcome import Reproduction
 from flashraid.reproduce.papers import Claim, Drawing, Paper
 
@@ -223,6 +228,16 @@ def test_a_figure_is_drawn_alike_each_time_with_text_as_text(found):
     assert numbers_in(text).splitlines()[1:] == ["eight-pages,1.0000,flashraid", "eight-pages,1.0000,paper"]
 
 
+def test_a_figure_has_its_title_and_numbers_for_who_cannot_see_it():
+    (figure,) = made_up(LESS).figures()
+    frame = figure.frame.with_columns(workload=pl.lit("<a> & b"))
+    root = ElementTree.fromstring(drawings.svg(replace(figure, title="less <than> & more", frame=frame)))
+    assert root.attrib["role"] == "img"
+    title, numbers = (root.find(f"{{http://www.w3.org/2000/svg}}{name}").text for name in ("title", "desc"))
+    assert title == "less <than> & more"
+    assert numbers.splitlines()[1].startswith("<a> & b,")
+
+
 def test_the_page_of_an_experiment(command):
     command("reproduce", "ppc.figure3", "--write", ".", "--quiet")
     written = sorted(str(path.relative_to(command.folder)) for path in command.folder.rglob("*") if path.is_file())
@@ -244,6 +259,58 @@ def test_the_page_of_an_experiment(command):
     assert "not the figures of a paper" in command("reproduce", "ppc.figure3", "--from", source, status=2).stderr
 
 
+def test_a_page_that_cannot_be_written_leaves_nothing(command, tmp_path, monkeypatch, capsys):
+    command("reproduce", "ppc.figure3", "--write", ".", "--quiet")
+    source, folder = str(command.folder / "ppc.figure3.json"), tmp_path / "new"
+    line = ["reproduce", "ppc.figure3", "--from", source, "--write", str(folder), "--report", str(tmp_path / "r.html")]
+
+    def fails(found):
+        raise fr.InputError("it cannot be")
+
+    monkeypatch.setattr(page, "render", fails)
+    assert run_command(line) == 2
+    assert capsys.readouterr().err == "error: it cannot be\n"
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
+    assert not list(tmp_path.glob(".r.html*"))
+
+
+def test_what_is_missing_and_quick_is_said_in_the_report(found):
+    quick = replace(found["cr5m"], is_quick=True, left_out=["cr5m.figure8", "variant recordings"])
+    texts = [block.text for block in reproduction_parts(quick)[0].blocks]
+    assert any(text.startswith("Quick figures: of each trace a part was replayed") for text in texts)
+    assert "Left out, as the traces are missing: cr5m.figure8, variant recordings." in texts
+    whole = [block.text for block in reproduction_parts(found["cr5m"])[0].blocks]
+    assert not [text for text in whole if "Quick" in text or "Left out" in text]
+
+
+def test_the_report_has_what_was_tried_for_each_claim_that_fails(found):
+    for each in found.values():
+        failing = [of for of in each.outcomes if of.word == "fails" and of.explanation]
+        tried = [
+            (block.caption, *row)
+            for part in reproduction_parts(each)
+            if part.name == "failures"
+            for block in part.blocks
+            if isinstance(block, Table)
+            for row in rows_of(Part("", "", [block]))
+        ]
+        expected = [
+            (f"Tried for {of.explanation.name}", of.claim.id, of.verdict.text(), trial.verdict.text())
+            for of in failing
+            for trial in of.trials
+        ]
+        assert sorted((caption, id, *texts) for caption, id, _, *texts in tried) == sorted(expected)
+        for part in reproduction_parts(each):
+            for row in rows_of(part) if part.name.startswith("experiment-") else ():
+                outcome = next(of for of in each.outcomes if of.claim.id == row[0])
+                assert row[4:] == [outcome.verdict.text(), page.outcome_word(outcome).replace("*", "")]
+
+
+def rows_of(part):
+    tables = [block for block in part.blocks if isinstance(block, Table)]
+    return [[cell.text for cell in row] for table in tables for group in table.groups for row in group.rows]
+
+
 def test_figures_as_files(command):
     command("reproduce", "ppc.figure3", "--figures", "new", "--quiet")
     assert sorted(path.name for path in (command.folder / "new").iterdir()) == [
@@ -254,13 +321,13 @@ def test_figures_as_files(command):
 def test_the_report_has_each_claim_and_the_numbers_of_each_figure(command, found):
     source = PAGES / "sirf1.json"
     command("reproduce", "sirf1", "--from", source, "--report", "sirf1.html", "--quiet")
-    page = Page((command.folder / "sirf1.html").read_text())
-    rows = [row for caption, table in page.tables.items() if caption.startswith("Claims on") for row in table[1:]]
+    shown_page = Page((command.folder / "sirf1.html").read_text())
+    rows = [row for caption, table in shown_page.tables.items() if caption.startswith("Claims on") for row in table[1:]]
     claims = {claim.id: claim for claim in found["sirf1"].paper.claims}
     assert [row[0][2] for row in rows] == list(claims)
     assert all(row[2][2] == claims[row[0][2]].statement for row in rows)
     for figure in found["sirf1"].figures():
-        shown, expected = (sorted(rows, key=str) for rows in (page.rows(figure.name), figure.table().to_dicts()))
+        shown, expected = (sorted(rows, key=str) for rows in (shown_page.rows(figure.name), figure.table().to_dicts()))
         values = [row.pop("value") for row in expected]
         assert [row.pop("value") for row in shown] == pytest.approx(values, rel=1e-6)
         assert [{name: row[name] for name in row if name != "is_stated"} for row in shown] == expected

@@ -6,6 +6,7 @@ import re
 import shutil
 import tomllib
 from collections import Counter
+from dataclasses import replace
 from itertools import chain
 from statistics import fmean
 
@@ -13,9 +14,11 @@ import pytest
 from conftest import ROOT
 
 import flashraid as fr
+from flashraid.command import reproduce
 from flashraid.command import run as run_command
 from flashraid.reproduce import papers, register
 from flashraid.reproduce.outcome import Reproduction, recorded
+from flashraid.reproduce.papers import Bound, Claim
 from flashraid.reproduce.register import CAUSE_KNOWN, CAUSE_UNKNOWN, OUT_OF_REACH, REPRODUCED, SAME_DIRECTION
 
 PAGES = ROOT / "docs" / "papers"
@@ -236,6 +239,15 @@ def test_a_cause_counts_only_if_its_changes_show_it():
     assert cell.category == CAUSE_UNKNOWN
 
 
+def test_a_value_is_excluded_by_a_rule_on_its_own_claim():
+    claim = Claim("c", "", "", "value", "e", "mean", "new", "near", value=12.0)
+    of_other, of_own = (Bound(id, "", 12.0, 10.0) for id in ("d", "c"))
+    paper = replace(papers.find("cr5m"), bounds=[of_other])
+    assert register._excluded(claim, paper) == ""
+    assert "excluded by the published rules" in register._excluded(claim, replace(paper, bounds=[of_own]))
+    assert register._excluded(replace(claim, value=13.0), replace(paper, bounds=[of_own])) == ""
+
+
 # ---- shown as it is
 
 
@@ -288,3 +300,21 @@ def test_a_summary_that_cannot_be_made_is_refused(tmp_path, capsys):
     assert run_command(["reproduce", "cr5m", "--summary", str(folder)]) == 2
     assert "--summary: it runs nothing: allowed alone" in capsys.readouterr().err
     assert not (folder / "claims.md").exists()
+
+
+def test_a_summary_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "docs" / "papers"
+    shutil.copytree(PAGES, folder)
+    shutil.copy(ROOT / "README.md", tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    new_file = reproduce.NewFile
+
+    def fails(path, option):
+        if path == tmp_path / "README.md":
+            raise fr.InputError(f"{path}: cannot be written")
+        return new_file(path, option)
+
+    monkeypatch.setattr(reproduce, "NewFile", fails)
+    assert run_command(["reproduce", "--summary", str(folder)]) == 2
+    assert "README.md: cannot be written" in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before

@@ -140,12 +140,22 @@ def test_many_members_are_summed_up():
     assert found == pytest.approx({"busiest": 50, "mean": 27.5, "least busy": 5})
 
 
+def test_a_member_that_was_idle_is_shown():
+    frame = intervals(3).with_columns(member1_busy=pl.lit(0.0), member2_busy=pl.lit(None, pl.Float64))
+    rows = {figure.name: figure for figure in of_series.figures(frame)}["member-busy-over-time"].frame
+    assert rows["series"].unique(maintain_order=True).to_list() == ["member 0", "member 1"]
+    assert rows.filter(series="member 1")["busy_percent"].to_list() == [0, 0, 0]
+
+
 def test_a_series_shows_itself(run):
     series = run.series
     assert repr(series) == f"<Series: raid5 on small, {len(series.to_frame())} intervals>"
     html = series._repr_html_()
     assert "<td>400</td>" in html
+    assert f"<td>0.000 to {run.simulated_ns / 1e9:.3f} s</td>" in html
     assert "load-over-time" in html
+    unsafe = fr.Series(series.to_frame(), "<b>")._repr_html_()
+    assert "<b>" not in unsafe
     again = fr.Series(run.files["series"])
     assert again.name == "s.csv"
     assert again.to_frame().equals(series.to_frame())

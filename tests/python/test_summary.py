@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+import re
 from fractions import Fraction
 
 import pytest
@@ -149,6 +150,82 @@ def test_an_overloaded_device_is_marked_and_never_the_best(compared):
     assert not [text for text in summary.conclusion(compared(slow, fast)) if text.startswith("Fastest read")]
 
 
+FIGURES = {
+    "capacity.user_bytes": (3 << 30, "user capacity (GiB)", "3.00"),
+    "capacity.redundancy_share": (0.25, "redundancy overhead (%)", "25.0"),
+    "capacity.raw_per_user_byte": (1.375, "flash bytes per user byte", "1.375"),
+    "capacity.table_bytes": (5 << 20, "DRAM of mapping tables (MiB)", "5.00"),
+    "capacity.nvram_bytes": (6 << 10, "NVRAM (KiB)", "6.00"),
+    "capacity.effective_over_provisioning": (0.07, "effective over-provisioning (%)", "7.0"),
+    "workload.offered_load": (0.11, "offered load", "0.11"),
+    "bandwidth.requests_per_second": (112.0, "throughput at this load (requests/s)", "112"),
+    "bandwidth.read_bytes_per_second": (113e6, "read (MB/s)", "113.0"),
+    "bandwidth.write_bytes_per_second": (114e6, "written (MB/s)", "114.0"),
+    "latency_ns.read.mean": (21e3, "read latency mean (us)", "21.0"),
+    "latency_ns.read.p50": (22e3, "read latency p50 (us)", "22.0"),
+    "latency_ns.read.p99": (23e6, "read latency p99 (ms)", "23.0"),
+    "latency_ns.read.p99_9": (24e6, "read latency p99.9 (ms)", "24.0"),
+    "latency_ns.write.mean": (31e3, "write latency mean (us)", "31.0"),
+    "latency_ns.write.p50": (32e3, "write latency p50 (us)", "32.0"),
+    "latency_ns.write.p99": (33e6, "write latency p99 (ms)", "33.0"),
+    "latency_ns.write.p99_9": (34e6, "write latency p99.9 (ms)", "34.0"),
+    "pages_per_host_page": (1.41, "programs per host page", "1.410"),
+    "write_amplification": (1.42, "write amplification", "1.420"),
+    "write_amplification_by.host": (1.43, "of which host", "1.430"),
+    "write_amplification_by.redundancy": (1.44, "of which redundancy", "1.440"),
+    "write_amplification_by.gc": (1.45, "of which gc", "1.450"),
+    "write_amplification_by.rebuild": (1.46, "apart from it: rebuild", "1.460"),
+    "collection.collections": (51, "GC runs", "51"),
+    "flash_ops.reads.pre_read": (52, "pre-reads", "52"),
+    "flash_ops.reads.commit": (53, "commit reads", "53"),
+    "flash_ops.programs.parity": (54, "parity programs", "54"),
+    "flash_ops.programs.commit": (55, "commit programs", "55"),
+    "flash_ops.programs.gc": (56, "GC programs", "56"),
+    "flash_ops.erases.total": (57, "erases", "57"),
+    "wear.erase_mean": (0.58, "mean erases of a block", "0.58"),
+    "lifetime.programs_peak_to_mean": (1.59, "programs of the busiest member, to the mean", "1.59"),
+    "requests.failed.no_space": (61, "failed for lack of space", "61"),
+    "requests.failed.lost": (62, "failed for lost data", "62"),
+    "requests.unfinished": (63, "unfinished", "63"),
+    "losses.host_pages": (64, "host pages lost", "64"),
+}
+
+
+def test_each_row_shows_the_figure_that_it_names(compared):
+    comparison = compared({path: value for path, (value, _, _) in FIGURES.items()})
+    shown = {line.head: line.cells[0].text for section in summary.table(comparison) for line in section.lines}
+    assert {head: shown.get(head) for _, head, _ in FIGURES.values()} == {
+        head: text for _, head, text in FIGURES.values()
+    }
+
+
+def test_rows_of_a_rebuild_are_of_the_first_one(compared, base):
+    def event(took, **latencies):
+        return {"latency_ns": base["latency_ns"]["all"] | latencies | {"count": 3}} | dict.fromkeys(
+            ("window_of_vulnerability_ns", "duration_ns"), took
+        )
+
+    events = [event(4e9, mean=5e6, p99_9=6e6, max=7e6), event(1, mean=1, p99_9=1, max=1)]
+    for at in events:
+        at["failed"] = [{"fault": "chip:0.0", "at_ns": 1}]
+    comparison = compared({"rebuild": events, "replacements": events})
+    for name, title in (("rebuild", "window of vulnerability"), ("replacement", "time of replacement")):
+        (section,) = (each for each in summary.table(comparison) if each.title == name)
+        assert [(line.head, line.cells[0].text) for line in section.lines] == [
+            (f"{title} (s)", "4.00"),
+            (f"mean latency during the {name} (ms)", "5.00"),
+            (f"p99.9 latency during the {name} (ms)", "6.00"),
+            (f"max latency during the {name} (ms)", "7.00"),
+        ]
+
+
+@pytest.mark.parametrize("path", ["requests.failed.no_space", "requests.failed.lost", "requests.unfinished"])
+def test_requests_without_success_in_any_run_are_counted(compared, path):
+    comparison = compared({"scheme": "a"}, {"scheme": "a"}, {"scheme": "b"}, {"scheme": "b", path: 7}, seeds=2)
+    notes = [cell.note for cell in line_of(comparison, READ).cells]
+    assert notes == ["", "requests without success, which it leaves out: 7"]
+
+
 def test_requests_that_failed_are_not_fast(compared):
     comparison = compared({"scheme": "whole"}, {"scheme": "lossy", "requests.failed.lost": 7, READ: 1})
     assert "requests without success, which it leaves out: 7" in line_of(comparison, READ).cells[1].note
@@ -273,3 +350,20 @@ def test_seeds(compared):
         2,
         1,
     ]
+
+
+def test_figures_are_of_the_first_seed(compared):
+    shares = [("a", 1.5), ("a", 2.0), ("b", 3.0), ("b", 4.0)]
+    comparison = compared(*({"scheme": name, "write_amplification_by.host": share} for name, share in shares), seeds=2)
+    (frame,) = (each.frame for each in comparison.figures() if each.name == "write-amplification")
+    assert frame.filter(part="host").select("scheme", "ratio").rows() == [("a", 1.5), ("b", 3.0)]
+
+
+def test_the_next_best_is_none_of_the_best(compared):
+    """Values of c scatter so much that it may be as good as a, while b, with a better mean, is not."""
+    runs = [("a", (10, 10, 10)), ("b", (12, 12, 12.001)), ("c", (5, 20, 14))]
+    of_seeds = [{"scheme": name, READ: value * 1e6} for name, values in runs for value in values]
+    comparison = compared(*of_seeds, seeds=3)
+    assert [cell.is_best for cell in line_of(comparison, READ).cells] == [True, False, True]
+    said = summary.conclusion(comparison)[0]
+    assert re.search(r": a with 10.0 ms and c with .* \(not told apart by these seeds\); next is b with 12.00", said)

@@ -307,10 +307,10 @@ def write_summary(folder: Path) -> None:
     """Writes the documents that show the register of claims, none of them if one cannot be written."""
     from ..reproduce import register
 
-    files = [(NewFile(path, "--summary"), text) for path, text in register.documents(folder).items()]
-    try:
-        for file, text in files:
+    with ExitStack() as undo:
+        written = []
+        for path, text in register.documents(folder).items():
+            written.append((NewFile(path, "--summary"), text))
+            undo.callback(written[-1][0].discard)
+        for file, text in written:
             file.write(text)
-    finally:
-        for file, _ in files:
-            file.discard()

@@ -192,9 +192,11 @@ def _members(named: "Named") -> Iterator[Figure | None]:
 
 def _erases(named: "Named") -> Iterator[Figure | None]:
     rows: Rows = []
-    for name, result in named:
-        bins = result.wear.to_dict().get("histogram", [])
-        if not any(each["erases_to"] for each in bins):
+    histograms = [(name, result.wear.to_dict().get("histogram", [])) for name, result in named]
+    if not any(each["erases_to"] for _, bins in histograms for each in bins):
+        return
+    for name, bins in histograms:
+        if not bins:
             continue
         # Ranges of several results may differ in width, so it is the blocks for each number of erases that are drawn.
         width = bins[0]["erases_to"] - bins[0]["erases_from"] + 1

@@ -198,8 +198,9 @@ def _lines(
     """A line for each column, named by its key, at the middle of the intervals or at their end; None if all are 0."""
     import polars
 
-    present = {label: column for label, column in columns.items() if column in frame.columns and frame[column].sum()}
-    if not present:
+    present = {label: column for label, column in columns.items() if column in frame.columns}
+    present = {label: column for label, column in present.items() if frame[column].null_count() < len(frame)}
+    if not any(frame[column].sum() for column in present.values()):
         return None
     # Where nothing is measured at either end (no requests while a rebuild ends), the figure ends.
     known = frame.with_row_index().filter(polars.any_horizontal(polars.col(present.values()).is_not_null()))["index"]

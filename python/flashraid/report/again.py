@@ -29,12 +29,11 @@ def _seeds(seeds: int) -> str:
 def _run(result: Result, ending: str) -> str:
     trace = shlex.quote(result.workload.name)
     config = result.to_dict()["config"]
+    device, scheme = config["device"]["name"], config["scheme"]["name"]  # `result.scheme` may name a file as well
     pairs = _changes(config)
-    if pairs is None or _complete(config["device"]["name"], result.scheme, pairs) != config:
+    if pairs is None or _complete(device, scheme, pairs) != config:
         return f"flashraid run {trace} --config RESULT.json{ending}   # the JSON of the result under {result.scheme}"
-    return (
-        f"flashraid run {trace} --device {config['device']['name']} --scheme {result.scheme}{_options(pairs)}{ending}"
-    )
+    return f"flashraid run {trace} --device {device} --scheme {scheme}{_options(pairs)}{ending}"
 
 
 def _compare(results: Sequence[Result]) -> str | None:

@@ -3,7 +3,8 @@
 import importlib.resources
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import chain, count
 from pathlib import PurePath
 from typing import Any
 
@@ -28,20 +29,34 @@ def read(paths: Sequence[Path]) -> Comparison:
     seeds = {of.get("seeds", 1) for _, of in found}
     if len(seeds) > 1:
         raise InputError("the files are of different numbers of seeds: allowed is the same number in each")
+    repeats = seeds.pop()
     data: list[dict[str, Any]] = []
+    capacities: list[list[dict[str, Any]]] = []
     for path, of in found:
-        each = of.get("results", [of])
-        earlier = {result["scheme"] for result in data}
-        data += [_named(result, path) if result["scheme"] in earlier else result for result in each]
-    capacities = [of.get("capacity", []) if "results" in of else [] for _, of in found]
+        each, rates = of.get("results", [of]), of.get("capacity", []) if "results" in of else []
+        if len(found) > 1 and len(each) % repeats:
+            last = each[-1]["scheme"]
+            raise InputError(f"{path}: was interrupted between the seeds of {last}: allowed is such a file alone")
+        names = _names([result["scheme"] for result in each], path, {result["scheme"] for result in data})
+        data += [{**result, "scheme": names[result["scheme"]]} for result in each]
+        # A list of rates has no gaps: those that an interruption left out would be taken for those of the next file.
+        is_whole = len(rates) * repeats == len(each)
+        capacities.append(rates if is_whole or len(found) == 1 else [])
     capacity = [rate for each in capacities for rate in each] if all(capacities) else []
     results = [Result(json.dumps(each, indent=2) + "\n", None, [], 0, {}) for each in data]
-    return Comparison(results, capacity, seeds.pop())
+    return Comparison(results, capacity, repeats)
 
 
-def _named(result: dict[str, Any], path: str) -> dict[str, Any]:
-    name = os.path.basename(path).removesuffix(".json")
-    return {**result, "scheme": f"{result['scheme']} ({name})"}
+def _names(schemes: Sequence[str], path: str, taken: Collection[str]) -> dict[str, str]:
+    """What to call the schemes of a file: what others are called is followed by the file, or by its whole path."""
+    file = os.path.basename(path).removesuffix(".json")
+    found = {}
+    for scheme in schemes:
+        names = chain(
+            (scheme, f"{scheme} ({file})"), (f"{scheme} ({path}{f', {at}' if at > 1 else ''})" for at in count(1))
+        )
+        found[scheme] = next(name for name in names if name not in taken)
+    return found
 
 
 def _object(path: str) -> dict[str, Any]:
