@@ -1023,7 +1023,7 @@ def of_lifetime(run: Run, found: dict[str, Any]) -> None:
     found["lifetime/pe_cycles_per_day"] = per_day if is_known else Between(0, inf)
     found["lifetime/years_per_1000_cycles"] = years if is_known else run.result["lifetime"]["years_per_1000_cycles"]
     found["lifetime/full_drive_writes_per_1000_cycles"] = writes
-    limits = limits_of_ssds(run) if run.array else []
+    limits = limits_of_ssds(run)[: run.array["devices"]] if run.array else []
     cycles = min((limit for limit in limits if limit), default=None)
     found["lifetime/pe_cycles"] = cycles
     for key in ("years", "full_drive_writes"):

@@ -209,7 +209,8 @@ impl Simulation {
     ) -> Lifetime {
         const DAY_NS: f64 = 86400e9;
         const DAYS_OF_A_YEAR: f64 = 365.0;
-        let limits = self.config.array.each(&self.config.device).into_iter().map(|ssd| u64::from(ssd.pe_limit));
+        let members = self.config.array.each(&self.config.device).into_iter().take(self.config.array.devices as usize);
+        let limits = members.map(|ssd| u64::from(ssd.pe_limit));
         let pe_cycles = limits.filter(|limit| *limit > 0 && !self.config.array.is_single()).min();
         let programmed = (programs * u64::from(self.config.device.page_bytes)) as f64;
         let cycles = programmed / capacity.raw_bytes as f64;

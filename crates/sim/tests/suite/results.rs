@@ -529,6 +529,10 @@ fn lifetime_of_an_array_is_that_of_the_ssd_that_endures_least() {
     for (key, per_1000) in [("years", "years_per_1000_cycles"), ("full_drive_writes", "full_drive_writes_per_1000_cycles")] {
         is_near(&lifetime[key], number(&lifetime[per_1000]) * 1.5);
     }
+    // A spare SSD is not written to.
+    let own = [("fill", "0.5"), ("devices", "4"), ("spare_devices", "1"), ("pe_limit", "3000"), ("models", "4:pe_limit=1500")];
+    let (result, _) = replayed("lifetime-spare", &gentle(), "hotswap", &own);
+    assert_eq!(result["lifetime"]["pe_cycles"], 3000);
 }
 
 /// Each write of a page updates the one parity member: four programs for each of a data member.
