@@ -9,26 +9,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from .intervals import is_apart, mean_and_half_width
-from .quantities import (
-    COUNT,
-    HUNDREDTHS,
-    MB_PER_SECOND,
-    PER_SECOND,
-    SHARE,
-    SIZE,
-    THOUSANDTHS,
-    TIME,
-    YEARS,
-    Kind,
-    difference,
-    number,
-)
+from .quantities import COUNT, TIME, difference, number
 from .record import Record
+from .rows import AMPLIFICATION, CAPACITY, COLLECTIONS, READ_TAIL, SECTIONS, WORDS, WRITE_TAIL, Row
 
 if TYPE_CHECKING:
     from .comparison import Comparison
 
-WORDS = None
 EQUAL = 0.01  # values that differ by no more are called equal
 OVERLOAD = 0.9  # of `workload.busiest_load`, as in the engine's warning
 OVERLOADED = "overloaded: latency grows with the length of the trace"
@@ -101,140 +88,6 @@ class Section:
 
     title: str
     lines: tuple[Line, ...]
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row before the results are known. It is left out where no result has its figure."""
-
-    name: str
-    path: str
-    kind: Kind | None
-    better: Literal["low", "high"] | None = None
-    is_needed: bool = True
-    """Whether it says something where every scheme has 0."""
-    note: str = ""
-    unless: str = ""
-    """The path of a figure that says the same, and leaves the row out."""
-
-    @property
-    def is_latency(self) -> bool:
-        """Whether its figure is one of latencies, which are all 0 without requests."""
-        return "latency_ns." in self.path
-
-
-CAPACITY = Row("capacity, closed loop", "requests_per_second", PER_SECOND, "high")
-READ_TAIL, WRITE_TAIL = "latency_ns.read.p99_9", "latency_ns.write.p99_9"
-AMPLIFICATION, COLLECTIONS = "write_amplification", "collection.collections"
-LIFETIME, DRIVE_WRITES = "lifetime.years", "lifetime.full_drive_writes"
-WORN = "until the mean block is worn out, if this load goes on and write amplification stays what it was in this run"
-
-
-def _latencies(kind: str) -> tuple[Row, ...]:
-    names = {"mean": "mean", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}
-    return tuple(Row(f"{kind} latency {name}", f"latency_ns.{kind}.{key}", TIME, "low") for key, name in names.items())
-
-
-def _event(event: str, first: str, ended: str) -> Iterator[Row]:
-    name = event.removesuffix("s")
-    yield Row(first, f"{event}.0.{ended}", TIME, "low", note=f"of the first {name}, as are latencies during it")
-    for key, shown in {"mean": "mean", "p99_9": "p99.9", "max": "max"}.items():
-        yield Row(f"{shown} latency during the {name}", f"{event}.0.latency_ns.{key}", TIME, "low")
-
-
-def _parts() -> Iterator[Row]:
-    for part in ("host", "redundancy", "gc", "metadata"):
-        yield Row(f"of which {part}", f"write_amplification_by.{part}", THOUSANDTHS, is_needed=False)
-    for part in ("rebuild", "retry", "migration", "warmup", "failed", "drain"):
-        yield Row(f"apart from it: {part}", f"write_amplification_by.{part}", THOUSANDTHS, is_needed=False)
-
-
-SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
-    (
-        "price",
-        (
-            Row("user capacity", "capacity.user_bytes", SIZE, "high"),
-            Row("redundancy overhead", "capacity.redundancy_share", SHARE, "low"),
-            Row("flash bytes per user byte", "capacity.raw_per_user_byte", THOUSANDTHS, "low"),
-            Row("DRAM of mapping tables", "capacity.table_bytes", SIZE, "low"),
-            Row("NVRAM", "capacity.nvram_bytes", SIZE, "low"),
-            Row("effective over-provisioning", "capacity.effective_over_provisioning", SHARE, "high"),
-        ),
-    ),
-    (
-        "protection",
-        (
-            Row("survives the loss of", "survives.text", WORDS),
-            Row("exposed pages, mean", "window.mean_pages", HUNDREDTHS),
-            Row("exposed pages, at most", "window.peak_pages", COUNT),
-            Row("time with exposed pages", "window.exposed_ns", TIME),
-        ),
-    ),
-    (
-        "load",
-        (
-            Row("offered load", "workload.offered_load", HUNDREDTHS),
-            Row("throughput at this load", "bandwidth.requests_per_second", PER_SECOND),
-            Row("read", "bandwidth.read_bytes_per_second", MB_PER_SECOND),
-            Row("written", "bandwidth.write_bytes_per_second", MB_PER_SECOND),
-            CAPACITY,
-        ),
-    ),
-    ("read latency", _latencies("read")),
-    ("write latency", _latencies("write")),
-    ("rebuild", tuple(_event("rebuild", "window of vulnerability", "window_of_vulnerability_ns"))),
-    ("replacement", tuple(_event("replacements", "time of replacement", "duration_ns"))),
-    (
-        "flash",
-        (
-            Row("programs per host page", "pages_per_host_page", THOUSANDTHS, "low"),
-            Row("write amplification", AMPLIFICATION, THOUSANDTHS, "low"),
-            *_parts(),
-            Row("GC runs", COLLECTIONS, COUNT),
-            Row("pre-reads", "flash_ops.reads.pre_read", COUNT),
-            Row("commit reads", "flash_ops.reads.commit", COUNT, is_needed=False),
-            Row("parity programs", "flash_ops.programs.parity", COUNT),
-            Row("commit programs", "flash_ops.programs.commit", COUNT, is_needed=False),
-            Row("GC programs", "flash_ops.programs.gc", COUNT),
-        ),
-    ),
-    (
-        "wear",
-        (
-            Row("erases", "flash_ops.erases.total", COUNT, "low"),
-            Row("mean erases of a block", "wear.erase_mean", HUNDREDTHS, "low", is_needed=False),
-            Row("full drive writes until worn out", DRIVE_WRITES, COUNT, "high"),
-            Row("lifetime at this load", LIFETIME, YEARS, "high", note=WORN),
-            Row(
-                "full drive writes per 1,000 P/E cycles",
-                f"{DRIVE_WRITES}_per_1000_cycles",
-                COUNT,
-                "high",
-                unless=DRIVE_WRITES,
-            ),
-            Row(
-                "lifetime at this load per 1,000 P/E cycles",
-                f"{LIFETIME}_per_1000_cycles",
-                YEARS,
-                "high",
-                note=WORN,
-                unless=LIFETIME,
-            ),
-            Row("programs of the busiest member, to the mean", "lifetime.programs_peak_to_mean", HUNDREDTHS, "low"),
-        ),
-    ),
-    (
-        "failures",
-        (
-            Row("failed for lack of space", "requests.failed.no_space", COUNT, is_needed=False),
-            Row("failed for lost data", "requests.failed.lost", COUNT, is_needed=False),
-            Row("unfinished", "requests.unfinished", COUNT, is_needed=False),
-            Row("host pages lost", "losses.host_pages", COUNT, is_needed=False),
-            Row("mismatches", "verify.mismatches", COUNT),
-            Row("lost in one more failure", "verify.pages_lost", COUNT),
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True)
