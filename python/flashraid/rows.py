@@ -39,11 +39,17 @@ class Row:
         """Whether its figure is one of latencies, which are all 0 without requests."""
         return "latency_ns." in self.path
 
+    @property
+    def is_lifetime(self) -> bool:
+        """Whether its figure is a time, and so depends on the load as well as on the flash."""
+        return self.path.startswith(LIFETIME)
+
 
 CAPACITY = Row("capacity, closed loop", "requests_per_second", PER_SECOND, "high")
 READ_TAIL, WRITE_TAIL = "latency_ns.read.p99_9", "latency_ns.write.p99_9"
 AMPLIFICATION, COLLECTIONS = "write_amplification", "collection.collections"
 LIFETIME, DRIVE_WRITES = "lifetime.years", "lifetime.full_drive_writes"
+PEAK_TO_MEAN = "lifetime.programs_peak_to_mean"
 WORN = "until the mean block is worn out, if this load goes on and write amplification stays what it was in this run"
 
 
@@ -137,7 +143,7 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
                 note=WORN,
                 unless=LIFETIME,
             ),
-            Row("programs of the busiest member, to the mean", "lifetime.programs_peak_to_mean", HUNDREDTHS, "low"),
+            Row("programs of the busiest member, to the mean", PEAK_TO_MEAN, HUNDREDTHS, "low"),
         ),
     ),
     (

@@ -9,9 +9,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from .intervals import is_apart, mean_and_half_width
-from .quantities import COUNT, TIME, difference, number
+from .quantities import COUNT, HUNDREDTHS, TIME, difference, number
 from .record import Record
-from .rows import AMPLIFICATION, CAPACITY, COLLECTIONS, READ_TAIL, SECTIONS, WORDS, WRITE_TAIL, Row
+from .rows import AMPLIFICATION, CAPACITY, COLLECTIONS, PEAK_TO_MEAN, READ_TAIL, SECTIONS, WORDS, WRITE_TAIL, Row
 
 if TYPE_CHECKING:
     from .comparison import Comparison
@@ -21,6 +21,11 @@ OVERLOAD = 0.9  # of `workload.busiest_load`, as in the engine's warning
 OVERLOADED = "overloaded: latency grows with the length of the trace"
 OWN_REQUESTS = "Each seed has its own requests, the same for all schemes."
 SAME_TRACE = "All seeds replay the same trace: only the random choices of the device depend on the seed."
+OVERLONG = "overloaded: the device takes longer than the trace, and so writes less in a day"
+OWN_LOAD = "lifetime at the load that the scheme itself allows: in a closed loop, a faster one writes more in a day"
+UNEVEN = (
+    1.1  # of the programs of the busiest member, to the mean: from there on a lifetime of the mean is not that of all
+)
 UNPROTECTED = "in a closed loop redundancy may not be written until the end, as the device is never idle"
 
 
@@ -107,20 +112,31 @@ class Candidate:
         """Why a figure is not to be compared with those of others; empty if it is."""
         if row is CAPACITY:
             return UNPROTECTED if self.results[0]["window"] is not None else ""
-        return self.doubt if row.is_latency else ""
+        if row.is_lifetime:
+            if any(value_at(each, "config.run.queue_depth") for each in self.results):
+                return OWN_LOAD
+            why = self._doubt(OVERLONG)
+            return f"lifetime at another load than that of the trace: {why}" if why else ""
+        return self._doubt(OVERLOADED) if row.is_latency else ""
 
-    @property
-    def doubt(self) -> str:
-        """Why its latencies are not to be compared with those of others; empty if they are."""
+    def _doubt(self, overloaded: str) -> str:
+        """Why a figure that depends on time is not to be compared, with what an overload means for it."""
         failed = sum(
             value_at(each, path) or 0
             for each in self.results
             for path in ("requests.failed.no_space", "requests.failed.lost", "requests.unfinished")
         )
         reasons = ["interrupted"] if any(each["partial"] for each in self.results) else []
-        reasons += [OVERLOADED] if any(is_overloaded(each) for each in self.results) else []
+        reasons += [overloaded] if any(is_overloaded(each) for each in self.results) else []
         reasons += [f"requests without success, which it leaves out: {failed:,}"] if failed else []
         return "; ".join(reasons)
+
+    @property
+    def unevenness(self) -> float:
+        """How many times faster than the mean the busiest member wears out; 1 if it is hardly faster."""
+        peaks = [value_at(each, PEAK_TO_MEAN) for each in self.results]
+        peak = fmean(each or 1 for each in peaks)
+        return peak if peak > UNEVEN else 1.0
 
     def values(self, row: Row) -> list[Any]:
         """The row's figure in each result; None where there is none, or where nothing was measured."""
@@ -166,7 +182,16 @@ def _line(row: Row, found: Sequence[Candidate]) -> Line | None:
     unit, one = row.kind.unit(known)
     notes = [each.doubt_of(row) for each in found]
     defined = {at: each for at, each in enumerate(values) if None not in each}
-    best = _best(row.better, {at: each for at, each in defined.items() if not notes[at]})
+    merits = {at: each for at, each in defined.items() if not notes[at]}
+    if row.is_lifetime:
+        # The device ends with its busiest member: a higher mean is no merit if that one wears out earlier.
+        uneven = {at: found[at].unevenness for at in merits if found[at].unevenness > 1}
+        merits = {at: [value / uneven.get(at, 1) for value in each] for at, each in merits.items()}
+        for at, times in uneven.items():
+            notes[at] = (
+                f"its busiest member wears out {HUNDREDTHS.text(times)} times faster than the mean, which the lifetime describes"
+            )
+    best = _best(row.better, merits)
     cells = []
     for at, note in enumerate(notes):
         if at not in defined:
@@ -175,7 +200,7 @@ def _line(row: Row, found: Sequence[Candidate]) -> Line | None:
         mean, half_width = mean_and_half_width(values[at])
         relative = difference(mean, fmean(values[0])) if 0 in defined and is_apart(values[at], values[0]) else ""
         text = _text(row, (mean, half_width), one)
-        cells.append(Cell(mean, half_width, text, relative, at in best, note, tuple(values[at])))
+        cells.append(Cell(mean, half_width, text, relative, at in best and not note, note, tuple(values[at])))
     note = _closed_loop(found) if row is CAPACITY else row.note
     return Line(row.name, unit, row.path, row.better, tuple(cells), note)
 

@@ -282,7 +282,7 @@ def test_conclusion_tells_of_rebuilds(compared, base):
 
 def test_lifetime(compared):
     of = {"pe_cycles": None, "years": None, "full_drive_writes": None}
-    of |= {"years_per_1000_cycles": 3.5, "full_drive_writes_per_1000_cycles": 480.0, "programs_peak_to_mean": 1.5}
+    of |= {"years_per_1000_cycles": 3.5, "full_drive_writes_per_1000_cycles": 480.0, "programs_peak_to_mean": 1.05}
     unlimited = compared({"scheme": "a", "lifetime": of}, {"scheme": "b", "lifetime": of})
     assert line_of(unlimited, "lifetime.years") is None
     line = line_of(unlimited, "lifetime.years_per_1000_cycles")
@@ -293,6 +293,47 @@ def test_lifetime(compared):
     limited = compared({"scheme": "a", "lifetime": known}, {"scheme": "b", "lifetime": known | {"years": 20.0}})
     assert line_of(limited, "lifetime.years_per_1000_cycles") is None
     assert [cell.text + cell.mark for cell in line_of(limited, "lifetime.years").cells] == ["10.5 ", "20.0*"]
+
+
+def lives(scheme, years, peak=1.0, **changes):
+    of = {"pe_cycles": None, "years": None, "full_drive_writes": None, "years_per_1000_cycles": years}
+    of |= {"full_drive_writes_per_1000_cycles": 480.0, "programs_peak_to_mean": peak}
+    return {"scheme": scheme, "lifetime": of, **changes}
+
+
+YEARS_LEFT = "lifetime.years_per_1000_cycles"
+
+
+def test_lifetimes_at_different_loads_are_not_compared(compared):
+    slow = {"workload.busiest_load": 3.0}
+    line = line_of(compared(lives("a", 2.0), lives("b", 9.0, **slow), lives("c", 3.0)), YEARS_LEFT)
+    assert [cell.mark for cell in line.cells] == [" ", "!", "*"]
+    assert line.cells[1].note.startswith("lifetime at another load than that of the trace: overloaded")
+    for change in ({"requests.failed.lost": 7}, {"requests.unfinished": 7}, {"partial": True}):
+        cell = line_of(compared(lives("a", 2.0), lives("b", 9.0, **change)), YEARS_LEFT).cells[1]
+        assert (cell.mark, cell.is_best) == ("!", False)
+    # In a closed loop each scheme has a load of its own.
+    line = line_of(
+        compared(*(lives(name, at, **{"config.run.queue_depth": 8}) for at, name in enumerate("abc", 1))), YEARS_LEFT
+    )
+    assert [cell.mark for cell in line.cells] == ["!"] * 3
+    assert "the load that the scheme itself allows" in line.cells[0].note
+
+
+def test_a_lifetime_is_that_of_the_busiest_member(compared):
+    def marks(*each):
+        return [cell.mark for cell in line_of(compared(*each), YEARS_LEFT).cells]
+
+    dedicated = lives("dedicated", 5.0, peak=1.4)
+    comparison = compared(dedicated, lives("rotating", 5.0, peak=1.05), lives("less", 4.0))
+    assert [cell.mark for cell in line_of(comparison, YEARS_LEFT).cells] == ["!", "*", " "]
+    assert (
+        "! dedicated: its busiest member wears out 1.40 times faster than the mean, which the lifetime describes"
+        in summary.notes(comparison)
+    )
+    # 9 / 1.4 is more than 5: nothing that is shorter is the best.
+    assert marks(lives("dedicated", 9.0, peak=1.4), lives("rotating", 5.0), lives("less", 4.0)) == ["!", " ", " "]
+    assert marks(lives("a", 5.0, peak=1.09), lives("b", 4.0)) == ["*", " "]
 
 
 def test_quantiles_of_student_are_those_of_tables():
