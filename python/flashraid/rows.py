@@ -40,6 +40,11 @@ class Row:
         return "latency_ns." in self.path
 
     @property
+    def is_price(self) -> bool:
+        """Whether its figure follows from scheme and device, whatever was replayed."""
+        return self.path.startswith("capacity.") and self.path != OVER_PROVISIONING
+
+    @property
     def is_lifetime(self) -> bool:
         """Whether its figure is a time, and so depends on the load as well as on the flash."""
         return self.path.startswith(LIFETIME)
@@ -49,6 +54,7 @@ CAPACITY = Row("capacity, closed loop", "requests_per_second", PER_SECOND, "high
 READ_TAIL, WRITE_TAIL = "latency_ns.read.p99_9", "latency_ns.write.p99_9"
 AMPLIFICATION, COLLECTIONS = "write_amplification", "collection.collections"
 LIFETIME, DRIVE_WRITES = "lifetime.years", "lifetime.full_drive_writes"
+OVER_PROVISIONING = "capacity.effective_over_provisioning"
 PEAK_TO_MEAN = "lifetime.programs_peak_to_mean"
 WORN = "until the mean block is worn out, if this load goes on and write amplification stays what it was in this run"
 
@@ -81,7 +87,7 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
             Row("flash bytes per user byte", "capacity.raw_per_user_byte", THOUSANDTHS, "low"),
             Row("DRAM of mapping tables", "capacity.table_bytes", SIZE, "low"),
             Row("NVRAM", "capacity.nvram_bytes", SIZE, "low"),
-            Row("effective over-provisioning", "capacity.effective_over_provisioning", SHARE, "high"),
+            Row("effective over-provisioning", OVER_PROVISIONING, SHARE, "high"),
         ),
     ),
     (

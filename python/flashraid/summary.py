@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 EQUAL = 0.01  # values that differ by no more are called equal
 OVERLOAD = 0.9  # of `workload.busiest_load`, as in the engine's warning
 OVERLOADED = "overloaded: latency grows with the length of the trace"
+INTERRUPTED = "interrupted"
 OWN_REQUESTS = "Each seed has its own requests, the same for all schemes."
 SAME_TRACE = "All seeds replay the same trace: only the random choices of the device depend on the seed."
 OVERLONG = "overloaded: the device takes longer than the trace, and so writes less in a day"
@@ -105,8 +106,13 @@ class Candidate:
     @property
     def name(self) -> str:
         """The scheme, and whether its results are of a part."""
-        first = self.results[0]
-        return f"{first['scheme']} (partial)" if any(each["partial"] for each in self.results) else first["scheme"]
+        scheme: str = self.results[0]["scheme"]
+        return f"{scheme} (partial)" if self.is_partial else scheme
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether a run of it was interrupted."""
+        return any(each["partial"] for each in self.results)
 
     def doubt_of(self, row: Row) -> str:
         """Why a figure is not to be compared with those of others; empty if it is."""
@@ -117,7 +123,9 @@ class Candidate:
                 return OWN_LOAD
             why = self._doubt(OVERLONG)
             return f"lifetime at another load than that of the trace: {why}" if why else ""
-        return self._doubt(OVERLOADED) if row.is_latency else ""
+        if row.is_latency:
+            return self._doubt(OVERLOADED)
+        return INTERRUPTED if self.is_partial and row.better and not row.is_price else ""
 
     def _doubt(self, overloaded: str) -> str:
         """Why a figure that depends on time is not to be compared, with what an overload means for it."""
@@ -126,7 +134,7 @@ class Candidate:
             for each in self.results
             for path in ("requests.failed.no_space", "requests.failed.lost", "requests.unfinished")
         )
-        reasons = ["interrupted"] if any(each["partial"] for each in self.results) else []
+        reasons = [INTERRUPTED] if self.is_partial else []
         reasons += [overloaded] if any(is_overloaded(each) for each in self.results) else []
         reasons += [f"requests without success, which it leaves out: {failed:,}"] if failed else []
         return "; ".join(reasons)
@@ -188,19 +196,21 @@ def _line(row: Row, found: Sequence[Candidate]) -> Line | None:
         uneven = {at: found[at].unevenness for at in merits if found[at].unevenness > 1}
         merits = {at: [value / uneven.get(at, 1) for value in each] for at, each in merits.items()}
         for at, times in uneven.items():
-            notes[at] = (
-                f"its busiest member wears out {HUNDREDTHS.text(times)} times faster than the mean, which the lifetime describes"
-            )
-    best = _best(row.better, merits)
+            faster = f"{HUNDREDTHS.text(times)} times faster than the mean"
+            notes[at] = f"its busiest member wears out {faster}, which the lifetime describes"
+    best = _best(row.better, merits) if row is not CAPACITY or not _without_capacity(found) else set()
     cells = []
     for at, note in enumerate(notes):
         if at not in defined:
             cells.append(Cell(None, 0, "-"))
             continue
         mean, half_width = mean_and_half_width(values[at])
-        relative = difference(mean, fmean(values[0])) if 0 in defined and is_apart(values[at], values[0]) else ""
+        # What an interrupted run has counted is that of a part of the trace.
+        is_related = 0 in defined and (row.is_price or not (found[at].is_partial or found[0].is_partial))
+        relative = difference(mean, fmean(values[0])) if is_related and is_apart(values[at], values[0]) else ""
         text = _text(row, (mean, half_width), one)
-        cells.append(Cell(mean, half_width, text, relative, at in best and not note, note, tuple(values[at])))
+        is_best = at in best and not note and not found[at].is_partial
+        cells.append(Cell(mean, half_width, text, relative, is_best, note, tuple(values[at])))
     note = _closed_loop(found) if row is CAPACITY else row.note
     return Line(row.name, unit, row.path, row.better, tuple(cells), note)
 
@@ -247,7 +257,14 @@ def _best(better: str | None, values: Mapping[int, Sequence[float]]) -> set[int]
 def _closed_loop(found: Sequence[Candidate]) -> str:
     first = next(each.capacity for each in found if each.capacity)
     seed = ", with the first seed" if len(found[0].results) > 1 else ""
-    return f"{first['requests']:,} requests, {first['queue_depth']:,} of them outstanding at any time{seed}"
+    missing = _without_capacity(found)
+    unknown = f"; interrupted before that of {listed(missing)} was measured" if missing else ""
+    return f"{first['requests']:,} requests, {first['queue_depth']:,} of them outstanding at any time{seed}{unknown}"
+
+
+def _without_capacity(found: Sequence[Candidate]) -> list[str]:
+    """The schemes whose capacity is not known, as the comparison was interrupted; while there is one, none is best."""
+    return [each.name for each in found if each.capacity is None]
 
 
 # ---- in words ----
@@ -309,14 +326,15 @@ def conclusion(comparison: "Comparison") -> list[str]:
     }
     sentences, winners = [], dict[str, None]()
     for path, what in ranked.items():
-        if path in lines:
+        if path in lines and not (path == CAPACITY.path and _without_capacity(found)):
             ranking, best = _ranking(what, lines[path], names, is_protected)
             sentences += ranking
             winners |= dict.fromkeys(best)
     for what, path in (("Latencies", READ_TAIL), ("Latencies", WRITE_TAIL), ("Capacities", CAPACITY.path)):
         if path in lines and (said := _not_compared(what, lines[path], names)) and said not in sentences:
             sentences.append(said)
-    fresh = [each.name for each in found if not any(value_at(of, COLLECTIONS) for of in each.results)]
+    whole = [each for each in found if not each.is_partial]
+    fresh = [each.name for each in whole if not any(value_at(of, COLLECTIONS) for of in each.results)]
     if fresh:
         under = "" if len(fresh) == len(found) else f" under {listed(fresh)}"
         sentences.append(f"No GC ran{under}: write amplification and latencies are those of a device with free blocks.")

@@ -266,6 +266,44 @@ def test_conclusion_of_three_schemes(compared):
     assert summary.conclusion(compared(bare)) == []
 
 
+def test_capacities_are_ranked_once_all_are_measured(compared):
+    rates = [{"scheme": "x", "queue_depth": 32, "requests": 9, "requests_per_second": rate} for rate in (900, 800, 700)]
+    window = {"mean_pages": 2.0, "peak_pages": 33, "exposed_ns": 1_200_000_000, "pages": 0}
+    of = [{"scheme": "a"}, {"scheme": "b"}, {"scheme": "c", "window": window}]
+
+    def said(comparison):
+        return [text for text in summary.conclusion(comparison) if text.startswith(("Highest capacity", "Price"))]
+
+    whole = compared(*of, capacity=rates)
+    assert [cell.mark for cell in line_of(whole, "requests_per_second").cells] == ["*", " ", "!"]
+    assert len(said(whole)) == 2
+    for known in (1, 2):
+        part = compared(*of, capacity=rates[:known], partial=True)
+        line = line_of(part, "requests_per_second")
+        assert [cell.mark for cell in line.cells] == [" ", " ", " "]
+        missing = "b and c" if known == 1 else "c"
+        assert line.note.endswith(f"; interrupted before that of {missing} was measured")
+        assert said(part) == []
+
+
+def test_a_part_of_a_run_is_neither_best_nor_compared(compared):
+    erases = "flash_ops.erases.total"
+    collected = {"collection.collections": 4, erases: 9, "capacity.user_bytes": 1 << 30}
+    begun = {"partial": True, "collection.collections": 0, erases: 0, WA: 0.5, "capacity.user_bytes": 2 << 30}
+    comparison = compared(
+        {"scheme": "a", **collected}, {"scheme": "b", **collected, erases: 20}, {"scheme": "begun", **begun}
+    )
+    cells = line_of(comparison, erases).cells
+    assert [cell.mark for cell in cells] == ["*", " ", "!"]
+    assert (cells[2].relative, cells[2].note) == ("", "interrupted")
+    assert not any(line.cells[2].is_best for section in summary.table(comparison) for line in section.lines)
+    # It would still be the price: the others get no mark that it alone deserves.
+    assert [cell.is_best for cell in line_of(comparison, "capacity.user_bytes").cells] == [False] * 3
+    said = " ".join(summary.conclusion(comparison))
+    assert "No GC ran" not in said
+    assert "amplification at this load: begun" not in said
+
+
 def test_conclusion_tells_of_rebuilds(compared, base):
     part = {"failed": [{"fault": "chip:0.0", "at_ns": 1}], "window_of_vulnerability_ns": None}
     part["latency_ns"] = base["latency_ns"]["all"]
