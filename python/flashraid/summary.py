@@ -5,13 +5,26 @@ Every number is a figure of the JSON, found by its path and written by its kind;
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import floor, log10
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from .intervals import is_apart, mean_and_half_width
 from .quantities import COUNT, HUNDREDTHS, TIME, difference, number
 from .record import Record
-from .rows import AMPLIFICATION, CAPACITY, COLLECTIONS, PEAK_TO_MEAN, READ_TAIL, SECTIONS, WORDS, WRITE_TAIL, Row
+from .rows import (
+    AMPLIFICATION,
+    BUSIEST,
+    CAPACITY,
+    COLLECTIONS,
+    OVER_PROVISIONING,
+    PEAK_TO_MEAN,
+    READ_TAIL,
+    SECTIONS,
+    WORDS,
+    WRITE_TAIL,
+    Row,
+)
 
 if TYPE_CHECKING:
     from .comparison import Comparison
@@ -27,6 +40,7 @@ OWN_LOAD = "lifetime at the load that the scheme itself allows: in a closed loop
 UNEVEN = (
     1.1  # of the programs of the busiest member, to the mean: from there on a lifetime of the mean is not that of all
 )
+MIRROR_CHIPS = "counts blocks of mirror chips, which take only copies: GC of the other chips cannot use them"
 UNPROTECTED = "in a closed loop redundancy may not be written until the end, as the device is never idle"
 
 
@@ -123,6 +137,8 @@ class Candidate:
                 return OWN_LOAD
             why = self._doubt(OVERLONG)
             return f"lifetime at another load than that of the trace: {why}" if why else ""
+        if row.path == OVER_PROVISIONING:
+            return MIRROR_CHIPS if value_at(self.results[0], "config.device.mirror_chips") else ""
         if row.is_latency:
             return self._doubt(OVERLOADED)
         return INTERRUPTED if self.is_partial and row.better and not row.is_price else ""
@@ -185,6 +201,8 @@ def _line(row: Row, found: Sequence[Candidate]) -> Line | None:
     is_said = any(value_at(result, row.unless) is not None for each in found for result in each.results)
     if not known or not (row.is_needed or any(known)) or is_said:
         return None
+    if row is BUSIEST and not any(is_overloaded(result) for each in found for result in each.results):
+        return None
     if row.kind is WORDS:
         return Line(row.name, "", row.path, None, tuple(_survived(each.results[0]) for each in found), row.note)
     unit, one = row.kind.unit(known)
@@ -230,8 +248,10 @@ def _text(row: Row, spread: tuple[float, float], one: float) -> str:
     if decimals is None or (mean != int(mean) and row.kind is COUNT):
         decimals = _decimals(number(mean, None))
     if half:
-        decimals = max(decimals, _decimals(number(half, decimals)))
-        return f"{number(mean, decimals)} ±{number(half, decimals)}"
+        # Neither more digits than the figure has, nor more than two of the interval.
+        shown = min(max(decimals, _decimals(number(mean, decimals))), max(0, 1 - floor(log10(half))))
+        if half >= 0.5 * 10**-shown:
+            return f"{mean:,.{shown}f} ±{half:,.{shown}f}"
     return number(mean, decimals)
 
 

@@ -374,6 +374,52 @@ def test_a_lifetime_is_that_of_the_busiest_member(compared):
     assert marks(lives("a", 5.0, peak=1.09), lives("b", 4.0)) == ["*", " "]
 
 
+def test_drive_writes_of_unlike_capacities_are_no_merit(compared):
+    for key in ("full_drive_writes_per_1000_cycles", "full_drive_writes"):
+        line = line_of(
+            compared({"scheme": "a", f"lifetime.{key}": 900.0}, {"scheme": "b", f"lifetime.{key}": 1200.0}),
+            f"lifetime.{key}",
+        )
+        assert (line.better, [cell.mark for cell in line.cells]) == (None, [" ", " "])
+        assert "of the user capacity of the scheme itself" in line.note
+
+
+def test_space_that_gc_cannot_use_is_said(compared):
+    path = "capacity.effective_over_provisioning"
+    line = line_of(
+        compared({"scheme": "a", path: 0.5}, {"scheme": "b", path: 0.7, "config.device.mirror_chips": 1}), path
+    )
+    assert [cell.mark for cell in line.cells] == [" ", "!"]
+    assert "mirror chips" in line.cells[1].note
+
+
+def test_the_load_that_marks_a_scheme_is_shown(compared):
+    path = "workload.busiest_load"
+    assert line_of(compared({"scheme": "a", path: 0.5}, {"scheme": "b", path: 0.8}), path) is None
+    line = line_of(compared({"scheme": "a", path: 0.5}, {"scheme": "b", path: 0.95}), path)
+    assert [cell.text for cell in line.cells] == ["0.50", "0.95"]
+    closed = {"scheme": "b", path: 0.95, "config.run.queue_depth": 4}
+    assert line_of(compared({"scheme": "a", path: 0.5}, closed), path) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "values", "text"),
+    [
+        # Half widths of three values: 2.484 standard deviations.
+        (READ, [429_770, 429_787, 429_804], "430"),  # 42 ns: less than a digit of the figure
+        (READ, [429_000, 430_000, 431_000], "430 ±2"),
+        (READ, [4_290, 4_300, 4_310], "4.30 ±0.02"),
+        (READ, [4_290_000, 5_300_000, 6_310_000], "5.3 ±2.5"),
+        (WA, [1.2, 1.5, 1.8], "1.50 ±0.75"),
+        (WA, [1.4996, 1.5, 1.5004], "1.500 ±0.001"),
+        ("flash_ops.erases.total", [10_000, 20_000, 30_000], "20,000 ±24,841"),
+    ],
+)
+def test_no_more_digits_than_are_known(compared, path, values, text):
+    runs = [{"scheme": "a", path: value, "seed": seed} for seed, value in enumerate(values, 1)]
+    assert line_of(compared(*runs, seeds=3), path).cells[0].text == text
+
+
 def test_quantiles_of_student_are_those_of_tables():
     printed = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 9: 2.262, 10: 2.228, 30: 2.042, 120: 1.980}
     for degrees, value in printed.items():
