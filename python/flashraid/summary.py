@@ -5,6 +5,7 @@ Every number is a figure of the JSON, found by its path and written by its kind;
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import floor, log10
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
@@ -266,12 +267,17 @@ def _best(better: str | None, values: Mapping[int, Sequence[float]]) -> set[int]
     if better is None or len(values) < 2:
         return set()
     optimum = (min if better == "low" else max)(values.values(), key=fmean)
-    best = {
-        at
-        for at, each in values.items()
-        if abs(fmean(each) - fmean(optimum)) <= EQUAL * abs(fmean(optimum)) or not is_apart(each, optimum)
-    }
+    best = {at for at, each in values.items() if not _differ(each, optimum)}
     return set() if len(best) == len(values) else best
+
+
+def _differ(values: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether two schemes have different figures; with several seeds, whether these tell them apart."""
+    return is_apart(values, others) and not _are_near(values, others)
+
+
+def _are_near(values: Sequence[float], others: Sequence[float]) -> bool:
+    return abs(fmean(values) - fmean(others)) <= EQUAL * abs(fmean(others))
 
 
 def _closed_loop(found: Sequence[Candidate]) -> str:
@@ -375,22 +381,38 @@ def _ranking(what: str, line: Line, names: Sequence[str], is_protected: Sequence
     if len(ranked) < 2:
         return [], []
     ranked.sort(key=lambda at: (fit[at].value or 0) * (1 if line.better == "low" else -1))
-    winners = _best(line.better, {at: fit[at].values for at in ranked})
-    best = [at for at in ranked if at in winners]
+    values = {at: fit[at].values for at in ranked}
+    winners = _best(line.better, values)
+    best = [at for at in ranked if at in winners] or ranked
 
     def with_value(at: int) -> str:
         return f"{names[at]} with {_with_unit(fit[at], line)}"
 
-    if best:
-        said = listed([with_value(at) for at in best]) + (f" ({_equal(line)})" if len(best) > 1 else "")
-        following = next(at for at in ranked if at not in winners)
-        behind = difference(fit[following].value or 0, fit[best[0]].value or 0)
-        said += f"; next is {with_value(following)}" + (f" ({behind})" if behind else "")
+    first, *near = best
+    pairs = [(values[other], values[one]) for one, other in combinations(best, 2)]
+    # Two that are not told apart from the best may well be told apart from each other.
+    are_alike = not any(_differ(*pair) for pair in pairs)
+    if are_alike and not winners:
+        said = f"no difference, {listed([names[at] for at in best])} are {_likeness(pairs)}"
+    elif are_alike:
+        said = listed([with_value(at) for at in best]) + (f" ({_likeness(pairs)})" if near else "")
     else:
-        said = f"no difference, {listed([names[at] for at in ranked])} are {_equal(line)}"
+        from_it = _likeness([(values[at], values[first]) for at in near], "to it ", "from it ")
+        said = f"{with_value(first)}; {listed([with_value(at) for at in near])} are {from_it}"
+    if winners:
+        following = next(at for at in ranked if at not in winners)
+        behind = difference(fit[following].value or 0, fit[first].value or 0)
+        said += f"; next is {with_value(following)}" + (f" ({behind})" if behind else "")
     if others:
         said += f"; without redundancy, {listed([with_value(at) for at in others])}"
-    return [f"{what}: {said}."], [names[at] for at in best]
+    return [f"{what}: {said}."], [names[at] for at in (best if winners else [] if are_alike else [first])]
+
+
+def _likeness(pairs: Sequence[tuple[Sequence[float], Sequence[float]]], to: str = "", from_: str = "") -> str:
+    """Why none of these pairs differs."""
+    are_blurred = {fmean(one) != fmean(other) and not is_apart(one, other) for one, other in pairs}
+    reasons = {False: f"equal {to}within 1 %", True: f"not told apart {from_}by these seeds"}
+    return " or ".join(reason for is_blurred, reason in reasons.items() if is_blurred in are_blurred)
 
 
 def _not_compared(what: str, line: Line, names: Sequence[str]) -> str:
@@ -401,10 +423,6 @@ def _not_compared(what: str, line: Line, names: Sequence[str]) -> str:
             reasons.setdefault(cell.note, []).append(name)
     left_out = "; ".join(f"{', '.join(of)} ({reason})" for reason, of in reasons.items())
     return f"{what} that are not compared: {left_out}." if reasons else ""
-
-
-def _equal(line: Line) -> str:
-    return "not told apart by these seeds" if any(cell.half_width for cell in line.cells) else "equal within 1 %"
 
 
 def _with_unit(cell: Cell, line: Line) -> str:

@@ -420,6 +420,26 @@ def test_no_more_digits_than_are_known(compared, path, values, text):
     assert line_of(compared(*runs, seeds=3), path).cells[0].text == text
 
 
+def test_the_conclusion_does_not_contradict_the_table(compared):
+    """Not told apart from the best is not the same as not told apart from each other."""
+
+    def said(*each):
+        runs = [{"scheme": name, READ: v} for name, values in zip("abc", each, strict=False) for v in values]
+        comparison = compared(*runs, seeds=3)
+        return summary.conclusion(comparison)[0], line_of(comparison, READ)
+
+    # From a to c it is always 0.3 ms, while b varies.
+    sentence, line = said([1.2e6, 1.8e6, 1.5e6], [1.0e6, 0.4e6, 3.0e6], [1.5e6, 2.1e6, 1.8e6])
+    assert line.cells[2].relative == "+20 %"
+    assert sentence == (
+        "Fastest read tail (p99.9) at this load: b with 1.5 ±3.4 ms; a with 1.50 ±0.75 ms and c with 1.80 ±0.75 ms are "
+        "not told apart from it by these seeds."
+    )
+    assert "no difference, a and b are not told apart by these seeds" in said([1e6, 2e6, 3e6], [2e6, 1e6, 3.5e6])[0]
+    # Told apart, but too near to matter.
+    assert "no difference, a and b are equal within 1 %" in said([1e6, 1e6, 1e6], [1.008e6, 1.008e6, 1.008e6])[0]
+
+
 def test_quantiles_of_student_are_those_of_tables():
     printed = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 9: 2.262, 10: 2.228, 30: 2.042, 120: 1.980}
     for degrees, value in printed.items():
@@ -466,6 +486,12 @@ def test_seeds(compared):
     same = compared(*runs("a", [5, 5]), *runs("b", [6, 6]), seeds=2)
     said = "No figure depends on the seed: the runs of 2 seeds are equal. All seeds replay the same trace: only"
     assert summary.notes(same)[-1].startswith(said)
+    # `next` is not told apart from `first`, but comes behind `apart`, which is.
+    behind = compared(
+        *runs("first", [1e6, 1e6, 1e6]), *runs("apart", [1.1e6] * 3), *runs("next", [1e6, 1.1e6, 1.3e6]), seeds=3
+    )
+    assert [cell.is_best for cell in line_of(behind, READ).cells] == [True, False, True]
+    assert "; next is apart with" in summary.conclusion(behind)[0]
     # Interrupted in the second scheme: one pair tells nothing.
     partial = line_of(compared(*runs("a", first), *runs("b", [9e6]), seeds=3), READ)
     assert [cell.relative for cell in partial.cells] == ["", ""]
