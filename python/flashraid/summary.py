@@ -191,12 +191,12 @@ def candidates(comparison: "Comparison") -> list[Candidate]:
 def table(comparison: "Comparison") -> list[Section]:
     """What the results of a comparison say, without the rows that say nothing of any scheme."""
     found = candidates(comparison)
-    sections = [(title, [_line(row, found) for row in rows]) for title, rows in SECTIONS]
+    sections = [(title, [_line(row, found, not comparison.differences) for row in rows]) for title, rows in SECTIONS]
     full = [Section(title, tuple(line for line in lines if line)) for title, lines in sections]
     return [section for section in full if section.lines]
 
 
-def _line(row: Row, found: Sequence[Candidate]) -> Line | None:
+def _line(row: Row, found: Sequence[Candidate], are_comparable: bool) -> Line | None:
     values = [each.values(row) for each in found]
     known = [value for each in values for value in each if value is not None]
     is_said = any(value_at(result, row.unless) is not None for each in found for result in each.results)
@@ -217,7 +217,8 @@ def _line(row: Row, found: Sequence[Candidate]) -> Line | None:
         for at, times in uneven.items():
             faster = f"{HUNDREDTHS.text(times)} times faster than the mean"
             notes[at] = f"its busiest member wears out {faster}, which the lifetime describes"
-    best = _best(row.better, merits) if row is not CAPACITY or not _without_capacity(found) else set()
+    is_ranked = are_comparable and not (row is CAPACITY and _without_capacity(found))
+    best = _best(row.better, merits) if is_ranked else set()
     cells = []
     for at, note in enumerate(notes):
         if at not in defined:
@@ -225,7 +226,9 @@ def _line(row: Row, found: Sequence[Candidate]) -> Line | None:
             continue
         mean, half_width = mean_and_half_width(values[at])
         # What an interrupted run has counted is that of a part of the trace.
-        is_related = 0 in defined and (row.is_price or not (found[at].is_partial or found[0].is_partial))
+        is_related = (
+            are_comparable and 0 in defined and (row.is_price or not (found[at].is_partial or found[0].is_partial))
+        )
         relative = difference(mean, fmean(values[0])) if is_related and is_apart(values[at], values[0]) else ""
         text = _text(row, (mean, half_width), one)
         is_best = at in best and not note and not found[at].is_partial
@@ -341,6 +344,10 @@ def conclusion(comparison: "Comparison") -> list[str]:
     found = candidates(comparison)
     if len(found) < 2:
         return []
+    if comparison.differences:
+        of = listed(comparison.differences)
+        more = "figures differ for more reasons than the scheme, and are not ranked"
+        return [f"The results are of different {of}: {more}."]
     lines = {line.path: line for section in table(comparison) for line in section.lines}
     names = [each.name for each in found]
     is_protected = [any(value is True for value in each.results[0]["survives"].to_dict().values()) for each in found]
