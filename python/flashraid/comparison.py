@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from .figures import Figure
 
 
+# How the engine's warning of an overload begins.
+OF_OVERLOAD = "offered load is "
+
+
 class Comparison(Drawn):
     """The results of a comparison, in the order of the schemes, and for each scheme in that of the seeds.
 
@@ -39,8 +43,40 @@ class Comparison(Drawn):
 
     @property
     def warnings(self) -> list[str]:
-        """What is likely to mislead in the results, with the scheme; what is equal for several seeds is said once."""
-        return list(dict.fromkeys(f"{each.scheme}: {text}" for each in self.results for text in each.warnings))
+        """What is likely to mislead in the results: each text once, after the schemes that it concerns.
+
+        Those of an overload, which concern all latencies, come first.
+        """
+        schemes = dict.fromkeys(each.scheme for each in self.results)
+        concerned: dict[str, dict[str, None]] = {}
+        for each in self.results:
+            for text in each.warnings:
+                concerned.setdefault(text, {})[each.scheme] = None
+        ordered = sorted(concerned.items(), key=lambda item: not item[0].startswith(OF_OVERLOAD))
+        are_all = len(schemes) > 1
+        return [
+            f"{'all schemes' if are_all and len(names) == len(schemes) else ', '.join(names)}: {text}"
+            for text, names in ordered
+        ]
+
+    @property
+    def differences(self) -> list[str]:
+        """In what the results differ besides their schemes, so that these cannot be compared: `traces`, for instance.
+
+        Results of `compare` differ in nothing; those of several files may. The first seed of each scheme tells.
+        """
+        results = self.results[:: self.seeds]
+        # A run until SSDs are worn out has as many requests as that takes.
+        whole = [
+            each for each in results if not each.partial and each.config.run.to_dict().get("until", "end") == "end"
+        ]
+        of: dict[str, list[Any]] = {
+            "traces": [each.workload.sha256 or each.workload.name for each in results],
+            "devices": [each.device for each in results],
+            "queue depths": [each.config.run.queue_depth for each in results],
+            "numbers of requests": [each.workload.requests for each in whole],
+        }
+        return [what for what, values in of.items() if len(set(values)) > 1]
 
     @property
     def status(self) -> int:

@@ -5,35 +5,43 @@ Every number is a figure of the JSON, found by its path and written by its kind;
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import floor, log10
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from .intervals import is_apart, mean_and_half_width
-from .quantities import (
-    COUNT,
-    HUNDREDTHS,
-    MB_PER_SECOND,
-    PER_SECOND,
-    SHARE,
-    SIZE,
-    THOUSANDTHS,
-    TIME,
-    YEARS,
-    Kind,
-    difference,
-    number,
-)
+from .quantities import COUNT, HUNDREDTHS, TIME, difference, number
 from .record import Record
+from .rows import (
+    AMPLIFICATION,
+    BUSIEST,
+    CAPACITY,
+    COLLECTIONS,
+    OVER_PROVISIONING,
+    PEAK_TO_MEAN,
+    READ_TAIL,
+    SECTIONS,
+    WORDS,
+    WRITE_TAIL,
+    Row,
+)
 
 if TYPE_CHECKING:
     from .comparison import Comparison
 
-WORDS = None
 EQUAL = 0.01  # values that differ by no more are called equal
 OVERLOAD = 0.9  # of `workload.busiest_load`, as in the engine's warning
 OVERLOADED = "overloaded: latency grows with the length of the trace"
+INTERRUPTED = "interrupted"
 OWN_REQUESTS = "Each seed has its own requests, the same for all schemes."
 SAME_TRACE = "All seeds replay the same trace: only the random choices of the device depend on the seed."
+OVERLONG = "overloaded: the device takes longer than the trace, and so writes less in a day"
+OWN_LOAD = "lifetime at the load that the scheme itself allows: in a closed loop, a faster one writes more in a day"
+UNEVEN = (
+    1.1  # of the programs of the busiest member, to the mean: from there on a lifetime of the mean is not that of all
+)
+MIRROR_CHIPS = "counts blocks of mirror chips, which take only copies: GC of the other chips cannot use them"
 UNPROTECTED = "in a closed loop redundancy may not be written until the end, as the device is never idle"
 
 
@@ -104,140 +112,6 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Row:
-    """A row before the results are known. It is left out where no result has its figure."""
-
-    name: str
-    path: str
-    kind: Kind | None
-    better: Literal["low", "high"] | None = None
-    is_needed: bool = True
-    """Whether it says something where every scheme has 0."""
-    note: str = ""
-    unless: str = ""
-    """The path of a figure that says the same, and leaves the row out."""
-
-    @property
-    def is_latency(self) -> bool:
-        """Whether its figure is one of latencies, which are all 0 without requests."""
-        return "latency_ns." in self.path
-
-
-CAPACITY = Row("capacity, closed loop", "requests_per_second", PER_SECOND, "high")
-READ_TAIL, WRITE_TAIL = "latency_ns.read.p99_9", "latency_ns.write.p99_9"
-AMPLIFICATION, COLLECTIONS = "write_amplification", "collection.collections"
-LIFETIME, DRIVE_WRITES = "lifetime.years", "lifetime.full_drive_writes"
-WORN = "until the mean block is worn out, if this load goes on and write amplification stays what it was in this run"
-
-
-def _latencies(kind: str) -> tuple[Row, ...]:
-    names = {"mean": "mean", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}
-    return tuple(Row(f"{kind} latency {name}", f"latency_ns.{kind}.{key}", TIME, "low") for key, name in names.items())
-
-
-def _event(event: str, first: str, ended: str) -> Iterator[Row]:
-    name = event.removesuffix("s")
-    yield Row(first, f"{event}.0.{ended}", TIME, "low", note=f"of the first {name}, as are latencies during it")
-    for key, shown in {"mean": "mean", "p99_9": "p99.9", "max": "max"}.items():
-        yield Row(f"{shown} latency during the {name}", f"{event}.0.latency_ns.{key}", TIME, "low")
-
-
-def _parts() -> Iterator[Row]:
-    for part in ("host", "redundancy", "gc", "metadata"):
-        yield Row(f"of which {part}", f"write_amplification_by.{part}", THOUSANDTHS, is_needed=False)
-    for part in ("rebuild", "retry", "migration", "warmup", "failed", "drain"):
-        yield Row(f"apart from it: {part}", f"write_amplification_by.{part}", THOUSANDTHS, is_needed=False)
-
-
-SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
-    (
-        "price",
-        (
-            Row("user capacity", "capacity.user_bytes", SIZE, "high"),
-            Row("redundancy overhead", "capacity.redundancy_share", SHARE, "low"),
-            Row("flash bytes per user byte", "capacity.raw_per_user_byte", THOUSANDTHS, "low"),
-            Row("DRAM of mapping tables", "capacity.table_bytes", SIZE, "low"),
-            Row("NVRAM", "capacity.nvram_bytes", SIZE, "low"),
-            Row("effective over-provisioning", "capacity.effective_over_provisioning", SHARE, "high"),
-        ),
-    ),
-    (
-        "protection",
-        (
-            Row("survives the loss of", "survives.text", WORDS),
-            Row("exposed pages, mean", "window.mean_pages", HUNDREDTHS),
-            Row("exposed pages, at most", "window.peak_pages", COUNT),
-            Row("time with exposed pages", "window.exposed_ns", TIME),
-        ),
-    ),
-    (
-        "load",
-        (
-            Row("offered load", "workload.offered_load", HUNDREDTHS),
-            Row("throughput at this load", "bandwidth.requests_per_second", PER_SECOND),
-            Row("read", "bandwidth.read_bytes_per_second", MB_PER_SECOND),
-            Row("written", "bandwidth.write_bytes_per_second", MB_PER_SECOND),
-            CAPACITY,
-        ),
-    ),
-    ("read latency", _latencies("read")),
-    ("write latency", _latencies("write")),
-    ("rebuild", tuple(_event("rebuild", "window of vulnerability", "window_of_vulnerability_ns"))),
-    ("replacement", tuple(_event("replacements", "time of replacement", "duration_ns"))),
-    (
-        "flash",
-        (
-            Row("programs per host page", "pages_per_host_page", THOUSANDTHS, "low"),
-            Row("write amplification", AMPLIFICATION, THOUSANDTHS, "low"),
-            *_parts(),
-            Row("GC runs", COLLECTIONS, COUNT),
-            Row("pre-reads", "flash_ops.reads.pre_read", COUNT),
-            Row("commit reads", "flash_ops.reads.commit", COUNT, is_needed=False),
-            Row("parity programs", "flash_ops.programs.parity", COUNT),
-            Row("commit programs", "flash_ops.programs.commit", COUNT, is_needed=False),
-            Row("GC programs", "flash_ops.programs.gc", COUNT),
-        ),
-    ),
-    (
-        "wear",
-        (
-            Row("erases", "flash_ops.erases.total", COUNT, "low"),
-            Row("mean erases of a block", "wear.erase_mean", HUNDREDTHS, "low", is_needed=False),
-            Row("full drive writes until worn out", DRIVE_WRITES, COUNT, "high"),
-            Row("lifetime at this load", LIFETIME, YEARS, "high", note=WORN),
-            Row(
-                "full drive writes per 1,000 P/E cycles",
-                f"{DRIVE_WRITES}_per_1000_cycles",
-                COUNT,
-                "high",
-                unless=DRIVE_WRITES,
-            ),
-            Row(
-                "lifetime at this load per 1,000 P/E cycles",
-                f"{LIFETIME}_per_1000_cycles",
-                YEARS,
-                "high",
-                note=WORN,
-                unless=LIFETIME,
-            ),
-            Row("programs of the busiest member, to the mean", "lifetime.programs_peak_to_mean", HUNDREDTHS, "low"),
-        ),
-    ),
-    (
-        "failures",
-        (
-            Row("failed for lack of space", "requests.failed.no_space", COUNT, is_needed=False),
-            Row("failed for lost data", "requests.failed.lost", COUNT, is_needed=False),
-            Row("unfinished", "requests.unfinished", COUNT, is_needed=False),
-            Row("host pages lost", "losses.host_pages", COUNT, is_needed=False),
-            Row("mismatches", "verify.mismatches", COUNT),
-            Row("lost in one more failure", "verify.pages_lost", COUNT),
-        ),
-    ),
-)
-
-
-@dataclass(frozen=True)
 class Candidate:
     """A scheme with its results, one for each seed."""
 
@@ -247,27 +121,47 @@ class Candidate:
     @property
     def name(self) -> str:
         """The scheme, and whether its results are of a part."""
-        first = self.results[0]
-        return f"{first['scheme']} (partial)" if any(each["partial"] for each in self.results) else first["scheme"]
+        scheme: str = self.results[0]["scheme"]
+        return f"{scheme} (partial)" if self.is_partial else scheme
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether a run of it was interrupted."""
+        return any(each["partial"] for each in self.results)
 
     def doubt_of(self, row: Row) -> str:
         """Why a figure is not to be compared with those of others; empty if it is."""
         if row is CAPACITY:
             return UNPROTECTED if self.results[0]["window"] is not None else ""
-        return self.doubt if row.is_latency else ""
+        if row.is_lifetime:
+            if any(value_at(each, "config.run.queue_depth") for each in self.results):
+                return OWN_LOAD
+            why = self._doubt(OVERLONG)
+            return f"lifetime at another load than that of the trace: {why}" if why else ""
+        if row.path == OVER_PROVISIONING:
+            return MIRROR_CHIPS if value_at(self.results[0], "config.device.mirror_chips") else ""
+        if row.is_latency:
+            return self._doubt(OVERLOADED)
+        return INTERRUPTED if self.is_partial and row.better and not row.is_price else ""
 
-    @property
-    def doubt(self) -> str:
-        """Why its latencies are not to be compared with those of others; empty if they are."""
+    def _doubt(self, overloaded: str) -> str:
+        """Why a figure that depends on time is not to be compared, with what an overload means for it."""
         failed = sum(
             value_at(each, path) or 0
             for each in self.results
             for path in ("requests.failed.no_space", "requests.failed.lost", "requests.unfinished")
         )
-        reasons = ["interrupted"] if any(each["partial"] for each in self.results) else []
-        reasons += [OVERLOADED] if any(is_overloaded(each) for each in self.results) else []
+        reasons = [INTERRUPTED] if self.is_partial else []
+        reasons += [overloaded] if any(is_overloaded(each) for each in self.results) else []
         reasons += [f"requests without success, which it leaves out: {failed:,}"] if failed else []
         return "; ".join(reasons)
+
+    @property
+    def unevenness(self) -> float:
+        """How many times faster than the mean the busiest member wears out; 1 if it is hardly faster."""
+        peaks = [value_at(each, PEAK_TO_MEAN) for each in self.results]
+        peak = fmean(each or 1 for each in peaks)
+        return peak if peak > UNEVEN else 1.0
 
     def values(self, row: Row) -> list[Any]:
         """The row's figure in each result; None where there is none, or where nothing was measured."""
@@ -297,32 +191,48 @@ def candidates(comparison: "Comparison") -> list[Candidate]:
 def table(comparison: "Comparison") -> list[Section]:
     """What the results of a comparison say, without the rows that say nothing of any scheme."""
     found = candidates(comparison)
-    sections = [(title, [_line(row, found) for row in rows]) for title, rows in SECTIONS]
+    sections = [(title, [_line(row, found, not comparison.differences) for row in rows]) for title, rows in SECTIONS]
     full = [Section(title, tuple(line for line in lines if line)) for title, lines in sections]
     return [section for section in full if section.lines]
 
 
-def _line(row: Row, found: Sequence[Candidate]) -> Line | None:
+def _line(row: Row, found: Sequence[Candidate], are_comparable: bool) -> Line | None:
     values = [each.values(row) for each in found]
     known = [value for each in values for value in each if value is not None]
     is_said = any(value_at(result, row.unless) is not None for each in found for result in each.results)
     if not known or not (row.is_needed or any(known)) or is_said:
+        return None
+    if row is BUSIEST and not any(is_overloaded(result) for each in found for result in each.results):
         return None
     if row.kind is WORDS:
         return Line(row.name, "", row.path, None, tuple(_survived(each.results[0]) for each in found), row.note)
     unit, one = row.kind.unit(known)
     notes = [each.doubt_of(row) for each in found]
     defined = {at: each for at, each in enumerate(values) if None not in each}
-    best = _best(row.better, {at: each for at, each in defined.items() if not notes[at]})
+    merits = {at: each for at, each in defined.items() if not notes[at]}
+    if row.is_lifetime:
+        # The device ends with its busiest member: a higher mean is no merit if that one wears out earlier.
+        uneven = {at: found[at].unevenness for at in merits if found[at].unevenness > 1}
+        merits = {at: [value / uneven.get(at, 1) for value in each] for at, each in merits.items()}
+        for at, times in uneven.items():
+            faster = f"{HUNDREDTHS.text(times)} times faster than the mean"
+            notes[at] = f"its busiest member wears out {faster}, which the lifetime describes"
+    is_ranked = are_comparable and not (row is CAPACITY and _without_capacity(found))
+    best = _best(row.better, merits) if is_ranked else set()
     cells = []
     for at, note in enumerate(notes):
         if at not in defined:
             cells.append(Cell(None, 0, "-"))
             continue
         mean, half_width = mean_and_half_width(values[at])
-        relative = difference(mean, fmean(values[0])) if 0 in defined and is_apart(values[at], values[0]) else ""
+        # What an interrupted run has counted is that of a part of the trace.
+        is_related = (
+            are_comparable and 0 in defined and (row.is_price or not (found[at].is_partial or found[0].is_partial))
+        )
+        relative = difference(mean, fmean(values[0])) if is_related and is_apart(values[at], values[0]) else ""
         text = _text(row, (mean, half_width), one)
-        cells.append(Cell(mean, half_width, text, relative, at in best, note, tuple(values[at])))
+        is_best = at in best and not note and not found[at].is_partial
+        cells.append(Cell(mean, half_width, text, relative, is_best, note, tuple(values[at])))
     note = _closed_loop(found) if row is CAPACITY else row.note
     return Line(row.name, unit, row.path, row.better, tuple(cells), note)
 
@@ -342,8 +252,10 @@ def _text(row: Row, spread: tuple[float, float], one: float) -> str:
     if decimals is None or (mean != int(mean) and row.kind is COUNT):
         decimals = _decimals(number(mean, None))
     if half:
-        decimals = max(decimals, _decimals(number(half, decimals)))
-        return f"{number(mean, decimals)} ±{number(half, decimals)}"
+        # Neither more digits than the figure has, nor more than two of the interval.
+        shown = min(max(decimals, _decimals(number(mean, decimals))), max(0, 1 - floor(log10(half))))
+        if half >= 0.5 * 10**-shown:
+            return f"{mean:,.{shown}f} ±{half:,.{shown}f}"
     return number(mean, decimals)
 
 
@@ -358,18 +270,30 @@ def _best(better: str | None, values: Mapping[int, Sequence[float]]) -> set[int]
     if better is None or len(values) < 2:
         return set()
     optimum = (min if better == "low" else max)(values.values(), key=fmean)
-    best = {
-        at
-        for at, each in values.items()
-        if abs(fmean(each) - fmean(optimum)) <= EQUAL * abs(fmean(optimum)) or not is_apart(each, optimum)
-    }
+    best = {at for at, each in values.items() if not _differ(each, optimum)}
     return set() if len(best) == len(values) else best
+
+
+def _differ(values: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether two schemes have different figures; with several seeds, whether these tell them apart."""
+    return is_apart(values, others) and not _are_near(values, others)
+
+
+def _are_near(values: Sequence[float], others: Sequence[float]) -> bool:
+    return abs(fmean(values) - fmean(others)) <= EQUAL * abs(fmean(others))
 
 
 def _closed_loop(found: Sequence[Candidate]) -> str:
     first = next(each.capacity for each in found if each.capacity)
     seed = ", with the first seed" if len(found[0].results) > 1 else ""
-    return f"{first['requests']:,} requests, {first['queue_depth']:,} of them outstanding at any time{seed}"
+    missing = _without_capacity(found)
+    unknown = f"; interrupted before that of {listed(missing)} was measured" if missing else ""
+    return f"{first['requests']:,} requests, {first['queue_depth']:,} of them outstanding at any time{seed}{unknown}"
+
+
+def _without_capacity(found: Sequence[Candidate]) -> list[str]:
+    """The schemes whose capacity is not known, as the comparison was interrupted; while there is one, none is best."""
+    return [each.name for each in found if each.capacity is None]
 
 
 # ---- in words ----
@@ -420,6 +344,10 @@ def conclusion(comparison: "Comparison") -> list[str]:
     found = candidates(comparison)
     if len(found) < 2:
         return []
+    if comparison.differences:
+        of = listed(comparison.differences)
+        more = "figures differ for more reasons than the scheme, and are not ranked"
+        return [f"The results are of different {of}: {more}."]
     lines = {line.path: line for section in table(comparison) for line in section.lines}
     names = [each.name for each in found]
     is_protected = [any(value is True for value in each.results[0]["survives"].to_dict().values()) for each in found]
@@ -431,14 +359,15 @@ def conclusion(comparison: "Comparison") -> list[str]:
     }
     sentences, winners = [], dict[str, None]()
     for path, what in ranked.items():
-        if path in lines:
+        if path in lines and not (path == CAPACITY.path and _without_capacity(found)):
             ranking, best = _ranking(what, lines[path], names, is_protected)
             sentences += ranking
             winners |= dict.fromkeys(best)
     for what, path in (("Latencies", READ_TAIL), ("Latencies", WRITE_TAIL), ("Capacities", CAPACITY.path)):
         if path in lines and (said := _not_compared(what, lines[path], names)) and said not in sentences:
             sentences.append(said)
-    fresh = [each.name for each in found if not any(value_at(of, COLLECTIONS) for of in each.results)]
+    whole = [each for each in found if not each.is_partial]
+    fresh = [each.name for each in whole if not any(value_at(of, COLLECTIONS) for of in each.results)]
     if fresh:
         under = "" if len(fresh) == len(found) else f" under {listed(fresh)}"
         sentences.append(f"No GC ran{under}: write amplification and latencies are those of a device with free blocks.")
@@ -459,22 +388,38 @@ def _ranking(what: str, line: Line, names: Sequence[str], is_protected: Sequence
     if len(ranked) < 2:
         return [], []
     ranked.sort(key=lambda at: (fit[at].value or 0) * (1 if line.better == "low" else -1))
-    winners = _best(line.better, {at: fit[at].values for at in ranked})
-    best = [at for at in ranked if at in winners]
+    values = {at: fit[at].values for at in ranked}
+    winners = _best(line.better, values)
+    best = [at for at in ranked if at in winners] or ranked
 
     def with_value(at: int) -> str:
         return f"{names[at]} with {_with_unit(fit[at], line)}"
 
-    if best:
-        said = listed([with_value(at) for at in best]) + (f" ({_equal(line)})" if len(best) > 1 else "")
-        following = next(at for at in ranked if at not in winners)
-        behind = difference(fit[following].value or 0, fit[best[0]].value or 0)
-        said += f"; next is {with_value(following)}" + (f" ({behind})" if behind else "")
+    first, *near = best
+    pairs = [(values[other], values[one]) for one, other in combinations(best, 2)]
+    # Two that are not told apart from the best may well be told apart from each other.
+    are_alike = not any(_differ(*pair) for pair in pairs)
+    if are_alike and not winners:
+        said = f"no difference, {listed([names[at] for at in best])} are {_likeness(pairs)}"
+    elif are_alike:
+        said = listed([with_value(at) for at in best]) + (f" ({_likeness(pairs)})" if near else "")
     else:
-        said = f"no difference, {listed([names[at] for at in ranked])} are {_equal(line)}"
+        from_it = _likeness([(values[at], values[first]) for at in near], "to it ", "from it ")
+        said = f"{with_value(first)}; {listed([with_value(at) for at in near])} are {from_it}"
+    if winners:
+        following = next(at for at in ranked if at not in winners)
+        behind = difference(fit[following].value or 0, fit[first].value or 0)
+        said += f"; next is {with_value(following)}" + (f" ({behind})" if behind else "")
     if others:
         said += f"; without redundancy, {listed([with_value(at) for at in others])}"
-    return [f"{what}: {said}."], [names[at] for at in best]
+    return [f"{what}: {said}."], [names[at] for at in (best if winners else [] if are_alike else [first])]
+
+
+def _likeness(pairs: Sequence[tuple[Sequence[float], Sequence[float]]], to: str = "", from_: str = "") -> str:
+    """Why none of these pairs differs."""
+    are_blurred = {fmean(one) != fmean(other) and not is_apart(one, other) for one, other in pairs}
+    reasons = {False: f"equal {to}within 1 %", True: f"not told apart {from_}by these seeds"}
+    return " or ".join(reason for is_blurred, reason in reasons.items() if is_blurred in are_blurred)
 
 
 def _not_compared(what: str, line: Line, names: Sequence[str]) -> str:
@@ -485,10 +430,6 @@ def _not_compared(what: str, line: Line, names: Sequence[str]) -> str:
             reasons.setdefault(cell.note, []).append(name)
     left_out = "; ".join(f"{', '.join(of)} ({reason})" for reason, of in reasons.items())
     return f"{what} that are not compared: {left_out}." if reasons else ""
-
-
-def _equal(line: Line) -> str:
-    return "not told apart by these seeds" if any(cell.half_width for cell in line.cells) else "equal within 1 %"
 
 
 def _with_unit(cell: Cell, line: Line) -> str:

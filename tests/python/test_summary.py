@@ -145,7 +145,7 @@ def test_an_overloaded_device_is_marked_and_never_the_best(compared):
     assert said[0] == "Fastest read tail (p99.9) at this load: slow with 1.00 ms; next is x with 10.0 ms (10.0x)."
     assert f"Latencies that are not compared: fast ({line.cells[1].note})." in said
     assert f"! fast: {line.cells[1].note}" in summary.notes(comparison)
-    closed = compared(slow, fast | {"config.run.queue_depth": 8})
+    closed = compared(*(each | {"config.run.queue_depth": 8} for each in (slow, fast)))
     assert [cell.mark for cell in line_of(closed, READ).cells] == [" ", "*"]
     assert not [text for text in summary.conclusion(compared(slow, fast)) if text.startswith("Fastest read")]
 
@@ -266,6 +266,97 @@ def test_conclusion_of_three_schemes(compared):
     assert summary.conclusion(compared(bare)) == []
 
 
+def test_capacities_are_ranked_once_all_are_measured(compared):
+    rates = [{"scheme": "x", "queue_depth": 32, "requests": 9, "requests_per_second": rate} for rate in (900, 800, 700)]
+    window = {"mean_pages": 2.0, "peak_pages": 33, "exposed_ns": 1_200_000_000, "pages": 0}
+    of = [{"scheme": "a"}, {"scheme": "b"}, {"scheme": "c", "window": window}]
+
+    def said(comparison):
+        return [text for text in summary.conclusion(comparison) if text.startswith(("Highest capacity", "Price"))]
+
+    whole = compared(*of, capacity=rates)
+    assert [cell.mark for cell in line_of(whole, "requests_per_second").cells] == ["*", " ", "!"]
+    assert len(said(whole)) == 2
+    for known in (1, 2):
+        part = compared(*of, capacity=rates[:known], partial=True)
+        line = line_of(part, "requests_per_second")
+        assert [cell.mark for cell in line.cells] == [" ", " ", " "]
+        missing = "b and c" if known == 1 else "c"
+        assert line.note.endswith(f"; interrupted before that of {missing} was measured")
+        assert said(part) == []
+
+
+def test_a_part_of_a_run_is_neither_best_nor_compared(compared):
+    erases = "flash_ops.erases.total"
+    collected = {"collection.collections": 4, erases: 9, "capacity.user_bytes": 1 << 30}
+    begun = {"partial": True, "collection.collections": 0, erases: 0, WA: 0.5, "capacity.user_bytes": 2 << 30}
+    comparison = compared(
+        {"scheme": "a", **collected}, {"scheme": "b", **collected, erases: 20}, {"scheme": "begun", **begun}
+    )
+    cells = line_of(comparison, erases).cells
+    assert [cell.mark for cell in cells] == ["*", " ", "!"]
+    assert (cells[2].relative, cells[2].note) == ("", "interrupted")
+    assert not any(line.cells[2].is_best for section in summary.table(comparison) for line in section.lines)
+    # It would still be the price: the others get no mark that it alone deserves.
+    assert [cell.is_best for cell in line_of(comparison, "capacity.user_bytes").cells] == [False] * 3
+    said = " ".join(summary.conclusion(comparison))
+    assert "No GC ran" not in said
+    assert "amplification at this load: begun" not in said
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"workload.sha256": "0" * 64}, "traces"),
+        ({"workload.sha256": None, "workload.name": "other"}, "traces"),
+        ({"device": "other"}, "devices"),
+        ({"config.run.queue_depth": 8}, "queue depths"),
+        ({"workload.requests": 7}, "numbers of requests"),
+    ],
+)
+def test_results_of_different_runs_are_not_ranked(compared, change, what):
+    fast, slow = {"scheme": "fast", READ: 10**3, WA: 1.0}, {"scheme": "slow", READ: 10**6, WA: 2.0, **change}
+    comparison = compared(fast, slow)
+    cells = [cell for section in summary.table(comparison) for line in section.lines for cell in line.cells]
+    assert not [cell for cell in cells if cell.is_best or cell.relative]
+    assert summary.conclusion(comparison) == [
+        f"The results are of different {what}: figures differ for more reasons than the scheme, and are not ranked."
+    ]
+    alike = {key: value for key, value in slow.items() if key not in change}
+    assert line_of(compared(fast, alike), WA).cells[0].is_best
+
+
+def test_results_of_one_workload_are_ranked_whatever_ended_the_run(compared):
+    worn = {"config.run.until": "worn:1"}
+    part = {"scheme": "part", "partial": True, "workload.requests": 5}
+    comparison = compared({"scheme": "a", **worn}, {"scheme": "b", "workload.requests": 7, WA: 9.0, **worn}, part)
+    assert line_of(comparison, WA).cells[0].is_best
+    # Each seed of a profile has its own requests.
+    seeds = [
+        {"scheme": name, "workload.sha256": str(seed), WA: at}
+        for at, name in ((1.0, "a"), (2.0, "b"))
+        for seed in (1, 2)
+    ]
+    assert line_of(compared(*seeds, seeds=2), WA).cells[0].is_best
+
+
+def test_a_warning_is_said_once(compared):
+    comparison = compared({"scheme": "a"}, {"scheme": "b"}, {"scheme": "c"}, {"scheme": "c"})
+    load = "offered load is 2.33: the device cannot keep up"
+    texts = [
+        ["fit = wrap: had no effect", "x"],
+        ["fit = wrap: had no effect", load],
+        ["fit = wrap: had no effect", load],
+        ["x"],
+    ]
+    for result, warned in zip(comparison.results, texts, strict=True):
+        result.warnings = warned
+    assert comparison.warnings == [f"b, c: {load}", "all schemes: fit = wrap: had no effect", "a, c: x"]
+    single = compared({"scheme": "a"})
+    single.results[0].warnings = ["x"]
+    assert single.warnings == ["a: x"]
+
+
 def test_conclusion_tells_of_rebuilds(compared, base):
     part = {"failed": [{"fault": "chip:0.0", "at_ns": 1}], "window_of_vulnerability_ns": None}
     part["latency_ns"] = base["latency_ns"]["all"]
@@ -282,7 +373,7 @@ def test_conclusion_tells_of_rebuilds(compared, base):
 
 def test_lifetime(compared):
     of = {"pe_cycles": None, "years": None, "full_drive_writes": None}
-    of |= {"years_per_1000_cycles": 3.5, "full_drive_writes_per_1000_cycles": 480.0, "programs_peak_to_mean": 1.5}
+    of |= {"years_per_1000_cycles": 3.5, "full_drive_writes_per_1000_cycles": 480.0, "programs_peak_to_mean": 1.05}
     unlimited = compared({"scheme": "a", "lifetime": of}, {"scheme": "b", "lifetime": of})
     assert line_of(unlimited, "lifetime.years") is None
     line = line_of(unlimited, "lifetime.years_per_1000_cycles")
@@ -293,6 +384,113 @@ def test_lifetime(compared):
     limited = compared({"scheme": "a", "lifetime": known}, {"scheme": "b", "lifetime": known | {"years": 20.0}})
     assert line_of(limited, "lifetime.years_per_1000_cycles") is None
     assert [cell.text + cell.mark for cell in line_of(limited, "lifetime.years").cells] == ["10.5 ", "20.0*"]
+
+
+def lives(scheme, years, peak=1.0, **changes):
+    of = {"pe_cycles": None, "years": None, "full_drive_writes": None, "years_per_1000_cycles": years}
+    of |= {"full_drive_writes_per_1000_cycles": 480.0, "programs_peak_to_mean": peak}
+    return {"scheme": scheme, "lifetime": of, **changes}
+
+
+YEARS_LEFT = "lifetime.years_per_1000_cycles"
+
+
+def test_lifetimes_at_different_loads_are_not_compared(compared):
+    slow = {"workload.busiest_load": 3.0}
+    line = line_of(compared(lives("a", 2.0), lives("b", 9.0, **slow), lives("c", 3.0)), YEARS_LEFT)
+    assert [cell.mark for cell in line.cells] == [" ", "!", "*"]
+    assert line.cells[1].note.startswith("lifetime at another load than that of the trace: overloaded")
+    for change in ({"requests.failed.lost": 7}, {"requests.unfinished": 7}, {"partial": True}):
+        cell = line_of(compared(lives("a", 2.0), lives("b", 9.0, **change)), YEARS_LEFT).cells[1]
+        assert (cell.mark, cell.is_best) == ("!", False)
+    # In a closed loop each scheme has a load of its own.
+    line = line_of(
+        compared(*(lives(name, at, **{"config.run.queue_depth": 8}) for at, name in enumerate("abc", 1))), YEARS_LEFT
+    )
+    assert [cell.mark for cell in line.cells] == ["!"] * 3
+    assert "the load that the scheme itself allows" in line.cells[0].note
+
+
+def test_a_lifetime_is_that_of_the_busiest_member(compared):
+    def marks(*each):
+        return [cell.mark for cell in line_of(compared(*each), YEARS_LEFT).cells]
+
+    dedicated = lives("dedicated", 5.0, peak=1.4)
+    comparison = compared(dedicated, lives("rotating", 5.0, peak=1.05), lives("less", 4.0))
+    assert [cell.mark for cell in line_of(comparison, YEARS_LEFT).cells] == ["!", "*", " "]
+    assert (
+        "! dedicated: its busiest member wears out 1.40 times faster than the mean, which the lifetime describes"
+        in summary.notes(comparison)
+    )
+    # 9 / 1.4 is more than 5: nothing that is shorter is the best.
+    assert marks(lives("dedicated", 9.0, peak=1.4), lives("rotating", 5.0), lives("less", 4.0)) == ["!", " ", " "]
+    assert marks(lives("a", 5.0, peak=1.09), lives("b", 4.0)) == ["*", " "]
+
+
+def test_drive_writes_of_unlike_capacities_are_no_merit(compared):
+    for key in ("full_drive_writes_per_1000_cycles", "full_drive_writes"):
+        line = line_of(
+            compared({"scheme": "a", f"lifetime.{key}": 900.0}, {"scheme": "b", f"lifetime.{key}": 1200.0}),
+            f"lifetime.{key}",
+        )
+        assert (line.better, [cell.mark for cell in line.cells]) == (None, [" ", " "])
+        assert "of the user capacity of the scheme itself" in line.note
+
+
+def test_space_that_gc_cannot_use_is_said(compared):
+    path = "capacity.effective_over_provisioning"
+    line = line_of(
+        compared({"scheme": "a", path: 0.5}, {"scheme": "b", path: 0.7, "config.device.mirror_chips": 1}), path
+    )
+    assert [cell.mark for cell in line.cells] == [" ", "!"]
+    assert "mirror chips" in line.cells[1].note
+
+
+def test_the_load_that_marks_a_scheme_is_shown(compared):
+    path = "workload.busiest_load"
+    assert line_of(compared({"scheme": "a", path: 0.5}, {"scheme": "b", path: 0.8}), path) is None
+    line = line_of(compared({"scheme": "a", path: 0.5}, {"scheme": "b", path: 0.95}), path)
+    assert [cell.text for cell in line.cells] == ["0.50", "0.95"]
+    closed = {"scheme": "b", path: 0.95, "config.run.queue_depth": 4}
+    assert line_of(compared({"scheme": "a", path: 0.5}, closed), path) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "values", "text"),
+    [
+        # Half widths of three values: 2.484 standard deviations.
+        (READ, [429_770, 429_787, 429_804], "430"),  # 42 ns: less than a digit of the figure
+        (READ, [429_000, 430_000, 431_000], "430 ±2"),
+        (READ, [4_290, 4_300, 4_310], "4.30 ±0.02"),
+        (READ, [4_290_000, 5_300_000, 6_310_000], "5.3 ±2.5"),
+        (WA, [1.2, 1.5, 1.8], "1.50 ±0.75"),
+        (WA, [1.4996, 1.5, 1.5004], "1.500 ±0.001"),
+        ("flash_ops.erases.total", [10_000, 20_000, 30_000], "20,000 ±24,841"),
+    ],
+)
+def test_no_more_digits_than_are_known(compared, path, values, text):
+    runs = [{"scheme": "a", path: value, "seed": seed} for seed, value in enumerate(values, 1)]
+    assert line_of(compared(*runs, seeds=3), path).cells[0].text == text
+
+
+def test_the_conclusion_does_not_contradict_the_table(compared):
+    """Not told apart from the best is not the same as not told apart from each other."""
+
+    def said(*each):
+        runs = [{"scheme": name, READ: v} for name, values in zip("abc", each, strict=False) for v in values]
+        comparison = compared(*runs, seeds=3)
+        return summary.conclusion(comparison)[0], line_of(comparison, READ)
+
+    # From a to c it is always 0.3 ms, while b varies.
+    sentence, line = said([1.2e6, 1.8e6, 1.5e6], [1.0e6, 0.4e6, 3.0e6], [1.5e6, 2.1e6, 1.8e6])
+    assert line.cells[2].relative == "+20 %"
+    assert sentence == (
+        "Fastest read tail (p99.9) at this load: b with 1.5 ±3.4 ms; a with 1.50 ±0.75 ms and c with 1.80 ±0.75 ms are "
+        "not told apart from it by these seeds."
+    )
+    assert "no difference, a and b are not told apart by these seeds" in said([1e6, 2e6, 3e6], [2e6, 1e6, 3.5e6])[0]
+    # Told apart, but too near to matter.
+    assert "no difference, a and b are equal within 1 %" in said([1e6, 1e6, 1e6], [1.008e6, 1.008e6, 1.008e6])[0]
 
 
 def test_quantiles_of_student_are_those_of_tables():
@@ -366,4 +564,4 @@ def test_the_next_best_is_none_of_the_best(compared):
     comparison = compared(*of_seeds, seeds=3)
     assert [cell.is_best for cell in line_of(comparison, READ).cells] == [True, False, True]
     said = summary.conclusion(comparison)[0]
-    assert re.search(r": a with 10.0 ms and c with .* \(not told apart by these seeds\); next is b with 12.00", said)
+    assert re.search(r": a with 10.0 ms and c with .* \(not told apart by these seeds\); next is b with 12.0 ms", said)

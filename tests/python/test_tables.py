@@ -6,7 +6,7 @@ import re
 import pytest
 from conftest import write_trace, writes
 
-from flashraid import quantities, summary
+from flashraid import quantities, rows, summary
 from flashraid.command import results as tables
 from flashraid.record import Record
 
@@ -283,16 +283,16 @@ def test_every_figure_of_a_comparison_is_the_one_of_its_json(options, command, t
     status = 3 if {"--fail", "--replace"} & set(options) else 0
     shown = command(*arguments, "--json", "results.json", status=status).stdout
     written = json.loads((command.folder / "results.json").read_text())
-    rows = {row.name: row for _, rows in summary.SECTIONS for row in rows}
+    rows_of = {row.name: row for _, section in rows.SECTIONS for row in section}
     names = set()
     for head, cells in columns_of(shown):
         name, unit = re.fullmatch(r"(.*?)(?: \((.*)\))?", head).groups()
         names.add(name)
-        is_capacity = rows[name] is summary.CAPACITY
+        is_capacity = rows_of[name] is rows.CAPACITY
         sources = written["capacity" if is_capacity else "results"]
-        values = [in_ns(rows[name].path, plain(source, rows[name].path)) for source in sources]
-        if "latency_ns." in rows[name].path:
-            above = rows[name].path.rpartition(".")[0]
+        values = [in_ns(rows_of[name].path, plain(source, rows_of[name].path)) for source in sources]
+        if "latency_ns." in rows_of[name].path:
+            above = rows_of[name].path.rpartition(".")[0]
             values = [
                 value if plain(source, f"{above}.count") else None
                 for value, source in zip(values, sources, strict=True)
@@ -371,7 +371,7 @@ def test_unequal_spare_space_and_a_run_without_collection_are_said(command, tmp_
     shown = command("run", trace, *options, "--scheme", "raid5").stdout
     assert re.search(r"^ *write amplification +2\.000 \(.*\); no GC ran$", shown, re.MULTILINE)
     shown = command("compare", trace, *options, "--schemes", "raid0,raid5").stdout
-    assert re.search(r"^ effective over-provisioning \(%\) +39\.\d\* +19\.\d +-\d+ %$", shown, re.MULTILINE)
+    assert re.search(r"^ effective over-provisioning \(%\) +39\.\d +19\.\d +-\d+ %$", shown, re.MULTILINE)
     assert re.search(r"^ GC runs +no GC ran +no GC ran$", shown, re.MULTILINE)
 
 

@@ -75,7 +75,7 @@ def parts(comparison: Comparison, charts: Sequence[Figure]) -> list[Part]:
     """The parts of the report, with these charts."""
     results = _firsts(comparison)
     found = [
-        Part("", "summary", [*_lead(results), *map(Notice, [*_doubts(comparison), *comparison.warnings])]),
+        Part("", "summary", [*_lead(comparison), *map(Notice, [*_doubts(comparison), *comparison.warnings])]),
         Part("Comparison" if len(results) > 1 else "Result", "comparison", [comparison_table(comparison)]),
         Part("Charts", "charts", [*charts]),
         Part("Faults and rebuilds", "faults", list(_events(results))),
@@ -108,7 +108,8 @@ def _distinct(values: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-def _lead(results: Sequence[Result]) -> list[Block]:
+def _lead(comparison: Comparison) -> list[Block]:
+    results = _firsts(comparison)
     first, work = results[0], results[0].workload
     kinds = {"reads": work.reads, "writes": work.writes, "discards": work.trims, "flushes": work.flushes}
     mix = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items() if count)
@@ -117,24 +118,13 @@ def _lead(results: Sequence[Result]) -> list[Block]:
         name = f"the synthetic workload {work.name}, which is drawn from a profile and not recorded"
     depth = first.config.run.queue_depth
     loop = f" in a closed loop, {depth:,} of them outstanding at any time," if depth else ""
-    column = "In the first column, " if any(_differences(results)) else ""
+    column = "In the first column, " if comparison.differences else ""
     text = (
         f"{column}{work.requests:,} requests ({mix or 'none'}) of {name},{loop} on the device {first.device} with a "
         f"logical space of {format_bytes(first.capacity.space_bytes)}, {format_bytes(first.capacity.filled_bytes)} of "
         "it filled before the first request. All times are simulated."
     )
     return [Text(text)]
-
-
-def _differences(results: Sequence[Result]) -> Iterable[str]:
-    """In what results differ besides their schemes."""
-    of: dict[str, list[Any]] = {
-        "traces": [result.workload.sha256 for result in results],
-        "devices": [result.device for result in results],
-        "queue depths": [result.config.run.queue_depth for result in results],
-        "numbers of requests": [result.workload.requests for result in results if not result.partial],
-    }
-    return (what for what, values in of.items() if len(set(values)) > 1)
 
 
 def _doubts(comparison: Comparison) -> list[str]:
@@ -145,8 +135,8 @@ def _doubts(comparison: Comparison) -> list[str]:
         found.append(f"Partial: the run was interrupted under {', '.join(partial)}; figures cover what was simulated.")
     elif comparison.partial:
         found.append("Partial: the comparison was interrupted, and not all of it was run.")
-    if differences := list(_differences(results)):
-        of = summary.listed(differences)
+    if comparison.differences:
+        of = summary.listed(comparison.differences)
         found.append(f"The results are of different {of}: figures differ for more reasons than the scheme.")
     if len({result.version for result in results}) > 1:
         found.append("The results are of different versions of flashraid.")
