@@ -68,10 +68,62 @@ def judged_of_repeats(values, requests, **claim):
 
 def test_repeats_are_judged_by_their_mean_and_show_their_spread():
     many = {"a": [200.0, 200.0], "b": [200.0, 200.0]}
-    verdict = judged_of_repeats({"a": [-1.0, 3.0], "b": [4.0, 8.0]}, many)
-    assert (verdict.holds, verdict.found, verdict.at) == (True, 1.0, "a")
-    assert verdict.note == "2 of 2 hold, spread 4, 3 of 4 repeats alone hold, mean 3.5, 1 to 6"
-    assert not judged_of_repeats({"a": [-3.0, 1.0], "b": [4.0, 8.0]}, many).holds
+    verdict = judged_of_repeats({"a": [-1.0, 5.0], "b": [4.0, 8.0]}, many, value=1.0)
+    assert (verdict.holds, verdict.found, verdict.at) == (True, 2.0, "a")
+    assert verdict.note == "2 of 2 hold, spread 6, 3 of 4 repeats alone hold, mean 4, 2 to 6"
+    assert not judged_of_repeats({"a": [-3.0, 5.0], "b": [4.0, 8.0]}, many, value=1.0).holds
+
+
+def test_an_order_is_told_apart_by_more_than_its_repeats_differ_in_most_cases():
+    many, three = {name: [200.0, 200.0] for name in "abc"}, ["a", "b", "c"]
+    clear, noisy, small = [4.0, 8.0], [1.0, 5.0], [0.9, 0.9]
+    verdict = judged_of_repeats({"a": clear, "b": clear, "c": noisy}, many, workloads=three)
+    assert (verdict.holds, verdict.is_level, verdict.found) == (True, False, 3.0)
+    assert verdict.note.startswith("3 of 3 hold, 2 told apart, spread 4")
+    for rest in (noisy, small):
+        verdict = judged_of_repeats({"a": clear, "b": rest, "c": rest}, many, workloads=three)
+        assert (verdict.holds, verdict.is_level) == (False, True)
+    # By 0.9 of the 1.0 that it needs; by 3.0 of 4.0.
+    assert judged_of_repeats({"a": small}, many, workloads=["a"]).lack == pytest.approx(0.1)
+    assert judged_of_repeats({"a": noisy}, many, workloads=["a"]).lack == pytest.approx(1.0)
+    assert not judged_of_repeats({"a": [-0.1, -0.1]}, many, workloads=["a"]).is_level  # it fails
+    # Repeats that differ, but all by as much, tell it apart.
+    found = {("x", "a", "1", "rebuild_mean"): [100.0, 300.0], ("y", "a", "1", "rebuild_mean"): [110.0, 330.0]}
+    found |= {(name, "a", "1", "rebuild_requests"): [400.0, 400.0] for name in "xy"}
+    given = {"along": "configurations", "item": "x", "workloads": ["a"], "points": ["1"]}
+    claim = Claim("c", "", "", "ordering", "e", "rebuild_mean", ["x", "y"], "lowest", **given)
+    assert judgements.judge(claim, REPEATED, found).holds
+
+
+def test_a_trend_is_told_apart_in_every_line():
+    def rises(last, **claim):
+        values = {"a": (100.0, 100.0, 102.0), "b": (100.0, 100.0, last)}
+        return judged(judge="rises", values=values, **claim)
+
+    assert rises(101.1).holds
+    verdict = rises(100.9)
+    assert (verdict.holds, verdict.is_level) == (False, True)
+    assert verdict.lack == pytest.approx(0.1)
+    assert verdict.note.startswith("2 of 2 hold, 1 told apart")
+    outcome = Outcome(Claim("c", "", "", "trend", "e", "mean", "new", "rises"), verdict, {}, None, ())
+    assert outcome.word == "undecided"
+
+
+def test_a_gain_that_shrinks_is_a_gain_to_begin_with():
+    shrinking = {"judge": "falls", "against": "old", "workloads": ["a"]}
+    assert judged(**shrinking, values={"a": (90.0, 95.0, 110.0)}).holds
+    verdict = judged(**shrinking, values={"a": (101.0, 105.0, 110.0)})
+    assert (verdict.holds, verdict.lack) == (False, pytest.approx(1.0))
+    assert verdict.note == "-1.0 to -10.0, no gain"
+
+
+def test_nothing_agrees_with_what_was_divided_by_zero():
+    found = figures(NEW) | {("old", "a", "1", "mean"): [0.0]}
+    given = {"against": "old", "relation": "increase", "workloads": ["a"], "points": ["1"]}
+    for judge, kind in (("near", "value"), ("above", "ordering")):
+        claim = Claim("c", "", "", kind, "e", "mean", "new", judge, value=0.0, **given)
+        verdict = judgements.judge(claim, EXPERIMENT, found)
+        assert (verdict.holds, verdict.found) == (False, float("inf"))
 
 
 def test_relations_are_those_of_each_repeat():
@@ -241,6 +293,22 @@ def test_a_list_among_the_names_is_one_figure():
 def test_values_are_compared_as_far_as_they_can_be(paper, tolerance, holds):
     value = {"value": paper, "tolerance": tolerance, "workloads": ["a"], "points": ["2"]}
     assert judged(judge="near", against="old", kind="value", **value).holds is holds
+
+
+@pytest.mark.parametrize(("figure", "paper", "agrees"), [(99.1, 5.0, False), (99.1, 0.9, True), (98.9, 5.0, True)])
+def test_a_level_difference_has_no_sign(figure, paper, agrees):
+    values = {"a": (figure, 100.0, 100.0)}
+    given = {"against": "old", "value": paper, "workloads": ["a"], "points": ["1"]}
+    assert judged(judge="near", kind="value", values=values, **given).holds is agrees
+    assert judged(judge="near", kind="value", values=values, **(given | {"relation": "ratio"})).holds  # a size
+
+
+def test_what_was_fitted_is_not_counted():
+    claim = Claim("c", "", "", "fitted", "e", "mean", "new", "lowest", workloads=["a"], item="3")
+    outcome = Outcome(claim, judgements.judge(claim, EXPERIMENT, figures(NEW)), {}, None, ())
+    assert outcome.word == "as fitted"
+    assert page.counted([outcome]).startswith("0 of 0 claims")
+    assert "value" not in page.counted([outcome])
 
 
 def test_a_table_counts_signs():

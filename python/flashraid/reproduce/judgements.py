@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
+from math import isfinite
 from typing import NamedTuple
 
 from .metrics import METRICS
@@ -13,7 +14,7 @@ Key = tuple[str, str, str, str]
 Figures = Mapping[Key, Sequence[float]]
 Line = list[tuple[str, float]]  # figures along an axis, with their names there
 
-# Steps back of less than one percent count as level: no trace is known so well.
+# Less than one percent (of percentages: one point) counts as level: no trace is known so well.
 LEVEL = 1.0
 # Means and percentiles of fewer requests decide nothing.
 FEWEST_REQUESTS = 300
@@ -32,6 +33,10 @@ class Verdict:
     lack: float
     note: str = ""
     is_undecided: bool = False  # too few requests are behind the figures
+    margin: float | None = (
+        None  # of an order or a trend: how far apart the figures are, in percent, beyond what is level
+    )
+    is_level: bool = False  # an order or a trend with the paper's sign, but the figures cannot be told apart
 
     def text(self) -> str:
         """The figure as people read it."""
@@ -63,7 +68,8 @@ def judge(claim: Claim, experiment: Experiment, figures: Figures) -> Verdict:
     """The verdict on a claim, given the figures of its experiment.
 
     Cells of too few requests do not count, nor do lines with such a cell; if nothing else is left, the claim is
-    undecided.
+    undecided. An order or a trend has to differ by more than what is level, and than its repeats do among themselves:
+    a trend in all lines that have to hold, an order in most of them.
     """
     grid = Grid(claim, experiment, figures)
     if claim.judge == "cells":
@@ -77,6 +83,7 @@ def judge(claim: Claim, experiment: Experiment, figures: Figures) -> Verdict:
     verdicts, singles = [], []
     for name, line in decided or lines:
         verdict = JUDGES[claim.judge](claim, [(label, figure.mean) for label, figure in line], grid.unit)
+        verdict = _told_apart(verdict, _margins(claim, line, grid.unit))
         spread = max(figure.spread for _, figure in line)
         note = f"spread {spread:,.3g}" if len(experiment.repeats) > 1 else ""
         verdicts.append(replace(verdict, at=_join(name, verdict.at), note=_join(verdict.note, note)))
@@ -88,13 +95,34 @@ def judge(claim: Claim, experiment: Experiment, figures: Figures) -> Verdict:
     means = [figure.mean for _, line in decided for _, figure in line] if grid.is_bounded and len(decided) > 1 else []
     overall = f"mean {_mean(means):,.3g}, {min(means):,.3g} to {max(means):,.3g}" if means else ""
     holding = sum(verdict.holds for verdict in verdicts)
+    apart = sum(verdict.holds and (verdict.margin is None or verdict.margin >= 0) for verdict in verdicts)
+    is_trend = claim.judge in ("rises", "falls")
+    is_level = found.holds and apart < _enough(verdicts, claim.lines if is_trend else "most")
     count = f"{holding} of {len(verdicts)} hold" if decided and len(lines) > 1 else ""
+    told = f"{apart} told apart" if count and apart < holding else "not told apart" if is_level else ""
     return replace(
         found,
-        holds=found.holds and not is_undecided,
-        note=_join(count, _undecided(few, is_undecided), found.note, each, overall),
+        holds=found.holds and not is_undecided and not is_level,
+        note=_join(count, told, _undecided(few, is_undecided), found.note, each, overall),
+        lack=max(found.lack, -(found.margin or 0)) if is_level else found.lack,
         is_undecided=is_undecided,
+        is_level=is_level and not is_undecided,
     )
+
+
+def _margins(claim: Claim, line: Sequence[tuple[str, Figure]], unit: str) -> list[float]:
+    """How far apart the figures of a line are in each repeat; nothing if the claim is none about a difference."""
+    repeats = zip(*(figure.values for _, figure in line), strict=True)
+    labels = [label for label, _ in line]
+    alone = (JUDGES[claim.judge](claim, list(zip(labels, values, strict=True)), unit) for values in repeats)
+    return [verdict.margin for verdict in alone if verdict.margin is not None]
+
+
+def _told_apart(verdict: Verdict, margins: Sequence[float]) -> Verdict:
+    """The verdict on a line with its margin beyond what is level: 1 %, or the spread of the margin over the repeats."""
+    if verdict.margin is None:
+        return verdict
+    return replace(verdict, margin=verdict.margin - max(LEVEL, max(margins) - min(margins)))
 
 
 def _undecided(few: int, is_undecided: bool) -> str:
@@ -103,9 +131,12 @@ def _undecided(few: int, is_undecided: bool) -> str:
 
 def _decisive(verdicts: list[Verdict], lines: str) -> Verdict:
     """The worst of all lines; or, where most are enough, the worst of the best ones that make the majority."""
-    enough = len(verdicts) // 2 + 1 if lines == "most" else len(verdicts)
-    decisive = sorted(verdicts, key=lambda each: (each.lack, not each.holds))[enough - 1]
+    decisive = sorted(verdicts, key=lambda each: (each.lack, not each.holds))[_enough(verdicts, lines) - 1]
     return replace(decisive, lack=max(decisive.lack, 0.0))
+
+
+def _enough(verdicts: Sequence[Verdict], lines: str) -> int:
+    return len(verdicts) // 2 + 1 if lines == "most" else len(verdicts)
 
 
 def _join(*names: str) -> str:
@@ -216,22 +247,37 @@ def _bounded(claim: Claim, line: Line, unit: str) -> Verdict:
         )
         return Verdict(lack <= 0, value, line[0][0], unit, lack)
     lack = claim.value - value if claim.judge == "above" else value - claim.value
-    return Verdict(lack < 0, value, line[0][0], unit, lack)
+    is_order = unit == "%" and claim.value == 0
+    return Verdict(lack < 0 and isfinite(value), value, line[0][0], unit, lack, margin=-lack if is_order else None)
 
 
 def _near(claim: Claim, line: Line, unit: str) -> Verdict:
     value = line[0][1]
-    is_near, note = _compared(value, claim.value, claim.tolerance)
+    is_near, note = _compared(value, claim, claim.value)
     return Verdict(is_near, value, line[0][0], unit, abs(value - claim.value), note)
 
 
-def _compared(ours: float, paper: float, tolerance: str) -> tuple[bool, str]:
-    if tolerance == "exact":
+def _compared(ours: float, claim: Claim, paper: float) -> tuple[bool, str]:
+    if claim.tolerance == "exact":
         return ours == paper, ""
+    if not isfinite(ours):
+        return False, "not a number"
+    if is_difference(claim) and is_level(ours, paper):
+        return False, "level"
     same_sign = (ours > 0) == (paper > 0) or paper == 0
     within = same_sign and abs(paper) / 2 <= abs(ours) <= 2 * abs(paper)
     note = "within a factor of two" if within else "same sign" if same_sign else "other sign"
-    return within if tolerance == "factor two" else same_sign, note
+    return within if claim.tolerance == "factor two" else same_sign, note
+
+
+def is_difference(claim: Claim) -> bool:
+    """Whether its figures have a sign: those that say by how much one configuration is more or less than another."""
+    return bool(claim.against) and claim.relation != "ratio"
+
+
+def is_level(ours: float, paper: float) -> bool:
+    """Whether a difference is too small to have a direction, where that of the paper has one."""
+    return abs(ours) < LEVEL <= abs(paper)
 
 
 def _extreme(claim: Claim, line: Line, unit: str) -> Verdict:
@@ -240,7 +286,7 @@ def _extreme(claim: Claim, line: Line, unit: str) -> Verdict:
     own = next(value for label, value in line if label == claim.item)
     label, best = max(((label, value) for label, value in line if label != claim.item), key=lambda each: sign * each[1])
     lack = _percent(sign * (best - own), best, unit)
-    return Verdict(lack < 0, own, claim.item, unit, lack, f"next is {label} with {best:,.1f}")
+    return Verdict(lack < 0, own, claim.item, unit, lack, f"next is {label} with {best:,.1f}", margin=-lack)
 
 
 def _percent(difference: float, of: float, unit: str) -> float:
@@ -249,16 +295,21 @@ def _percent(difference: float, of: float, unit: str) -> float:
 
 
 def _monotone(claim: Claim, line: Line, unit: str) -> Verdict:
-    """`rises` or `falls` from the first to the last, with no step back of more than what is level."""
+    """`rises` or `falls` from the first to the last, with no step back of more than what is level.
+
+    A gain that grows or shrinks has to be one where it is largest.
+    """
     sign = 1 if claim.judge == "rises" else -1
     first, last = line[0][1], line[-1][1]
     back, label = max(
         (_percent(sign * (before - after), first, unit), at) for (_, before), (at, after) in pairwise(line)
     )
     whole = _percent(last - first, first, unit)
-    holds = back <= LEVEL and sign * whole > 0
+    largest = max(first, last) if is_difference(claim) else float("inf")
+    holds = back <= LEVEL and sign * whole > 0 and largest > 0
     note = f"{first:,.1f} to {last:,.1f}" + f", back by {back:,.2f} % at {label}" * (back > LEVEL)
-    return Verdict(holds, whole, "", "%", max(back - LEVEL, -sign * whole), note)
+    note += ", no gain" * (largest <= 0)
+    return Verdict(holds, whole, "", "%", max(back - LEVEL, -sign * whole, -largest), note, margin=sign * whole)
 
 
 def _jumps(claim: Claim, line: Line, unit: str) -> Verdict:
@@ -294,7 +345,7 @@ def _cells(claim: Claim, grid: Grid) -> Verdict:
     """A table of the paper: how many figures have its sign, and how many are within a factor of two."""
     cells = grid.cells()
     decided = [each for each in cells if not each[3].is_undecided]
-    compared = [_compared(ours.mean, paper, "sign")[1] for _, _, paper, ours in decided or cells]
+    compared = [_compared(ours.mean, grid.claim, paper)[1] for _, _, paper, ours in decided or cells]
     near = compared.count("within a factor of two")
     signs = near + compared.count("same sign")
     texts = (

@@ -64,8 +64,10 @@ class Outcome:
 
     def word_of(self, verdict: Verdict) -> str:
         """The outcome that a verdict stands for."""
-        if verdict.is_undecided:
+        if verdict.is_undecided or verdict.is_level:
             return "undecided"
+        if self.claim.kind == "fitted":
+            return "as fitted" if verdict.holds else "not as fitted"
         if self.claim.is_judged:
             return "holds" if verdict.holds else "fails"
         if not verdict.holds:

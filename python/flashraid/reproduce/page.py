@@ -155,7 +155,7 @@ def counted(outcomes: Sequence[Outcome]) -> str:
     )
     if failed:
         sentence += f"; of those that fail, {unexplained} {'is' if unexplained == 1 else 'are'} unexplained"
-    values = [each for each in outcomes if not each.claim.is_judged]
+    values = [each for each in outcomes if each.claim.kind == "value"]
     return f"{sentence}. {_counted_values(values)}" if values else f"{sentence}."
 
 

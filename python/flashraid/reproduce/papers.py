@@ -12,8 +12,9 @@ from .metrics import METRICS
 
 FOLDER = Path(__file__).parent / "papers"
 FILES = ("experiments", "claims", "explanations")
-KINDS = ("exact", "ordering", "trend", "range", "value")
-JUDGED = KINDS[:-1]  # of a value the trace is lost: it is listed, and its sign compared
+JUDGED = ("exact", "ordering", "trend", "range")
+# Of a value the trace is lost: it is listed, and its sign compared. What a profile was fitted to have confirms nothing.
+KINDS = (*JUDGED, "value", "fitted")
 JUDGES = (
     "above",
     "below",

@@ -7,12 +7,13 @@ from the figures that were recorded, by the rules of docs/papers/README.md ("The
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from .._native import InputError
 from ..settings import known_name
-from .judgements import LEVEL, judge
+from .judgements import is_difference, is_level, judge
 from .outcome import Outcome, Reproduction, recorded
 from .page import requirement, table_head, table_row
 from .papers import FOLDER, Claim, Paper, check, find, names, read_tables, record
@@ -26,7 +27,7 @@ CATEGORIES = (REPRODUCED, SAME_DIRECTION, CAUSE_KNOWN, CAUSE_UNKNOWN, OUT_OF_REA
 # Of several claims that decide one statement together the first of these counts.
 GRAVEST_FIRST = (CAUSE_UNKNOWN, CAUSE_KNOWN, OUT_OF_REACH, REPRODUCED)
 
-# Why a statement is out of reach. "undecided" is found, the others stand in register.toml.
+# Why a statement is out of reach. "undecided" and "level" are found, the others stand in register.toml.
 REASONS = {
     "input": "an input or a setting of the paper's experiments. Ours was made to have it, so that agreement would say "
     "nothing",
@@ -36,6 +37,8 @@ REASONS = {
     "not-modeled": "about something that flashraid has no counterpart of",
     "not-run": "could be tried, but no experiment does",
     "undecided": "fewer requests than a figure needs",
+    "level": "an order or a trend that cannot be told apart: our figures differ by less than 1 %, or by less than the "
+    "repeats do among themselves",
 }
 
 # A value counts as reproduced if ours is within so much of it.
@@ -176,10 +179,11 @@ def _of_claim(claim: Claim, line: Line, found: Reproduction, outcomes: Mapping[s
     figures = found.measured[claim.experiment, ""]
     verdict = judge(claim, found.paper.experiments[claim.experiment], figures)
     finding = Finding(line, "", "", REPRODUCED, requirement(claim), verdict.text())
-    if verdict.is_undecided:
-        return replace(finding, category=OUT_OF_REACH, because="undecided", reason="undecided")
+    if verdict.is_undecided or verdict.is_level:
+        reason = "undecided" if verdict.is_undecided else "level"
+        return replace(finding, category=OUT_OF_REACH, because=reason, reason=reason)
     if not claim.is_judged:
-        category = compared(verdict.found, claim.value, is_difference=_is_difference(claim))
+        category = compared(verdict.found, claim.value, has_sign=is_difference(claim))
         finding = replace(finding, category=category, is_near=_is_near(verdict.found, claim.value))
     elif not verdict.holds:
         finding = replace(finding, category=CAUSE_UNKNOWN)
@@ -192,26 +196,22 @@ def _of_claim(claim: Claim, line: Line, found: Reproduction, outcomes: Mapping[s
     return replace(finding, category=CAUSE_KNOWN, because=because) if because else finding
 
 
-def _is_difference(claim: Claim) -> bool:
-    """Whether its figures have a sign: those that say by how much one configuration is more or less than another."""
-    return bool(claim.against) and claim.relation != "ratio"
-
-
 def _is_near(ours: float, paper: float) -> bool:
     return ours * paper > 0 and abs(paper) / 2 <= abs(ours) <= 2 * abs(paper)
 
 
-def compared(ours: float, paper: float, *, is_difference: bool) -> str:
+def compared(ours: float, paper: float, *, has_sign: bool) -> str:
     """The category of a value, before its cause is asked.
 
     A difference between two configurations has a direction, unless ours is level. A share or a number of pages has
-    none, and has to be within a factor of two instead.
+    none, and has to be within a factor of two instead. What was divided by zero agrees with nothing.
     """
+    if not isfinite(ours):
+        return CAUSE_UNKNOWN
     if abs(ours - paper) <= TOLERANCE * abs(paper):
         return REPRODUCED
-    if is_difference:
-        is_level = abs(ours) < LEVEL <= abs(paper)
-        return SAME_DIRECTION if ours * paper > 0 and not is_level else CAUSE_UNKNOWN
+    if has_sign:
+        return SAME_DIRECTION if ours * paper > 0 and not is_level(ours, paper) else CAUSE_UNKNOWN
     return SAME_DIRECTION if _is_near(ours, paper) else CAUSE_UNKNOWN
 
 
