@@ -19,7 +19,7 @@ from flashraid.command import run as run_command
 from flashraid.reproduce import papers, register
 from flashraid.reproduce.outcome import Reproduction, recorded
 from flashraid.reproduce.papers import Bound, Claim
-from flashraid.reproduce.register import CAUSE_KNOWN, CAUSE_UNKNOWN, OUT_OF_REACH, REPRODUCED, SAME_DIRECTION
+from flashraid.reproduce.register import CAUSE_KNOWN, CAUSE_UNKNOWN, OUT_OF_REACH, REPRODUCED, SAME_DIRECTION, UNDECIDED
 
 PAGES = ROOT / "docs" / "papers"
 LISTED = ROOT.parent / "shared" / "papers" / "claims.toml"
@@ -221,19 +221,19 @@ def test_ten_claims_computed_by_hand(found, figures):
     assert (outcomes.category, outcomes.asked.count(";")) == (CAUSE_KNOWN, 1)
 
 
-def test_too_few_requests_put_a_claim_out_of_reach():
+def test_too_few_requests_leave_a_claim_undecided():
     measured = recorded((PAGES / "cr5m.json").read_text())
     figures = measured["figure14", ""]
     few = {key: [1] * len(values) if key[3] == "rebuild_requests" else values for key, values in figures.items()}
     found = register.findings(Reproduction.of(papers.find("cr5m"), measured | {("figure14", ""): few}))
     (undecided,) = (each for each in found if each.line.id == "fig14a.s16")
-    assert (undecided.category, undecided.reason) == (OUT_OF_REACH, "undecided")
+    assert (undecided.category, undecided.because) == (UNDECIDED, "too few requests")
 
 
 def test_what_cannot_be_told_apart_is_not_reproduced(found):
     """The share of CA-PPC's operations that lower alphas save is 0.3 % under Iozone."""
     by_id = {each.line.id: each for each in found["ppc"]}
-    assert (by_id["fig12.alpha.best"].category, by_id["fig12.alpha.best"].reason) == (OUT_OF_REACH, "level")
+    assert (by_id["fig12.alpha.best"].category, by_id["fig12.alpha.best"].because) == (UNDECIDED, "not told apart")
     assert by_id["fig12.alpha.reads"].category == CAUSE_UNKNOWN  # what fails stays so
     # BPU's stand-in adjusts nothing in two cells of twelve.
     (adjusted,) = (each for each in found["adaptive"] if each.line.id == "fig6.adjusted")

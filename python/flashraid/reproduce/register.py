@@ -22,12 +22,13 @@ REPRODUCED = "reproduced"
 SAME_DIRECTION = "same direction"
 CAUSE_KNOWN = "not reproduced, cause known"
 CAUSE_UNKNOWN = "not reproduced, cause unknown"
+UNDECIDED = "undecided"
 OUT_OF_REACH = "out of reach"
-CATEGORIES = (REPRODUCED, SAME_DIRECTION, CAUSE_KNOWN, CAUSE_UNKNOWN, OUT_OF_REACH)
+CATEGORIES = (REPRODUCED, SAME_DIRECTION, CAUSE_KNOWN, CAUSE_UNKNOWN, UNDECIDED, OUT_OF_REACH)
 # Of several claims that decide one statement together the first of these counts.
-GRAVEST_FIRST = (CAUSE_UNKNOWN, CAUSE_KNOWN, OUT_OF_REACH, REPRODUCED)
+GRAVEST_FIRST = (CAUSE_UNKNOWN, CAUSE_KNOWN, UNDECIDED, REPRODUCED)
 
-# Why a statement is out of reach. "undecided" and "level" are found, the others stand in register.toml.
+# Why a statement is out of reach.
 REASONS = {
     "input": "an input or a setting of the paper's experiments. Ours was made to have it, so that agreement would say "
     "nothing",
@@ -36,9 +37,6 @@ REASONS = {
     "authors": "about the authors' own program or hardware",
     "not-modeled": "about something that flashraid has no counterpart of",
     "not-run": "could be tried, but no experiment does",
-    "undecided": "fewer requests than a figure needs",
-    "level": "an order or a trend that cannot be told apart: our figures differ by less than 1 %, or by less than the "
-    "repeats do among themselves",
 }
 
 # A value counts as reproduced if ours is within so much of it.
@@ -180,8 +178,8 @@ def _of_claim(claim: Claim, line: Line, found: Reproduction, outcomes: Mapping[s
     verdict = judge(claim, found.paper.experiments[claim.experiment], figures)
     finding = Finding(line, "", "", REPRODUCED, requirement(claim), verdict.text())
     if verdict.is_undecided or verdict.is_level:
-        reason = "undecided" if verdict.is_undecided else "level"
-        return replace(finding, category=OUT_OF_REACH, because=reason, reason=reason)
+        because = "too few requests" if verdict.is_undecided else "not told apart"
+        return replace(finding, category=UNDECIDED, because=because)
     if not claim.is_judged:
         category = compared(verdict.found, claim.value, has_sign=is_difference(claim))
         finding = replace(finding, category=category, is_near=_is_near(verdict.found, claim.value))
