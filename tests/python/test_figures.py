@@ -15,7 +15,7 @@ from conftest import PAGE, SAMPLE, write_trace
 import flashraid as fr
 from flashraid import summary
 from flashraid.comparison import Comparison
-from flashraid.figures import Axis, Figure, files, printed, style, vega
+from flashraid.figures import Axis, Figure, Rule, files, printed, style, vega
 from flashraid.figures.of_results import names
 
 SCHEMES = ["raid0", "raid5"]
@@ -364,6 +364,58 @@ def test_labels_and_legends_do_not_overlap():
         assert axes.get_window_extent().height > 1.2 * drawing.dpi
 
 
+def test_ticks_of_times_have_the_unit_that_suits_them():
+    latencies = replace(line([1, 10**8], "log"), y=Axis("value", "latency (us)", "log", is_time=True))
+    axes = printed.figure(latencies).axes[0]
+    assert axes.get_ylabel() == "latency"
+    low, high = axes.get_ylim()
+    ticks = axes.get_yticks()
+    texts = axes.yaxis.get_major_formatter().format_ticks(ticks)
+    printed_texts = {text for place, text in zip(ticks, texts, strict=True) if low <= place <= high}
+    svg = vl_convert.vegalite_to_svg(vega.chart(latencies, 300).to_dict())
+    for found in (printed_texts, set(re.findall(r">([\d,]+ \w+)</text>", svg))):
+        assert len(found) >= 4
+        assert found <= {"1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s", "10 s", "100 s"}
+
+
+def test_rules_are_drawn_with_their_labels():
+    """In the panel that a rule belongs to, or in all."""
+    frame = pl.DataFrame({"t": [0, 1] * 2, "value": [1, 2, 3, 4], "scheme": ["a", "a", "b", "b"]})
+    rules = (Rule(0.5, "chip fails"), Rule(0.75, "rebuild ends", "b"))
+    figure = Figure("f", "F", "", "line", frame, Axis("t", "t"), Axis("value", "value"), "", "scheme", None, rules)
+    found = [
+        [(rule.get_xdata()[0], text.get_text()) for rule, text in zip(axes.lines[1:], axes.texts, strict=True)]
+        for axes in printed.figure(figure).axes
+    ]
+    assert found == [[(0.5, "chip fails")], [(0.5, "chip fails"), (0.75, "rebuild ends")]]
+    svg = vl_convert.vegalite_to_svg(vega.chart(figure).to_dict())
+    assert svg.count(">chip fails<") == 2
+    assert svg.count(">rebuild ends<") == 1
+
+
+def test_many_schemes_have_a_panel_each(comparison):
+    """Colors of more than six cannot be told apart, nor can their lines over time be followed."""
+    many = Comparison([altered(comparison.results[1], scheme=f"scheme{at}") for at in range(9)])
+    busy = by_name(many, "member-busy")
+    assert (busy.facet, busy.series) == ("scheme", "")
+    drawing = printed.figure(busy)
+    drawing.draw_without_rendering()
+    shown = [axes for axes in drawing.axes if axes.get_title()]
+    assert [axes.get_title() for axes in shown] == [f"scheme{at}" for at in range(9)]
+    boxes = [axes.get_tightbbox() for axes in shown]
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+    assert by_name(Comparison(many.results[:6]), "member-busy").series == "scheme"
+
+
+def test_bars_beside_each_other_carry_the_numbers_of_the_legend(comparison):
+    chart = vega.with_config(vega.chart(by_name(comparison, "member-busy"), 300))
+    svg = vl_convert.vegalite_to_svg(chart.to_dict())
+    members = len(comparison.results[0].members)
+    for number, scheme in enumerate(SCHEMES, 1):
+        assert f">{number} {scheme}<" in svg
+        assert len(re.findall(rf'font-size="9px"[^>]*>{number}</text>', svg)) == members
+
+
 def test_panels_of_a_figure():
     figure = Figure("f", "F", "", "line", FRAME, Axis("load", "load", "category"), Axis("ms", "ms"), "", "scheme")
     one, other = figure.panels()
@@ -407,7 +459,7 @@ def test_files_are_complete(comparison, tmp_path):
     by_ending = {path.rpartition(".")[2]: path for path in written[:3]}
     assert pl.read_csv(by_ending["csv"]).equals(figures[0].frame)
     svg = Path(by_ending["svg"]).read_text()
-    assert "latency (us)" in svg  # text stays text
+    assert ">latency<" in svg  # text stays text
     assert all(scheme in svg for scheme in SCHEMES)
     files.write(figures, tmp_path / "new" / "folder")
     assert Path(by_ending["svg"]).read_text() == svg
@@ -426,5 +478,18 @@ def test_files_are_absent_after_a_failure(comparison, tmp_path, monkeypatch):
 
     monkeypatch.setattr(printed.Drawing, "savefig", fails)
     with pytest.raises(fr.InputError, match="No space left"):
+        files.write(comparison.figures(), tmp_path / "folder")
+    assert not (tmp_path / "folder").exists()
+    (tmp_path / "folder").mkdir()
+    drawn = []
+
+    def interrupted(self, name, **keywords):
+        drawn.append(name)
+        if len(drawn) > 5:
+            raise KeyboardInterrupt
+        save(self, name, **keywords)
+
+    monkeypatch.setattr(printed.Drawing, "savefig", interrupted)
+    with pytest.raises(KeyboardInterrupt):
         files.write(comparison.figures(), tmp_path / "folder")
     assert list((tmp_path / "folder").iterdir()) == []

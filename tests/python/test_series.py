@@ -8,6 +8,8 @@ import pytest
 from conftest import write_device, write_trace, writes
 
 import flashraid as fr
+from flashraid import report
+from flashraid.comparison import Comparison
 from flashraid.figures import of_series
 from flashraid.figures.of_series import MOST_ROWS, reduced
 
@@ -130,6 +132,38 @@ def test_long_series_say_that_they_are_merged():
     figures = {figure.name: figure for figure in fr.Series(intervals(1237)).figures()}
     assert len(figures["free-blocks"].frame) <= MOST_ROWS
     assert "highest of their quantiles" in figures["read-latency-over-time"].about
+
+
+def test_only_quantiles_are_called_the_highest():
+    found = {figure.name: figure.about for figure in of_series.figures(intervals(MOST_ROWS + 50))}
+    assert "the highest of their quantiles" in found["read-latency-over-time"]
+    for name in ("free-blocks", "write-amplification-over-time"):
+        assert "merged to at most" in found[name]
+        assert "quantiles" not in found[name]
+
+
+def test_short_and_nearly_empty_intervals_make_no_spike():
+    whole = intervals(50).with_columns(bytes_written=pl.Series([8192] * 48 + [1, 8192]))
+    whole = whole.with_columns(
+        length_ns=pl.Series([INTERVAL_NS] * 49 + [INTERVAL_NS // 3]), write_amplification=pl.Series(range(1, 51))
+    )
+    found = {figure.name: figure for figure in of_series.figures(whole)}
+    amplification = found["write-amplification-over-time"]
+    assert amplification.frame["ratio"].to_list() == [*whole["write_amplification"][:48], None]
+    assert "The last interval, which is short, is left out." in amplification.about
+    assert "less than 5 % of the mean have no value" in amplification.about
+    # What is at the end of an interval is so however short it is.
+    assert found["free-blocks"].frame["blocks"].to_list() == whole["free_blocks"].to_list()
+    assert "short" not in found["free-blocks"].about
+
+
+def test_failures_and_ends_of_rebuilds_are_marked(run):
+    rebuild = run.rebuild[0]
+    expected = {(run.faults[0].at_ns / 1e9, "chip:0.0 fails"), (rebuild.ended_ns / 1e9, "rebuild ends")}
+    figures = {figure.name: figure for figure in report.figures(Comparison([run]))}
+    assert {(rule.at, rule.label) for rule in figures["free-blocks"].rules} == expected
+    assert figures["read-latency" if "read-latency" in figures else "write-latency"].rules == ()
+    assert "Vertical lines mark failures and the ends of rebuilds." in figures["free-blocks"].about
 
 
 def test_many_members_are_summed_up():

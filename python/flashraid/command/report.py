@@ -45,6 +45,15 @@ class Drawings:
         """Writes them, and says where they are."""
         if not self._outputs.are_drawn:
             return
+        if not quiet:
+            print("drawing figures ...", file=sys.stderr)
+        try:
+            self._draw(comparison, quiet)
+        except KeyboardInterrupt:
+            print("figures and report: not complete, and not written", file=sys.stderr)
+            raise
+
+    def _draw(self, comparison: Comparison, quiet: bool) -> None:
         from .. import report
 
         figures = report.figures(comparison)

@@ -1,5 +1,5 @@
 """Figures of results: what they show (model.py), and how they are drawn."""
 
-from .model import Axis, Figure
+from .model import Axis, Figure, Rule
 
-__all__ = ["Axis", "Figure"]
+__all__ = ["Axis", "Figure", "Rule"]

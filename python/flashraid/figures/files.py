@@ -1,11 +1,12 @@
 """Figures as files: each as SVG and PNG, ready for a paper, and the frame behind it as CSV."""
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from .._native import InputError
 from ..files import NewFile
+from ..interrupts import Interrupts
 from ..settings import Path, path_text
 
 if TYPE_CHECKING:
@@ -15,30 +16,39 @@ if TYPE_CHECKING:
 def write(figures: "list[Figure]", folder: Path, option: str = "figures") -> list[str]:
     """Writes NAME.svg, NAME.png (300 dpi) and NAME.csv of each figure, and returns their paths.
 
-    Makes the folder if it is missing. Each file is complete or absent. `option` names the folder in messages.
+    Makes the folder if it is missing. The files appear all at the end, or none of them if drawing fails or is
+    interrupted. `option` names the folder in messages.
     """
     from . import printed
 
     path = path_text(folder, option)
-    try:
-        os.makedirs(path, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{option}: {path}: cannot be made: {error.strerror or error}") from None
-    written = []
-    for figure in figures:
-        drawing = printed.figure(figure)
-        with ExitStack() as undo:
-            files = {}
-            for ending in ("svg", "png", "csv"):
-                files[ending] = file = NewFile(os.path.join(path, f"{figure.name}.{ending}"), option)
-                undo.callback(file.discard)
+    with ExitStack() as undo:
+        if not os.path.isdir(path):
             try:
-                drawing.savefig(files["svg"].temporary, format="svg")
-                drawing.savefig(files["png"].temporary, format="png")
-                figure.table().write_csv(files["csv"].temporary)
+                os.makedirs(path)
             except OSError as error:
-                raise files["svg"].failure(error) from None
-            for file in files.values():
+                raise InputError(f"{option}: {path}: cannot be made: {error.strerror or error}") from None
+            undo.callback(_remove_if_empty, path)
+        files = []
+        for figure in figures:
+            drawing = printed.figure(figure)
+            of = {}
+            for ending in ("svg", "png", "csv"):
+                of[ending] = file = NewFile(os.path.join(path, f"{figure.name}.{ending}"), option)
+                undo.callback(file.discard)
+                files.append(file)
+            try:
+                drawing.savefig(of["svg"].temporary, format="svg")
+                drawing.savefig(of["png"].temporary, format="png")
+                figure.table().write_csv(of["csv"].temporary)
+            except OSError as error:
+                raise of["svg"].failure(error) from None
+        with Interrupts():  # either none of them or all
+            for file in files:
                 file.keep()
-                written.append(file.path)
-    return written
+    return [file.path for file in files]
+
+
+def _remove_if_empty(folder: str) -> None:
+    with suppress(OSError):
+        os.rmdir(folder)

@@ -21,6 +21,16 @@ class Axis:
     column: str
     title: str  # with the unit: "latency (us)"
     scale: Scale = "linear"
+    is_time: bool = False  # in microseconds, on a log scale whose ticks carry the unit that suits them
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A vertical line with a label, as at a failure."""
+
+    at: float  # on the x axis
+    label: str
+    of: str = ""  # the panel, or without panels the series, that it belongs to; without one it belongs to all
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,7 @@ class Figure:
     facet: str = ""  # the column with a panel for each value
     # Numbers that a paper states, in the same columns, drawn as marks of their own beside ours.
     stated: "polars.DataFrame | None" = field(default=None, repr=False)
+    rules: tuple[Rule, ...] = ()
 
     def table(self) -> "polars.DataFrame":
         """All rows drawn; with stated ones, a column `source` tells them (`paper`) from ours (`flashraid`)."""
@@ -58,4 +69,5 @@ class Figure:
     def _panel(self, value: object, frame: "polars.DataFrame") -> "Figure":
         stated = None if self.stated is None else self.stated.filter(self.stated[self.facet] == value)
         name, title = f"{self.name}-{value}".replace(" ", "-"), f"{self.title}: {value}"
-        return replace(self, name=name, title=title, frame=frame, stated=stated, facet="")
+        rules = tuple(rule for rule in self.rules if rule.of in ("", value))
+        return replace(self, name=name, title=title, frame=frame, stated=stated, facet="", rules=rules)

@@ -15,10 +15,21 @@ if TYPE_CHECKING:
 QUANTILES = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999, "max": 1.0}
 # Parts of write amplification; the others stand apart from it.
 WRITE_AMPLIFICATION = ("host", "redundancy", "gc", "metadata")
+# With more series than this, bars have a panel for each of them, and lines over time too.
+MOST_SERIES = 6
 # With more members than this, each is a point.
 MOST_BARS = 16
 
+WORDS = {
+    "pre_read": "pre-read",
+    "gc": "GC",
+    "wear": "wear leveling",
+    "rmw": "RMW (read-modify-write)",
+    "rcw": "RCW (reconstruct write)",
+}
+
 Rows = list[dict[str, Any]]
+LATENCY = Axis("latency_us", "latency (us)", "log", is_time=True)
 SCHEME = Axis("scheme", "scheme", "category")
 
 
@@ -50,6 +61,11 @@ def names(results: "Sequence[Result]") -> list[str]:
     return found
 
 
+def in_words(key: str) -> str:
+    """A cause, part or method of the JSON as charts name it."""
+    return WORDS.get(key, key.replace("_", " "))
+
+
 def _latencies(named: "Named") -> Iterator[Figure | None]:
     for kind in ("read", "write"):
         rows = [
@@ -65,7 +81,7 @@ def _latencies(named: "Named") -> Iterator[Figure | None]:
             "line",
             rows,
             Axis("quantile", f"share of {kind}s", "tail"),
-            Axis("latency_us", "latency (us)", "log"),
+            LATENCY,
             series="scheme",
         )
 
@@ -86,7 +102,8 @@ def _operations(named: "Named") -> Iterator[Figure | None]:
         {
             "scheme": name,
             "action": action,
-            "cause": cause,
+            "cause": in_words(cause),
+            "key": cause,
             "per_request": result.flash_ops[action][cause] / max(1, result.requests.completed),
         }
         for action in ("reads", "programs")
@@ -112,7 +129,8 @@ def _write_amplification(named: "Named") -> Iterator[Figure | None]:
     rows = [
         {
             "scheme": name,
-            "part": part if part in WRITE_AMPLIFICATION else f"{part} (apart)",
+            "part": in_words(part) if part in WRITE_AMPLIFICATION else f"{in_words(part)} (apart)",
+            "key": part,
             "ratio": result.write_amplification_by[part],
         }
         for part in parts
@@ -135,7 +153,7 @@ def _write_amplification(named: "Named") -> Iterator[Figure | None]:
 def _parity_updates(named: "Named") -> Iterator[Figure | None]:
     # Commits are part of the deferred updates, and `adjusted` counts updates of other methods again.
     rows = [
-        {"scheme": name, "method": method, "updates": result.parity_updates[method]}
+        {"scheme": name, "method": in_words(method), "key": method, "updates": result.parity_updates[method]}
         for method in named[0][1].parity_updates
         for name, result in named
         if method not in ("committed", "adjusted")
@@ -283,7 +301,7 @@ def _rebuilds(named: "Named") -> Iterator[Figure | None]:
         "line",
         rows,
         Axis("quantile", "share of requests", "tail"),
-        Axis("latency_us", "latency (us)", "log"),
+        LATENCY,
         series="when",
         facet="scheme" if len({row["scheme"] for row in rows}) > 1 else "",
     )
@@ -311,8 +329,11 @@ def _figure(
 
     if not any(row[y.column] for row in rows):
         return None
-    if series == "scheme" and len({row["scheme"] for row in rows}) == 1:
+    schemes = len({row["scheme"] for row in rows})
+    if series == "scheme" and schemes == 1:
         series = ""
+    if series == "scheme" and mark in ("bars", "points") and schemes > MOST_SERIES:
+        series, facet = "", "scheme"
     return Figure(name, title, about, mark, polars.DataFrame(rows), x, y, series, facet)
 
 

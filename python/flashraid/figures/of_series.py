@@ -1,24 +1,40 @@
 """Figures of a series of intervals (docs/outputs.md) over simulated time. docs/figures.md lists them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .model import Axis, Figure
+from .model import Axis, Figure, Rule
+from .of_results import LATENCY
 
 if TYPE_CHECKING:
     import polars
 
+    from ..result import Result
+
 MOST_ROWS = 400
+# Columns of quantiles and maxima of latencies.
+QUANTILE = r"_(p\d+(_\d+)?|max)_ns$"
 # With more members than this, the busiest, the mean and the least busy stand for them.
 MOST_MEMBERS = 8
 # Around a rebuild, as a share of its time.
 MARGIN = 0.1
 
+# With more vertical rules than this, one sees nothing else.
+MOST_RULES = 40
+RULES = "Vertical lines mark failures and the ends of rebuilds"
+
 TIME = Axis("time_s", "simulated time (s)")
-LATENCY = Axis("latency_us", "latency (us)", "log")
 BUSY = Axis("busy_percent", "busy time (%)")
-MERGED = f" Intervals are merged to at most {MOST_ROWS} points, which show the highest of their quantiles."
+MERGED = f" Intervals are merged to at most {MOST_ROWS} points"
+HIGHEST = ", which show the highest of their quantiles"
+# Intervals that wrote less than this share of the mean have no write amplification, whose divisor is near 0 there.
+LEAST_WRITTEN = 0.05
+FEW_WRITTEN = f" Intervals that wrote less than {LEAST_WRITTEN:.0%} of the mean have no value.".replace("%", " %")
+# A last interval shorter than this share of the others is left out.
+LEAST_LENGTH = 0.5
+SHORT = " The last interval, which is short, is left out."
 
 
 def reduced(frame: "polars.DataFrame", most: int = MOST_ROWS) -> "polars.DataFrame":
@@ -47,7 +63,7 @@ def _merged(name: str) -> "polars.Expr":
         return _weighed(name, "bytes_written")
     if found := re.fullmatch(r"(\w+)_mean_ns", name):
         return _weighed(name, f"{found[1]}_requests")
-    if re.search(r"_(p\d+(_\d+)?|max)_ns$|_max_busy$", name):
+    if re.search(QUANTILE, name) or name.endswith("_max_busy"):
         return column.max()
     if name.endswith("_busy"):
         return _weighed(name, "length_ns")
@@ -63,6 +79,27 @@ def _weighed(name: str, weight: str) -> "polars.Expr":
     weights = polars.col(weight).filter(polars.col(name).is_not_null())
     total = weights.sum()
     return polars.when(total > 0).then((polars.col(name).drop_nulls() * weights).sum() / total).alias(name)
+
+
+def events(result: "Result") -> list[Rule]:
+    """Failures, and the ends of rebuilds, as vertical rules."""
+    ends = [rebuild.ended_ns for rebuild in result.rebuild if rebuild.ended_ns is not None]
+    return [
+        *(Rule(fault.at_ns / 1e9, f"{fault.fault} fails") for fault in result.faults),
+        *(Rule(ended_ns / 1e9, "rebuild ends") for ended_ns in ends),
+    ]
+
+
+def marked(figure: Figure, rules: Sequence[Rule]) -> Figure:
+    """The figure with those of the rules that are within its time, at most `MOST_RULES`."""
+    times = figure.frame[figure.x.column].to_list()
+    start, end = min(times), max(times)
+    margin = MARGIN * (end - start)
+    within = tuple(rule for rule in dict.fromkeys(rules) if start - margin <= rule.at <= end + margin)
+    if not within:
+        return figure
+    shown = "" if len(within) <= MOST_RULES else f" (the first {MOST_RULES} of {len(within)})"
+    return replace(figure, rules=within[:MOST_RULES], about=f"{figure.about} {RULES}{shown}.")
 
 
 def figures(frame: "polars.DataFrame") -> list[Figure]:
@@ -96,9 +133,10 @@ def _all(frame: "polars.DataFrame") -> Iterator[Figure | None]:
         "write-amplification-over-time",
         "Write amplification over time",
         "Bytes programmed in each interval, without rebuilds, retries and migrations, for each byte that the writes "
-        "completed in it wrote.",
+        "completed in it wrote." + FEW_WRITTEN,
         {"": "write_amplification"},
         Axis("ratio", "bytes per byte written"),
+        divisor="bytes_written",
     )
     yield _lines(
         frame,
@@ -185,6 +223,11 @@ def _rebuild(frame: "polars.DataFrame") -> Iterator[Figure | None]:
     )
 
 
+def _merging(columns: Iterable[str]) -> str:
+    """What points of several intervals show."""
+    return MERGED + (HIGHEST if any(re.search(QUANTILE, name) for name in columns) else "") + "."
+
+
 def _lines(
     frame: "polars.DataFrame",
     name: str,
@@ -194,8 +237,12 @@ def _lines(
     y: Axis,
     factor: float = 1,
     at_end: bool = False,
+    divisor: str = "",
 ) -> Figure | None:
-    """A line for each column, named by its key, at the middle of the intervals or at their end; None if all are 0."""
+    """A line for each column, named by its key, at the middle of the intervals or at their end; None if all are 0.
+
+    `divisor` is the column that the others were divided by: where it is small, they have no value.
+    """
     import polars
 
     present = {label: column for label, column in columns.items() if column in frame.columns}
@@ -206,6 +253,13 @@ def _lines(
     known = frame.with_row_index().filter(polars.any_horizontal(polars.col(present.values()).is_not_null()))["index"]
     frame = frame.slice(known[0], known[-1] - known[0] + 1)
     points = reduced(frame)
+    about += _merging(present.values()) if len(points) < len(frame) else ""
+    # A state at the end of an interval is one whatever its length; a mean over a short one is a spike.
+    if not at_end and len(points) > 2 and points["length_ns"][-1] < LEAST_LENGTH * points["length_ns"][-2]:
+        points, about = points.head(-1), about + SHORT
+    if divisor in points.columns:
+        is_enough = polars.col(divisor) >= LEAST_WRITTEN * polars.col(divisor).mean()
+        points = points.with_columns(polars.when(is_enough).then(column) for column in present.values())
     length = polars.col("length_ns") if at_end else polars.col("length_ns") / 2
     time = ((polars.col("start_ns") + length) / 1e9).alias(TIME.column)
     parts = [
@@ -217,7 +271,7 @@ def _lines(
     return Figure(
         name,
         title,
-        about + (MERGED if len(points) < len(frame) else ""),
+        about,
         "line",
         rows.drop("series") if is_single else rows,
         TIME,

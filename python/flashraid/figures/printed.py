@@ -17,6 +17,7 @@ from .style import (
     LIGHT,
     MOST_DASHED,
     MOST_MARKS,
+    TIMES,
     Tail,
     drawn,
     is_whole,
@@ -24,6 +25,7 @@ from .style import (
     starts_at_zero,
     steps_of_a_decade,
     tail,
+    title,
     values,
 )
 
@@ -42,6 +44,11 @@ MOST_BARS = 12
 LINE_HEIGHT = 0.15
 # Degrees of labels that would touch each other, and their height for each letter's width.
 SLANTED, SLANT = 40, 0.64
+# Panels in a row, and the inches of each further row.
+MOST_PANELS = 4
+PANEL_HEIGHT = 1.5
+# Points of the label of a vertical rule.
+RULE_SIZE = 6
 # Inches beside the area that is drawn in, for the labels of the y axis.
 FRAME_WIDTH = 0.6
 # Inches of a letter and of an entry of a legend without its text.
@@ -129,16 +136,29 @@ def together(figures: list[Figure]) -> Drawing:
 def _draw(figure: Figure, part: Any, width: float, legend: str) -> float:
     """Draws, and returns the inches of height that a legend and labels take beyond a row each."""
     panels = figure.panels()
-    all_axes = part.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    columns = min(len(panels), MOST_PANELS)
+    lines = -(-len(panels) // columns)
+    grid = part.subplots(lines, columns, sharey=True, sharex=lines > 1, squeeze=False)
+    all_axes = list(grid.flat)[: len(panels)]
+    for unused in list(grid.flat)[len(panels) :]:
+        unused.set_axis_off()
     for panel, axes in zip(panels, all_axes, strict=True):
         axes.use_sticky_edges = False  # no bar ends at the frame
         _DRAWERS[figure.mark](figure, panel, axes)
-        _scales(figure, axes, (width - FRAME_WIDTH) / len(panels))
+        _scales(figure, axes, (width - FRAME_WIDTH) / columns)
         if panel.stated is not None and len(panel.stated):  # nothing, drawn beyond the axes, upsets the layout
             _stated(figure, panel, axes)
+        for rule in panel.rules:
+            axes.axvline(rule.at, color="black", linewidth=0.7, linestyle=(0, (4, 2)), zorder=0.5)
+            at_top: Any = axes.get_xaxis_transform()
+            place = {"rotation": 90, "ha": "right", "va": "top", "fontsize": RULE_SIZE}
+            axes.text(rule.at, 0.98, rule.label, transform=at_top, clip_on=True, **place)
         if figure.facet:
             axes.set_title(panel.title.removeprefix(f"{figure.title}: "))
-        axes.set(xlabel=figure.x.title, ylabel=figure.y.title if axes is all_axes[0] else "")
+        at = all_axes.index(axes)
+        is_lowest = at + columns >= len(panels)
+        axes.tick_params(labelbottom=is_lowest)
+        axes.set(xlabel=title(figure.x) if is_lowest else "", ylabel=title(figure.y) if at % columns == 0 else "")
         axes.grid(axis="y")
     if starts_at_zero(figure):
         all_axes[0].set_ylim(bottom=0)
@@ -147,7 +167,8 @@ def _draw(figure: Figure, part: Any, width: float, legend: str) -> float:
             axes.axhline(0, color="black", linewidth=0.6)
     rows = _legend(part, list(all_axes), width, legend)
     slanted = [len(label.get_text()) for label in all_axes[0].get_xticklabels() if label.get_rotation()]
-    return LINE_HEIGHT * max(0, rows - 1) + SLANT * LETTER_WIDTH * max(slanted, default=0)
+    more = (lines - 1) * PANEL_HEIGHT
+    return more + LINE_HEIGHT * max(0, rows - 1) + SLANT * LETTER_WIDTH * max(slanted, default=0)
 
 
 def _places(figure: Figure, axis: Axis, frame: Any) -> list[float]:
@@ -268,17 +289,26 @@ def _apart(places: Tail, width: float) -> list[str]:
     return found[::-1]
 
 
+def _number(value: float, place: int) -> str:
+    return f"{value:,.10g}"
+
+
+def _time(microseconds: float, place: int) -> str:
+    name, factor = next((unit for unit in TIMES if unit[1] <= microseconds * (1 + 1e-9)), TIMES[-1])
+    return f"{_number(microseconds / factor, place)} {name}"
+
+
 def _scales(figure: Figure, axes: Any, width: float) -> None:
     for axis, of, set_scale in ((figure.x, axes.xaxis, axes.set_xscale), (figure.y, axes.yaxis, axes.set_yscale)):
         if axis.scale == "log":
             set_scale("log")
             of.set_major_locator(LogLocator(subs=steps_of_a_decade(figure, axis), numticks=7))
-            of.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+            of.set_major_formatter(FuncFormatter(_time if axis.is_time else _number))
             of.set_minor_locator(NullLocator())
         elif axis.scale == "linear":
             steps = [1, 2, 2.5, 5, 10]
             of.set_major_locator(MaxNLocator(5 if of is axes.xaxis else 6, steps=steps, integer=is_whole(figure, axis)))
-            of.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+            of.set_major_formatter(FuncFormatter(_number))
         elif places := tail(figure, axis):
             of.set_major_locator(FixedLocator([place for place, _ in places.ticks()]))
             of.set_ticklabels(_apart(places, width))

@@ -24,6 +24,9 @@ MOST_MARKS = 12
 # Lines with more points than this are thin and solid: where a line rises and falls all the time, dashes are no pattern.
 MOST_DASHED = 60
 
+# Units of the ticks of times in microseconds, the largest first.
+TIMES = (("s", 1e6), ("ms", 1e3), ("us", 1))
+
 # Room for the maximum on the "tail" scale, in decades.
 BEHIND_THE_TAIL = 0.9
 
@@ -85,6 +88,11 @@ def steps_of_a_decade(figure: Figure, axis: Axis) -> tuple[int, ...]:
     """Which numbers between the powers of ten a log axis labels: more of them if it spans few powers."""
     found = [value for value in values(figure, axis.column) if value]
     return (1, 2, 5) if found and max(found) < 50 * min(found) else (1,)
+
+
+def title(axis: Axis) -> str:
+    """The title beside an axis: without the unit where the ticks have it."""
+    return axis.title.removesuffix(" (us)") if axis.is_time else axis.title
 
 
 def is_whole(figure: Figure, axis: Axis) -> bool:

@@ -14,12 +14,14 @@ from .style import (
     LIGHT,
     MOST_DASHED,
     MOST_MARKS,
+    TIMES,
     drawn,
     is_whole,
     placed,
     starts_at_zero,
     steps_of_a_decade,
     tail,
+    title,
     values,
 )
 
@@ -37,6 +39,8 @@ ROW = "number_of_row"
 PART = "part_of_bar"
 # Marks the rows that a paper states.
 STATED = "is_stated"
+# The label of a vertical rule.
+RULE = "label_of_rule"
 # Pixels of a legend's row, of an entry without its text, and of a letter of it.
 LEGEND_WIDTH, ENTRY_WIDTH, LETTER_WIDTH = 330, 34, 6.2
 # Parts of a bar below this share of the highest bar are too low for a number in them.
@@ -58,6 +62,9 @@ def chart(figure: Figure, width: Width = "container") -> Any:
         layers = [layer.transform_filter(f"!datum.{STATED}") for layer in layers]
         layers.append(_stated(figure, stated).transform_filter(f"datum.{STATED}"))
         data += [row | {STATED: True} for row in stated.to_dicts()]
+    if figure.rules:
+        layers = [layer.transform_filter(f"!isValid(datum.{RULE})") for layer in layers] + _rules(figure)
+        data += rule_rows(figure)
     if not figure.facet:
         return altair.layer(
             *layers, data=altair.InlineData(values=data), title=figure.title, width=width, height=HEIGHT
@@ -95,7 +102,9 @@ def config(dark: bool) -> dict[str, Any]:
         "range": {"category": palette, "ordinal": palette},
         # Parts of a bar are separated by the page's color, and what a paper states has that of its text.
         "bar": {"stroke": page, "strokeWidth": 1},
-        "style": {"stated": {"color": page, "stroke": text}, "number": {"color": page, "fontSize": 10}},
+        "style": {"stated": {"color": page, "stroke": text}, "number": {"color": page, "fontSize": 10}}
+        | {"rule": {"color": text}, "rule-label": {"color": text}}
+        | {"number-above": {"color": text, "fontSize": 9}},
     }
 
 
@@ -117,7 +126,7 @@ def _type(axis: Axis) -> Any:
 
 
 def _encoding(figure: Figure, axis: Axis) -> dict[str, Any]:
-    field: dict[str, Any] = {"field": placed(axis), "type": _type(axis), "title": axis.title}
+    field: dict[str, Any] = {"field": placed(axis), "type": _type(axis), "title": title(axis)}
     if axis.scale == "category":
         order = values(figure, axis.column)
         turned = sum(len(str(value)) + 2 for value in order) > 60
@@ -125,7 +134,10 @@ def _encoding(figure: Figure, axis: Axis) -> dict[str, Any]:
         return field | {"sort": order, "scale": altair.Scale(domain=order), "axis": axis_of}
     if axis.scale == "log":
         is_labeled = f"indexof({list(steps_of_a_decade(figure, axis))}, {_LEADING}) >= 0"
-        return field | {"scale": altair.Scale(type="log"), "axis": _labeled(is_labeled, _DECADE_FORMAT)}
+        return field | {
+            "scale": altair.Scale(type="log"),
+            "axis": _labeled(is_labeled, _TIME if axis.is_time else _NUMBER),
+        }
     if places := tail(figure, axis):
         ticks = places.ticks()
         labels = [label for _, label in ticks]
@@ -133,20 +145,22 @@ def _encoding(figure: Figure, axis: Axis) -> dict[str, Any]:
         marks = altair.Axis(values=[place for place, _ in ticks], labelExpr=text, labelOverlap="greedy")
         return field | {"scale": altair.Scale(domain=[0, places.edge], nice=False), "axis": marks}
     if is_whole(figure, axis):
-        return field | {"axis": _labeled("datum.value == floor(datum.value)", "',d'")}
+        return field | {"axis": _labeled("datum.value == floor(datum.value)", "format(datum.value, ',d')")}
     return field
 
 
-def _labeled(test: str, form: str) -> Any:
-    """An axis with labels and grid lines where a test holds, which a format of d3 writes."""
-    axis = altair.Axis(labelExpr=f"{test} ? format(datum.value, {form}) : ''")
+def _labeled(test: str, text: str) -> Any:
+    """An axis with labels and grid lines where a test holds, whose text an expression gives."""
+    axis = altair.Axis(labelExpr=f"{test} ? {text} : ''")
     axis.gridOpacity = altair.condition(test, altair.value(1), altair.value(0))
     return axis
 
 
 # The first digit of a tick, which is all it has.
 _LEADING = "round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))"
-_DECADE_FORMAT = "datum.value < 1 ? '~g' : ',d'"
+_NUMBER = "format(datum.value, datum.value < 1 ? '~g' : ',d')"
+_TIME = "".join(f"datum.value >= {one} ? format(datum.value / {one}, ',d') + ' {unit}' : " for unit, one in TIMES)
+_TIME = f"({_TIME}format(datum.value, '~g') + ' {TIMES[-1][0]}')"
 
 
 def _x(figure: Figure) -> Any:
@@ -246,12 +260,27 @@ def _bars(figure: Figure, rows: Any) -> list[Any]:
         return [bars]
     names = values(figure, figure.series)
     shown = _shown(figure, names)
+    numbers = _numbers(names)
+    offset = altair.XOffset(field=figure.series, type="nominal", sort=names)
     bars = bars.encode(
-        xOffset=altair.XOffset(field=figure.series, type="nominal", sort=names),
-        color=_scaled(figure, altair.Color, names, _legend(names)),
+        xOffset=offset,
+        color=_scaled(figure, altair.Color, names, _numbered_legend(names, numbers)),
         opacity=altair.when(shown).then(altair.value(1)).otherwise(altair.value(0.08)),
     )
-    return [bars.add_params(shown)]
+    texts = altair.Chart().transform_calculate(**{PART: numbers.format(f"datum.{figure.series}") + " + 1"})
+    texts = texts.mark_text(style="number-above", dy=-5).encode(
+        x=_x(figure), y=_y(figure), xOffset=offset, text=altair.Text(f"{PART}:Q")
+    )
+    return [bars.add_params(shown), texts]
+
+
+def _numbers(names: list[Any]) -> str:
+    """The expression of a part's place among the names, with {} for its name."""
+    return f"indexof({[str(name) for name in names]}, toString({{}}))"
+
+
+def _numbered_legend(names: list[Any], numbers: str) -> Any:
+    return _legend(names, labelExpr=f"({numbers.format('datum.value')} + 1) + ' ' + datum.label")
 
 
 def _band(figure: Figure) -> Any:
@@ -266,11 +295,11 @@ def _stack(figure: Figure, rows: Any) -> list[Any]:
     names = values(figure, figure.series)
     shown = _shown(figure, names)
     order = altair.Order(field=PART, type="quantitative")
-    numbers = f"indexof({[str(name) for name in names]}, toString({{}}))"
+    numbers = _numbers(names)
     number = {PART: numbers.format(f"datum.{figure.series}") + " + 1"}
     is_there = f"datum.{figure.y.column} > 0"  # nothing is drawn of a part without height, not even its edges
     bars = altair.Chart().mark_bar(width=_band(figure)).transform_calculate(**number).transform_filter(is_there)
-    legend = _legend(names, labelExpr=f"({numbers.format('datum.value')} + 1) + ' ' + datum.label")
+    legend = _numbered_legend(names, numbers)
     bars = bars.encode(
         x=_x(figure),
         y=_y(figure, stack="zero"),
@@ -294,12 +323,36 @@ def _stack(figure: Figure, rows: Any) -> list[Any]:
     return [bars, texts]
 
 
+def rule_rows(figure: Figure) -> list[dict[str, Any]]:
+    """The rows of vertical rules: those of all panels are in each of them."""
+    panels = values(figure, figure.facet) if figure.facet else [""]
+    belongs = figure.facet or figure.series
+    return [
+        {figure.x.column: rule.at, RULE: rule.label} | ({belongs: rule.of or panel} if belongs else {})
+        for rule in figure.rules
+        for panel in panels
+        if not figure.facet or rule.of in ("", panel)
+    ]
+
+
+def _rules(figure: Figure) -> list[Any]:
+    """Vertical rules, with their labels along them."""
+    base = altair.Chart().transform_filter(f"isValid(datum.{RULE})").encode(x=_x(figure))
+    label = altair.Text(field=RULE, type="nominal")
+    return [
+        base.mark_rule(style="rule", strokeDash=[5, 3], strokeWidth=1, clip=True),
+        base.mark_text(style="rule-label", angle=270, align="right", dy=-6, fontSize=10, clip=True).encode(
+            text=label, y=altair.value(2)
+        ),
+    ]
+
+
 def _stated(figure: Figure, rows: Any) -> Any:
     marks = altair.Chart().transform_calculate(by="'paper'")
     marks = marks.mark_point(style="stated", filled=True, shape="diamond", strokeWidth=1.6, opacity=1)
     # A legend of its own, which no other channel has a part in.
     legend = altair.Legend(orient="top", title=None, symbolType="diamond")
-    size = altair.Size(field="by", type="nominal", scale=altair.Scale(range=[70, 70]), legend=legend)
+    size = altair.Size(field="by", type="ordinal", scale=altair.Scale(range=[70, 70]), legend=legend)
     marks = marks.encode(x=_x(figure), y=_y(figure), size=size, tooltip=_tooltip(figure))
     if figure.series and figure.mark == "bars":
         names = values(figure, figure.series)

@@ -6,11 +6,11 @@ from typing import Any
 
 from .. import summary
 from ..comparison import Comparison
-from ..figures import Figure
+from ..figures import Figure, Rule
 from ..outputs import check_report
 from ..quantities import TIME
 from ..result import Result
-from ..result_types import LatencySummary
+from ..result_types import LatencySummary, Rebuild
 from ..settings import Path
 from ..sizes import format_bytes
 from . import again, page
@@ -37,11 +37,10 @@ def of_comparison(comparison: Comparison, path: Path, title: str = "") -> None:
 
 def figures(comparison: Comparison) -> list[Figure]:
     """The figures of the results and, of those that have a series, over time. Of several seeds, those of the first."""
-    from ..figures import of_results, of_series
+    from ..figures import of_results
 
     results = _firsts(comparison)
-    over_time = {each.scheme: of_series.figures(each.series.to_frame()) for each in results if "series" in each.files}
-    return [*of_results.figures(results), *_together(over_time, len(results) > 1)]
+    return [*of_results.figures(results), *_over_time([each for each in results if "series" in each.files])]
 
 
 def _firsts(comparison: Comparison) -> list[Result]:
@@ -49,26 +48,47 @@ def _firsts(comparison: Comparison) -> list[Result]:
     return comparison.results[:: comparison.seeds]
 
 
-def _together(of_schemes: Mapping[str, Sequence[Figure]], are_several: bool) -> list[Figure]:
-    """One figure of those of the same name: with a line for each scheme, or a panel where each has several lines."""
+def _over_time(results: Sequence[Result]) -> list[Figure]:
+    """The figures of series, and one for all schemes of those of the same name.
+
+    It has a line for each scheme, or a panel where each has several lines, or where the lines are too many.
+    """
     import polars
 
-    if not are_several:
-        return [figure for figures in of_schemes.values() for figure in figures]
+    from ..figures import of_series
+    from ..figures.of_results import MOST_SERIES
+
+    events = {each.scheme: of_series.events(each) for each in results}
     found: dict[str, dict[str, Figure]] = {}
-    for scheme, figures in of_schemes.items():
-        for figure in figures:
-            found.setdefault(figure.name, {})[scheme] = figure
+    for each in results:
+        for figure in of_series.figures(each.series.to_frame()):
+            found.setdefault(figure.name, {})[each.scheme] = figure
+    if len(results) == 1:
+        return [of_series.marked(figure, events[scheme]) for of in found.values() for scheme, figure in of.items()]
     together = []
-    for each in found.values():
-        first = next(iter(each.values()))
+    for of in found.values():
+        first = next(iter(of.values()))
         frame = polars.concat(
-            [figure.frame.select(polars.lit(scheme).alias("scheme"), polars.all()) for scheme, figure in each.items()],
+            [figure.frame.select(polars.lit(scheme).alias("scheme"), polars.all()) for scheme, figure in of.items()],
             how="vertical_relaxed",
         )
-        series, facet = (first.series, "scheme") if first.series else ("scheme", "")
-        together.append(replace(first, frame=frame, series=series, facet=facet))
+        about = max((figure.about for figure in of.values()), key=len)  # what holds for one of them is said
+        has_panels = first.series or len(of) > MOST_SERIES
+        series, facet = (first.series, "scheme") if has_panels else ("scheme", "")
+        figure = replace(first, about=about, frame=frame, series=series, facet=facet)
+        together.append(of_series.marked(figure, _rules(events, of, facet != "")))
     return together
+
+
+def _rules(events: Mapping[str, Sequence[Rule]], schemes: Iterable[str], has_panels: bool) -> list[Rule]:
+    """The rules of these schemes: in its panel each, else what is the same for all of them once."""
+    of_all = [set(events[scheme]) for scheme in schemes]
+    common = set() if has_panels else set.intersection(*of_all)
+    return [
+        rule if rule in common else replace(rule, of=scheme, label=rule.label + ("" if has_panels else f" ({scheme})"))
+        for scheme in schemes
+        for rule in events[scheme]
+    ]
 
 
 def parts(comparison: Comparison, charts: Sequence[Figure]) -> list[Part]:
@@ -94,7 +114,7 @@ def comparison_table(comparison: Comparison) -> Table:
     groups = [Group(each.title, [_row(line) for line in each.lines]) for each in sections]
     names = [each.name for each in summary.candidates(comparison)]
     caption = "Each figure with its difference from the first scheme; the best of a row are marked ★."
-    return Table(caption if len(names) > 1 else "Figures of the run", ["", *names], groups)
+    return Table(caption if len(names) > 1 else "Figures of the run", ["", *names], groups, has_schemes=True)
 
 
 def _row(line: summary.Line) -> list[Cell]:
@@ -168,13 +188,14 @@ def _events(results: Sequence[Result]) -> Iterable[Block]:
                 ", ".join(part.fault for part in rebuild.failed),
                 _time(rebuild.started_ns),
                 _time(rebuild.window_of_vulnerability_ns),
-                f"{rebuild.pages:,}",
+                f"{rebuild.pages:,} of {rebuild.pages_lost:,}",
+                _restored(each, rebuild),
                 "–" if rebuild.bytes_per_second is None else f"{rebuild.bytes_per_second / 1e6:,.1f} MB/s",
                 *_felt(rebuild.requests, rebuild.latency_ns),
             ]
             for each, rebuild in of_rebuilds
         ]
-        head = ["scheme", "failed", "start", "window of vulnerability", "pages", "speed", *FELT]
+        head = ["scheme", "failed", "start", "window of vulnerability", "pages restored", "how", "speed", *FELT]
         yield Table.of_texts("Rebuilds, and what requests that arrived meanwhile felt", head, rows)
     of_replacements = [(each, one) for each in results if "replacements" in each for one in each.replacements]
     if of_replacements:
@@ -191,6 +212,21 @@ def _events(results: Sequence[Result]) -> Iterable[Block]:
         ]
         head = ["scheme", "SSD", "outcome", "start", "duration", *FELT]
         yield Table.of_texts("Replacements of SSDs, and what requests that arrived meanwhile felt", head, rows)
+
+
+def _restored(result: Result, rebuild: Rebuild) -> str:
+    """How a rebuild restored its pages, and why not all of them."""
+    ways = {"copied": rebuild.pages_copied, "computed from others": rebuild.pages_xored}
+    said = [f"{count:,} {way}" for way, count in ways.items() if count]
+    failed = {(part.fault, part.at_ns) for part in rebuild.failed}
+    others = rebuild.pages_lost - rebuild.pages
+    if others > 0 and rebuild.finished_ns is not None:
+        said.append(f"{others:,} overwritten, discarded or moved meanwhile")
+    elif others > 0:
+        said.append(f"{others:,} not restored")
+    if any((fault.fault, fault.at_ns) in failed and not fault.spare for fault in result.faults):
+        said.append("no spare")
+    return ", ".join(said) or "–"
 
 
 FELT = ["requests", "mean latency", "p99.9 latency", "maximum latency"]
@@ -224,7 +260,7 @@ def _configuration(results: Sequence[Result]) -> list[Block]:
         ("Settings of all schemes" if len(names) > 1 else "Settings", ["key", "value"], same),
     ]
     return [
-        Table(caption, head, [group for group in groups if group.rows], are_figures=False)
+        Table(caption, head, [group for group in groups if group.rows], are_figures=False, has_schemes=True)
         for caption, head, groups in tables
         if any(group.rows for group in groups)
     ]

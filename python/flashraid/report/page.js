@@ -45,7 +45,11 @@
   function specification(chart, panel) {
     const spec = structuredClone(chart.spec);
     const isHidden = (row) => chart.hidden.has(String(row[chart.series])) || shared.hidden.has(String(row[shared.column]));
-    spec.datasets = { frame: records(panel.data).filter((row) => !isHidden(row)) };
+    spec.datasets = { frame: [...records(panel.data), ...panel.rules].filter((row) => !isHidden(row)) };
+    // A logarithm has no place for 0.
+    for (const row of spec.datasets.frame) {
+      for (const column of chart.logs) if (row[column] <= 0) row[column] = null;
+    }
     if (chart.hasToggles || chart.panels.length > 1) {
       // The toggles are the legend.
       walk(spec.layer, (part) => {
@@ -132,13 +136,15 @@
     return svg;
   }
 
-  function toggles(label, chart, values, hidden, redraw) {
+  const isOfBars = (chart) => chart.mark === "stack" || chart.mark === "bars";
+
+  function toggles(label, chart, values, hidden, redraw, isNumbered) {
     const group = document.createElement("div");
     group.className = "toggles";
     group.setAttribute("role", "group");
     group.setAttribute("aria-label", label);
     for (const [at, value] of values.entries()) {
-      const toggle = button(chart.mark === "stack" ? `${at + 1} ${value}` : value, () => {
+      const toggle = button(isNumbered ? `${at + 1} ${value}` : value, () => {
         const isShown = hidden.delete(value);
         if (!isShown) hidden.add(value);
         toggle.setAttribute("aria-pressed", String(isShown));
@@ -183,7 +189,7 @@
       const tools = chart.figure.querySelector(".tools");
       chart.hasToggles = chart.values.length > 1 && chart.series !== shared.column;
       if (chart.hasToggles) {
-        tools.append(toggles(`Series of ${title}`, chart, chart.values, chart.hidden, () => drawAll([chart])));
+        tools.append(toggles(`Series of ${title}`, chart, chart.values, chart.hidden, () => drawAll([chart]), isOfBars(chart)));
       }
       if (chart.extent) tools.append(zooms(chart, title));
       tools.hidden = tools.childElementCount === 0;
@@ -193,7 +199,7 @@
     if (shared.column !== null && most.values.length > 1) {
       const bar = document.getElementById("shared");
       const label = `Shown in all charts, by ${shared.column}`;
-      bar.append(toggles(label, most, most.values, shared.hidden, () => drawAll()));
+      bar.append(toggles(label, most, most.values, shared.hidden, () => drawAll(), sharing.some(isOfBars)));
       bar.hidden = false;
     }
     choice.addEventListener("change", setTheme);
@@ -258,6 +264,16 @@
     folded.forEach((details) => { details.open = false; });
     if (theme() === "dark") setTheme();
   });
+
+  // ---- tables with columns beyond the right edge ----
+
+  for (const region of document.querySelectorAll(".scroll")) {
+    const mark = () => {
+      region.classList.toggle("more", region.scrollLeft + region.clientWidth < region.scrollWidth - 1);
+    };
+    region.addEventListener("scroll", mark, { passive: true });
+    new ResizeObserver(mark).observe(region);
+  }
 
   addTools();
   setTheme();

@@ -11,7 +11,7 @@ from .._native import InputError, __version__
 from ..figures import Figure
 from ..files import NewFile
 from ..settings import Path
-from .parts import Part
+from .parts import Part, Table
 
 if TYPE_CHECKING:
     import polars
@@ -56,6 +56,7 @@ def html(title: str, parts: Sequence[Part]) -> str:
         first_with_charts=next(
             (part for part in parts if any(isinstance(block, Figure) for block in part.blocks)), None
         ),
+        has_wide_tables=any(isinstance(block, Table) and block.is_wide for part in parts for block in part.blocks),
         style=_text_of("page.css"),
         script=_text_of("page.js"),
         vega=_vega() if names else "",
@@ -95,18 +96,26 @@ def _chart(figure: Figure) -> dict[str, Any]:
     from ..figures.style import drawn, values
 
     rows = drawn(figure, figure.table())
+    logs = [axis.column for axis in (figure.x, figure.y) if axis.scale == "log"]
+    rows = rows.with_columns(figure.table().select(logs))  # their zeros are left out of the drawing, not of the data
     if figure.stated is not None:
         rows = rows.with_columns((polars.col("source") == "paper").alias(vega.STATED))
+    rules = vega.rule_rows(figure)
     titles = values(figure, figure.facet) if figure.facet else [""]
     return {
         "mark": figure.mark,
         "series": figure.series,
         "values": list(map(str, values(figure, figure.series))) if figure.series else [],
         "columns": figure.table().columns,
+        "logs": logs,
         "extent": _extent(figure),
         "spec": _specification(figure),
         "panels": [
-            {"title": str(title), "data": _columnar(rows.filter(rows[figure.facet] == title) if figure.facet else rows)}
+            {
+                "title": str(title),
+                "data": _columnar(rows.filter(rows[figure.facet] == title) if figure.facet else rows),
+                "rules": [rule for rule in rules if not figure.facet or rule[figure.facet] == title],
+            }
             for title in titles
         ],
     }
@@ -127,8 +136,8 @@ def _specification(figure: Figure) -> dict[str, Any]:
         spec["height"] = PANEL_HEIGHT
         for layer in spec["layer"]:
             for channel, domain in (("x", _extent(figure)), ("y", _domain(figure))):
-                if domain is not None:
-                    axis = layer["encoding"][channel]
+                axis = layer["encoding"].get(channel)
+                if domain is not None and "field" in (axis or {}):
                     axis["scale"] = {**axis.get("scale", {}), "domain": domain, "nice": channel == "y"}
     return spec  # type: ignore[no-any-return]
 

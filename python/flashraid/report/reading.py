@@ -1,6 +1,5 @@
 """Results from files: the JSON of `run` and of `compare`."""
 
-import importlib.resources
 import json
 import os
 from collections.abc import Collection, Sequence
@@ -11,13 +10,9 @@ from typing import Any
 from .._native import InputError
 from ..comparison import Comparison
 from ..result import Result
+from ..series import Series
 from ..settings import Path, path_text
-
-# What the report reads of a result. Other keys may be missing, as in results of earlier versions of flashraid.
-NEEDED = (
-    *("version", "device", "scheme", "seed", "partial", "config", "workload", "capacity", "requests", "latency_ns"),
-    *("flash_ops", "write_amplification_by", "parity_updates", "members", "wear", "faults", "rebuild", "survives"),
-)
+from . import checking
 
 
 def read(paths: Sequence[Path]) -> Comparison:
@@ -62,7 +57,7 @@ def _names(schemes: Sequence[str], path: str, taken: Collection[str]) -> dict[st
 def _object(path: str) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
-            of = json.load(file)
+            of = json.load(file, parse_constant=_no_constant)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # of the encoding as well
@@ -70,8 +65,7 @@ def _object(path: str) -> dict[str, Any]:
     allowed = "allowed is the JSON of run or compare"
     if not isinstance(of, dict) or not isinstance(of.get("schema"), int):
         raise InputError(f"{path}: holds no result of flashraid: {allowed}")
-    form = json.loads(importlib.resources.files("flashraid").joinpath("result.schema.json").read_text())
-    version = form["properties"]["schema"]["const"]
+    version = checking.schema_version()
     if of["schema"] != version:
         remedy = "use a newer flashraid" if of["schema"] > version else "run it again with --config"
         raise InputError(f"{path}: has version {of['schema']} of the result format, and allowed is {version}: {remedy}")
@@ -79,10 +73,21 @@ def _object(path: str) -> dict[str, Any]:
     if not isinstance(results, list) or not results:
         raise InputError(f"{path}: holds no result of flashraid: {allowed}")
     for result in results:
-        missing = [key for key in NEEDED if not isinstance(result, dict) or key not in result]
-        if missing:
-            raise InputError(f"{path}: holds no result of flashraid, as it has no {missing[0]}: {allowed}")
+        checking.check_result(result, path)
+    seeds, capacity = of.get("seeds", 1), of.get("capacity", []) if "results" in of else []
+    if not isinstance(seeds, int) or seeds < 1 or len(results) % seeds:
+        raise InputError(f"{path}: seeds = {seeds!r}: allowed is the number of results of each scheme")
+    if not isinstance(capacity, list) or not all(map(_is_rate, capacity)):
+        raise InputError(f"{path}: capacity: allowed is a list of objects with a number requests_per_second")
     return of
+
+
+def _is_rate(of: object) -> bool:
+    return isinstance(of, dict) and isinstance(of.get("requests_per_second"), int | float)
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def add_series(comparison: Comparison, paths: Sequence[Path]) -> list[str]:
@@ -97,5 +102,6 @@ def add_series(comparison: Comparison, paths: Sequence[Path]) -> list[str]:
     for text, result in zip(texts, results, strict=False):
         if not os.path.isfile(text):
             raise InputError(f"--series: {text}: no such file")
+        checking.check_series(result, Series(text).to_frame(), text)
         result.files["series"] = text
     return texts
