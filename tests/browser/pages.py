@@ -37,7 +37,9 @@ class Opened:
         self.errors: list[str] = []
         self.requests: list[str] = []
         self.page = self.context.new_page()
-        self.page.on("console", lambda said: self.errors.extend([said.text] if said.type == "error" else []))
+        self.page.on(
+            "console", lambda said: self.errors.extend([said.text] if said.type in ("error", "warning") else [])
+        )
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda asked: self.requests.append(asked.url))
         self.page.goto(path.as_uri())

@@ -382,11 +382,19 @@ def test_tables_of_events_hold_their_figures(several):
     felt = {"requests": 3, "latency_ns": of["latency_ns"]["all"] | {"mean": 5e6, "p99_9": 6e6, "max": 7e6}}
     failed = {"fault": "chip:0.1", "at_ns": 2e9, "when": "50%", "spare": True, "pages_lost": 1234}
     rebuild = felt | {"failed": [failed], "started_ns": 1e9, "window_of_vulnerability_ns": 3e9, "pages": 4321}
-    rebuild |= {"bytes_per_second": 8e6}
+    rebuild |= {
+        "bytes_per_second": 8e6,
+        "finished_ns": 4e9,
+        "pages_lost": 5321,
+        "pages_copied": 21,
+        "pages_xored": 4300,
+    }
+    none = rebuild | {"failed": [failed | {"fault": "chip:0.2"}], "pages": 0, "pages_copied": 0, "pages_xored": 0}
+    none |= {"finished_ns": None, "window_of_vulnerability_ns": None, "bytes_per_second": None}
     replacement = felt | {"old_device": 2, "new_device": 5, "outcome": "given_up", "started_ns": 1e9}
     replacement |= {"duration_ns": None}
     lost = failed | {"fault": "chip:0.2", "spare": False}
-    page = page_of(made_up(of, faults=[failed, lost], rebuild=[rebuild], replacements=[replacement]))
+    page = page_of(made_up(of, faults=[failed, lost], rebuild=[rebuild, none], replacements=[replacement]))
     head, *rows = cells(page.table("Faults"))
     assert head == ["scheme", "fault", "given as", "time", "replaced by", "host pages lost at once"]
     assert rows == [
@@ -394,9 +402,12 @@ def test_tables_of_events_hold_their_figures(several):
         ["raid0", "chip:0.2", "50%", "2.00 s", "none", "1,234"],
     ]
     latencies = ["requests", "mean latency", "p99.9 latency", "maximum latency"]
+    shown = ["3", "5.00 ms", "6.00 ms", "7.00 ms"]
+    how = "21 copied, 4,300 computed from others, 1,000 overwritten, discarded or moved meanwhile"
     assert cells(page.table("Rebuilds")) == [
-        ["scheme", "failed", "start", "window of vulnerability", "pages", "speed", *latencies],
-        ["raid0", "chip:0.1", "1.00 s", "3.00 s", "4,321", "8.0 MB/s", "3", "5.00 ms", "6.00 ms", "7.00 ms"],
+        ["scheme", "failed", "start", "window of vulnerability", "pages restored", "how", "speed", *latencies],
+        ["raid0", "chip:0.1", "1.00 s", "3.00 s", "4,321 of 5,321", how, "8.0 MB/s", *shown],
+        ["raid0", "chip:0.2", "1.00 s", "not ended", "0 of 5,321", "5,321 not restored, no spare", "–", *shown],
     ]
     assert cells(page.table("Replacements")) == [
         ["scheme", "SSD", "outcome", "start", "duration", *latencies],
@@ -450,20 +461,39 @@ def test_nothing_shown_is_taken_for_html():
     assert text.count("&lt;/script&gt;&lt;i&gt;&amp;") >= 14
 
 
-def test_cells_have_differences_marks_and_the_numbers_of_their_notes():
+def test_cells_have_differences_marks_and_the_letters_of_their_notes():
     one, two = report.Cell("1", "+1 %", is_best=True, note="first"), report.Cell("2", "2.0x", note="second")
     rows = [[report.Cell("row"), one, two], [report.Cell("more"), report.Cell("3"), two]]
     table = report.Table("T", ["", "a", "b"], [report.Group("", rows)])
     text = report.html("t", [report.Part("P", "p", [table])])
-    found = re.findall(
-        r">(\d)(?:<span class=\"mark\">.*?best</span></span>)?<sup>.*?(\d)</sup><small>(.*?)</small>", text
-    )
-    assert found == [("1", "1", "+1 %"), ("2", "2", "2.0x"), ("2", "2", "2.0x")]
-    assert re.findall(r"<li>(\w+)</li>", text) == ["first", "second"]
+    best, note = r"(?:<span class=\"mark\">.*?best</span></span>)?", r"<span class=\"mark\"> <span.*?\((\w)\)</span>"
+    found = re.findall(rf">(\d){best}{note}<small>(.*?)</small>", text)
+    assert found == [("1", "a", "+1 %"), ("2", "b", "2.0x"), ("2", "b", "2.0x")]
+    assert re.findall(r"<li>(\(.+)</li>", text) == ["(a) first", "(b) second"]
     assert text.count("★") == 1
 
 
-def test_series_belong_to_their_results(tmp_path, several):
+def test_tables_of_many_schemes_are_in_pieces_on_paper():
+    """Each with the first column, so that no column is cut; together they have every cell once."""
+    head, row = (
+        ["", *(f"s{at}" for at in range(14))],
+        [report.Cell("row"), *(report.Cell(f"c{at}") for at in range(14))],
+    )
+    table = report.Table("T", head, [report.Group("g", [row])], has_schemes=True)
+    assert [len(piece.head) for piece in table.pieces] == [8, 8]
+    assert [name for piece in table.pieces for name in piece.head[1:]] == head[1:]
+    assert [cell for piece in table.pieces for cell in piece.groups[0].rows[0][1:]] == row[1:]
+    assert all(piece.groups[0].rows[0][0].text == "row" for piece in table.pieces)
+    text = report.html("t", [report.Part("P", "p", [table])])
+    assert text.count(">c13<") == 2
+    assert text.count('class="scroll print"') == 2
+    assert "layout broad" in text
+    few = report.Table("T", head[:8], [report.Group("g", [row[:8]])], has_schemes=True)
+    assert 'class="scroll print"' not in report.html("t", [report.Part("P", "p", [few])])
+
+
+def test_series_belong_to_their_results(tmp_path, several, monkeypatch):
+    monkeypatch.setattr(reading.checking, "check_series", lambda result, path: None)
     found = read_from(tmp_path, several["results"][0], several["results"][2])[1]
     names = [tmp_path / name for name in ("one.csv", "two.csv", "s-raid0.csv", "s-raid5.csv")]
     for path in names:

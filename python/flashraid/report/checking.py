@@ -4,14 +4,12 @@ import functools
 import importlib.resources
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._native import InputError
 from ..result import Result
+from ..series import Series
 from ..summary import value_at
-
-if TYPE_CHECKING:
-    import polars
 
 # What the report reads of a result. Other keys may be missing, as in results of earlier versions of flashraid.
 NEEDED = (
@@ -61,8 +59,9 @@ def check_result(result: Any, path: str) -> None:
         raise InputError(f"{path}: {fault}")
 
 
-def check_series(result: Result, frame: "polars.DataFrame", path: str) -> None:
+def check_series(result: Result, path: str) -> None:
     """Refuses a series that is not of this result: its columns add up to counts of the result."""
+    frame = Series(path).to_frame()
     for column in frame.iter_columns():
         if not column.dtype.is_numeric():
             raise InputError(f"--series: {path}: column {column.name} holds no numbers: allowed is a series of a run")

@@ -10,7 +10,6 @@ from typing import Any
 from .._native import InputError
 from ..comparison import Comparison
 from ..result import Result
-from ..series import Series
 from ..settings import Path, path_text
 from . import checking
 
@@ -75,8 +74,8 @@ def _object(path: str) -> dict[str, Any]:
     for result in results:
         checking.check_result(result, path)
     seeds, capacity = of.get("seeds", 1), of.get("capacity", []) if "results" in of else []
-    if not isinstance(seeds, int) or seeds < 1 or len(results) % seeds:
-        raise InputError(f"{path}: seeds = {seeds!r}: allowed is the number of results of each scheme")
+    if not isinstance(seeds, int) or seeds < 1:
+        raise InputError(f"{path}: seeds = {seeds!r}: allowed is a whole number from 1")
     if not isinstance(capacity, list) or not all(map(_is_rate, capacity)):
         raise InputError(f"{path}: capacity: allowed is a list of objects with a number requests_per_second")
     return of
@@ -102,6 +101,6 @@ def add_series(comparison: Comparison, paths: Sequence[Path]) -> list[str]:
     for text, result in zip(texts, results, strict=False):
         if not os.path.isfile(text):
             raise InputError(f"--series: {text}: no such file")
-        checking.check_series(result, Series(text).to_frame(), text)
+        checking.check_series(result, text)
         result.files["series"] = text
     return texts
