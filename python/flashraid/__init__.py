@@ -15,6 +15,7 @@ from ._native import DefectError, FlashraidError, InputError, __version__
 from .calibration import Calibration, calibrate
 from .comparison import Comparison
 from .listings import devices, schemes
+from .loading import load
 from .record import Record
 from .replay import Interrupted, compare, run
 from .reproduce import reproduce
@@ -59,6 +60,7 @@ __all__ = [
     "convert",
     "devices",
     "fit",
+    "load",
     "profiles",
     "read_trace",
     "reproduce",

@@ -168,6 +168,7 @@ FUNCTIONS = {
         "seed": 1,
         "progress": None,
     },
+    "load": {"path": "result.json"},
     "profiles": {},
     "reproduce": {
         "name": "ppc.figure3",
@@ -181,7 +182,7 @@ FUNCTIONS = {
     "schemes": {"name": "raid5"},
     "devices": {"name": "tiny", "scheme": "raid5"},
 }
-OF_NO_TRACE = ("synth", "reproduce", "schemes", "devices")
+OF_NO_TRACE = ("load", "synth", "reproduce", "schemes", "devices")
 
 
 def test_every_function_is_tried():

@@ -19,7 +19,7 @@ def read(paths: Sequence[Path]) -> Comparison:
 
     Raises InputError for a file that cannot be read, holds no result, or one of a newer format.
     """
-    found = [(path_text(path, "RESULT.json"), _object(path_text(path, "RESULT.json"))) for path in paths]
+    found = [(path_text(path, "RESULT.json"), read_object(path_text(path, "RESULT.json"))) for path in paths]
     seeds = {of.get("seeds", 1) for _, of in found}
     if len(seeds) > 1:
         raise InputError("the files are of different numbers of seeds: allowed is the same number in each")
@@ -37,8 +37,12 @@ def read(paths: Sequence[Path]) -> Comparison:
         is_whole = len(rates) * repeats == len(each)
         capacities.append(rates if is_whole or len(found) == 1 else [])
     capacity = [rate for each in capacities for rate in each] if all(capacities) else []
-    results = [Result(json.dumps(each, indent=2) + "\n", None, [], 0, {}) for each in data]
-    return Comparison(results, capacity, repeats)
+    return Comparison([result_of(each) for each in data], capacity, repeats)
+
+
+def result_of(data: dict[str, Any]) -> Result:
+    """The result of a JSON object."""
+    return Result(json.dumps(data, indent=2) + "\n", None, [], 0, {})
 
 
 def _names(schemes: Sequence[str], path: str, taken: Collection[str]) -> dict[str, str]:
@@ -53,7 +57,8 @@ def _names(schemes: Sequence[str], path: str, taken: Collection[str]) -> dict[st
     return found
 
 
-def _object(path: str) -> dict[str, Any]:
+def read_object(path: str) -> dict[str, Any]:
+    """The JSON object of a file: a result, or several under `results`. Raises InputError as `read` does."""
     try:
         with open(path, encoding="utf-8") as file:
             of = json.load(file, parse_constant=_no_constant)
