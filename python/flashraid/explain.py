@@ -31,9 +31,12 @@ def explain(key: str) -> list[Explanation]:
     """Every meaning of a name, whole or as the last part of a longer one.
 
     Names are those of settings (`gc_threshold`, `device.gc_threshold`), keys of results (`latency_ns.read.p99`,
-    `members[].busy_fraction`), columns of outputs, figures, schemes and their parameters, and terms of the glossary.
-    Raises InputError with the nearest names if there is none.
+    `members[].busy_fraction`), columns of outputs, figures, schemes and their parameters (`update`, `raid5.update`),
+    experiments of papers (`cr5m.figure8`), and terms of the glossary. Raises InputError with the nearest names if there
+    is none.
     """
+    if not key.strip():
+        raise InputError("the name to explain is empty: allowed is one as in: flashraid explain gc_threshold")
     name = _folded(re.sub(r"\[\d+\]|\.\d+(?=\.|$)", "[]", key.strip().removeprefix("config.")))
     if found := _index().get(name):
         return [_merged(group) for group in _alike(_narrowed(each, name) for each in found)]
@@ -95,7 +98,7 @@ def _index() -> dict[str, list[Explanation]]:
 
 @cache
 def _all() -> list[Explanation]:
-    return [*_settings(), *_schemes(), *_keys(), *_columns(), *_figures(), *_terms()]
+    return [*_settings(), *_schemes(), *_keys(), *_columns(), *_figures(), *_experiments(), *_terms()]
 
 
 def _settings() -> Iterator[Explanation]:
@@ -109,7 +112,9 @@ def _schemes() -> Iterator[Explanation]:
         facts = {"survives": scheme["survives"], "more": f"flashraid schemes {scheme['name']}"}
         yield Explanation((scheme["name"],), "scheme", f"{scheme['title']}: {scheme['about']}", facts)
         for of in scheme["parameters"]:
-            yield Explanation((f"scheme.{of['name']}",), f"parameter of {scheme['name']}", of["about"], _facts(of))
+            whole = f"{scheme['name']}.{of['name']}"
+            kind = f"parameter of {scheme['name']}"
+            yield Explanation((f"scheme.{of['name']}",), kind, of["about"], _facts(of), aliases=(whole,))
 
 
 def _facts(of: Mapping[str, Any]) -> dict[str, str]:
@@ -153,6 +158,17 @@ def _figures() -> Iterator[Explanation]:
     """The figures of results and series, from docs/figures.md."""
     for section, names, (shows,) in _rows("figures.md", "name"):
         yield Explanation(names, section.lower().replace("figures", "figure"), shows)
+
+
+def _experiments() -> Iterator[Explanation]:
+    """The experiments of papers."""
+    from .reproduce import papers
+
+    for paper in map(papers.find, papers.names()):
+        for name, of in paper.experiments.items():
+            whole = f"{paper.name}.{name}"
+            about = f"{of.where}: {of.title}. {' '.join(of.about.split())}".strip()
+            yield Explanation((whole,), f"experiment of {paper.title}", about, {"more": f"flashraid reproduce {whole}"})
 
 
 def _rows(document: str, head: str) -> Iterator[tuple[str, tuple[str, ...], list[str]]]:

@@ -11,6 +11,7 @@ import flashraid as fr
 from flashraid import _native
 from flashraid.command.init import text
 from flashraid.explain import explain
+from flashraid.reproduce import papers
 
 
 def kinds(key):
@@ -28,6 +29,16 @@ def test_it_explains_every_setting_and_parameter():
         for of in scheme["parameters"]:
             found = [each for each in explain(of["name"]) if each.about == of["about"]]
             assert any(re.search(rf"\b{scheme['name']}(,|$)", each.kind) for each in found)
+            [own] = explain(f"{scheme['name']}.{of['name']}")
+            assert (own.kind, own.about) == (f"parameter of {scheme['name']}", of["about"])
+
+
+def test_it_explains_every_experiment():
+    for paper in papers.names():
+        for name, of in papers.find(paper).experiments.items():
+            [found] = explain(f"{paper}.{name}")
+            assert of.title in found.about
+            assert found.facts["more"] == f"flashraid reproduce {paper}.{name}"
 
 
 def paths(value, path=""):
@@ -153,7 +164,9 @@ def test_it_prints_every_meaning(command):
         ("gc_treshold", "nothing is called gc_treshold; the nearest are gc_threshold, gc_idle_threshold"),
         ("latency_ns.read.p98", "nothing is called latency_ns.read.p98; the nearest are p"),
         ("xyzzy", "nothing is called xyzzy; see docs/glossary.md"),
-        ("", "nothing is called ; "),
+        ("", "the name to explain is empty: allowed is one as in"),
+        (" ", "the name to explain is empty: allowed is one as in"),
+        ("raid5.updat", "nothing is called raid5.updat; the nearest are update"),
     ],
 )
 def test_an_unknown_name_is_an_error_with_the_nearest(command, key, says):

@@ -15,12 +15,13 @@ def explain(
         str,
         typer.Argument(
             metavar="KEY",
-            help="A setting, a key of a result, a column of an output, a figure, a scheme or its parameter, or a term.",
+            help="A setting, a key of a result, a column of an output, a figure, a scheme or its parameter "
+            "(SCHEME.PARAMETER), PAPER.EXPERIMENT, or a term.",
             autocompletion=complete_keys,
         ),
     ],
 ) -> int:
-    """Explain a setting, a key of a result, a column of an output, a figure, a scheme, its parameter, or a term.
+    """Explain a setting, key of a result, column, figure, scheme, parameter, experiment of a paper, or term.
 
     A key may be given whole or by its last parts; every meaning is printed.
 
