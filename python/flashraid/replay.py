@@ -19,6 +19,7 @@ from .setting_types import Settings
 from .settings import (
     Pairs,
     Path,
+    Share,
     bare,
     check_flags,
     check_progress,
@@ -95,7 +96,8 @@ def run(
     check_progress(progress)
     outputs.check(trace=trace, device=device, config=config)
     own = pairs(others, scheme)
-    for text in _doubts(trace, device, scheme, config, own):
+    doubts = _doubts(trace, device, scheme, config, own)
+    for text in doubts:
         warnings.warn(text, stacklevel=2)
     with outputs.open() as opened, Interrupts() as interrupts:
         watched = _watched(interrupts, progress)
@@ -103,7 +105,8 @@ def run(
         if interrupts.came and result.status != VIOLATION:
             result.status = INTERRUPTED
     for text in result.warnings:
-        warnings.warn(text, stacklevel=2)
+        if text not in doubts:
+            warnings.warn(text, stacklevel=2)
     if result.status == INTERRUPTED or interrupts.came:
         raise Interrupted(result)
     return result
@@ -143,9 +146,10 @@ def compare(
     if names == ["all"]:
         names, refused = possible(device, config, pairs(others))
     outputs.check(schemes=names, trace=trace, device=device, config=config)
-    own = for_each(device, names, config, pairs(others))[0]
+    shares = for_each(device, names, config, pairs(others))
     left_out = [f"{name} is left out: {why}" for name, why in refused.items()]
-    for text in left_out + _doubts(trace, device, names[0], config, own.settings):
+    doubts = _doubts(trace, device, names[0], config, shares[0].settings)
+    for text in left_out + doubts:
         warnings.warn(text, stacklevel=2)
     with Interrupts() as interrupts:
         watched = _watched(interrupts, progress)
@@ -156,16 +160,18 @@ def compare(
             config,
             engine,
             watched,
-            pairs(others),
+            shares,
             outputs,
-            lambda what: not interrupts.came,
+            lambda *what: not interrupts.came,
             seeds,
             capacity,
         )
         if interrupts.came and comparison.results[-1].status != VIOLATION:
             comparison.results[-1].status = INTERRUPTED
+    said = [f"{names[0]}: {text}" for text in doubts]
     for text in comparison.warnings:
-        warnings.warn(text, stacklevel=2)
+        if text not in said:
+            warnings.warn(text, stacklevel=2)
     if comparison.partial or comparison.status == INTERRUPTED or interrupts.came:
         raise Interrupted(comparison)
     return comparison
@@ -215,26 +221,29 @@ def compare_pairs(
     config: str | None,
     engine: bool,
     progress: Progress | None,
-    settings: Pairs,
+    shares: Sequence[Share],
     outputs: Outputs,
-    begin: Callable[[str], bool] = lambda what: True,
+    begin: Callable[[str, str, Pairs], bool],
     seeds: int = 1,
     capacity: bool = True,
 ) -> Comparison:
-    """`compare` with settings as pairs; calls `begin` before each run. Returns the results, partial if interrupted."""
+    """`compare` with the settings of each scheme as `for_each` gives them.
+
+    Calls `begin` before each run with what to call it, its scheme, and its settings. Returns the results, partial if
+    interrupted.
+    """
     if len(schemes) > 1:
         must_be_read_again(trace, "a comparison replays the trace under each scheme")
     if seeds > 1:
         must_be_read_again(trace, "the trace is replayed with each seed")
     results: list[Result] = []
-    shares = for_each(device, schemes, config, settings)
     with ExitStack() as exit_stack:
         # All files are created before the first run.
         opened = [exit_stack.enter_context(outputs.of_scheme(scheme).open()) for scheme in schemes]
         folder = exit_stack.enter_context(TemporaryDirectory(prefix="flashraid-"))
         for scheme, own, files in zip(schemes, shares, opened, strict=True):
             for number, (seed, settings_of_seed) in enumerate(_of_seeds(device, scheme, config, own.settings, seeds)):
-                if not begin(scheme if seed is None else f"{scheme}, seed {seed}"):
+                if not begin(scheme if seed is None else f"{scheme}, seed {seed}", scheme, settings_of_seed):
                     return _interrupted(results, seeds)
                 is_other = number > 0 and results[0].workload.format == "profile"
                 replayed = repetition(trace, number, folder) if is_other else trace
@@ -250,9 +259,9 @@ def compare_pairs(
         for scheme, own, result in zip(schemes, shares, results[::seeds], strict=True):
             closed = result
             if result.config.run.queue_depth == 0:
-                if not begin(f"{scheme}, closed loop"):
-                    return _interrupted(results, seeds, found)
                 again = _closed_loop(own.settings, result)
+                if not begin(f"{scheme}, closed loop", scheme, again):
+                    return _interrupted(results, seeds, found)
                 with Outputs({}).open() as nothing:
                     closed = run_pairs(trace, device, scheme, config, False, progress, again, nothing)
             if closed.partial:

@@ -4,11 +4,11 @@ import difflib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 from . import _native
 from ._native import InputError
+from .sizes import filled_pages
 
 Pairs = list[tuple[str, str]]
 Path = str | os.PathLike[str]
@@ -142,7 +142,7 @@ def text_of(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def configuration(device: str | None, scheme: str, config: str | None, settings: Pairs) -> dict[str, Any]:
+def configuration(device: str | None, scheme: str | None, config: str | None, settings: Pairs) -> dict[str, Any]:
     """The complete configuration and its capacity: `config`, `user_bytes`, `space_bytes`."""
     return json.loads(_native.configuration(device, scheme, config, settings))  # type: ignore[no-any-return]
 
@@ -172,10 +172,10 @@ def for_each(device: str | None, schemes: Sequence[str], config: str | None, set
     shares = _shares(own_of, [{each["key"]: each["text"] for each in detail["idle"]} for detail in found])
     run, page_bytes = found[0]["config"]["run"], found[0]["config"]["device"]["page_bytes"]
     space_bytes = run["space_bytes"] or min(each["user_bytes"] for each in found)
-    fill_bytes = run["fill_bytes"] or int(Decimal(str(run["fill"])) * (space_bytes // page_bytes)) * page_bytes
+    fill_bytes = run["fill_bytes"] or filled_pages(run["fill"], space_bytes // page_bytes) * page_bytes
     common = [("space_bytes", str(space_bytes)), ("fill", "0"), ("fill_bytes", str(fill_bytes))]
-    for scheme, (own, _) in zip(schemes, shares, strict=True):
-        configuration(device, scheme, config, own + common)  # refuses before the first run, not before the last
+    # Nothing is left to refuse: the common space and fill were checked with the scheme of the smallest capacity. To
+    # build the schemes of a large array once more would take seconds.
     return [Share(own + common, notes) for own, notes in shares]
 
 

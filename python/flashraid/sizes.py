@@ -43,6 +43,11 @@ def _is_number(value: object) -> bool:
         return False
 
 
+def filled_pages(fill: float, space_pages: int) -> int:
+    """How many pages a fill of so large a share has, as the engine counts them."""
+    return int(Decimal(str(fill)) * space_pages)
+
+
 def parse_bytes(name: str, text: str) -> int:
     """The number of bytes in `16GiB`, `1.5 TB` or `4096`; errors call the option `name`."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", text)

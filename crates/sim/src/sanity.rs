@@ -60,7 +60,7 @@ pub struct Sanity {
     pub devices: u64,
     /// Busy share of buses or LUNs that host pages alone would cause, without redundancy and GC. None in a closed loop.
     pub expected_load: Option<f64>,
-    /// What is almost certainly not meant, one line each.
+    /// What is almost certainly not meant in the trace, and settings that are likely to mislead, one line each.
     pub warnings: Vec<String>,
 }
 
@@ -103,6 +103,7 @@ pub fn sanity(path: &Path, config: Config) -> Result<Option<Sanity>, RunError> {
         warnings: Vec::new(),
     };
     sanity.warnings = warnings(&sanity, &sample, unit, &config)?;
+    sanity.warnings.extend(config.warnings()?);
     Ok(Some(sanity))
 }
 

@@ -13,7 +13,7 @@ from .. import __version__, _native
 from ..comparison import Comparison
 from ..outputs import Outputs
 from ..replay import check_seeds, compare_pairs, run_pairs
-from ..settings import Pairs, for_each, possible
+from ..settings import Pairs, configuration, for_each, possible
 from . import results, sanity, tables
 from .calibrate import calibrate
 from .completion import complete_devices, complete_scheme_list, complete_schemes
@@ -111,17 +111,16 @@ def run(
         drawings(outputs, trace, device, scheme, config, settings) as (drawn, outputs),
         outputs.open() as opened,
     ):
-        if not quiet:
-            sanity.show(trace, device, scheme, config, settings)
+        said = [] if quiet else sanity.show(trace, device, scheme, config, settings)
         with Progress(quiet=quiet) as progress:
-            progress.begin(scheme or "run")
+            progress.begin(scheme or "run", lambda: configuration(device, scheme, config, settings))
             result = run_pairs(trace, device, scheme, config, not no_engine, progress, settings, opened)
             progress.hide()
             target.write(result.fio_json if outputs.fio else result.json)
         drawn.write(Comparison([result]), quiet)
     if json_target != "-":
         results.show_result(result)
-    _warn([] if quiet else result.warnings)
+    _warn([] if quiet else [text for text in result.warnings if text not in said])
     return _status(result.status, progress, result.partial)
 
 
@@ -183,15 +182,21 @@ def _compare(
     check_seeds(seeds, outputs)
     json_target = _json_target(json_target, outputs)
     outputs.check(json_target, names, trace=trace, device=device, config=config)
-    of_first = for_each(device, names, config, settings)[0].settings
+    shares = for_each(device, names, config, settings)
+    of_first = shares[0].settings
     with (
         Target(json_target) as target,
         drawings(outputs, trace, device, names[0], config, of_first, seeds) as (drawn, outputs),
     ):
+        said: list[str] = []
         if not quiet:
             _warn([f"{name} is left out: {why}" for name, why in left_out.items()])
-            sanity.show(trace, device, names[0], config, of_first)
+            said = [f"{names[0]}: {text}" for text in sanity.show(trace, device, names[0], config, of_first)]
         with Progress(quiet=quiet) as progress:
+
+            def begin(what: str, of_scheme: str, own: Pairs) -> bool:
+                return progress.begin(what, lambda: configuration(device, of_scheme, config, own))
+
             comparison = compare_pairs(
                 trace,
                 device,
@@ -199,9 +204,9 @@ def _compare(
                 config,
                 not no_engine,
                 progress,
-                settings,
+                shares,
                 outputs,
-                progress.begin,
+                begin,
                 seeds,
                 capacity,
             )
@@ -210,13 +215,13 @@ def _compare(
         drawn.write(comparison, quiet)
     if json_target != "-":
         results.show_comparison(comparison)
-    _warn([] if quiet else comparison.warnings)
+    _warn([] if quiet else [text for text in comparison.warnings if text not in said])
     return _status(comparison.status, progress, comparison.partial)
 
 
 def _scheme_of(device: str | None, scheme: str | None, config: str | None, settings: Pairs) -> tuple[str, Pairs]:
     """The scheme of a run, wherever it is named, and the other settings."""
-    name = json.loads(_native.configuration(device, scheme, config, settings))["config"]["scheme"]["name"]
+    name = configuration(device, scheme, config, settings)["config"]["scheme"]["name"]
     return name, [(key, value) for key, value in settings if key != "scheme.name"]
 
 

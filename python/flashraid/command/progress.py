@@ -1,12 +1,49 @@
 """Progress on standard error (a bar for each scheme on a terminal, else an occasional line), and Ctrl-C."""
 
+import math
 import sys
 import time
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from typing import Any, NamedTuple
 
 from ..interrupts import Interrupts
+from ..sizes import filled_pages
 
 LINE_SECONDS = 10.0
+# The engine tells after so many rounds at the earliest that GC is steady, and overwrites so many times the logical
+# space at most under `steady` (docs/configuration.md).
+FEWEST_ROUNDS = 5
+STEADY_SPACES = 20.0
+
+Configuration = Mapping[str, Any]
+
+
+class Rounds(NamedTuple):
+    """What a precondition overwrites: rounds of so many pages, until GC is steady or it has overwritten the most."""
+
+    pages: int
+    most_pages: int
+
+    @classmethod
+    def of(cls, detail: Configuration) -> "Rounds":
+        """Those of a complete configuration, as the engine has them."""
+        run, page_bytes = detail["config"]["run"], detail["config"]["device"]["page_bytes"]
+        space = detail["space_bytes"] // page_bytes
+        filled = run["fill_bytes"] // page_bytes or filled_pages(run["fill"], space) or space
+        kind, _, spaces = run["precondition"].partition(":")
+        most = float(spaces) if kind == "random" else STEADY_SPACES
+        return cls(max(1, filled // 4), math.ceil(most * space))
+
+    def text(self, count: int, seconds: float) -> str:
+        """How far it is after so many pages, and so many seconds."""
+        done, most = count // self.pages, math.ceil(self.most_pages / self.pages)
+        fewest = min(FEWEST_ROUNDS, most)
+        least = min(max(fewest, done + 1) * self.pages, self.most_pages)
+        left = f", at least {duration(seconds * (least - count) / count)} left" if count and least > count else ""
+        rounds = f"{fewest} to {most}" if fewest < most else f"{most}"
+        of_round = f"{count - done * self.pages:,} of {self.pages:,} pages"
+        return f"precondition: {of_round} of round {done + 1} (of {rounds}) overwritten{left}"
 
 
 class Progress:
@@ -19,6 +56,9 @@ class Progress:
         self._quiet = quiet
         self._last_line = time.monotonic()
         self._scheme = ""
+        self._configured: Callable[[], Configuration] | None = None
+        self._rounds: Rounds | None = None
+        self._begun = 0.0
         if not quiet and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
@@ -48,9 +88,12 @@ class Progress:
     def __exit__(self, *error: object) -> None:
         self._exit.close()
 
-    def begin(self, scheme: str) -> bool:
-        """Announces the run of a scheme; the previous one is complete. Returns whether to start it."""
-        self._scheme = scheme
+    def begin(self, scheme: str, configured: Callable[[], Configuration] | None = None) -> bool:
+        """Announces the run of a scheme; the previous one is complete. Returns whether to start it.
+
+        `configured` gives its complete configuration, if it may have a precondition.
+        """
+        self._scheme, self._configured, self._rounds = scheme, configured, None
         if self._bar:
             for task in self._bar.tasks:
                 self._bar.update(task.id, total=1, completed=1)
@@ -61,6 +104,8 @@ class Progress:
         """Shows the progress of the run, in the words of `text` if there is one. Returns whether to continue."""
         if self.interrupted:
             return False
+        if stage == "preconditioning" and self._configured:
+            text, share = self._preconditioning(count)
         what = {"preconditioning": f"{count:,} pages overwritten", "verifying": "verifying", "fitting": f"{count:,}"}
         what |= {
             "ageing": f"{count:,} SSDs worn out",
@@ -72,9 +117,17 @@ class Progress:
         elif not self._quiet and time.monotonic() - self._last_line > LINE_SECONDS:
             self._last_line = time.monotonic()
             of = {"ageing": " of the ageing", "reproducing": ""}.get(stage, " of the trace")
-            part = "" if share is None else f"{share:.0%}{of}, "
+            part = "" if share is None or stage == "preconditioning" else f"{share:.0%}{of}, "
             print(f"{self._scheme}: {part}{text}", file=sys.stderr)
         return not self.interrupted
+
+    def _preconditioning(self, count: int) -> tuple[str, float]:
+        """How far the precondition is, and the share of its round."""
+        if self._rounds is None and self._configured:
+            self._rounds, self._begun = Rounds.of(self._configured()), time.monotonic()
+        assert self._rounds
+        share = count % self._rounds.pages / self._rounds.pages
+        return self._rounds.text(count, time.monotonic() - self._begun), share
 
 
 def duration(seconds: float) -> str:

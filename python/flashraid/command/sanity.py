@@ -1,4 +1,4 @@
-"""Load of a trace on a device, shown before the run, so that a wrong unit is noticed early."""
+"""Load of a trace on a device, and what is likely to mislead in the settings, shown before the run."""
 
 import json
 import sys
@@ -9,15 +9,17 @@ from ..settings import Pairs
 from ..sizes import format_bytes
 
 
-def show(trace: str, device: str | None, scheme: str | None, config: str | None, settings: Pairs) -> None:
-    """Prints a line of figures, and a line for each warning, to standard error."""
+def show(trace: str, device: str | None, scheme: str | None, config: str | None, settings: Pairs) -> list[str]:
+    """Prints a line of figures, and a line for each warning, to standard error. Returns the warnings."""
     text = _native.sanity(trace, device, scheme, config, settings)
     if text is None:  # a pipe, which the run itself will read
-        return
+        return []
     found = json.loads(text)
     print(f"trace: {_figures(found)}", file=sys.stderr)
-    for warning in found["warnings"]:
+    warnings: list[str] = found["warnings"]
+    for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
+    return warnings
 
 
 def _rate(rate: float) -> str:

@@ -1,7 +1,7 @@
 //! Checks that involve several settings, and warnings about legal settings with surprising effects.
 
 use super::error::refuse;
-use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Mapping, Until, find_scheme};
+use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Mapping, Precondition, Until, find_scheme};
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Bases, Choice, Scheme, WriteBuffer};
 use flashraid_vocabulary::SemivalidAction;
@@ -242,7 +242,13 @@ impl Config {
         let scheme = self.build_scheme()?;
         let (run, device, derived) = (&self.run, &self.device, self.derived());
         let space = self.space_bytes(scheme.as_ref());
-        let filled = if run.fill_bytes > 0 { run.fill_bytes as f64 } else { run.fill * space as f64 };
+        let precondition: Precondition = run.precondition.parse()?;
+        let filled = match (run.fill_bytes, run.fill) {
+            // As `prepare` does: only what is written can be overwritten.
+            (0, 0.0) if precondition != Precondition::None => space as f64,
+            (0, share) => share * space as f64,
+            (bytes, _) => bytes as f64,
+        };
         let (written, logical) = (filled / self.user_bytes(scheme.as_ref()) as f64, derived.logical_pages as f64);
         let data_share = f64::from(device.data_chips_per_member()) / f64::from(device.data_chips_per_member() + device.mirror_chips);
         let free = 1.0 - written * logical / (derived.physical_pages as f64 * data_share);
