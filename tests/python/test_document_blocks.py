@@ -76,12 +76,13 @@ def without(words: list[str], option: str, instead: list[str]) -> list[str]:
 def with_less_work(words: list[str]) -> list[str]:
     """The same command with less to do: documents show commands that are worth waiting for.
 
-    Devices are smaller, so that a number of bytes to be filled becomes a share; traces are cut and made to fit; SSDs do
-    not wear out; and a device is filled only, where it would be brought into a steady state.
+    Devices are smaller, so that a number of bytes to be filled becomes a share; traces are cut and made to fit; and SSDs
+    do not wear out. A command with a small device of its own keeps it, and is run as it is printed but for the trace.
     """
-    words = ["--fill=0.5" if word == "--steady" else word for word in words]
-    words = without(words, "--fill-bytes", ["--fill", "0.01"])
     words = without(words, "--seeds", ["--seeds", "2"])
+    if any(word.startswith("blocks_per_plane=") for word in words):
+        return [*words, f"--limit={FEW['limit']}"]
+    words = without(words, "--fill-bytes", ["--fill", "0.01"])
     for option in ("--until", "--fit", "--limit"):
         words = without(words, option, [])
     return [*words, *(f"--set={key}={value}" for key, value in FEW.items())]
