@@ -76,8 +76,8 @@ def without(words: list[str], option: str, instead: list[str]) -> list[str]:
 def with_less_work(words: list[str]) -> list[str]:
     """The same command with less to do: documents show commands that are worth waiting for.
 
-    Devices are smaller, so that a number of bytes to be filled becomes a share; traces are cut and made to fit; and SSDs
-    do not wear out. A command with a small device of its own keeps it, and is run as it is printed but for the trace.
+    Devices are smaller, so that a number of bytes to be filled becomes a share; traces are cut and made to fit; SSDs do
+    not wear out. A command with a small device of its own keeps it, and is run as it is printed but for the trace.
     """
     words = without(words, "--seeds", ["--seeds", "2"])
     if any(word.startswith("blocks_per_plane=") for word in words):

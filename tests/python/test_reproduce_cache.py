@@ -208,6 +208,13 @@ def test_what_runs_took_under_another_build_tells_how_long_they_will_take(paper,
     assert later[0].seconds_left == pytest.approx(30 * COUNT / os.cpu_count())
 
 
+def test_requests_of_the_warm_up_took_time_as_well(tmp_path, monkeypatch):
+    monkeypatch.setenv("FLASHRAID_CACHE", str(tmp_path / "cache"))
+    measured(paper_in(tmp_path, warmup=8))
+    heads = [path.read_bytes().partition(b"\n")[0] for path in entries()]
+    assert sorted(int(head.split()[1]) for head in heads) == list(range(10, 10 + COUNT))
+
+
 def test_without_a_place_for_it_the_work_is_done_and_the_reason_told(paper, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("FLASHRAID_CACHE", str(tmp_path / "file"))

@@ -155,7 +155,9 @@ class Runner:
             raise InputError(f"{run.where}: no request was measured: {why}")
         figures = _measured(run, result, names)
         if self._cache:
-            cost = Cost(time.thread_time() - begun, result["workload"]["requests"])
+            # All that were replayed, as `requests_of` counts them.
+            requests = result["workload"]["requests"] + result["workload"]["warmup_requests"]
+            cost = Cost(time.thread_time() - begun, requests)
             self._cache.put(_name(run), Entry(cost, text))
         return figures
 
