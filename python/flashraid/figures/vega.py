@@ -41,6 +41,8 @@ PART = "part_of_bar"
 STATED = "is_stated"
 # The label of a vertical rule.
 RULE = "label_of_rule"
+# Marks the rules whose labels are at the bottom.
+AT_BOTTOM = "is_at_bottom"
 # Pixels of a legend's row, of an entry without its text, and of a letter of it.
 LEGEND_WIDTH, ENTRY_WIDTH, LETTER_WIDTH = 330, 34, 6.2
 # Parts of a bar below this share of the highest bar are too low for a number in them.
@@ -325,25 +327,27 @@ def _stack(figure: Figure, rows: Any) -> list[Any]:
 
 def rule_rows(figure: Figure) -> list[dict[str, Any]]:
     """The rows of vertical rules: those of all panels are in each of them."""
-    panels = values(figure, figure.facet) if figure.facet else [""]
     belongs = figure.facet or figure.series
     return [
-        {figure.x.column: rule.at, RULE: rule.label} | ({belongs: rule.of or panel} if belongs else {})
-        for rule in figure.rules
-        for panel in panels
-        if not figure.facet or rule.of in ("", panel)
+        {figure.x.column: rule.at, RULE: rule.label, AT_BOTTOM: number % 2 == 1}
+        | ({belongs: rule.of or panel} if belongs else {})
+        for panel in (values(figure, figure.facet) if figure.facet else [""])
+        for number, rule in enumerate(rule for rule in figure.rules if not figure.facet or rule.of in ("", panel))
     ]
 
 
 def _rules(figure: Figure) -> list[Any]:
     """Vertical rules, with their labels along them."""
     base = altair.Chart().transform_filter(f"isValid(datum.{RULE})").encode(x=_x(figure))
+    text: dict[str, Any] = {"style": "rule-label", "angle": 270, "dy": -6, "fontSize": 10, "clip": True}
     label = altair.Text(field=RULE, type="nominal")
+    # Labels of neighbors, at the top and at the bottom, do not meet.
+    top = base.transform_filter(f"!datum.{AT_BOTTOM}").mark_text(align="right", **text)
+    bottom = base.transform_filter(f"datum.{AT_BOTTOM}").mark_text(align="left", **text)
     return [
         base.mark_rule(style="rule", strokeDash=[5, 3], strokeWidth=1, clip=True),
-        base.mark_text(style="rule-label", angle=270, align="right", dy=-6, fontSize=10, clip=True).encode(
-            text=label, y=altair.value(2)
-        ),
+        top.encode(text=label, y=altair.value(2)),
+        bottom.encode(text=label, y=altair.value(altair.expr("height - 2"))),
     ]
 
 
