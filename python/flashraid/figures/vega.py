@@ -41,6 +41,8 @@ PART = "part_of_bar"
 STATED = "is_stated"
 # The label of a vertical rule.
 RULE = "label_of_rule"
+# The styles of their lines and labels.
+RULE_LINE, RULE_LABEL = "rule", "rule-label"
 # Marks the rules whose labels are at the bottom.
 AT_BOTTOM = "is_at_bottom"
 # Pixels of a legend's row, of an entry without its text, and of a letter of it.
@@ -105,7 +107,7 @@ def config(dark: bool) -> dict[str, Any]:
         # Parts of a bar are separated by the page's color, and what a paper states has that of its text.
         "bar": {"stroke": page, "strokeWidth": 1},
         "style": {"stated": {"color": page, "stroke": text}, "number": {"color": page, "fontSize": 10}}
-        | {"rule": {"color": text}, "rule-label": {"color": text}}
+        | {RULE_LINE: {"color": text}, RULE_LABEL: {"color": text}}
         | {"number-above": {"color": text, "fontSize": 9}},
     }
 
@@ -339,15 +341,13 @@ def rule_rows(figure: Figure) -> list[dict[str, Any]]:
 def _rules(figure: Figure) -> list[Any]:
     """Vertical rules, with their labels along them."""
     base = altair.Chart().transform_filter(f"isValid(datum.{RULE})").encode(x=_x(figure))
-    text: dict[str, Any] = {"style": "rule-label", "angle": 270, "dy": -6, "fontSize": 10, "clip": True}
     label = altair.Text(field=RULE, type="nominal")
     # Labels of neighbors, at the top and at the bottom, do not meet.
-    top = base.transform_filter(f"!datum.{AT_BOTTOM}").mark_text(align="right", **text)
-    bottom = base.transform_filter(f"datum.{AT_BOTTOM}").mark_text(align="left", **text)
+    align, y = f"datum.{AT_BOTTOM} ? 'left' : 'right'", f"datum.{AT_BOTTOM} ? height - 2 : 2"
+    texts = base.mark_text(style=RULE_LABEL, angle=270, align=altair.expr(align), dy=-6, fontSize=10, clip=True)
     return [
-        base.mark_rule(style="rule", strokeDash=[5, 3], strokeWidth=1, clip=True),
-        top.encode(text=label, y=altair.value(2)),
-        bottom.encode(text=label, y=altair.value(altair.expr("height - 2"))),
+        base.mark_rule(style=RULE_LINE, strokeDash=[5, 3], strokeWidth=1, clip=True),
+        texts.encode(text=label, y=altair.value(altair.expr(y))),
     ]
 
 
