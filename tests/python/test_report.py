@@ -12,8 +12,10 @@ from conftest import ROOT, SAMPLE, write_device, write_trace, writes
 
 import flashraid as fr
 from flashraid import report, settings, summary
+from flashraid.command.report import Drawings
 from flashraid.comparison import Comparison
 from flashraid.figures import Axis, Figure
+from flashraid.outputs import Outputs
 from flashraid.report import again, reading
 from flashraid.report.recording import interval_ns
 
@@ -502,6 +504,22 @@ def test_series_belong_to_their_results(tmp_path, several, monkeypatch):
     assert [result.files["series"] for result in found.results] == [str(path) for path in names[:2]]
     reading.add_series(found, [tmp_path / "s.csv"])
     assert [result.files["series"] for result in found.results] == [str(path) for path in names[2:]]
+
+
+def test_an_interruption_while_figures_are_drawn_is_said_and_leaves_nothing(tmp_path, several, monkeypatch, capsys):
+    def interrupted(figure):
+        raise KeyboardInterrupt
+
+    (tmp_path / "from").mkdir()
+    outputs = Outputs({}, {"report": "--report"}, report=tmp_path / "r.html", figures=tmp_path / "figures")
+    drawings = Drawings(outputs, {})
+    monkeypatch.setattr("flashraid.figures.printed.figure", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        drawings.write(read_from(tmp_path / "from", several["results"][0])[1], quiet=False)
+    drawings.discard()
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["drawing figures ...", "figures and report: not complete, and not written"]
+    assert [path.name for path in tmp_path.iterdir()] == ["from"]
 
 
 def test_a_report_that_fails_leaves_nothing(tmp_path):

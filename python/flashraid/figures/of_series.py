@@ -95,7 +95,8 @@ def marked(figure: Figure, rules: Sequence[Rule]) -> Figure:
     times = figure.frame[figure.x.column].to_list()
     start, end = min(times), max(times)
     margin = MARGIN * (end - start)
-    within = tuple(rule for rule in dict.fromkeys(rules) if start - margin <= rule.at <= end + margin)
+    in_order = sorted(dict.fromkeys(rules), key=lambda rule: rule.at)
+    within = tuple(rule for rule in in_order if start - margin <= rule.at <= end + margin)
     if not within:
         return figure
     shown = "" if len(within) <= MOST_RULES else f" (the first {MOST_RULES} of {len(within)})"

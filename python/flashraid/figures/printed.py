@@ -148,11 +148,13 @@ def _draw(figure: Figure, part: Any, width: float, legend: str) -> float:
         _scales(figure, axes, (width - FRAME_WIDTH) / columns)
         if panel.stated is not None and len(panel.stated):  # nothing, drawn beyond the axes, upsets the layout
             _stated(figure, panel, axes)
-        for rule in panel.rules:
+        for number, rule in enumerate(panel.rules):
             axes.axvline(rule.at, color="black", linewidth=0.7, linestyle=(0, (4, 2)), zorder=0.5)
-            at_top: Any = axes.get_xaxis_transform()
-            place = {"rotation": 90, "ha": "right", "va": "top", "fontsize": RULE_SIZE}
-            axes.text(rule.at, 0.98, rule.label, transform=at_top, clip_on=True, **place)
+            in_panel: Any = axes.get_xaxis_transform()
+            # Labels of neighbors do not meet.
+            height, va = (0.02, "bottom") if number % 2 else (0.98, "top")
+            place = {"rotation": 90, "ha": "right", "va": va, "fontsize": RULE_SIZE}
+            axes.text(rule.at, height, rule.label, transform=in_panel, clip_on=True, **place)
         if figure.facet:
             axes.set_title(panel.title.removeprefix(f"{figure.title}: "))
         at = all_axes.index(axes)

@@ -41,6 +41,10 @@ PART = "part_of_bar"
 STATED = "is_stated"
 # The label of a vertical rule.
 RULE = "label_of_rule"
+# The styles of their lines and labels.
+RULE_LINE, RULE_LABEL = "rule", "rule-label"
+# Marks the rules whose labels are at the bottom.
+AT_BOTTOM = "is_at_bottom"
 # Pixels of a legend's row, of an entry without its text, and of a letter of it.
 LEGEND_WIDTH, ENTRY_WIDTH, LETTER_WIDTH = 330, 34, 6.2
 # Parts of a bar below this share of the highest bar are too low for a number in them.
@@ -103,7 +107,7 @@ def config(dark: bool) -> dict[str, Any]:
         # Parts of a bar are separated by the page's color, and what a paper states has that of its text.
         "bar": {"stroke": page, "strokeWidth": 1},
         "style": {"stated": {"color": page, "stroke": text}, "number": {"color": page, "fontSize": 10}}
-        | {"rule": {"color": text}, "rule-label": {"color": text}}
+        | {RULE_LINE: {"color": text}, RULE_LABEL: {"color": text}}
         | {"number-above": {"color": text, "fontSize": 9}},
     }
 
@@ -325,13 +329,12 @@ def _stack(figure: Figure, rows: Any) -> list[Any]:
 
 def rule_rows(figure: Figure) -> list[dict[str, Any]]:
     """The rows of vertical rules: those of all panels are in each of them."""
-    panels = values(figure, figure.facet) if figure.facet else [""]
     belongs = figure.facet or figure.series
     return [
-        {figure.x.column: rule.at, RULE: rule.label} | ({belongs: rule.of or panel} if belongs else {})
-        for rule in figure.rules
-        for panel in panels
-        if not figure.facet or rule.of in ("", panel)
+        {figure.x.column: rule.at, RULE: rule.label, AT_BOTTOM: number % 2 == 1}
+        | ({belongs: rule.of or panel} if belongs else {})
+        for panel in (values(figure, figure.facet) if figure.facet else [""])
+        for number, rule in enumerate(rule for rule in figure.rules if not figure.facet or rule.of in ("", panel))
     ]
 
 
@@ -339,11 +342,12 @@ def _rules(figure: Figure) -> list[Any]:
     """Vertical rules, with their labels along them."""
     base = altair.Chart().transform_filter(f"isValid(datum.{RULE})").encode(x=_x(figure))
     label = altair.Text(field=RULE, type="nominal")
+    # Labels of neighbors, at the top and at the bottom, do not meet.
+    align, y = f"datum.{AT_BOTTOM} ? 'left' : 'right'", f"datum.{AT_BOTTOM} ? height - 2 : 2"
+    texts = base.mark_text(style=RULE_LABEL, angle=270, align=altair.expr(align), dy=-6, fontSize=10, clip=True)
     return [
-        base.mark_rule(style="rule", strokeDash=[5, 3], strokeWidth=1, clip=True),
-        base.mark_text(style="rule-label", angle=270, align="right", dy=-6, fontSize=10, clip=True).encode(
-            text=label, y=altair.value(2)
-        ),
+        base.mark_rule(style=RULE_LINE, strokeDash=[5, 3], strokeWidth=1, clip=True),
+        texts.encode(text=label, y=altair.value(altair.expr(y))),
     ]
 
 

@@ -46,6 +46,9 @@
     const spec = structuredClone(chart.spec);
     const isHidden = (row) => chart.hidden.has(String(row[chart.series])) || shared.hidden.has(String(row[shared.column]));
     spec.datasets = { frame: [...records(panel.data), ...panel.rules].filter((row) => !isHidden(row)) };
+    // Vega warns of layers without data.
+    const shown = panel.rules.some((row) => !isHidden(row));
+    if (!shown) spec.layer = spec.layer.filter((layer) => !String(layer.mark.style).startsWith("rule"));
     // A logarithm has no place for 0.
     for (const row of spec.datasets.frame) {
       for (const column of chart.logs) if (row[column] <= 0) row[column] = null;

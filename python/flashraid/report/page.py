@@ -49,7 +49,7 @@ def html(title: str, parts: Sequence[Part]) -> str:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters |= {"json": _json, "kind": lambda block: type(block).__name__}
+    environment.filters |= {"json": _json, "letter": _letter, "kind": lambda block: type(block).__name__}
     return environment.get_template("page.html.j2").render(
         title=title,
         parts=parts,
@@ -78,6 +78,11 @@ def _vega() -> str:
 
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return "(function () {\n" + bundle.replace("</script", r"<\/script") + "\n})();"
+
+
+def _letter(place: int) -> str:
+    """a to z, then aa, ab and so on."""
+    return (_letter(place // 26 - 1) if place >= 26 else "") + chr(ord("a") + place % 26)
 
 
 def _json(value: object) -> str:
