@@ -73,7 +73,7 @@ pub struct Capacity {
     /// Pages still needed at the end: data, redundancy, translation pages, and old versions that recovery needs.
     #[schemars(extend("unit" = "pages"))]
     pub live_pages: u64,
-    /// Share of the pages in all blocks in use that are not live at the end: the over-provisioning available to GC. With equal amounts of
+    /// Share of the pages in all blocks in use that are not live at the end, including mirror chips, whose blocks GC of other chips cannot use. With equal amounts of
     /// data, it differs between schemes with different overhead. Null if no block is left.
     #[schemars(extend("unit" = "share"))]
     pub effective_over_provisioning: Option<f64>,
