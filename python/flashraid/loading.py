@@ -8,9 +8,9 @@ from .settings import Path, path_text
 def load(path: Path) -> Result | Comparison:
     """Loads a saved result: a Result from the file of `run --json`, a Comparison from that of `compare --json`.
 
-    The file at `path` may also hold `Result.json` or `Comparison.json`. The JSON holds neither warnings nor the names of other
-    files nor the exit status: `warnings` and `files` are empty, `status` is 0, there are no charts over time. Raises
-    InputError for a file that cannot be read, holds no result, or one of another version of the result format.
+    The file at `path` may also hold `Result.json` or `Comparison.json`. The JSON holds neither warnings nor the names
+    of other files nor the exit status: `warnings` and `files` are empty, `status` is 0, there are no charts over time.
+    Raises InputError for a file that cannot be read, holds no result, or one of another version of the result format.
     """
     from .report import reading
 
