@@ -978,9 +978,9 @@ class Capacity(Record):
     """
 
     effective_over_provisioning: float | None
-    """Share of the pages in all blocks in use that are not live at the end, including mirror chips, whose blocks GC of
-    other chips cannot use. With equal amounts of data, it differs between schemes with different overhead. Null if no
-    block is left. Unit: share.
+    """Share of the pages in all blocks in use that are not live at the end, including mirror chips, whose blocks GC
+    of other chips cannot use. With equal amounts of data, it differs between schemes with different overhead. Null
+    if no block is left. Unit: share.
     """
 
     redundancy_bytes: int
