@@ -11,7 +11,7 @@ from typing import Any
 from .. import _native
 from ..files import STANDARD_INPUT
 from ..outputs import Outputs
-from ..settings import Pairs
+from ..settings import Pairs, configuration
 
 # A chart of a report has about so many points over the length of a run.
 POINTS = 300
@@ -42,7 +42,7 @@ def interval_ns(trace: str, device: str | None, scheme: str | None, config: str 
 
     Too short intervals do no harm but take time: charts merge them.
     """
-    known = json.loads(_native.configuration(device, scheme, config, settings))["config"]["run"]
+    known = configuration(device, scheme, config, settings)["config"]["run"]
     text = _native.sanity(trace, device, scheme, config, settings)
     if text is None:  # a pipe, which the run itself will read
         return 100_000_000
