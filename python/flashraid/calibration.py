@@ -1,17 +1,15 @@
 """Calibration of `bpu`, the stand-in for BPU: its thresholds are fixed, and somebody has to choose them."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Unpack
 
-from . import _native
 from .files import must_be_read_again
 from .interrupts import Interrupts
 from .outputs import Outputs
 from .replay import INTERRUPTED, Progress, run_pairs
 from .setting_types import Settings
-from .settings import Pairs, Path, check_progress, device_and_config, pairs, path_text
+from .settings import Pairs, Path, check_progress, device_and_config, entry_of, pairs, path_text
 
 SCHEME = "bpu"
 # What is tried of each threshold, beside its default, with which the search begins.
@@ -64,7 +62,7 @@ def calibrate(
 
 def thresholds_of(scheme: str) -> Thresholds:
     """The parameters of a scheme that bear its name, with their defaults."""
-    parameters = json.loads(_native.schemes(scheme))[0]["parameters"]
+    parameters = entry_of(scheme)["parameters"]
     return {each["name"]: int(each["default"]) for each in parameters if each["name"].startswith(f"{scheme}_")}
 
 

@@ -216,10 +216,11 @@ def _shares(own_of: list[Pairs], idle: list[dict[str, str]]) -> list[Share]:
 
 def _of(scheme: str, schemes: Sequence[str], settings: Pairs) -> Pairs:
     """The settings without parameters that only other schemes of the comparison have."""
-    names = {name: {parameter["name"] for parameter in _scheme(name)["parameters"]} for name in schemes}
+    names = {name: {parameter["name"] for parameter in entry_of(name)["parameters"]} for name in schemes}
     others = set().union(*names.values()) - names[scheme]
     return [(key, value) for key, value in settings if key.removeprefix("scheme.") not in others]
 
 
-def _scheme(name: str) -> dict[str, Any]:
+def entry_of(name: str) -> dict[str, Any]:
+    """What the registry says of a scheme."""
     return json.loads(_native.schemes(name))[0]  # type: ignore[no-any-return]

@@ -12,7 +12,7 @@ import typer
 from .. import _native
 from .._native import InputError
 from ..files import refuse_same
-from ..settings import configuration, text_of
+from ..settings import configuration, entry_of, text_of
 from .completion import complete_devices, complete_schemes
 from .output import Target
 
@@ -88,7 +88,7 @@ def _values(device: str | None, scheme: str | None) -> dict[str, dict[str, Any]]
     if device is not None and scheme is not None:
         return configuration(device, scheme, None, [])["config"]  # type: ignore[no-any-return]
     if scheme is not None:
-        return {"scheme": {"name": json.loads(_native.schemes(scheme))[0]["name"]}}
+        return {"scheme": {"name": entry_of(scheme)["name"]}}
     if device is None:
         return {}
     one = json.loads(_native.schemes(None))[0]["name"]  # the device is the same under each, and all would take longer
@@ -121,7 +121,7 @@ def _parameters(scheme: str | None) -> Iterator[str]:
     if scheme is None:
         yield from ("", "# Parameters of the scheme: `flashraid schemes NAME` lists them.")
         return
-    for parameter in json.loads(_native.schemes(scheme))[0]["parameters"]:
+    for parameter in entry_of(scheme)["parameters"]:
         yield ""
         yield from _comment(parameter | {"words": []})
         yield f"#{parameter['name']} = {_toml(parameter['default'])}"
