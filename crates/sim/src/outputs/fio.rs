@@ -270,7 +270,8 @@ fn moments(latency: &Latency) -> Value {
 fn with_percentiles(latency: &Latency) -> Value {
     let mut object = moments(latency);
     if latency.count > 0 {
-        let values = PERCENTILES.iter().map(|percentile| (format!("{percentile:.6}"), latency.quantile_ns(percentile / 100.0).into()));
+        let found = latency.quantiles_ns(PERCENTILES.map(|percentile| percentile / 100.0));
+        let values = PERCENTILES.iter().zip(found).map(|(percentile, latency_ns)| (format!("{percentile:.6}"), latency_ns.into()));
         object["percentile"] = Value::Object(values.collect());
     }
     object

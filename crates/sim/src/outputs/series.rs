@@ -199,7 +199,7 @@ impl RowWriter<'_> {
             return;
         }
         self.real(latency.mean_ns());
-        [0.5, 0.9, 0.99, 0.999].into_iter().for_each(|quantile| self.number(latency.quantile_ns(quantile)));
+        latency.quantiles_ns([0.5, 0.9, 0.99, 0.999]).into_iter().for_each(|latency_ns| self.number(latency_ns));
         self.number(latency.max_ns);
     }
 

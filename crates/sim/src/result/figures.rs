@@ -28,7 +28,7 @@ fn distribution(latency: &Latency) -> Vec<LatencyQuantile> {
     let tails = (0..DECADES).flat_map(|decade| TAILS.map(|tail| (tail, WHOLE * 10u64.pow(decade))));
     let is_told = |(tail, whole): &(u64, u64)| u128::from(*tail) * u128::from(latency.count) >= u128::from(*whole);
     let quantiles = tails.take_while(is_told).map(|(tail, whole)| (whole - tail) as f64 / whole as f64);
-    let inner = quantiles.map(|quantile| point(quantile, latency.quantile_ns(quantile)));
+    let inner = quantiles.clone().zip(latency.each_quantile_ns(quantiles)).map(|(quantile, latency_ns)| point(quantile, latency_ns));
     [point(0.0, latency.min_ns())].into_iter().chain(inner).chain([point(1.0, latency.max_ns)]).collect()
 }
 
@@ -44,6 +44,7 @@ pub(super) fn erase_histogram(erases: impl Iterator<Item = u32> + Clone) -> Vec<
 }
 
 pub(super) fn latency(latency: &Latency) -> LatencySummary {
+    let [p50, p90, p95, p99, p99_9, p99_99] = latency.quantiles_ns([0.5, 0.9, 0.95, 0.99, 0.999, 0.9999]);
     LatencySummary {
         count: latency.count,
         total: latency.sum_ns().try_into().unwrap_or(u64::MAX),
@@ -51,12 +52,12 @@ pub(super) fn latency(latency: &Latency) -> LatencySummary {
         stddev: latency.stddev_ns(),
         min: latency.min_ns(),
         max: latency.max_ns,
-        p50: latency.quantile_ns(0.5),
-        p90: latency.quantile_ns(0.9),
-        p95: latency.quantile_ns(0.95),
-        p99: latency.quantile_ns(0.99),
-        p99_9: latency.quantile_ns(0.999),
-        p99_99: latency.quantile_ns(0.9999),
+        p50,
+        p90,
+        p95,
+        p99,
+        p99_9,
+        p99_99,
     }
 }
 

@@ -42,7 +42,6 @@ impl Simulation {
         let parities_of =
             |member: u32| units_of(member).into_iter().map(|unit| parities(now, unit) - parities(start, unit)).sum::<u64>() as f64;
         let all_parities: f64 = (0..members).map(parities_of).sum();
-        let latency = |member: u32, quantile: f64| engine.statistics.members[member as usize].quantile_ns(quantile);
         let members: Vec<Member> = (0..members)
             .map(|member| {
                 let units = units_of(member);
@@ -52,16 +51,17 @@ impl Simulation {
                 let in_use = units.iter().filter(|unit| luns[**unit].is_in_use()).count();
                 let busy_ns =
                     |snapshot: &Snapshot| units.iter().flat_map(|unit| snapshot.unit_busy_ns[*unit]).map(u128::from).sum::<u128>();
+                let [p50_ns, p90_ns, p99_ns, p99_9_ns] = engine.statistics.members[member as usize].quantiles_ns([0.5, 0.9, 0.99, 0.999]);
                 Member {
                     reads: sum(0),
                     programs: sum(1),
                     erases: sum(2),
                     busy_fraction: ratio((busy_ns(now) - busy_ns(averaged_from)) as f64, in_use as f64 * averaged_ns as f64),
                     mean_blocked: blocked[member as usize],
-                    p50_ns: latency(member, 0.5),
-                    p90_ns: latency(member, 0.9),
-                    p99_ns: latency(member, 0.99),
-                    p99_9_ns: latency(member, 0.999),
+                    p50_ns,
+                    p90_ns,
+                    p99_ns,
+                    p99_9_ns,
                     free_blocks: units.iter().map(|unit| luns[*unit].flash.free_blocks_of_unit(luns[*unit].unit)).sum(),
                     parity_share: if all_parities > 0.0 { parities_of(member) / all_parities } else { 0.0 },
                     state: state(media, MemberId(member as u16)),

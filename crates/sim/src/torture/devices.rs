@@ -166,7 +166,7 @@ mod tests {
     use std::sync::LazyLock;
 
     /// Devices of each scheme.
-    const DEVICES: u64 = 400;
+    const DEVICES: u64 = 200;
 
     fn protecting() -> impl Iterator<Item = &'static Entry> {
         SCHEMES.iter().filter(|entry| entry.protects != Protects::None)
@@ -245,7 +245,7 @@ mod tests {
                 // The SSDs of an array hold their maps in RAM.
                 let is_refused = is_hybrid && moves || mapping == "dftl" && entry.replaces_devices;
                 let allowed = if moves { "allowed is page, dftl" } else { "allowed is page, bast, fast" };
-                for number in 0..60 {
+                for number in 0..20 {
                     match draw(&torture, entry.name, number) {
                         Ok(config) => assert!(!is_refused && config.device.mapping.name() == mapping, "{} {mapping}", entry.name),
                         Err(error) => {

@@ -312,14 +312,15 @@ fn settings_have_effect_where_they_say() {
             if differing.contains(key) && !conditional.contains(key) {
                 continue; // there is nothing left to be shown
             }
-            // What was seen with effect and without is tried everywhere else, or in every thirtieth place.
-            if differing.contains(key) && idle.contains(key) && !proving(true, (row + column).is_multiple_of(30)) {
-                continue;
-            }
             let changed = [base[0].clone(), base[1].clone(), vec![(key.into(), value.clone())]];
             let Ok(asked) = asked(scheme, &changed) else { continue };
             let name = bare(key);
             let lacks = asked.idle().any(|idle| idle.key == name);
+            // What was seen without effect, and what was seen with and without, is tried everywhere else, or in every hundredth place.
+            let is_known = idle.contains(key) && (lacks || differing.contains(key));
+            if is_known && !proving(true, (row + column).is_multiple_of(100)) {
+                continue;
+            }
             let (found, missed) = outcome(&path(trace), asked);
             if lacks || missed.contains(name) {
                 // As if it had not been asked for.
