@@ -25,7 +25,7 @@ class Comparison(Drawn):
 
     `results` lists them, one for each of `seeds` seeds of each scheme. `capacity` tells for each scheme how many
     requests per second it completes in a closed loop, if the comparison measured that (docs/result.md). `partial` is
-    whether it was interrupted.
+    whether it was interrupted. `left_out` has the schemes that `all` does not stand for on this device, and why.
     """
 
     def __init__(
@@ -40,12 +40,13 @@ class Comparison(Drawn):
         self.capacity = [OpenRecord(each) for each in capacity]
         self.seeds = seeds
         self.partial = partial
+        self.left_out: Mapping[str, str] = {}
 
     @property
     def warnings(self) -> list[str]:
         """What is likely to mislead in the results: each text once, after the schemes that it concerns.
 
-        Those of an overload, which concern all latencies, come first.
+        Schemes that are left out come first, then overloads, which concern all latencies.
         """
         schemes = dict.fromkeys(each.scheme for each in self.results)
         concerned: dict[str, dict[str, None]] = {}
@@ -54,7 +55,8 @@ class Comparison(Drawn):
                 concerned.setdefault(text, {})[each.scheme] = None
         ordered = sorted(concerned.items(), key=lambda item: not item[0].startswith(OF_OVERLOAD))
         are_all = len(schemes) > 1
-        return [
+        left_out = [f"{name} is left out: {why}" for name, why in self.left_out.items()]
+        return left_out + [
             f"{'all schemes' if are_all and len(names) == len(schemes) else ', '.join(names)}: {text}"
             for text, names in ordered
         ]

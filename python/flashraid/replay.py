@@ -147,9 +147,8 @@ def compare(
         names, refused = possible(device, config, pairs(others))
     outputs.check(schemes=names, trace=trace, device=device, config=config)
     shares = for_each(device, names, config, pairs(others))
-    left_out = [f"{name} is left out: {why}" for name, why in refused.items()]
     doubts = _doubts(trace, device, names[0], config, shares[0].settings)
-    for text in left_out + doubts:
+    for text in doubts:
         warnings.warn(text, stacklevel=2)
     with Interrupts() as interrupts:
         watched = _watched(interrupts, progress)
@@ -166,6 +165,7 @@ def compare(
             seeds,
             capacity,
         )
+        comparison.left_out = refused
         if interrupts.came and comparison.results[-1].status != VIOLATION:
             comparison.results[-1].status = INTERRUPTED
     said = [f"{names[0]}: {text}" for text in doubts]

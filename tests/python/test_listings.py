@@ -55,7 +55,7 @@ def test_notebooks_show_tables():
     assert "hotswap replaces SSDs of an array" in device
 
 
-def test_all_schemes_are_those_that_the_device_can_have(command):
+def test_all_schemes_are_those_that_the_device_can_have(command, tmp_path):
     done = command(*COMPARE, "-", "--schemes", "all")
     assert [result["scheme"] for result in json.loads(done.stdout)["results"]] == POSSIBLE
     for name in IMPOSSIBLE:
@@ -66,6 +66,9 @@ def test_all_schemes_are_those_that_the_device_can_have(command):
         found = fr.compare(SAMPLE, device="tiny", schemes="all", fit="wrap", limit=100, engine=False)
     assert found.json == done.stdout
     assert sum("left out" in str(each.message) for each in warned) == len(IMPOSSIBLE)
+    found.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert all(f"{name} is left out: " in page for name in IMPOSSIBLE)
 
 
 def test_settings_decide_which_schemes_are_possible(command):

@@ -190,7 +190,6 @@ def _compare(
     ):
         said: list[str] = []
         if not quiet:
-            _warn([f"{name} is left out: {why}" for name, why in left_out.items()])
             said = [f"{names[0]}: {text}" for text in sanity.show(trace, device, names[0], config, of_first)]
         with Progress(quiet=quiet) as progress:
 
@@ -210,6 +209,7 @@ def _compare(
                 seeds,
                 capacity,
             )
+            comparison.left_out = left_out
             progress.hide()
             target.write(comparison.fio_json if outputs.fio else comparison.json)
         drawn.write(comparison, quiet)
