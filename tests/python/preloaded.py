@@ -4,20 +4,35 @@ Called with the number of a socket, which brings a call as JSON (arguments, fold
 standard streams, and takes the exit status.
 """
 
+import atexit
+import gc
 import json
 import os
 import signal
 import socket
 import sys
 
-# What is loaded as late as in the first call that needs it.
+# Otherwise NumPy starts threads, which a fork does not have. A call has the environment that comes with it.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+# What is loaded as late as in the first call that needs it. Of the threads of Polars no fork has the work that it
+# begins, as Polars starts those only when it has something to compute.
+import altair  # noqa: F401
+import matplotlib.figure  # noqa: F401
+import polars  # noqa: F401
 import pydantic.plugin._loader  # noqa: F401
+import rich._emoji_codes
 import rich.console
 import rich.progress
 import rich.table  # noqa: F401
-import typer._adapters  # noqa: F401
+import typer._adapters
+import typer.rich_utils  # noqa: F401
 
 import flashraid.command.app
+import flashraid.command.claims
+import flashraid.figures.printed
+import flashraid.figures.vega
+from flashraid.report import page
 
 
 def serve(connection: socket.socket) -> None:
@@ -26,10 +41,12 @@ def serve(connection: socket.socket) -> None:
         message, streams, *_ = socket.recv_fds(connection, 1 << 20, 3)
         if not message:
             os._exit(0)
+        call = json.loads(message)
+        if {"report", "--report"} & set(call["arguments"]):
+            page._vega()  # all reports have the same script in them, which takes a second to make
         child = os.fork()
         if child == 0:
             connection.close()
-            call = json.loads(message)
             for number, stream in enumerate(streams):
                 os.dup2(stream, number)
                 os.close(stream)
@@ -45,5 +62,14 @@ def serve(connection: socket.socket) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # A collection would write to all objects, and to take the interpreter down too: a fork then copies all of memory.
+    gc.collect()
+    gc.freeze()
     serve(socket.socket(fileno=int(sys.argv[1])))
-    flashraid.command.main()
+    try:
+        flashraid.command.main()
+    except SystemExit as ended:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(ended.code)
