@@ -77,11 +77,13 @@ def with_less_work(words: list[str]) -> list[str]:
     """The same command with less to do: documents show commands that are worth waiting for.
 
     Devices are smaller, so that a number of bytes to be filled becomes a share; traces are cut and made to fit; SSDs do
-    not wear out. A command with a small device of its own keeps it, and is run as it is printed but for the trace.
+    not wear out. A command with few blocks of its own keeps them, with fewer pages.
     """
     words = without(words, "--seeds", ["--seeds", "2"])
+    if "--report" in words and "all" in words:  # `make demo` draws all of them, also as a part of `make test`
+        words = without(words, "--schemes", ["--schemes", "raid0,raid5"])
     if any(word.startswith("blocks_per_plane=") for word in words):
-        return [*words, f"--limit={FEW['limit']}"]
+        return [*words, f"--limit={FEW['limit']}", "--set=pages_per_block=16"]
     words = without(words, "--fill-bytes", ["--fill", "0.01"])
     for option in ("--until", "--fit", "--limit"):
         words = without(words, option, [])
