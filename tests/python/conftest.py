@@ -1,5 +1,6 @@
 """Devices, traces and the installed command, for all tests of the package."""
 
+import contextlib
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,12 @@ def own_cache(tmp_path_factory):
     os.environ["FLASHRAID_CACHE"] = str(tmp_path_factory.mktemp("cache"))
 
 
+def fill(pipe, data):
+    """Writes to a pipe until nobody reads any more, and closes it."""
+    with contextlib.suppress(BrokenPipeError), open(pipe, "wb") as file:
+        file.write(data)
+
+
 @pytest.fixture(scope="session")
 def preloaded(own_cache):
     """Calls the command in a folder without loading it anew (preloaded.py)."""
@@ -89,10 +97,12 @@ def preloaded(own_cache):
     theirs.close()
     ours.settimeout(120)
 
-    def call(arguments, folder):
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, open(os.devnull) as nothing:
+    def call(arguments, folder, input=b""):
+        reading, writing = os.pipe()
+        threading.Thread(target=fill, args=[writing, input.encode() if isinstance(input, str) else input]).start()
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, open(reading) as pipe:
             message = {"arguments": arguments, "folder": str(folder), "environment": dict(os.environ)}
-            socket.send_fds(ours, [json.dumps(message).encode()], [nothing.fileno(), out.fileno(), errors.fileno()])
+            socket.send_fds(ours, [json.dumps(message).encode()], [pipe.fileno(), out.fileno(), errors.fileno()])
             status = json.loads(ours.recv(64))
             texts = [file.seek(0) or file.read().decode() for file in (out, errors)]
         return subprocess.CompletedProcess(["flashraid", *arguments], status, *texts)
@@ -104,20 +114,20 @@ def preloaded(own_cache):
 
 @pytest.fixture
 def command(tmp_path, preloaded):
-    """Runs the command in an empty folder, with nothing to read from standard input.
+    """Runs the command in an empty folder, with a pipe as its standard input that brings `input`.
 
-    With options of `subprocess.run` it is the installed command that runs, started anew.
+    With other options of `subprocess.run` it is the installed command that runs, started anew.
     """
     folder = tmp_path / "here"
     folder.mkdir()
 
-    def run(*arguments, status=0, **options):
+    def run(*arguments, status=0, input=b"", **options):
         arguments = list(map(str, arguments))
         if options:
             line = [str(COMMAND), *arguments]
             done = subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=120, **options)
         else:
-            done = preloaded(arguments, folder)
+            done = preloaded(arguments, folder, input)
         assert done.returncode == status, (done.returncode, done.stdout[-2000:], done.stderr[-2000:])
         return done
 

@@ -23,24 +23,16 @@ def trace(tmp_path):
     return write_trace(tmp_path, writes(200))
 
 
-def run(path, data, *arguments):
-    """The command with bytes on a pipe as its standard input."""
-    line = [str(COMMAND), "run", str(path), *ARGUMENTS, *arguments]
-    return subprocess.run(line, input=data, capture_output=True, check=False, timeout=60)
-
-
 def result_of(done):
-    assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     return {key: value for key, value in found.items() if key != "workload"}, found["workload"] | {"name": ""}
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress], ids=["plain", "gzip", "xz"])
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
-def test_standard_input_is_a_trace_as_any(trace, pack, name):
-    data = trace.read_bytes()
-    wanted, work = result_of(run(trace, b""))
-    found, piped = result_of(run(name, pack(data)))
+def test_standard_input_is_a_trace_as_any(command, trace, pack, name):
+    wanted, work = result_of(command("run", trace, *ARGUMENTS))
+    found, piped = result_of(command("run", name, *ARGUMENTS, input=pack(trace.read_bytes())))
     assert found == wanted
     assert piped | {"sha256": ""} == work | {"sha256": ""}
     assert piped["sha256"] == fr.trace_info(trace).sha256 or pack is not bytes
@@ -88,7 +80,7 @@ def test_a_file_as_standard_input_can_be_read_twice(trace, tmp_path):
     assert (done.returncode, "the same file as the trace" in done.stderr) == (2, True)
 
 
-def test_what_needs_two_passes_is_refused_in_a_line(trace, tmp_path):
+def test_what_needs_two_passes_is_refused_in_a_line(trace, command):
     data = trace.read_text()
     three = "".join(f"{number} {number % 3} 0 8 1\n" for number in range(30))
     where = ["--device", "tiny"]
@@ -110,29 +102,24 @@ def test_what_needs_two_passes_is_refused_in_a_line(trace, tmp_path):
             ONCE + "placing its devices one after the other needs a first pass",
         ),
     ]:
-        line = [str(COMMAND), *arguments]
-        done = subprocess.run(line, input=text, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=60)
-        assert done.returncode == 2, (arguments, done.stderr)
+        done = command(*arguments, input=text, status=2)
         assert done.stderr.count("\n") == 1
         assert says in done.stderr
         assert done.stdout == ""
 
 
-def test_what_one_pass_is_enough_for(trace, tmp_path):
-    data = trace.read_text()
+def test_what_one_pass_is_enough_for(trace, command):
     for arguments in (
         ["trace", "info", "-", "--quiet"],
         ["trace", "convert", "-", "-o", "out.csv"],
         ["compare", "-", "--device", "tiny", "--schemes", "raid0"],
         ["run", "-", "--device", "tiny", "--scheme", "raid5", "--warmup", "20", "--fail", "page:lpn=1@request:7"],
     ):
-        line = [str(COMMAND), *arguments]
-        done = subprocess.run(line, input=data, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=60)
-        assert done.returncode == 0, (arguments, done.stderr)
-    assert fr.read_trace(tmp_path / "out.csv").equals(fr.read_trace(trace))
+        command(*arguments, input=trace.read_bytes())
+    assert fr.read_trace(command.folder / "out.csv").equals(fr.read_trace(trace))
 
 
-def test_an_unknown_format_on_standard_input(tmp_path, command):
+def test_an_unknown_format_on_standard_input(command):
     assert "expected --format" in command("trace", "info", "-", input="0 0 0 8 1\n", status=2).stderr
     assert "flashraid's own has ts_us" in command("trace", "info", "-", input="a,b,c\n1,2,3\n", status=2).stderr
 

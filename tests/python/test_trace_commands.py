@@ -174,8 +174,11 @@ def test_interrupted_writing_leaves_nothing(tmp_path):
         process = subprocess.Popen(
             [str(COMMAND), "trace", *arguments], cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        time.sleep(0.8)
-        assert process.poll() is None, process.communicate()
+        begun = time.monotonic()
+        while not (list(here.iterdir()) if "out.csv.xz" in arguments else time.monotonic() > begun + 0.8):
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < begun + 60
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=60)
         assert (process.returncode, stdout) == (130, ""), stderr
