@@ -73,7 +73,7 @@ test-rust:
 	cargo clippy -q --workspace --all-targets --all-features -- -D warnings
 	env -u MAKEFLAGS cargo test -q --workspace --all-features --tests --examples
 
-test-python: .venv/built .venv/testing .venv/docs .venv/browser
+test-python: .venv/built .venv/testing .venv/browser
 	.venv/bin/ruff check -q $(PYTHON_SOURCES)
 	.venv/bin/ruff format -q --check $(PYTHON_SOURCES)
 	.venv/bin/mypy

@@ -72,4 +72,4 @@ if __name__ == "__main__":
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(ended.code)
+        os._exit(int(ended.code or 0))

@@ -1,4 +1,7 @@
-"""The site: what is generated is up to date, and the built site is whole and asks nothing of another host."""
+"""The site: what is generated is up to date, and the built site is whole and asks nothing of another host.
+
+The site is built in `make prove` alone, which has MkDocs.
+"""
 
 import json
 import os
@@ -10,12 +13,13 @@ from collections import Counter
 from html.parser import HTMLParser
 
 import pytest
-from conftest import ROOT, SCHEMES
+from conftest import PROVE, ROOT, SCHEMES
 from markdown_it import MarkdownIt
 from test_documents import DOCUMENTS
 
 import check
 import concepts
+import flashraid
 import generated
 import schemes
 from drawing import WIDTH
@@ -27,13 +31,11 @@ COUNTED = {"li", "table", "pre", "h1", "h2", "h3", "h4", "blockquote", "img", "s
 OUTSIDE = {"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "samples/README.md"}
 
 
+needs_site = pytest.mark.skipif(not PROVE, reason="make prove: MkDocs builds the site")
+
+
 def build(folder, *options):
     """Builds a site; without --quiet, which would hide warnings from --strict."""
-    try:
-        import mkdocs  # noqa: F401
-    except ImportError:
-        assert "CI" not in os.environ, "the extra `docs` is not installed"
-        pytest.skip("needs the extra `docs`: make .venv/docs")
     line = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder), *options]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     return subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
@@ -48,6 +50,7 @@ def site(tmp_path_factory):
     return folder
 
 
+@needs_site
 @pytest.mark.parametrize(
     ("pages", "problem"),
     [
@@ -80,6 +83,7 @@ def test_generated_documents_are_up_to_date():
     assert drawn <= set(made)
 
 
+@needs_site
 def test_links_lead_somewhere_and_nothing_is_fetched_from_outside(site):
     assert list(check.problems(site)) == []
     assert len(list(site.glob("**/*.html"))) > 60
@@ -103,6 +107,7 @@ class Elements(HTMLParser):
         self.counts &= tag != "article"
 
 
+@needs_site
 def test_documents_read_the_same_on_a_hosting_site(site):
     markdown = MarkdownIt("commonmark").enable("table")
     differing = {}
@@ -120,15 +125,30 @@ def test_documents_read_the_same_on_a_hosting_site(site):
     assert not differing
 
 
-def test_every_public_name_of_python_is_on_its_page(site):
-    import flashraid
-
+@needs_site
+def test_every_public_name_of_python_has_its_documentation_on_the_page(site):
     anchors = check.Page((site / "api/python.html").read_text()).anchors
+    assert {f"flashraid.{name}" for name in names_on_the_page_of_python()} <= anchors
+
+
+def names_on_the_page_of_python():
+    return set(re.findall(r"(?m)^::: flashraid\.(\w+)$", (ROOT / "docs/api/python.md").read_text()))
+
+
+def test_every_public_name_of_python_is_on_its_page():
     text = (ROOT / "docs/api/python.md").read_text()
-    missing = [
-        name for name in flashraid.__all__ if f"flashraid.{name}" not in anchors and not re.search(rf"`{name}`", text)
-    ]
-    assert set(missing) <= {"__version__"}
+    missing = set(flashraid.__all__) - names_on_the_page_of_python()
+    assert {name for name in missing if f"`{name}`" not in text} <= {"__version__"}
+
+
+def test_every_page_is_in_the_navigation():
+    """Those of schemes come there when the site is built (docs/make/hooks.py)."""
+    _, _, navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")
+    pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
+    listed = re.findall(r"(?m)^ +- (\S+\.md)$", navigation)
+    assert sorted(listed) == sorted(set(listed))
+    of_schemes = {page for page in pages if page.startswith("schemes/") and page != "schemes/README.md"}
+    assert set(listed) == pages - of_schemes | {name.lower().replace("/readme", "") for name in OUTSIDE}
 
 
 def test_every_scheme_has_its_texts():
