@@ -42,7 +42,7 @@ def random_requests(rng, space_bytes, count):
 def test_random_requests(tmp_path, scheme, pages, partial_writes):
     device = write_device(tmp_path, **SMALL, buffer_bytes=pages * PAGE + 100)
     collected = 0
-    for number in range(100 if PROVE else 8):
+    for number in range(100 if PROVE else 4):
         rng = random.Random(f"{scheme} {pages} {number}")
         fill_pages = rng.choice([0, 300])
         sim = fr.Simulation(
@@ -73,7 +73,7 @@ def test_random_requests(tmp_path, scheme, pages, partial_writes):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_real_traces(trace, unwritten):
     """To the unit, at any speed, with one copy or two; more pages than in one, so that there are hits and evictions."""
-    limit = 5_000
+    limit = 5_000 if PROVE else 2_500
     rows = fr.read_trace(trace, limit=limit)
     device = rows["device"].value_counts(sort=True)["device"][0]
     rows = fr.read_trace(trace, limit=limit, device_filter=device)

@@ -12,7 +12,7 @@ from reference.parity_counts import Counts, ParityCounts, Request
 PAGE = 2048
 SHARED = ROOT.parent / "shared"
 SCHEMES = ["no-pc", "fpc", "ppc", "ca-ppc"]
-LISTS = 40 if PROVE else 4  # request lists for each scheme and width
+LISTS = 40 if PROVE else 2  # request lists for each scheme and width
 OPS = ["write"] * 12 + ["read"] * 3 + ["trim"] * 3 + ["write_zeroes"] * 2 + ["flush"]
 
 # So many pages that nothing is ever collected.
@@ -135,7 +135,7 @@ def test_traces(tmp_path, trace, scheme):
     """To the unit, at any speed, from the first page on."""
     if isinstance(trace, Path) and not trace.exists():
         pytest.skip("it lies beside the repository")
-    requests, end = trace_requests(trace, 2_500 if PROVE else 1_500)
+    requests, end = trace_requests(trace, 2_500 if PROVE else 800)
     for width, buffered, *chosen in [(4, 16), (4, 64, 32, 300, "none", "min", "rmw", True), (7, 16)]:
         ours, theirs = parameters(scheme, *chosen)
         space_bytes = -(-end // (width * PAGE)) * width * PAGE

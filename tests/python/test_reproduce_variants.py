@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from conftest import ROOT
+from conftest import PROVE, ROOT
 from test_reproduce import EXPERIMENT, NEW, figures
 
 import flashraid as fr
@@ -118,7 +118,7 @@ def test_the_word_of_a_claim_does_not_depend_on_the_variants_that_are_asked_for(
         measured = recorded((ROOT / "docs" / "papers" / f"{name}.json").read_text(encoding="utf-8"))
         paper = papers.find(name)
         assert words(with_variants(paper, []), measured) == words(paper, measured)
-        for variant in paper.variants:
+        for variant in paper.variants if PROVE else paper.variants[:1]:
             assert words(with_variants(paper, [variant.name]), measured) == words(paper, measured)
     of_figure = with_variants(papers.find("ppc.figure10"), ["rmw"])
     assert [each.name for each in of_figure.variants] == ["rmw", "no-commands", "server-bursts"]
