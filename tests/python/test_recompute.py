@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import OF_ARRAYS, ROOT, SCHEMES
+from conftest import OF_ARRAYS, PROVE, ROOT, SCHEMES
 
 import flashraid as fr
 from reference import recompute
@@ -19,6 +19,7 @@ SETTINGS = {
     "over_provisioning": 0.3,
     "fill": 0.9,
     "chips_per_channel": 3,
+    "limit": 0 if PROVE else 300,
 }
 
 
