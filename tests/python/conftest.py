@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import flashraid as fr
 from flashraid import _native
 
 # What is started in the background ignores some signals (`nohup`, `&` in a script), and so would all that it starts.
@@ -27,6 +28,7 @@ COMMAND = Path(sys.executable).with_name("flashraid")
 PROVE = os.environ.get("FLASHRAID_PROVE") == "1"
 HEADER = "ts_us,op,offset,size,flags,latency_us\n"
 PAGE = 4096
+LONG_REQUESTS = 3_000_000
 # Every scheme of the registry.
 # Schemes over SSDs of an array alone.
 OF_ARRAYS = [scheme["name"] for scheme in json.loads(_native.schemes(None)) if scheme["protects"] == "device"]
@@ -80,6 +82,14 @@ def device(tmp_path):
 def own_cache(tmp_path_factory):
     """Tests neither find what was measured before nor leave anything in the user's cache."""
     os.environ["FLASHRAID_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session")
+def long_trace(tmp_path_factory):
+    """A trace that is still being replayed after a second; for interruptions."""
+    path = tmp_path_factory.mktemp("long") / "long.csv"
+    fr.synth(path, requests=LONG_REQUESTS, space_bytes=1 << 30, interval_ns=400_000)
+    return path
 
 
 def fill(pipe, data):

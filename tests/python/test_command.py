@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import COMMAND, PAGE, SAMPLE, SCHEMES, write_trace, writes
+from conftest import COMMAND, LONG_REQUESTS, PAGE, SAMPLE, SCHEMES, write_trace, writes
 
 import flashraid as fr
 import flashraid.command
@@ -209,7 +209,7 @@ def test_full_disk_is_no_success(command):
 )
 def test_status_of_the_engine_is_the_status_of_the_command(monkeypatch, capsys, status, how):
     """Violations (1) and requests failed for lack of space (3) do not happen here: the engine's answer is made up."""
-    result = fr.run(SAMPLE, device="ssd1", scheme="raid5", limit=200, fill=0.1, verify=True)
+    result = fr.run(SAMPLE, device="tiny", scheme="raid5", limit=200, fit="wrap", fill=0.1, verify=True)
     answers = iter([(result.json, None, ["made up"], status), (result.json, None, [], 0)])
     monkeypatch.setattr(_native, "run", lambda *arguments: next(answers))
     assert flashraid.command.run([how[0], str(SAMPLE), "--device", "ssd1", *how[1:]]) == status
@@ -230,13 +230,6 @@ def interrupt(folder, *arguments):
     return process.returncode, stderr
 
 
-@pytest.fixture(scope="module")
-def long_trace(tmp_path_factory):
-    path = tmp_path_factory.mktemp("long") / "long.csv"
-    fr.synth(path, requests=3_000_000, space_bytes=1 << 30, interval_ns=400_000)
-    return path
-
-
 def test_interrupted_run_writes_what_there_is_and_exits_130(tmp_path, long_trace):
     arguments = ["--device", "ssd1", "--json", "r.json"]
     status, stderr = interrupt(tmp_path, "run", long_trace, *arguments, "--scheme", "raid5")
@@ -244,7 +237,7 @@ def test_interrupted_run_writes_what_there_is_and_exits_130(tmp_path, long_trace
     assert (status, result["partial"]) == (130, True)
     assert "partial" in stderr
     requests = result["requests"]
-    assert requests["completed"] + requests["unfinished"] == result["workload"]["requests"] < 3_000_000
+    assert requests["completed"] + requests["unfinished"] == result["workload"]["requests"] < LONG_REQUESTS
     status, _ = interrupt(tmp_path, "compare", long_trace, *arguments, "--schemes", "raid5,raid0")
     results = json.loads((tmp_path / "r.json").read_text())["results"]
     assert (status, [result["partial"] for result in results]) == (130, [True])

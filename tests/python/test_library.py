@@ -16,7 +16,7 @@ import warnings
 from types import SimpleNamespace
 
 import pytest
-from conftest import PAGE, ROOT, SAMPLE, write_trace, writes
+from conftest import LONG_REQUESTS, PAGE, ROOT, SAMPLE, write_trace, writes
 
 import flashraid as fr
 from flashraid import _native, replay
@@ -144,15 +144,9 @@ def test_errors_are_one_family():
     assert fr.InputError.__module__ == "flashraid"
 
 
-@pytest.fixture(scope="module")
-def long_trace(tmp_path_factory):
-    path = tmp_path_factory.mktemp("long") / "long.csv"
-    fr.synth(path, requests=1_000_000, space_bytes=1 << 30, interval_ns=400_000)
-    return path
-
-
 def test_lock_is_released_while_a_trace_is_replayed(long_trace):
-    thread = threading.Thread(target=fr.run, args=[long_trace], kwargs={"device": "ssd1", "scheme": "raid5"})
+    replayed = {"device": "ssd1", "scheme": "raid5", "limit": 1_000_000}
+    thread = threading.Thread(target=fr.run, args=[long_trace], kwargs=replayed)
     thread.start()
     turns = 0
     while thread.is_alive():
@@ -171,7 +165,7 @@ def test_progress_and_stopping(long_trace):
     with pytest.raises(fr.Interrupted) as stopped:
         fr.run(long_trace, device="ssd1", scheme="raid5", progress=stop_at_third)
     assert [call[0] for call in calls] == ["replaying"] * 3
-    assert 0 < calls[0][1] < calls[1][1] < calls[2][1] < 1_000_000
+    assert 0 < calls[0][1] < calls[1][1] < calls[2][1] < LONG_REQUESTS
     assert 0 < calls[0][2] < calls[1][2] < calls[2][2] < 1
     assert stopped.value.result.partial
     assert stopped.value.result.workload.requests == calls[2][1]

@@ -10,7 +10,7 @@ import time
 
 import polars
 import pytest
-from conftest import COMMAND, ROOT, SAMPLE, write_trace
+from conftest import COMMAND, LONG_REQUESTS, ROOT, SAMPLE, write_trace
 
 import flashraid as fr
 
@@ -167,13 +167,6 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(command):
     assert names(command.folder) == []
 
 
-@pytest.fixture(scope="module")
-def long_trace(tmp_path_factory):
-    path = tmp_path_factory.mktemp("long") / "long.csv"
-    fr.synth(path, requests=2_000_000, space_bytes=1 << 30, interval_ns=400_000)
-    return path
-
-
 def test_interrupted_runs_write_what_there_is(tmp_path, long_trace):
     line = ["run", long_trace, "--device", "ssd1", "--scheme", "raid5", "--json", "r.json", *FILES]
     process = subprocess.Popen([COMMAND, *map(str, line)], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -189,7 +182,7 @@ def test_interrupted_runs_write_what_there_is(tmp_path, long_trace):
     result = json.loads((tmp_path / "r.json").read_text())
     assert result["partial"]
     requests = polars.read_parquet(tmp_path / "l.parquet")
-    assert 0 < requests.height == result["requests"]["completed"] < 2_000_000
+    assert 0 < requests.height == result["requests"]["completed"] < LONG_REQUESTS
     series = polars.read_parquet(tmp_path / "s.parquet")
     assert series["length_ns"].sum() == result["simulated_ns"]
     assert series.select(polars.sum_horizontal("read_requests", "write_requests").sum()).item() == requests.height

@@ -27,13 +27,6 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.fixture(scope="module")
-def long_trace(tmp_path_factory):
-    path = tmp_path_factory.mktemp("long") / "long.csv"
-    fr.synth(path, requests=2_000_000, space_bytes=1 << 30, interval_ns=400_000)
-    return path
-
-
 @pytest.mark.parametrize("options", [["--json", "t.csv"], ["--series", "t.csv", "--json", "t-raid0.csv"]])
 def test_a_comparison_never_replaces_its_trace_or_its_own_files(command, options):
     trace = write_trace(command.folder, writes(10), "t.csv")

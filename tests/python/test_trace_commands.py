@@ -160,16 +160,14 @@ def test_refusals_are_one_line(command, arguments, text):
     assert list(command.folder.iterdir()) == []
 
 
-def test_interrupted_writing_leaves_nothing(tmp_path):
-    long = tmp_path / "long.csv"
-    fr.synth(long, requests=3_000_000, space_bytes=1 << 30, interval_ns=1000)
+def test_interrupted_writing_leaves_nothing(tmp_path, long_trace):
     here = tmp_path / "here"
     here.mkdir()
     for arguments in (
-        ["convert", str(long), "-o", "out.csv.xz"],
-        ["anonymise", str(long), "-o", "out.csv.xz", "--seed", "1"],
+        ["convert", str(long_trace), "-o", "out.csv.xz"],
+        ["anonymise", str(long_trace), "-o", "out.csv.xz", "--seed", "1"],
         ["synth", "-o", "out.csv.xz", "--requests", "30000000", "--space", "1GiB", "--interval-ns", "1000"],
-        ["info", str(long), "--page-bytes", "512"],
+        ["info", str(long_trace), "--page-bytes", "512"],
     ):
         process = subprocess.Popen(
             [str(COMMAND), "trace", *arguments], cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
