@@ -1,9 +1,11 @@
 """The examples run."""
 
 import ast
+import os
 import runpy
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -18,7 +20,8 @@ def run(monkeypatch):
     def program(example, *arguments):
         path = str(ROOT / "examples" / example)
         monkeypatch.setattr(sys, "argv", [path, *map(str, arguments)])
-        runpy.run_path(path, run_name="__main__")
+        with patch.dict(os.environ):  # in which Polars keeps what an example sets of it
+            runpy.run_path(path, run_name="__main__")
 
     return program
 
