@@ -17,8 +17,8 @@ import flashraid as fr
 from flashraid import _native
 
 # What is started in the background ignores some signals (`nohup`, `&` in a script), and so would all that it starts.
-# A handler is not inherited: the commands under test start as from a terminal. That of Ctrl-C is the usual one, as tests
-# interrupt themselves, too.
+# A handler is not inherited: the commands under test start as from a terminal. That of Ctrl-C is the usual one, as some
+# tests interrupt themselves.
 for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else lambda *_: None)
