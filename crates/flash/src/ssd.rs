@@ -130,7 +130,7 @@ impl Flash {
             domains: Vec::new(),
             channels: (0..geometry.channels).map(|channel| Channel::new(channel, units_per_channel)).collect(),
             units: (0..units as u32).map(|unit| Unit::new(unit / units_per_channel, unit % units_per_channel)).collect(),
-            events: EventQueue::new(geometry.channels as usize + units + others),
+            events: EventQueue::with_buses(geometry.channels as usize + units + others, units as u32),
             records: memory::reserved(ROOM),
             free_records: NIL,
             pooled: 0,

@@ -4,7 +4,6 @@ use super::records::WorkKind;
 use super::units::{Channel, DATA_OUT, NOTHING, PHASES, PROGRAM, READ_COMMAND, URGENT_QUEUES, UnitState, after};
 use crate::Flash;
 use crate::mapping::space::{NIL, is_for_replacement, pool_of};
-use crate::nand::events::NEVER;
 
 impl Flash {
     /// Recomputes what a unit would do with the bus.
@@ -79,13 +78,16 @@ impl Flash {
             return;
         }
         channel.has_event = true;
-        let time_ns = channel.free_ns.max(self.now_ns);
-        self.events.set(self.units.len() + channel_id as usize, time_ns);
+        if channel.free_ns <= self.now_ns {
+            self.events.set_due(channel_id, self.now_ns);
+        } else {
+            self.events.set(self.units.len() + channel_id as usize, channel.free_ns);
+        }
     }
 
     pub(crate) fn bus_event(&mut self, channel_id: u32) {
         self.channels[channel_id as usize].has_event = false;
-        self.events.set(self.units.len() + channel_id as usize, NEVER);
+        self.events.clear_bus(channel_id);
         self.serve(channel_id);
     }
 

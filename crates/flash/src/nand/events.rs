@@ -3,6 +3,7 @@
 //!
 //! A winner tree over all resources. Ties go to the lower number, units come before buses, and these before the other two, so that a bus that becomes free
 //! chooses among all units that are ready by then: that is the defined order of simultaneous events. Cost is the tree's height, whatever is in flight.
+//! Half of all events are those of buses that wait for units at the same instant. These are bits beside the tree, and cost nothing there.
 
 /// "No event".
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -14,13 +15,44 @@ pub struct EventQueue {
     /// resource a time belongs to follows from where it lies, so that no time is too late for a node.
     nodes: Vec<u64>,
     leaves: usize,
+    /// Buses that are due at `due_ns`, the time that it is, as bits. They have no event in the tree.
+    due: u64,
+    /// `NEVER` if no bus is due.
+    due_ns: u64,
+    /// Number of the first bus.
+    buses: u32,
 }
 
 impl EventQueue {
     /// A queue for `resources` resources, none of which has an event.
     pub fn new(resources: usize) -> Self {
+        Self::with_buses(resources, 0)
+    }
+
+    /// The same, of which those from `buses` on, up to 64, are buses: `is_due` may be said of them.
+    pub fn with_buses(resources: usize, buses: u32) -> Self {
         let leaves = resources.next_power_of_two().max(2);
-        Self { nodes: vec![NEVER; 2 * leaves], leaves }
+        Self { nodes: vec![NEVER; 2 * leaves], leaves, due: 0, due_ns: NEVER, buses }
+    }
+
+    /// A bus that has no event has one now. The time must not move on before it.
+    #[inline]
+    pub fn set_due(&mut self, bus: u32, now_ns: u64) {
+        debug_assert!(now_ns <= self.nodes[1] && (self.due == 0 || self.due_ns == now_ns));
+        self.due |= 1 << bus;
+        self.due_ns = now_ns;
+    }
+
+    /// Takes the bus's event away, wherever it is.
+    #[inline]
+    pub fn clear_bus(&mut self, bus: u32) {
+        if self.due & 1 << bus == 0 {
+            return self.set((self.buses + bus) as usize, NEVER);
+        }
+        self.due &= !(1 << bus);
+        if self.due == 0 {
+            self.due_ns = NEVER;
+        }
     }
 
     /// Sets the resource's event (or `NEVER`). Always walks to the root: the height is small, and a loop of fixed length is
@@ -31,23 +63,26 @@ impl EventQueue {
         let mut earliest = time_ns;
         self.nodes[node] = earliest;
         while node > 1 {
-            earliest = earliest.min(self.nodes[node ^ 1]);
-            node /= 2;
-            self.nodes[node] = earliest;
+            // SAFETY: the leaf was just found to be a node; its sibling is one, as there is an even number of them, and so are those above.
+            unsafe {
+                earliest = earliest.min(*self.nodes.get_unchecked(node ^ 1));
+                node /= 2;
+                *self.nodes.get_unchecked_mut(node) = earliest;
+            }
         }
     }
 
-    /// The resource's event, `NEVER` if it has none.
+    /// The resource's event, `NEVER` if it has none; not of a bus that may be due.
     #[inline]
     pub fn of(&self, resource: usize) -> u64 {
         self.nodes[self.leaves + resource]
     }
 
-    /// The time of the earliest event of all other resources, `NEVER` if none of them has one.
+    /// The time of the earliest event of all other resources, `NEVER` if none of them has one; not of a bus that may be due.
     #[inline]
     pub fn first_of_others_ns(&self, resource: usize) -> u64 {
         let mut node = self.leaves + resource;
-        let mut earliest = NEVER;
+        let mut earliest = self.due_ns;
         while node > 1 {
             earliest = earliest.min(self.nodes[node ^ 1]);
             node /= 2;
@@ -58,18 +93,24 @@ impl EventQueue {
     /// The earliest event's time, `NEVER` if there is none.
     #[inline]
     pub fn first_ns(&self) -> u64 {
-        self.nodes[1]
+        self.nodes[1].min(self.due_ns)
     }
 
     /// The earliest event: (time, resource). There must be one.
     #[inline]
     pub fn first(&self) -> (u64, u32) {
         let earliest = self.nodes[1];
+        let due = self.buses + self.due.trailing_zeros();
+        if self.due_ns < earliest {
+            return (self.due_ns, due);
+        }
         let mut node = 1;
         while node < self.leaves {
-            node = 2 * node + usize::from(self.nodes[2 * node] != earliest);
+            // SAFETY: every node before the leaves has two children.
+            node = 2 * node + usize::from(unsafe { *self.nodes.get_unchecked(2 * node) } != earliest);
         }
-        (earliest, (node - self.leaves) as u32)
+        let first = (node - self.leaves) as u32;
+        (earliest, if self.due_ns == earliest && self.due != 0 { first.min(due) } else { first })
     }
 }
 
@@ -119,6 +160,63 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Buses that are due now are as good as set to this time: as in a sorted list of units, then buses, then others.
+    #[test]
+    fn buses_that_are_due_take_their_turn() {
+        const UNITS: u32 = 70;
+        const BUSES: u32 = 64;
+        let mut queue = EventQueue::with_buses((UNITS + BUSES + 1) as usize, UNITS);
+        let mut times = vec![NEVER; (UNITS + BUSES + 1) as usize];
+        let mut state = 1u64;
+        let mut draw = |below: u32| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((state >> 33) % u64::from(below)) as u32
+        };
+        let (mut now_ns, mut met) = (0, [0; 4]);
+        for _ in 0..50_000 {
+            let bus = draw(BUSES);
+            let at = (UNITS + bus) as usize;
+            match draw(4) {
+                0 => {
+                    let resource = draw(UNITS) as usize;
+                    times[resource] = now_ns + u64::from(draw(3));
+                    queue.set(resource, times[resource]);
+                }
+                1 if times[at] == NEVER => {
+                    times[at] = now_ns + u64::from(draw(2));
+                    if times[at] == now_ns { queue.set_due(bus, now_ns) } else { queue.set(at, times[at]) }
+                }
+                2 => {
+                    let other = (UNITS + BUSES) as usize;
+                    times[other] = now_ns + u64::from(draw(5));
+                    queue.set(other, times[other]);
+                }
+                _ => {
+                    let first = times.iter().enumerate().map(|(number, time_ns)| (*time_ns, number as u32)).min().unwrap();
+                    assert_eq!(queue.first_ns(), first.0);
+                    let resource = first.1 as usize;
+                    if first.0 == NEVER {
+                        continue;
+                    }
+                    assert_eq!(queue.first(), first);
+                    if !(UNITS..UNITS + BUSES).contains(&first.1) {
+                        let others = times.iter().enumerate().filter(|(other, _)| *other != resource);
+                        assert_eq!(queue.first_of_others_ns(resource), others.map(|(_, time_ns)| *time_ns).min().unwrap());
+                    }
+                    now_ns = first.0;
+                    times[resource] = NEVER;
+                    match first.1.checked_sub(UNITS) {
+                        Some(bus) if bus < BUSES => queue.clear_bus(bus),
+                        _ => queue.set(resource, NEVER),
+                    }
+                    let ties = times.iter().filter(|time_ns| **time_ns == now_ns).count();
+                    met[ties.min(3)] += 1;
+                }
+            }
+        }
+        assert!(met.iter().all(|count| *count > 100), "{met:?}");
     }
 
     /// A device may be idle for years: what comes next is at its own time all the same, also where it is earlier than what was set
