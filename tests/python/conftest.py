@@ -30,8 +30,7 @@ PROVE = os.environ.get("FLASHRAID_PROVE") == "1"
 HEADER = "ts_us,op,offset,size,flags,latency_us\n"
 PAGE = 4096
 LONG_REQUESTS = 3_000_000
-# Every scheme of the registry.
-# Schemes over SSDs of an array alone.
+# Schemes over SSDs of an array alone, and every scheme of the registry.
 OF_ARRAYS = [scheme["name"] for scheme in json.loads(_native.schemes(None)) if scheme["protects"] == "device"]
 SCHEMES = [scheme["name"] for scheme in json.loads(_native.schemes(None))]
 

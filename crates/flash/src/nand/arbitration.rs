@@ -78,11 +78,7 @@ impl Flash {
             return;
         }
         channel.has_event = true;
-        if channel.free_ns <= self.now_ns {
-            self.events.set_due(channel_id, self.now_ns);
-        } else {
-            self.events.set(self.units.len() + channel_id as usize, channel.free_ns);
-        }
+        self.events.set_bus(channel_id, channel.free_ns, self.now_ns);
     }
 
     pub(crate) fn bus_event(&mut self, channel_id: u32) {

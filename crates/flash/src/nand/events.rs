@@ -29,15 +29,18 @@ impl EventQueue {
         Self::with_buses(resources, 0)
     }
 
-    /// The same, of which those from `buses` on, up to 64, are buses: `is_due` may be said of them.
+    /// The same, of which those from `buses` on, up to 64, are buses, with `set_bus` and `clear_bus`.
     pub fn with_buses(resources: usize, buses: u32) -> Self {
         let leaves = resources.next_power_of_two().max(2);
         Self { nodes: vec![NEVER; 2 * leaves], leaves, due: 0, due_ns: NEVER, buses }
     }
 
-    /// A bus that has no event has one now. The time must not move on before it.
+    /// Sets the event of a bus that has none: it is due now unless its time is later. The time must not move on before it.
     #[inline]
-    pub fn set_due(&mut self, bus: u32, now_ns: u64) {
+    pub fn set_bus(&mut self, bus: u32, time_ns: u64, now_ns: u64) {
+        if time_ns > now_ns {
+            return self.set((self.buses + bus) as usize, time_ns);
+        }
         debug_assert!(now_ns <= self.nodes[1] && (self.due == 0 || self.due_ns == now_ns));
         self.due |= 1 << bus;
         self.due_ns = now_ns;
@@ -110,7 +113,7 @@ impl EventQueue {
             node = 2 * node + usize::from(unsafe { *self.nodes.get_unchecked(2 * node) } != earliest);
         }
         let first = (node - self.leaves) as u32;
-        (earliest, if self.due_ns == earliest && self.due != 0 { first.min(due) } else { first })
+        (earliest, if self.due_ns == earliest { first.min(due) } else { first })
     }
 }
 
@@ -186,7 +189,7 @@ mod tests {
                 }
                 1 if times[at] == NEVER => {
                     times[at] = now_ns + u64::from(draw(2));
-                    if times[at] == now_ns { queue.set_due(bus, now_ns) } else { queue.set(at, times[at]) }
+                    queue.set_bus(bus, times[at], now_ns);
                 }
                 2 => {
                     let other = (UNITS + BUSES) as usize;
