@@ -8,6 +8,8 @@ SCHEMES := $(wildcard crates/redundancy/src/schemes/*.rs crates/redundancy/src/s
 # What the long targets do instead with QUICK=1: all of it with little work, to see that it runs to its end. `make test` does that.
 PROVE := $(if $(QUICK),,FLASHRAID_PROVE=1)
 PROFILE := $(if $(QUICK),,--profile prove)
+# How the extension is compiled: what everybody uses is fast. CI takes what the tests are made of, which is compiled anyway.
+EXTENSION := release
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -63,14 +65,15 @@ format: .venv/testing
 
 # The release build is for the most part one job for one core, and so is the end of many a test program: both languages are tested at once.
 test:
-	@$(MAKE) -s -j2 test-python test-rust
+	@$(MAKE) -s -j3 .venv/browser test-rust test-python
 	@$(MAKE) -s -j2 --output-sync=target demo bench validate papers QUICK=1
 
 # No example stands in rustdoc (those of documents are tested with the package), so that nobody waits for rustdoc to look for some.
+# If Clippy compiles the tests (.ci/run), it needs no pass of its own.
 # Two programs beside each other are jobs of make's; what cargo starts are not, and rustdoc complains of a job server that it cannot reach.
 test-rust:
 	cargo fmt --all -- --check $(SCHEMES)
-	cargo clippy -q --workspace --all-targets --all-features -- -D warnings
+	$(if $(RUSTC_WORKSPACE_WRAPPER),,cargo clippy -q --workspace --all-targets --all-features -- -D warnings)
 	env -u MAKEFLAGS cargo test -q --workspace --all-features --tests --examples
 
 test-python: .venv/built .venv/testing .venv/browser
@@ -135,8 +138,11 @@ clean:
 
 .venv/built: .venv/installed $(SOURCES)
 	@echo 'Building the engine (two minutes the first time) ...'
-	@VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop -q --release
+	@VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop -q --profile $(EXTENSION)
 	@touch $@
+
+# One installation into .venv at a time, should make do several things at once.
+.venv/testing: | $(if $(findstring test,$(MAKECMDGOALS)),.venv/built)
 
 .venv/testing .venv/docs: .venv/%: .venv/installed pyproject.toml
 	@echo 'Installing what $* needs into .venv ...'

@@ -1,4 +1,4 @@
-"""The installed package, a release build, gives the golden results.
+"""The installed package gives the golden results, however it was built.
 
 Those of `crates/sim/tests/suite/determinism.rs`, which compares them with a build that has debug assertions.
 """

@@ -1,58 +1,79 @@
 //! Who gets the bus next.
 
-use super::records::WorkKind;
-use super::units::{Channel, DATA_OUT, NOTHING, PHASES, PROGRAM, READ_COMMAND, URGENT_QUEUES, UnitState, after};
+use super::records::{Record, WorkKind};
+use super::units::{Channel, DATA_OUT, NOTHING, PHASES, PROGRAM, READ_COMMAND, Unit, UnitState, after};
 use crate::Flash;
 use crate::mapping::space::{NIL, is_for_replacement, pool_of};
 
-impl Flash {
-    /// Recomputes what a unit would do with the bus.
-    pub(crate) fn refresh_want(&mut self, unit_id: u32) {
-        let unit = &self.units[unit_id as usize];
-        let want = match unit.state {
+impl Unit {
+    /// What it would do with the bus now.
+    #[inline]
+    fn wanted(&self, records: &[Record]) -> u8 {
+        match self.state {
             UnitState::Idle => {
-                let filled = if unit.blocked > 0 { unit.filled & URGENT_QUEUES } else { unit.filled };
+                let filled = self.served();
                 if filled == 0 {
-                    NOTHING
-                } else {
-                    let index = filled.trailing_zeros() as usize;
-                    let head = &self.records[unit.queues[index].head as usize];
-                    let phase = if matches!(head.work, WorkKind::Read | WorkKind::MoveRead) { READ_COMMAND } else { PROGRAM };
-                    (index / 2) as u8 * PHASES + phase
+                    return NOTHING;
                 }
+                let index = filled.trailing_zeros() as usize;
+                let head = &records[self.queues[index].head as usize];
+                let phase = if matches!(head.work, WorkKind::Read | WorkKind::MoveRead) { READ_COMMAND } else { PROGRAM };
+                (index / 2) as u8 * PHASES + phase
             }
-            UnitState::DataReady => self.records[unit.current as usize].priority as u8 * PHASES + DATA_OUT,
-            UnitState::RetryReady => self.records[unit.current as usize].priority as u8 * PHASES + READ_COMMAND,
+            UnitState::DataReady => records[self.current as usize].priority as u8 * PHASES + DATA_OUT,
+            UnitState::RetryReady => records[self.current as usize].priority as u8 * PHASES + READ_COMMAND,
             _ => NOTHING,
-        };
-        let old = unit.want;
+        }
+    }
+}
+
+impl Channel {
+    /// Files the unit under what it wants.
+    #[inline]
+    fn note_want(&mut self, unit: &mut Unit, want: u8) {
+        let old = std::mem::replace(&mut unit.want, want);
         if old == want {
             return;
         }
-        let channel_id = self.units[unit_id as usize].channel;
-        let bit = self.units[unit_id as usize].bit;
-        self.units[unit_id as usize].want = want;
-        let channel = &mut self.channels[channel_id as usize];
         if old != NOTHING {
-            channel.wants[usize::from(old)] &= !bit;
-            if channel.wants[usize::from(old)] == 0 {
-                channel.wanted &= !(1 << old);
+            let units = &mut self.wants[usize::from(old)];
+            *units &= !unit.bit;
+            if *units == 0 {
+                self.wanted &= !(1 << old);
             }
         }
         if want != NOTHING {
-            channel.wants[usize::from(want)] |= bit;
-            channel.wanted |= 1 << want;
+            self.wants[usize::from(want)] |= unit.bit;
+            self.wanted |= 1 << want;
         }
+    }
+}
+
+impl Flash {
+    /// Recomputes what a unit would do with the bus.
+    #[inline]
+    pub(crate) fn refresh_want(&mut self, unit_id: u32) {
+        let unit = &mut self.units[unit_id as usize];
+        let want = unit.wanted(&self.records);
+        self.channels[unit.channel as usize].note_want(unit, want);
+    }
+
+    /// The unit is in this state from now on.
+    #[inline]
+    pub(super) fn set_state(&mut self, unit_id: u32, state: UnitState) {
+        let unit = &mut self.units[unit_id as usize];
+        unit.state = state;
+        let want = unit.wanted(&self.records);
+        let channel = &mut self.channels[unit.channel as usize];
+        channel.idle = if state == UnitState::Idle { channel.idle | unit.bit } else { channel.idle & !unit.bit };
+        channel.note_want(unit, want);
     }
 
     pub(crate) fn set_blocked(&mut self, unit_id: u32, blocked: bool) {
         let unit = &mut self.units[unit_id as usize];
         unit.blocked = if blocked { unit.blocked + 1 } else { unit.blocked - 1 };
-        let is_blocked = unit.blocked > 0;
-        let channel_id = self.units[unit_id as usize].channel;
-        let bit = self.units[unit_id as usize].bit;
-        let channel = &mut self.channels[channel_id as usize];
-        channel.blocked = if is_blocked { channel.blocked | bit } else { channel.blocked & !bit };
+        let channel = &mut self.channels[unit.channel as usize];
+        channel.blocked = if unit.blocked > 0 { channel.blocked | unit.bit } else { channel.blocked & !unit.bit };
         self.refresh_want(unit_id);
     }
 

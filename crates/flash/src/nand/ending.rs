@@ -11,8 +11,11 @@ use flashraid_vocabulary::{Observer, Ppn};
 
 impl Flash {
     pub(crate) fn unit_event<O: Observer>(&mut self, unit_id: u32, observer: &mut O) {
-        self.unit_at(unit_id, NEVER);
-        match self.units[unit_id as usize].state {
+        let state = self.units[unit_id as usize].state;
+        if state != UnitState::DataIn {
+            self.unit_at(unit_id, NEVER);
+        }
+        match state {
             UnitState::Reading => {
                 self.set_state(unit_id, UnitState::DataReady);
                 self.kick(self.units[unit_id as usize].channel);

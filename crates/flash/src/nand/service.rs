@@ -1,7 +1,7 @@
 //! Starting page operations on a unit: how long bus and array are occupied (SPEC 0.4).
 
 use super::records::{Record, WorkKind};
-use super::units::{URGENT_QUEUES, Unit, UnitState, after};
+use super::units::{Unit, UnitState, after};
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
 use crate::counts::{ERASE, action_index};
@@ -20,15 +20,6 @@ enum WaitsIn {
 }
 
 impl Flash {
-    pub(super) fn set_state(&mut self, unit_id: u32, state: UnitState) {
-        let channel_id = self.units[unit_id as usize].channel;
-        let bit = self.units[unit_id as usize].bit;
-        let idle = &mut self.channels[channel_id as usize].idle;
-        *idle = if state == UnitState::Idle { *idle | bit } else { *idle & !bit };
-        self.units[unit_id as usize].state = state;
-        self.refresh_want(unit_id);
-    }
-
     /// Moves commands or data of the record, or of those behind it too, between bus and unit.
     #[inline(always)]
     fn occupy_bus(&mut self, unit_id: u32, duration_ns: u64, id: u32) -> u64 {
@@ -102,9 +93,7 @@ impl Flash {
 
     /// Starts the first of a unit's bound work.
     pub(super) fn start_bound(&mut self, unit_id: u32) {
-        let unit = &self.units[unit_id as usize];
-        let filled = if unit.blocked > 0 { unit.filled & URGENT_QUEUES } else { unit.filled };
-        let index = filled.trailing_zeros() as usize;
+        let index = self.units[unit_id as usize].served().trailing_zeros() as usize;
         let id = self.pop_bound(unit_id, index);
         self.units[unit_id as usize].since_ns = self.now_ns;
         self.fetch_next(self.units[unit_id as usize].queues[index].head);

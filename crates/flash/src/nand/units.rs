@@ -37,7 +37,7 @@ pub(super) const PROGRAM: u8 = 2;
 pub(super) const PHASES: u8 = 3;
 const WANTS: usize = Priority::COUNT * PHASES as usize;
 /// Bits of `Unit::filled` that belong to the urgent class.
-pub(super) const URGENT_QUEUES: u16 = 0b11;
+const URGENT_QUEUES: u16 = 0b11;
 
 /// A LUN.
 #[derive(Clone, Debug)]
@@ -111,6 +111,12 @@ impl Unit {
 
     pub(crate) fn is_idle(&self) -> bool {
         self.state == UnitState::Idle
+    }
+
+    /// Which of `queues` it may serve now.
+    #[inline]
+    pub(super) fn served(&self) -> u16 {
+        if self.blocked > 0 { self.filled & URGENT_QUEUES } else { self.filled }
     }
 }
 
