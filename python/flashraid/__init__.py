@@ -9,33 +9,52 @@ Times are nanoseconds, sizes are bytes. Every setting of docs/configuration.md i
 explains every member of a result.
 """
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from ._native import DefectError, FlashraidError, InputError, __version__
-from .calibration import Calibration, calibrate
-from .comparison import Comparison
-from .listings import devices, schemes
-from .loading import load
-from .record import Record
-from .replay import Interrupted, compare, run
 from .reproduce import reproduce
-from .result import Result
-from .series import Series
-from .setting_types import Settings, SimulationSettings
-from .simulation import Completion, Simulation
-from .trace import anonymise, convert, fit, profiles, read_trace, sanity, synth, trace_info
 
 if TYPE_CHECKING:
+    from .calibration import Calibration, calibrate
+    from .comparison import Comparison
+    from .listings import devices, schemes
+    from .loading import load
+    from .record import Record
+    from .replay import Interrupted, compare, run
     from .reproduce.outcome import Reproduction
+    from .result import Result
+    from .series import Series
+    from .setting_types import Settings, SimulationSettings
+    from .simulation import Completion, Simulation
+    from .trace import anonymise, convert, fit, profiles, read_trace, sanity, synth, trace_info
 else:
+    # Most programs, and the command, need little of all this: each module is imported when a name of it is used.
+    _MODULES = {
+        "calibration": ("Calibration", "calibrate"),
+        "comparison": ("Comparison",),
+        "listings": ("devices", "schemes"),
+        "loading": ("load",),
+        "record": ("Record",),
+        "replay": ("Interrupted", "compare", "run"),
+        "reproduce.outcome": ("Reproduction",),
+        "result": ("Result",),
+        "series": ("Series",),
+        "setting_types": ("Settings", "SimulationSettings"),
+        "simulation": ("Completion", "Simulation"),
+        "trace": ("anonymise", "convert", "fit", "profiles", "read_trace", "sanity", "synth", "trace_info"),
+    }
+    _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
-    def __getattr__(name: str) -> type:
-        """The classes that take long to import, which few programs name."""
-        if name == "Reproduction":
-            from .reproduce.outcome import Reproduction
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
+        globals()[name] = found
+        return found
 
-            return Reproduction
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_MODULE_OF})
 
 
 __all__ = [

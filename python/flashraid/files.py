@@ -1,7 +1,6 @@
 """Files that appear complete or not at all."""
 
 import os
-import secrets
 import stat
 from collections.abc import Mapping
 
@@ -44,7 +43,7 @@ class NewFile:
         """Creates an empty file in the same directory with a unique name; `discard` removes it."""
         folder, name = os.path.split(self._real)
         start = os.fsencode(name)[:MOST_NAME_BYTES].decode(errors="ignore")
-        temporary = os.path.join(folder, f".{start}.{secrets.token_hex(8)}.part")
+        temporary = os.path.join(folder, f".{start}.{os.urandom(8).hex()}.part")
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, self._mode))
         self._temporaries.append(temporary)
         return temporary

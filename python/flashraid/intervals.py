@@ -1,11 +1,21 @@
 """Mean and confidence interval of figures that were measured with several seeds."""
 
 from collections.abc import Sequence
-from math import atan, cos, pi, sin, sqrt
-from statistics import fmean, stdev
+from math import atan, cos, fsum, pi, sin, sqrt
 
 CONFIDENCE = 0.95
 ROUNDING = 1e-12  # of a mean: a smaller spread is that of rounding errors
+
+
+def mean_of(values: Sequence[float]) -> float:
+    """The mean."""
+    return fsum(values) / len(values)
+
+
+def _deviation(values: Sequence[float]) -> float:
+    """The standard deviation, estimated from a sample."""
+    mean = mean_of(values)
+    return sqrt(fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
 def mean_and_half_width(values: Sequence[float]) -> tuple[float, float]:
@@ -14,8 +24,8 @@ def mean_and_half_width(values: Sequence[float]) -> tuple[float, float]:
     The values are taken to be independent and normally distributed.
     """
     if len(values) < 2:
-        return fmean(values), 0.0
-    mean, half_width = fmean(values), quantile(len(values) - 1) * stdev(values) / sqrt(len(values))
+        return mean_of(values), 0.0
+    mean, half_width = mean_of(values), quantile(len(values) - 1) * _deviation(values) / sqrt(len(values))
     return mean, half_width if half_width > ROUNDING * abs(mean) else 0.0
 
 

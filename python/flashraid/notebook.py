@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from . import summary
-
 if TYPE_CHECKING:
+    from . import summary
     from .comparison import Comparison
     from .result import Result
     from .series import Series
@@ -36,6 +35,8 @@ def of_result(result: "Result") -> str:
 
 def of_comparison(comparison: "Comparison") -> str:
     """The table of `flashraid compare`, and its conclusion."""
+    from . import summary
+
     names = [candidate.name for candidate in summary.candidates(comparison)]
     lines = [line for section in summary.table(comparison) for line in section.lines]
     rows = [[line.head, *map(_cell, line.cells)] for line in lines]

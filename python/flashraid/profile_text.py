@@ -2,7 +2,6 @@
 
 import json
 import os
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
@@ -57,6 +56,8 @@ def with_seed(trace: str, seed: int) -> str:
 
 
 def _parsed(trace: str) -> dict[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(text_of(trace))
     except tomllib.TOMLDecodeError as error:

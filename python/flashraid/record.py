@@ -1,6 +1,5 @@
 """JSON objects whose members are attributes."""
 
-import difflib
 import inspect
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,8 @@ class Record:
             if name not in self._data and name in _declared(type(self)):
                 raise AttributeError(f"this result has no {name}: docs/result.md says when it is present")
             if name not in self._data:
+                import difflib
+
                 near = difflib.get_close_matches(name, [known for known in dir(self) if known[0] != "_"], 1)
                 hint = f"; the nearest is {near[0]}" if near else ""
                 raise AttributeError(f"unknown member {name}{hint}; there are {', '.join(self._data)}")

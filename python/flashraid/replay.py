@@ -4,7 +4,6 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
 from . import _native
@@ -236,6 +235,8 @@ def compare_pairs(
         must_be_read_again(trace, "a comparison replays the trace under each scheme")
     if seeds > 1:
         must_be_read_again(trace, "the trace is replayed with each seed")
+    from tempfile import TemporaryDirectory
+
     results: list[Result] = []
     with ExitStack() as exit_stack:
         # All files are created before the first run.

@@ -1,6 +1,5 @@
 """Settings as pairs of key and text for the engine, which alone defines their meaning and allowed values."""
 
-import difflib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -86,6 +85,8 @@ def known_name(what: str, name: str, known: Iterable[str]) -> str:
     """The name, if it is known; else raises InputError with the nearest and all there are."""
     known = list(known)
     if name not in known:
+        import difflib
+
         near = difflib.get_close_matches(name, known, 1)
         hint = f"; the nearest is {near[0]}" if near else ""
         others = f"; there are {', '.join(known)}" if known else ""

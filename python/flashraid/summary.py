@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import floor, log10
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
-from .intervals import is_apart, mean_and_half_width
+from .intervals import is_apart, mean_and_half_width, mean_of
 from .quantities import COUNT, HUNDREDTHS, TIME, difference, number
 from .record import Record
 from .rows import (
@@ -160,7 +159,7 @@ class Candidate:
     def unevenness(self) -> float:
         """How many times faster than the mean the busiest member wears out; 1 if it is hardly faster."""
         peaks = [value_at(each, PEAK_TO_MEAN) for each in self.results]
-        peak = fmean(each or 1 for each in peaks)
+        peak = mean_of([each or 1 for each in peaks])
         return peak if peak > UNEVEN else 1.0
 
     def values(self, row: Row) -> list[Any]:
@@ -229,7 +228,7 @@ def _line(row: Row, found: Sequence[Candidate], are_comparable: bool) -> Line | 
         is_related = (
             are_comparable and 0 in defined and (row.is_price or not (found[at].is_partial or found[0].is_partial))
         )
-        relative = difference(mean, fmean(values[0])) if is_related and is_apart(values[at], values[0]) else ""
+        relative = difference(mean, mean_of(values[0])) if is_related and is_apart(values[at], values[0]) else ""
         text = _text(row, (mean, half_width), one)
         is_best = at in best and not note and not found[at].is_partial
         cells.append(Cell(mean, half_width, text, relative, is_best, note, tuple(values[at])))
@@ -269,7 +268,7 @@ def _best(better: str | None, values: Mapping[int, Sequence[float]]) -> set[int]
     """
     if better is None or len(values) < 2:
         return set()
-    optimum = (min if better == "low" else max)(values.values(), key=fmean)
+    optimum = (min if better == "low" else max)(values.values(), key=mean_of)
     best = {at for at, each in values.items() if not _differ(each, optimum)}
     return set() if len(best) == len(values) else best
 
@@ -280,7 +279,7 @@ def _differ(values: Sequence[float], others: Sequence[float]) -> bool:
 
 
 def _are_near(values: Sequence[float], others: Sequence[float]) -> bool:
-    return abs(fmean(values) - fmean(others)) <= EQUAL * abs(fmean(others))
+    return abs(mean_of(values) - mean_of(others)) <= EQUAL * abs(mean_of(others))
 
 
 def _closed_loop(found: Sequence[Candidate]) -> str:
@@ -417,7 +416,7 @@ def _ranking(what: str, line: Line, names: Sequence[str], is_protected: Sequence
 
 def _likeness(pairs: Sequence[tuple[Sequence[float], Sequence[float]]], to: str = "", from_: str = "") -> str:
     """Why none of these pairs differs."""
-    are_blurred = {fmean(one) != fmean(other) and not is_apart(one, other) for one, other in pairs}
+    are_blurred = {mean_of(one) != mean_of(other) and not is_apart(one, other) for one, other in pairs}
     reasons = {False: f"equal {to}within 1 %", True: f"not told apart {from_}by these seeds"}
     return " or ".join(reason for is_blurred, reason in reasons.items() if is_blurred in are_blurred)
 

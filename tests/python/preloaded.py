@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+from importlib import import_module
 
 # Otherwise NumPy starts threads, which a fork does not have. A call has the environment that comes with it.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -20,19 +21,20 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import altair  # noqa: F401
 import matplotlib.figure  # noqa: F401
 import polars  # noqa: F401
-import pydantic.plugin._loader  # noqa: F401
 import rich._emoji_codes
 import rich.console
 import rich.progress
 import rich.table  # noqa: F401
-import typer._adapters
-import typer.rich_utils  # noqa: F401
+import rich_click.rich_help_rendering  # noqa: F401
 
-import flashraid.command.app
 import flashraid.command.claims
 import flashraid.figures.printed
 import flashraid.figures.vega
+from flashraid.command import app
 from flashraid.report import page
+
+for module in {*app.flashraid.modules.values(), *app.trace.modules.values()}:
+    import_module(f"flashraid.command.{module}")
 
 
 def serve(connection: socket.socket) -> None:

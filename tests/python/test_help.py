@@ -3,25 +3,26 @@
 import re
 import shlex
 
+import click
 import pytest
-import typer
-from typer.main import get_command
 
-from flashraid.command.app import app
+from flashraid.command.app import flashraid
 
 # What runs without a trace, and writes nothing.
 EXECUTED = ("explain", "devices", "schemes", "trace profiles")
 
 
 def commands(group, path=()):
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
             yield from commands(command, (*path, name))
         else:
             yield " ".join((*path, name)), command
 
 
-COMMANDS = dict(commands(get_command(app)))
+COMMANDS = dict(commands(flashraid))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -49,4 +50,17 @@ def test_there_is_an_example(name, command):
 
 def test_all_commands_are_tried():
     assert {"run", "compare", "init", "explain", "trace info", "reproduce"} <= set(COMMANDS)
-    assert isinstance(app, typer.Typer)
+
+
+def test_help_has_headings_in_order(command):
+    text = command("run", "--help").stdout
+    headings = re.findall(r"^.. ([A-Z][a-z ]+) ", text, re.MULTILINE)
+    assert headings[:2] == ["Arguments", "Options"]
+    assert headings[-1] == "Help"
+    assert "Show this message" in command("trace", status=2).stdout
+
+
+def test_an_unknown_command_is_refused_with_the_nearest(command):
+    message = "error: no such command compre; the nearest is compare: run, compare, report, "
+    assert command("compre", status=2).stderr.startswith(message)
+    assert command("trace", "inf", status=2).stderr.startswith("error: no such command inf; the nearest is info: ")

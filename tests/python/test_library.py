@@ -367,7 +367,7 @@ def parameters(node):
 def test_importing_is_light():
     """The command starts fast: nothing that only some commands need is imported with the package."""
     heavy = ("polars", "matplotlib", "altair", "vl_convert", "jinja2", "numpy", "flashraid.reproduce.outcome")
-    for module, others in (("flashraid", ("typer", "rich")), ("flashraid.command.app", ())):
+    for module, others in (("flashraid", ("click", "rich", "flashraid.replay")), ("flashraid.command.replay", ())):
         code = f"import sys, {module}; print([name for name in {heavy + others} if name in sys.modules])"
         assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 

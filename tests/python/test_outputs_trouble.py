@@ -290,7 +290,7 @@ def test_schemes_that_are_no_part_of_a_name(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("module", ["typer", "flashraid.command.tables", "rich.table"])
+@pytest.mark.parametrize("module", ["click", "flashraid.command.tables", "rich.table"])
 def test_signals_while_the_command_is_being_loaded_and_before_and_after_its_run(tmp_path, number, module):
     # The signal comes with the first import of a module; that of the last one is in the making of tables.
     program = f"""

@@ -13,7 +13,7 @@ use flashraid_vocabulary::{Action, Cause, HostOp};
 use flashraid_workload::SplitMix64;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use support::{config, engine_on, pages, proving};
+use support::{config, engine_on, pages, proving, some_of};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -93,8 +93,7 @@ fn small(scheme: &str, pairs: &[(&str, &str)]) -> Config {
 
 #[test]
 fn a_warm_engine_allocates_nothing() {
-    // All schemes, or a third of them: the others go through one of the tests below.
-    for (_, entry) in SCHEMES.iter().enumerate().filter(|(row, _)| proving(true, row % 3 == 2)) {
+    for entry in some_of(SCHEMES, 2, 3) {
         assert_eq!(allocations(&small(entry.name, &[])), 0, "{}", entry.name);
     }
 }
@@ -103,8 +102,7 @@ fn a_warm_engine_allocates_nothing() {
 fn nor_with_early_answers_and_static_wear_leveling() {
     let pairs =
         [("write_completes", "data_in"), ("parity_in_response", "false"), ("wear_leveling", "static"), ("wear_leveling_threshold", "5")];
-    // All schemes, or another third of them.
-    for (_, entry) in SCHEMES.iter().enumerate().filter(|(row, _)| proving(true, row % 3 == 0)) {
+    for entry in some_of(SCHEMES, 0, 3) {
         assert_eq!(allocations(&small(entry.name, &pairs)), 0, "{}", entry.name);
     }
 }
@@ -113,11 +111,9 @@ fn nor_with_early_answers_and_static_wear_leveling() {
 fn nor_with_a_data_buffer() {
     let nvram = |victim| vec![("nvram_buffer_bytes", "1048576"), ("nvram_victim", victim)];
     let buffers = [vec![("buffer_bytes", "1048576")], nvram("oldest_write"), nvram("largest_group")];
-    for (row, scheme) in SCHEMES.iter().map(|entry| entry.name).enumerate() {
-        // All of one with all of the other, or the last third of the schemes with one buffer each, in turn.
-        let is_wanted = |column| proving(true, row % 3 == 1 && column == row / 3 % buffers.len());
-        for (_, buffer) in buffers.iter().enumerate().filter(|(column, _)| is_wanted(*column)) {
-            assert_eq!(allocations(&small(scheme, buffer)), 0, "{scheme}, {buffer:?}");
+    for (row, entry) in some_of(SCHEMES, 1, 3).enumerate() {
+        for buffer in some_of(&buffers, row, buffers.len()) {
+            assert_eq!(allocations(&small(entry.name, buffer)), 0, "{}, {buffer:?}", entry.name);
         }
     }
 }

@@ -1,11 +1,14 @@
 """The command `flashraid`: data to standard output, progress and messages to standard error."""
 
 import os
-import re
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 from ..interrupts import Interrupts
+
+if TYPE_CHECKING:
+    from click.exceptions import ClickException
 
 
 def main() -> None:
@@ -21,15 +24,6 @@ def main() -> None:
         os.kill(os.getpid(), signal.SIGPIPE)
 
 
-# Messages of the option validator about numbers, reworded like all other messages.
-ALLOWED = (
-    ("Input should be a valid integer.*", "allowed is a whole number"),
-    ("Input should be a valid number.*", "allowed is a number"),
-    (r"Input should be greater than or equal to (\S+)", r"allowed is \1 or more"),
-    (r"Input should be less than or equal to (\S+)", r"allowed is at most \1"),
-)
-
-
 def run(arguments: list[str]) -> int:
     """Runs the command with these arguments and returns the exit status."""
     try:
@@ -41,27 +35,35 @@ def run(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     # An exception during imports could be taken for a module's own, or be ignored.
     with Interrupts() as interrupts:
-        import typer
+        from click.exceptions import ClickException, Exit, NoArgsIsHelpError
 
-        from .. import DefectError, FlashraidError
-        from .app import app
+        from .._native import DefectError, FlashraidError
+        from . import shells
+        from .app import flashraid as app
 
     if interrupts.came:
         raise KeyboardInterrupt
     try:
-        status = app(_with_json_targets(arguments), prog_name="flashraid", standalone_mode=False)
+        if instruction := os.environ.get(shells.VARIABLE):
+            return shells.complete(instruction, app)
+        with app.make_context(shells.COMMAND, _with_json_targets(arguments)) as context:
+            status: int = app.invoke(context)
         sys.stdout.flush()  # a full disk must not pass for success
-        return status or 0
-    except typer.TyperException as error:
+        return status
+    except Exit as ended:
+        sys.stdout.flush()
+        return ended.exit_code
+    except NoArgsIsHelpError as error:
+        print(error.ctx.get_help() if error.ctx else "")
+        return 2
+    except ClickException as error:
         return _fail(_usage(error), 2)
-    except typer.Abort:
-        return _interrupted()
     except FlashraidError as error:
         return _fail(str(error), 1 if isinstance(error, DefectError) else 2)
+    except SystemExit as error:
+        raise error.__context__ or error from None  # rich makes an exit of a closed pipe
     except OverflowError as error:
         return _fail(f"a number is out of range: {error}", 2)
-    except SystemExit as error:
-        raise error.__context__ or error from None  # typer makes an exit of a closed pipe
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -79,13 +81,11 @@ def _with_json_targets(arguments: list[str]) -> list[str]:
     ] + others
 
 
-def _usage(error: Exception) -> str:
+def _usage(error: "ClickException") -> str:
     """One line, with the nearest name for a misspelt option."""
     if near := getattr(error, "possibilities", None):
         return f"no such option {getattr(error, 'option_name', '')}; the nearest is {near[0]}"
-    text = " ".join(error.format_message().split())  # type: ignore[attr-defined]
-    for validator, ours in ALLOWED:
-        text = re.sub(validator, ours, text)
+    text = " ".join(error.format_message().split())
     return text.rstrip(".")[:1].lower() + text.rstrip(".")[1:]
 
 

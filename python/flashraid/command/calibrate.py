@@ -3,23 +3,26 @@
 import json
 from dataclasses import asdict
 
+import rich_click as click
+
 from ..calibration import SCHEME, calibrate_pairs
 from ..outputs import Outputs
 from ..settings import Pairs
-from . import sanity, tables
-from .options import Config, DeviceName, Json, Quiet, Trace, with_settings
+from . import options, sanity, tables
 from .output import Target
 from .progress import Progress
+from .replay import EPILOG
 
 
-@with_settings
+@click.command(epilog=EPILOG)
+@options.trace
+@options.device
+@options.config
+@options.json_target
+@options.quiet
+@options.with_settings
 def calibrate(
-    trace: Trace,
-    settings: Pairs,
-    device: DeviceName = None,
-    config: Config = None,
-    json_target: Json = None,
-    quiet: Quiet = False,
+    trace: str, settings: Pairs, device: str | None, config: str | None, json_target: str | None, quiet: bool
 ) -> int:
     """Find the thresholds of bpu (a stand-in for BPU) with which a trace has the least total I/O time.
 

@@ -4,28 +4,24 @@ import shlex
 import signal
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import rich_click as click
 
 from .. import capture as recording
 from .._native import InputError
 from ..sizes import parse_bytes
+from .options import argument, flag, option
 
 KINDS = {"R": "reads", "W": "writes", "F": "flushes", "D": "discards", "Z": "write zeroes"}
 
 
-def capture(
-    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND", help="Command to run, with its options.")],
-    folder: Annotated[
-        Path, typer.Option("--dir", metavar="WORKDIR", help="Empty or new directory, on the disk to use.")
-    ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="TRACE.csv[.gz]", help="Trace file to write.")],
-    size: Annotated[str, typer.Option("--size", metavar="SIZE", help="Size of the device.")] = "4GiB",
-    evict: Annotated[
-        bool, typer.Option("--evict", help="Drop cached pages once a second, so that reads reach the device.")
-    ] = False,
-) -> int:
+@click.command()
+@argument("command", metavar="-- COMMAND", nargs=-1, required=True, help="Command to run, with its options.")
+@option("--dir", "folder", metavar="WORKDIR", required=True, help="Empty or new directory, on the disk to use.")
+@option("-o", "--output", metavar="TRACE.csv[.gz]", required=True, help="Trace file to write.")
+@option("--size", metavar="SIZE", default="4GiB", help="Size of the device.")
+@flag("--evict", help="Drop cached pages once a second, so that reads reach the device.")
+def capture(command: tuple[str, ...], folder: str, output: str, size: str, evict: bool) -> int:
     """Run a command on a file system of its own and record the requests that reach the device. Needs root.
 
     The command starts in the root of the file system, which is also in $CAPTURE_DIR. The file system is removed at
@@ -35,7 +31,7 @@ def capture(
     """
     size_bytes = parse_bytes("--size", size)
     try:
-        captured = recording.capture(folder, output, command, size_bytes=size_bytes, evicting=evict)
+        captured = recording.capture(Path(folder), Path(output), list(command), size_bytes=size_bytes, evicting=evict)
     except KeyboardInterrupt:
         print("interrupted: no trace was written", file=sys.stderr)
         return 130

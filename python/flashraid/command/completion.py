@@ -5,6 +5,9 @@ from collections.abc import Callable, Iterable
 
 from .. import _native
 
+# What is proposed for a word that is begun.
+Completer = Callable[[str], list[str]]
+
 PROFILE = "profile:"
 
 
@@ -60,7 +63,7 @@ def complete_settings(incomplete: str) -> list[str]:
     return [f"{key}={word}" for word in _beginning(words.get(key.rpartition(".")[2], []), value)]
 
 
-def complete_option(key: str) -> Callable[[str], list[str]]:
+def complete_option(key: str) -> Completer:
     """The words of a setting, for its option."""
 
     def complete(incomplete: str) -> list[str]:

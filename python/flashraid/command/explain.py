@@ -2,25 +2,23 @@
 
 import shutil
 import textwrap
-from typing import Annotated
 
-import typer
+import rich_click as click
 
 from .. import explain as library
 from .completion import complete_keys
+from .options import argument
 
 
-def explain(
-    key: Annotated[
-        str,
-        typer.Argument(
-            metavar="KEY",
-            help="A setting, a key of a result, a column of an output, a figure, a scheme or its parameter "
-            "(SCHEME.PARAMETER), PAPER.EXPERIMENT, or a term.",
-            autocompletion=complete_keys,
-        ),
-    ],
-) -> int:
+@click.command()
+@argument(
+    "key",
+    metavar="KEY",
+    help="A setting, a key of a result, a column of an output, a figure, a scheme or its parameter "
+    "(SCHEME.PARAMETER), PAPER.EXPERIMENT, or a term.",
+    complete=complete_keys,
+)
+def explain(key: str) -> int:
     """Explain a setting, key of a result, column, figure, scheme, parameter, experiment of a paper, or term.
 
     A key may be given whole or by its last parts; every meaning is printed.

@@ -5,44 +5,37 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import rich_click as click
 
 from .. import _native
 from .._native import InputError
 from ..files import refuse_same
 from ..settings import configuration, entry_of, text_of
 from .completion import complete_devices, complete_schemes
+from .options import argument, flag, option
 from .output import Target
 
 WIDTH = 118
 
 
-def init(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE|-", help="TOML file to write; - is standard output.")
-    ] = "flashraid.toml",
-    device: Annotated[
-        str | None,
-        typer.Option(
-            "--device",
-            metavar="NAME|FILE",
-            help="Device whose settings the file has: a preset, or a TOML file.",
-            autocompletion=complete_devices,
-        ),
-    ] = None,
-    scheme: Annotated[
-        str | None,
-        typer.Option(
-            "--scheme",
-            metavar="NAME",
-            help="Redundancy scheme that the file names, with its parameters.",
-            autocompletion=complete_schemes,
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
-) -> int:
+@click.command()
+@argument("file", metavar="FILE|-", default="flashraid.toml", help="TOML file to write; - is standard output.")
+@option(
+    "--device",
+    metavar="NAME|FILE",
+    help="Device whose settings the file has: a preset, or a TOML file.",
+    complete=complete_devices,
+)
+@option(
+    "--scheme",
+    metavar="NAME",
+    help="Redundancy scheme that the file names, with its parameters.",
+    complete=complete_schemes,
+)
+@flag("--force", help="Replace the file if it exists.")
+def init(file: str, device: str | None, scheme: str | None, force: bool) -> int:
     """Write a commented configuration for --config, with every setting, its unit, default and allowed values.
 
     Settings at their default are commented out. Those of --device and --scheme that differ from it are active: with

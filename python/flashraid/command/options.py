@@ -1,17 +1,73 @@
-"""The options that `run` and `compare` share. Their help texts come from the engine's schema."""
+"""How options and arguments are declared, and those that several commands share.
+
+Help texts of settings come from the engine's schema.
+"""
 
 import inspect
 import json
+import re
 from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import rich_click as click
+from click.shell_completion import CompletionItem
 
 from .. import _native
 from .._native import InputError
 from ..settings import Pairs, Said, list_text, refuse_contradictions
 from . import completion
+
+Command = Callable[..., int]
+Declared = Callable[[Command], Command]
+
+
+class Number(click.ParamType[int | float]):
+    """A number in a range."""
+
+    def __init__(self, least: int | None = None, most: int | None = None, kind: type[int] | type[float] = int) -> None:
+        self.name = "number"
+        self._least, self._most, self._kind = least, most, kind
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int | float:
+        """The number; a message says what is allowed instead."""
+        if self._kind is int and not re.fullmatch(r"[+-]?[0-9]+", str(value)):
+            self.fail("allowed is a whole number", parameter, context)
+        try:
+            number = self._kind(value)
+        except ValueError:
+            self.fail("allowed is a number", parameter, context)
+        if self._least is not None and number < self._least:
+            self.fail(f"allowed is {self._least} or more", parameter, context)
+        if self._most is not None and number > self._most:
+            self.fail(f"allowed is at most {self._most}", parameter, context)
+        return number
+
+
+def option(*names: str, help: str, complete: completion.Completer | None = None, **more: Any) -> Declared:
+    """An option. The shell completes what `complete` returns, or else file names."""
+    shows = more.get("default") is not None and not more.get("is_flag", False)
+    more.setdefault("panel", "Options")
+    return click.option(*names, help=help, shell_complete=_proposed(complete), show_default=shows, **more)
+
+
+def flag(*names: str, help: str, **more: Any) -> Declared:
+    """An option that takes no value."""
+    return option(*names, help=help, is_flag=True, default=False, **more)
+
+
+def argument(name: str, help: str, complete: completion.Completer | None = None, **more: Any) -> Declared:
+    """An argument. The shell completes what `complete` returns, or else file names."""
+    return click.argument(name, help=help, panel="Arguments", shell_complete=_proposed(complete), **more)
+
+
+def _proposed(complete: completion.Completer | None) -> Callable[..., list[CompletionItem]]:
+    def propose(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        found = complete(incomplete) if complete else []
+        return [CompletionItem(each) for each in found] or [CompletionItem(incomplete, type="file")]
+
+    return propose
+
 
 ABOUT = {setting["key"]: setting["about"] for setting in json.loads(_native.settings())}
 
@@ -52,117 +108,92 @@ OPTIONS: list[Option] = [
     ("--seed", "seed", "N", CHECKS),
 ]
 
-Trace = Annotated[
-    str,
-    typer.Argument(
-        help="Trace file, plain or compressed (gzip, zstd, xz); - for standard input; a TOML profile; or profile:NAME.",
-        autocompletion=completion.complete_traces,
-    ),
-]
-Output = Annotated[
-    str,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Trace file to write, compressed if named .gz, .zst or .xz; - is standard output.",
-    ),
-]
-DeviceName = Annotated[
-    str | None,
-    typer.Option(
-        "--device",
-        metavar="NAME|FILE",
-        help="Device: a preset, or a TOML file.",
-        autocompletion=completion.complete_devices,
-    ),
-]
-SchemeName = Annotated[
-    str | None,
-    typer.Option("--scheme", metavar="NAME", help="Redundancy scheme.", autocompletion=completion.complete_schemes),
-]
-Config = Annotated[
-    str | None,
-    typer.Option("--config", metavar="FILE", help="Settings: a TOML file, or the JSON of a result to repeat its run."),
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Any setting of docs/configuration.md. May be repeated.",
-        autocompletion=completion.complete_settings,
-    ),
-]
-Steady = Annotated[
-    bool,
-    typer.Option(
-        "--steady",
-        help="After the fill, overwrite random pages until GC reaches steady state (--precondition steady).",
-        rich_help_panel=DEVICE,
-    ),
-]
-Json = Annotated[
-    str | None, typer.Option("--json", metavar="[FILE|-]", help="Write the result as JSON; - is standard output.")
-]
-Seeds = Annotated[
-    int,
-    typer.Option(
-        "--seeds",
-        metavar="N",
-        help="Run with N seeds, of a profile too: tables show means with 95 % intervals, the JSON all results.",
-        rich_help_panel=CHECKS,
-    ),
-]
-NoEngine = Annotated[bool, typer.Option("--no-engine", help="Omit run time and memory of the simulator from the JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print no progress and no warnings.")]
+trace = argument(
+    "trace",
+    metavar="TRACE",
+    help="Trace file, plain or compressed (gzip, zstd, xz); - for standard input; a TOML profile; or profile:NAME.",
+    complete=completion.complete_traces,
+)
+output = option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    required=True,
+    help="Trace file to write, compressed if named .gz, .zst or .xz; - is standard output.",
+)
+device = option(
+    "--device", metavar="NAME|FILE", help="Device: a preset, or a TOML file.", complete=completion.complete_devices
+)
+scheme = option("--scheme", metavar="NAME", help="Redundancy scheme.", complete=completion.complete_schemes)
+config = option("--config", metavar="FILE", help="Settings: a TOML file, or the JSON of a result to repeat its run.")
+set_values = option(
+    "--set",
+    "set_values",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Any setting of docs/configuration.md. May be repeated.",
+    complete=completion.complete_settings,
+)
+steady = flag(
+    "--steady",
+    help="After the fill, overwrite random pages until GC reaches steady state (--precondition steady).",
+    panel=DEVICE,
+)
+json_target = option(
+    "--json", "json_target", metavar="[FILE|-]", help="Write the result as JSON; - is standard output."
+)
+seeds = option(
+    "--seeds",
+    metavar="N",
+    type=Number(),
+    default=1,
+    help="Run with N seeds, of a profile too: tables show means with 95 % intervals, the JSON all results.",
+    panel=CHECKS,
+)
+no_engine = flag("--no-engine", help="Omit run time and memory of the simulator from the JSON.")
+quiet = flag("--quiet", help="Print no progress and no warnings.")
 
 
-def with_settings(command: Callable[..., int]) -> Callable[..., int]:
+def with_settings(command: Command) -> Command:
     """Gives a command the shared options; it receives their values and those of `--set` as its parameter `settings`."""
     return _with(command, "settings", OPTIONS, has_set=True)
 
 
-def with_reading(command: Callable[..., int]) -> Callable[..., int]:
+def with_reading(command: Command) -> Command:
     """Gives a command the options for reading a trace; it receives their values as its parameter `reading`."""
     return _with(command, "reading", READING, has_set=False)
 
 
-def _with(command: Callable[..., int], name: str, options: list[Option], has_set: bool) -> Callable[..., int]:
-    signature = inspect.signature(command)
-    own = [parameter for parameter in signature.parameters.values() if parameter.name != name]
-    options = [option for option in options if option[1] not in signature.parameters]  # a command's own come first
-    shared = [_parameter(*option) for option in options]
-    if has_set:
-        shared = [
-            inspect.Parameter("steady", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Steady),
-            inspect.Parameter("set_values", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Set),
-            *shared,
-        ]
+def _with(command: Command, name: str, options: list[Option], has_set: bool) -> Command:
+    # A command's own options come first.
+    options = [each for each in options if each[1] not in inspect.signature(command).parameters]
 
     @wraps(command)
     def wrapper(**values: Any) -> int:
         _one_word(values)
         named = _given({key: values.pop(key) for _, key, _, _ in options}, options)
-        more = assignments(values.pop("set_values", None))
+        more = assignments(values.pop("set_values", ()))
         scheme = values.get("scheme")
         own: list[Said] = [] if scheme is None else [("scheme.name", scheme, f"--scheme {scheme}")]
         refuse_contradictions(own + named, [(key, value, f"--set {key}={value}") for key, value in more])
         values[name] = [(key, value) for key, value, _ in named] + more
         return command(**values)
 
-    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
-    wrapper.__signature__ = signature.replace(parameters=[*keyword, *shared])  # type: ignore[attr-defined]
-    return wrapper
+    return declared(wrapper, *([steady, set_values] if has_set else []), *(_of_setting(*each) for each in options))
 
 
-def _parameter(option: str, key: str, metavar: str | None, panel: str) -> inspect.Parameter:
-    completes = None if metavar is None else completion.complete_option(key)
-    about = typer.Option(option, metavar=metavar, help=ABOUT[key], rich_help_panel=panel, autocompletion=completes)
-    kind: Any = bool if metavar is None else list[str] | None if metavar in REPEATED else str | None
-    default = False if metavar is None else None
-    annotation = Annotated[kind, about]
-    return inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+def declared(command: Command, *parameters: Declared) -> Command:
+    """The command with these parameters, in this order."""
+    for parameter in reversed(parameters):
+        command = parameter(command)
+    return command
+
+
+def _of_setting(name: str, key: str, metavar: str | None, panel: str) -> Declared:
+    if metavar is None:
+        return flag(name, key, help=ABOUT[key], panel=panel)
+    complete, is_list = completion.complete_option(key), metavar in REPEATED
+    return option(name, key, metavar=metavar, help=ABOUT[key], panel=panel, complete=complete, multiple=is_list)
 
 
 def _one_word(values: dict[str, Any]) -> None:
@@ -176,21 +207,21 @@ def _one_word(values: dict[str, Any]) -> None:
 
 def _given(values: dict[str, Any], options: list[Option]) -> list[Said]:
     settings = []
-    for option, key, _, _ in options:
+    for name, key, _, _ in options:
         value = values[key]
         if value is True:
-            settings.append((key, "true", option))
-        elif isinstance(value, list):
-            settings.append((key, list_text(value), " ".join(f"{option} {each}" for each in value)))
-        elif value is not None and value is not False:
-            settings.append((key, value, f"{option} {value}"))
+            settings.append((key, "true", name))
+        elif isinstance(value, tuple) and value:
+            settings.append((key, list_text(list(value)), " ".join(f"{name} {each}" for each in value)))
+        elif value not in (None, False, ()):
+            settings.append((key, value, f"{name} {value}"))
     return settings
 
 
-def assignments(texts: list[str] | None) -> Pairs:
+def assignments(texts: tuple[str, ...]) -> Pairs:
     """The keys and values of `--set`."""
     settings = []
-    for text in texts or []:
+    for text in texts:
         key, equals, value = text.partition("=")
         if not (key and equals):
             raise InputError(f"--set {text}: allowed is KEY=VALUE")

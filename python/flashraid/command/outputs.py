@@ -1,14 +1,11 @@
 """The options for the additional outputs of `run` and `compare` (docs/outputs.md)."""
 
-import inspect
-from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from .._native import InputError
 from ..outputs import Outputs
+from .options import Command, declared, option
 
 FORMATS = ("flashraid", "fio-json")
 
@@ -62,10 +59,8 @@ LABELS = {name: option for option, name, _, _ in [*OPTIONS, *DRAWN]} | {
 FORMAT_HELP = "Format of --json. fio-json is fio's JSON format; without --json it goes to standard output."
 
 
-def with_outputs(command: Callable[..., int]) -> Callable[..., int]:
+def with_outputs(command: Command) -> Command:
     """Gives a command these options; it receives their values as its parameter `outputs`."""
-    signature = inspect.signature(command)
-    own = [parameter for parameter in signature.parameters.values() if parameter.name != "outputs"]
     options = [*OPTIONS, *DRAWN, ("--output-format", "output_format", "|".join(FORMATS), FORMAT_HELP)]
 
     @wraps(command)
@@ -78,12 +73,7 @@ def with_outputs(command: Callable[..., int]) -> Callable[..., int]:
         arguments: Any = {**given, "fio": output_format == "fio-json"}
         return command(outputs=Outputs(arguments, LABELS, **drawn), **values)
 
-    shared = [_parameter(*option) for option in options]
-    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
-    wrapper.__signature__ = signature.replace(parameters=[*keyword, *shared])  # type: ignore[attr-defined]
-    return wrapper
-
-
-def _parameter(option: str, name: str, metavar: str, about: str) -> inspect.Parameter:
-    annotation = Annotated[str | None, typer.Option(option, metavar=metavar, help=about, rich_help_panel="Outputs")]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+    parameters = [
+        option(word, name, metavar=metavar, help=about, panel="Outputs") for word, name, metavar, about in options
+    ]
+    return declared(wrapper, *parameters)

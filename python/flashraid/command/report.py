@@ -4,16 +4,16 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import rich_click as click
 
 from .._native import InputError
 from ..comparison import Comparison
 from ..files import NewFile, refuse_same
 from ..outputs import Outputs
 from ..settings import Pairs, Path
-from .options import Quiet
+from .options import argument, option, quiet
 from .outputs import LABELS
 
 if TYPE_CHECKING:
@@ -113,23 +113,25 @@ def drawings(
         yield drawn, outputs
 
 
+@click.command()
+@argument("results", metavar="RESULT.json...", nargs=-1, required=True, help="JSON of run or compare.")
+@option("-o", "--output", metavar="FILE.html", required=True, help="The report.")
+@option(
+    "--series",
+    metavar="FILE",
+    multiple=True,
+    help="Series of the results, for charts over time: one for each, in their order, or that of a comparison.",
+)
+@option("--figures", metavar="DIR", help="Write the figures as SVG and PNG, with their data as CSV, too.")
+@option("--title", metavar="TEXT", help="Title of the report.")
+@quiet
 def report(
-    results: Annotated[list[str], typer.Argument(metavar="RESULT.json...", help="JSON of run or compare.")],
-    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE.html", help="The report.")],
-    series: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--series",
-            metavar="FILE",
-            help="Series of the results, for charts over time: one for each, in their order, or that of a comparison.",
-        ),
-    ] = None,
-    figures: Annotated[
-        str | None,
-        typer.Option("--figures", metavar="DIR", help="Write the figures as SVG and PNG, with their data as CSV, too."),
-    ] = None,
-    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Title of the report.")] = None,
-    quiet: Quiet = False,
+    results: tuple[str, ...],
+    output: str,
+    series: tuple[str, ...],
+    figures: str | None,
+    title: str | None,
+    quiet: bool,
 ) -> int:
     """Make a report of results: one HTML file with tables and charts that needs no network.
 
@@ -140,7 +142,7 @@ def report(
     outputs = Outputs({}, {**LABELS, "report": "-o"}, report=output, figures=figures)
     outputs.check()
     comparison = reading.read(results)
-    found = reading.add_series(comparison, series or [])
+    found = reading.add_series(comparison, series)
     inputs = {f"result {path}": path for path in results} | {f"--series {path}": path for path in found}
     refuse_same(inputs, {"-o": output})
     drawn = Drawings(outputs, inputs, title)

@@ -6,9 +6,9 @@ import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import rich_click as click
 
 from .._native import InputError
 from ..figures.files import write as write_figures
@@ -16,7 +16,7 @@ from ..files import NewFile
 from ..outputs import check_folder, check_report
 from . import tables
 from .completion import complete_papers
-from .options import Json, Quiet
+from .options import argument, flag, json_target, option, quiet
 from .output import Target
 from .progress import Progress, duration
 from .report import say_figures, say_report
@@ -49,84 +49,66 @@ class Asked:
     quiet: bool
 
 
+@click.command()
+@argument(
+    "name",
+    metavar="PAPER[.EXPERIMENT]",
+    required=False,
+    help="Paper or experiment to run; all for every paper. Without it, they are listed.",
+    complete=complete_papers,
+)
+@option(
+    "--set",
+    "set_values",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Change a setting of every run; NAME.KEY=VALUE changes it for one configuration, workload or point.",
+)
+@option(
+    "--variant",
+    metavar="NAME",
+    multiple=True,
+    help="Judge the claims under this variant too; all for every one. Those that explain one are tried anyway.",
+)
+@option(
+    "--traces",
+    metavar="DIR",
+    help="Replay the paper's own traces, where DIR has them, instead of the profiles that stand for them.",
+)
+@flag("--quick", help="Replay a part of each trace, and one repeat; figures can differ. Without a paper, of all.")
+@option("--cache/--no-cache", default=True, help="Take runs that were done before from the cache.")
+@option(
+    "--from",
+    "source",
+    metavar="FILE.json",
+    help="Run nothing: take the figures from this file, which --write has made.",
+)
+@option("--write", metavar="DIR", help="Write the page of the paper or experiment, with its figures, here.")
+@option("--figures", metavar="DIR", help="Write each figure as SVG, PNG and CSV to this folder.")
+@option("--report", metavar="FILE.html", help="Write claims and figures as one HTML file.")
+@option(
+    "--summary",
+    metavar="DIR",
+    help="Judge every claim of all papers by the figures in this directory; write its claims.md and README.",
+)
+@flag("--smoke", hidden=True, help="Whether every kind of run ends; figures mean nothing.")
+@json_target
+@quiet
 def reproduce(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="PAPER[.EXPERIMENT]",
-            help="Paper or experiment to run; all for every paper. Without it, they are listed.",
-            autocompletion=complete_papers,
-        ),
-    ] = None,
-    set_values: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Change a setting of every run; NAME.KEY=VALUE changes it for one configuration, workload or point.",
-        ),
-    ] = None,
-    variant: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--variant",
-            metavar="NAME",
-            help="Judge the claims under this variant too; all for every one. Those that explain one are tried anyway.",
-        ),
-    ] = None,
-    traces: Annotated[
-        str | None,
-        typer.Option(
-            "--traces",
-            metavar="DIR",
-            help="Replay the paper's own traces, where DIR has them, instead of the profiles that stand for them.",
-        ),
-    ] = None,
-    quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick",
-            help="Replay a part of each trace, and one repeat; figures can differ. Without a paper, of all.",
-        ),
-    ] = False,
-    cache: Annotated[
-        bool, typer.Option("--cache/--no-cache", help="Take runs that were done before from the cache.")
-    ] = True,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--from", metavar="FILE.json", help="Run nothing: take the figures from this file, which --write has made."
-        ),
-    ] = None,
-    write: Annotated[
-        str | None,
-        typer.Option(
-            "--write",
-            metavar="DIR",
-            help="Write the page of the paper or experiment, with its figures, here.",
-        ),
-    ] = None,
-    figures: Annotated[
-        str | None,
-        typer.Option("--figures", metavar="DIR", help="Write each figure as SVG, PNG and CSV to this folder."),
-    ] = None,
-    report: Annotated[
-        str | None,
-        typer.Option("--report", metavar="FILE.html", help="Write claims and figures as one HTML file."),
-    ] = None,
-    summary: Annotated[
-        str | None,
-        typer.Option(
-            "--summary",
-            metavar="DIR",
-            help="Judge every claim of all papers by the figures in this directory; write its claims.md and README.",
-        ),
-    ] = None,
-    smoke: Annotated[
-        bool, typer.Option("--smoke", hidden=True, help="Whether every kind of run ends; figures mean nothing.")
-    ] = False,
-    json_target: Json = None,
-    quiet: Quiet = False,
+    name: str | None,
+    set_values: tuple[str, ...],
+    variant: tuple[str, ...],
+    traces: str | None,
+    quick: bool,
+    cache: bool,
+    source: str | None,
+    write: str | None,
+    figures: str | None,
+    report: str | None,
+    summary: str | None,
+    smoke: bool,
+    json_target: str | None,
+    quiet: bool,
 ) -> int:
     """Run a paper's experiments, judge its claims, and show the paper's figures beside flashraid's.
 
@@ -151,8 +133,8 @@ def reproduce(
         raise InputError(
             "reproduce: all papers at once: allowed without --set, --variant, --traces, --from, --report, --json"
         )
-    change: Overlay = {} if several else parsed(set_values or [], names_run(find(str(name))))
-    asked = Asked(change, variant or [], traces, source, write, figures, report, quick, smoke, cache, quiet)
+    change: Overlay = {} if several else parsed(list(set_values), names_run(find(str(name))))
+    asked = Asked(change, list(variant), traces, source, write, figures, report, quick, smoke, cache, quiet)
     chosen = names() if several else [str(name)]
     for each in chosen:
         _check(each, asked, json_target)

@@ -1,9 +1,8 @@
 """The commands that generate synthetic workloads and fit them to traces. Each returns its exit status."""
 
 import json
-from typing import Annotated
 
-import typer
+import rich_click as click
 
 from .. import _native
 from .. import trace as library
@@ -11,61 +10,70 @@ from .._native import InputError
 from ..profile_text import LARGEST_SEED, PREFIX, text_of, with_seed
 from ..settings import Pairs
 from ..sizes import LARGEST, parse_bytes
-from . import tables
+from . import options, tables
 from .completion import complete_profiles
-from .options import Json, Output, Quiet, Trace
+from .options import Number, argument, option
 from .output import Target
 from .progress import Progress
 
 UNIFORM = "Uniformly random requests, without a profile"
 
 
+@click.command()
+@options.output
+@option(
+    "--profile",
+    metavar="NAME|FILE",
+    help="A shipped profile (`trace profiles`), or a TOML file.",
+    complete=complete_profiles,
+)
+@option("--requests", metavar="N", type=Number(0, LARGEST), help="Number of requests.")
+@option("--seed", metavar="N", type=Number(0, LARGEST), help="Seed of the random number generator.")
+@option("--space", metavar="SIZE", help="Size of the address space, a multiple of the page size.")
+@option("--format", "format_name", metavar="NAME", default="flashraid", help="Format to write.")
+@option(
+    "--interval-ns",
+    metavar="NS",
+    type=Number(0, LARGEST),
+    help="Time between arrivals (fixed), or its mean (poisson).",
+    panel=UNIFORM,
+)
+@option(
+    "--read-share",
+    metavar="SHARE",
+    type=Number(kind=float),
+    default=0.0,
+    help="Share of reads, 0 to 1.",
+    panel=UNIFORM,
+)
+@option(
+    "--min-pages",
+    metavar="N",
+    type=Number(0, LARGEST),
+    default=1,
+    help="Pages of the smallest request.",
+    panel=UNIFORM,
+)
+@option(
+    "--max-pages", metavar="N", type=Number(0, LARGEST), default=1, help="Pages of the largest request.", panel=UNIFORM
+)
+@option("--page-bytes", metavar="SIZE", default="4096", help="Unit of addresses and sizes.", panel=UNIFORM)
+@option("--arrivals", metavar="fixed|poisson", default="fixed", help="Arrival process.", panel=UNIFORM)
+@options.quiet
 def synth(
-    output: Output,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            help="A shipped profile (`trace profiles`), or a TOML file.",
-            autocompletion=complete_profiles,
-        ),
-    ] = None,
-    requests: Annotated[int | None, typer.Option(metavar="N", help="Number of requests.", min=0, max=LARGEST)] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Seed of the random number generator.", min=0, max=LARGEST)
-    ] = None,
-    space: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Size of the address space, a multiple of the page size.")
-    ] = None,
-    format_name: Annotated[str, typer.Option("--format", metavar="NAME", help="Format to write.")] = "flashraid",
-    interval_ns: Annotated[
-        int | None,
-        typer.Option(
-            metavar="NS",
-            help="Time between arrivals (fixed), or its mean (poisson).",
-            min=0,
-            max=LARGEST,
-            rich_help_panel=UNIFORM,
-        ),
-    ] = None,
-    read_share: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of reads, 0 to 1.", rich_help_panel=UNIFORM)
-    ] = 0.0,
-    min_pages: Annotated[
-        int,
-        typer.Option(metavar="N", help="Pages of the smallest request.", min=0, max=LARGEST, rich_help_panel=UNIFORM),
-    ] = 1,
-    max_pages: Annotated[
-        int,
-        typer.Option(metavar="N", help="Pages of the largest request.", min=0, max=LARGEST, rich_help_panel=UNIFORM),
-    ] = 1,
-    page_bytes: Annotated[
-        str, typer.Option(metavar="SIZE", help="Unit of addresses and sizes.", rich_help_panel=UNIFORM)
-    ] = "4096",
-    arrivals: Annotated[
-        str, typer.Option(metavar="fixed|poisson", help="Arrival process.", rich_help_panel=UNIFORM)
-    ] = "fixed",
-    quiet: Quiet = False,
+    output: str,
+    profile: str | None,
+    requests: int | None,
+    seed: int | None,
+    space: str | None,
+    format_name: str,
+    interval_ns: int | None,
+    read_share: float,
+    min_pages: int,
+    max_pages: int,
+    page_bytes: str,
+    arrivals: str,
+    quiet: bool,
 ) -> int:
     """Write a synthetic trace from a profile, or of uniformly random requests.
 
@@ -96,24 +104,22 @@ def synth(
     return 0
 
 
-def profiles(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME", help="Print this profile, or that of a TOML file.", autocompletion=complete_profiles
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Print it with this seed, as --seeds of run and compare replays it.",
-            min=0,
-            max=LARGEST_SEED,
-        ),
-    ] = None,
-    json_target: Json = None,
-) -> int:
+@click.command()
+@argument(
+    "name",
+    metavar="NAME",
+    required=False,
+    help="Print this profile, or that of a TOML file.",
+    complete=complete_profiles,
+)
+@option(
+    "--seed",
+    metavar="N",
+    type=Number(0, LARGEST_SEED),
+    help="Print it with this seed, as --seeds of run and compare replays it.",
+)
+@options.json_target
+def profiles(name: str | None, seed: int | None, json_target: str | None) -> int:
     """List the shipped profiles, or print one.
 
     Example: flashraid trace profiles sirf1-fin1
@@ -131,16 +137,14 @@ def profiles(
     return 0
 
 
-def fit(
-    trace: Trace,
-    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Profile to write, a TOML file.")],
-    reading: Pairs,
-    page_bytes: Annotated[
-        str, typer.Option("--page-bytes", metavar="SIZE", help="Page size for page counts.")
-    ] = "4096",
-    json_target: Json = None,
-    quiet: Quiet = False,
-) -> int:
+@click.command()
+@options.trace
+@option("-o", "--output", metavar="FILE", required=True, help="Profile to write, a TOML file.")
+@option("--page-bytes", metavar="SIZE", default="4096", help="Page size for page counts.")
+@options.json_target
+@options.quiet
+@options.with_reading
+def fit(trace: str, output: str, reading: Pairs, page_bytes: str, json_target: str | None, quiet: bool) -> int:
     """Fit a profile to a trace, and compare the figures of the trace with those of its synthetic twin.
 
     Example: flashraid trace fit trace.csv.gz -o twin.toml

@@ -3,67 +3,60 @@
 import json
 import sys
 import time
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import rich_click as click
 
 from .. import _native
 from ..settings import Pairs
 from ..sizes import LARGEST
 from .completion import complete_devices, complete_scheme_or_all
-from .options import Json, Quiet, Set, assignments
+from .options import Number, assignments, flag, json_target, option, quiet, set_values
 from .output import Target
 from .progress import Progress
 from .tables import show_torture
 
 
+@click.command()
+@option(
+    "--scheme", metavar="NAME|all", required=True, help="Redundancy scheme, or all.", complete=complete_scheme_or_all
+)
+@option(
+    "--device",
+    metavar="NAME|FILE",
+    help="Preset, or a TOML file; by default, small random devices.",
+    complete=complete_devices,
+)
+@option("--seed", metavar="N", type=Number(0, LARGEST), default=1, help="Seed of the random number generators.")
+@option(
+    "--kills",
+    metavar="K",
+    type=Number(1, LARGEST),
+    default=1000,
+    help="Number of crash points to check for each scheme.",
+)
+@option("--kill", metavar="K", type=Number(0, LARGEST), help="Replay only the run that leads to crash point K.")
+@option(
+    "--rebuild",
+    metavar="auto|none|ORDER",
+    default="auto",
+    help="Rebuild order; auto uses all that suit the scheme, in turn.",
+)
+@flag("--second", help="Fail a second unit during rebuilds, and check that exactly the unprotected pages are lost.")
+@set_values
+@json_target
+@quiet
 def torture(
-    scheme: Annotated[
-        str,
-        typer.Option(
-            "--scheme", metavar="NAME|all", help="Redundancy scheme, or all.", autocompletion=complete_scheme_or_all
-        ),
-    ],
-    device: Annotated[
-        str | None,
-        typer.Option(
-            "--device",
-            metavar="NAME|FILE",
-            help="Preset, or a TOML file; by default, small random devices.",
-            autocompletion=complete_devices,
-        ),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, max=LARGEST, help="Seed of the random number generators.")
-    ] = 1,
-    kills: Annotated[
-        int,
-        typer.Option(
-            "--kills", metavar="K", min=1, max=LARGEST, help="Number of crash points to check for each scheme."
-        ),
-    ] = 1000,
-    kill: Annotated[
-        int | None,
-        typer.Option(
-            "--kill", metavar="K", min=0, max=LARGEST, help="Replay only the run that leads to crash point K."
-        ),
-    ] = None,
-    rebuild: Annotated[
-        str,
-        typer.Option(
-            "--rebuild", metavar="auto|none|ORDER", help="Rebuild order; auto uses all that suit the scheme, in turn."
-        ),
-    ] = "auto",
-    second: Annotated[
-        bool,
-        typer.Option(
-            "--second",
-            help="Fail a second unit during rebuilds, and check that exactly the unprotected pages are lost.",
-        ),
-    ] = False,
-    set_values: Set = None,
-    json_target: Json = None,
-    quiet: Quiet = False,
+    scheme: str,
+    device: str | None,
+    seed: int,
+    kills: int,
+    kill: int | None,
+    rebuild: str,
+    second: bool,
+    set_values: tuple[str, ...],
+    json_target: str | None,
+    quiet: bool,
 ) -> int:
     """Inject failures into random workloads and check, at random crash points, that no protected data is lost.
 

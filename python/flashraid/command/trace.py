@@ -2,47 +2,31 @@
 
 import json
 import sys
-from typing import Annotated
 
-import typer
+import rich_click as click
 
 from .. import _native
 from ..record import OpenRecord
 from ..settings import Pairs
 from ..sizes import parse_bytes, parse_time
 from ..trace import END
-from . import capture, reader, synthetic, tables
-from .options import Json, Output, Quiet, Trace, with_reading
+from . import options, reader, tables
+from .options import Number, flag, option
 from .output import Target
 from .progress import Progress
 
-trace_app = typer.Typer(help="Inspect, convert, anonymise, capture and synthesize traces.")
-trace_app.command()(synthetic.synth)
-trace_app.command()(synthetic.profiles)
-trace_app.command()(with_reading(synthetic.fit))
-trace_app.command()(capture.capture)
-
-To = Annotated[
-    str | None,
-    typer.Option(
-        "--to", metavar="NAME", help="Format to write; by default, the one that the name of the output implies."
-    ),
-]
+to = option("--to", metavar="NAME", help="Format to write; by default, the one that the name of the output implies.")
 
 
-@trace_app.command()
-@with_reading
+@click.command()
+@options.trace
+@option("--page-bytes", metavar="SIZE", default="4096", help="Page size for page counts.")
+@option("--capacity", metavar="SIZE", help="Count the requests that end beyond this capacity.")
+@options.json_target
+@options.quiet
+@options.with_reading
 def info(
-    trace: Trace,
-    reading: Pairs,
-    page_bytes: Annotated[
-        str, typer.Option("--page-bytes", metavar="SIZE", help="Page size for page counts.")
-    ] = "4096",
-    capacity: Annotated[
-        str | None, typer.Option("--capacity", metavar="SIZE", help="Count the requests that end beyond this capacity.")
-    ] = None,
-    json_target: Json = None,
-    quiet: Quiet = False,
+    trace: str, reading: Pairs, page_bytes: str, capacity: str | None, json_target: str | None, quiet: bool
 ) -> int:
     """Show statistics of a trace, and how it was read.
 
@@ -62,50 +46,52 @@ def info(
     return 0
 
 
-@trace_app.command()
-@with_reading
+@click.command()
+@options.trace
+@options.output
+@to
+@option(
+    "--from-time",
+    metavar="TIME",
+    default="0s",
+    help="Leave out requests that arrive earlier, as in 1.5s or 200ms.",
+)
+@option("--to-time", metavar="TIME", help="Leave out requests that arrive at this time or later.")
+@option(
+    "--address",
+    metavar="[START]..[END]",
+    default="..",
+    help="Take only flushes and requests that lie entirely in this range, as in 4GiB..8GiB.",
+)
+@option("--skip", metavar="N", type=Number(0, END), default=0, help="Leave out the first N of the selected requests.")
+@option(
+    "--limit",
+    metavar="N",
+    type=Number(0, END),
+    default=0,
+    help="Take at most N of the remaining requests; 0 for all.",
+)
+@option(
+    "--rebase-time/--keep-time",
+    default=False,
+    help="Whether to shift times so that the first request taken arrives at 0.",
+)
+@flag("--rebase-address", help="Shift addresses so that the start of --address becomes 0.")
+@options.quiet
+@options.with_reading
 def convert(
-    trace: Trace,
-    output: Output,
+    trace: str,
+    output: str,
     reading: Pairs,
-    to: To = None,
-    from_time: Annotated[
-        str,
-        typer.Option(
-            "--from-time", metavar="TIME", help="Leave out requests that arrive earlier, as in 1.5s or 200ms."
-        ),
-    ] = "0s",
-    to_time: Annotated[
-        str | None,
-        typer.Option("--to-time", metavar="TIME", help="Leave out requests that arrive at this time or later."),
-    ] = None,
-    address: Annotated[
-        str,
-        typer.Option(
-            "--address",
-            metavar="[START]..[END]",
-            help="Take only flushes and requests that lie entirely in this range, as in 4GiB..8GiB.",
-        ),
-    ] = "..",
-    skip: Annotated[
-        int, typer.Option("--skip", metavar="N", help="Leave out the first N of the selected requests.", min=0, max=END)
-    ] = 0,
-    limit: Annotated[
-        int,
-        typer.Option(
-            "--limit", metavar="N", help="Take at most N of the remaining requests; 0 for all.", min=0, max=END
-        ),
-    ] = 0,
-    rebase_time: Annotated[
-        bool,
-        typer.Option(
-            "--rebase-time/--keep-time", help="Whether to shift times so that the first request taken arrives at 0."
-        ),
-    ] = False,
-    rebase_address: Annotated[
-        bool, typer.Option("--rebase-address", help="Shift addresses so that the start of --address becomes 0.")
-    ] = False,
-    quiet: Quiet = False,
+    to: str | None,
+    from_time: str,
+    to_time: str | None,
+    address: str,
+    skip: int,
+    limit: int,
+    rebase_time: bool,
+    rebase_address: bool,
+    quiet: bool,
 ) -> int:
     """Write a trace, or part of it, in another format. A summary goes to standard error.
 
@@ -135,21 +121,20 @@ def convert(
     return 0
 
 
-@trace_app.command()
-@with_reading
-def anonymise(
-    trace: Trace,
-    output: Output,
-    reading: Pairs,
-    seed: Annotated[
-        int,
-        typer.Option(
-            "--seed", metavar="N", help="Seed of the random order of addresses; keep it secret.", min=0, max=END
-        ),
-    ],
-    to: To = None,
-    quiet: Quiet = False,
-) -> int:
+@click.command()
+@options.trace
+@options.output
+@option(
+    "--seed",
+    metavar="N",
+    type=Number(0, END),
+    required=True,
+    help="Seed of the random order of addresses; keep it secret.",
+)
+@to
+@options.quiet
+@options.with_reading
+def anonymise(trace: str, output: str, reading: Pairs, seed: int, to: str | None, quiet: bool) -> int:
     """Write a trace without identifying times, addresses, devices and names. Its access pattern is preserved.
 
     Example: flashraid trace anonymise trace.csv.gz -o give-away.csv.gz --seed 7

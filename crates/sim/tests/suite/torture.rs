@@ -1,6 +1,6 @@
 //! Torture: a slice with a fixed seed of every scheme; `FLASHRAID_PROVE` runs the whole. Schemes that protect nothing are convicted.
 
-use crate::support::{engine, pages, proving, small, tags};
+use crate::support::{engine, pages, proving, small, some_of, tags};
 use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_redundancy::{Entry, Protects, SCHEMES};
 use flashraid_sim::torture::{Report, Torture, has_semivalid};
@@ -14,11 +14,6 @@ fn run(torture: &Torture) -> Report {
 /// What `all` stands for: the schemes that protect something at all times.
 fn protecting() -> impl Iterator<Item = &'static Entry> {
     SCHEMES.iter().filter(|entry| entry.protects != Protects::None && !entry.has_window)
-}
-
-/// All of them, or every third, from this one on: each test looks at others.
-fn some_of(first: usize) -> impl Iterator<Item = &'static Entry> {
-    protecting().enumerate().filter(move |(row, _)| proving(true, row % 3 == first)).map(|(_, entry)| entry)
 }
 
 /// A state is met in one of so many kills of a scheme at least, and two states at once so often in a million. A slice has few devices, and
@@ -36,8 +31,7 @@ fn nothing_is_lost_within_tolerance() {
     for (row, entry) in protecting().enumerate() {
         let (mut states, mut pairs, mut kills): (BTreeMap<_, u64>, BTreeMap<_, u64>, u64) = Default::default();
         let orders: Vec<_> = ORDERS.iter().filter(|order| (order.suits)(entry).is_ok()).collect();
-        // All orders, or one of them, in turn.
-        for (_, order) in orders.iter().enumerate().filter(|(column, _)| proving(true, *column == row % orders.len())) {
+        for order in some_of(&orders, row, orders.len()) {
             // A replacement takes many kills, and a device has few of them.
             let slice = if entry.replaces_devices { 1_500 } else { 600 };
             // Where parity is deferred some pairs of states are met on few devices, and often there: of fewer kills their number is a matter of chance.
@@ -81,7 +75,7 @@ fn nothing_is_lost_within_tolerance() {
 /// Of arrays too, in which whole SSDs fail, and chips, blocks and pages of them.
 #[test]
 fn nothing_is_lost_in_arrays() {
-    for entry in some_of(0).filter(|entry| entry.mirror_chips == 0 && entry.mirror_groups.is_none()) {
+    for entry in some_of(protecting(), 0, 3).filter(|entry| entry.mirror_chips == 0 && entry.mirror_groups.is_none()) {
         let devices = entry.members.legal(1).find(|count| *count > 3).expect("as many members");
         for second in [false, true] {
             let settings = vec![("devices".to_string(), devices.to_string())];
@@ -113,7 +107,7 @@ fn nothing_is_lost_today() {
 #[test]
 fn nothing_is_lost_with_log_blocks() {
     let stays = |entry: &&Entry| entry.mirror_chips == 0 && entry.mirror_groups.is_none();
-    for scheme in some_of(1).filter(stays).map(|entry| entry.name) {
+    for scheme in some_of(protecting(), 1, 3).filter(stays).map(|entry| entry.name) {
         for mapping in ["bast", "fast"] {
             let settings = vec![("mapping".to_string(), mapping.to_string())];
             let torture = Torture { scheme: scheme.into(), settings, kills: proving(5_000, 150), ..Torture::default() };
@@ -129,7 +123,7 @@ fn nothing_is_lost_with_log_blocks() {
 /// A second failure takes exactly what it must.
 #[test]
 fn a_second_failure_loses_what_it_must() {
-    for entry in some_of(2) {
+    for entry in some_of(protecting(), 2, 3) {
         let report = run(&Torture { scheme: entry.name.into(), second: true, kills: proving(5_000, 600), ..Torture::default() });
         let found = &report.schemes[0];
         assert_eq!(found.violation, None, "{}", found.scheme);

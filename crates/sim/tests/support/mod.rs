@@ -20,6 +20,12 @@ pub fn proving<T>(proof: T, slice: T) -> T {
     if std::env::var_os("FLASHRAID_PROVE").is_some() { proof } else { slice }
 }
 
+/// All for a proof; for a slice one in `of`, from the `first`. Tests that look at the same list begin elsewhere.
+pub fn some_of<T>(all: impl IntoIterator<Item = T>, first: usize, of: usize) -> impl Iterator<Item = T> {
+    let rows = all.into_iter().enumerate();
+    rows.filter(move |(row, _)| proving(true, row % of == first % of)).map(|(_, each)| each)
+}
+
 /// The SSDs of a scheme that replaces them, where a test asks for none.
 pub fn array_of(scheme: &str) -> &'static [(&'static str, &'static str)] {
     match find(scheme).is_some_and(|entry| entry.replaces_devices) {
