@@ -54,8 +54,8 @@ DEMO_TRACES := pgbench $(if $(QUICK),,postmark sqlite)
 demo: .venv/built
 	@.venv/bin/flashraid compare samples/pgbench-transactions.csv.gz --device ssd1 --schemes raid0,raid1,raid4,raid5 --fill 0.5
 	@mkdir -p demo
-	@printf '%s\n' $(DEMO_TRACES) | xargs -P 2 -I NAME .venv/bin/flashraid compare samples/NAME-transactions.csv.gz --device ssd1 \
-	  --schemes all --fill 0.5 --no-capacity --quiet $(if $(QUICK),--limit 1000) --report demo/NAME.html >/dev/null
+	@for name in $(DEMO_TRACES); do .venv/bin/flashraid compare samples/$$name-transactions.csv.gz --device ssd1 \
+	  --schemes all --fill 0.5 --no-capacity --quiet $(if $(QUICK),--limit 1000) --report demo/$$name.html >/dev/null || exit; done
 	@echo 'Reports of all schemes that ssd1 can have, for a browser: $(DEMO_TRACES:%=demo/%.html)'
 	@echo 'Next: .venv/bin/flashraid run samples/pgbench-transactions.csv.gz --device ssd1 --scheme raid5 --fill 0.5 --verify'
 

@@ -17,11 +17,12 @@ from .reproduce import reproduce
 
 if TYPE_CHECKING:
     from .calibration import Calibration, calibrate
+    from .comparing import compare
     from .comparison import Comparison
     from .listings import devices, schemes
     from .loading import load
     from .record import Record
-    from .replay import Interrupted, compare, run
+    from .replay import Interrupted, run
     from .reproduce.outcome import Reproduction
     from .result import Result
     from .series import Series
@@ -32,11 +33,12 @@ else:
     # Most programs, and the command, need little of all this: each module is imported when a name of it is used.
     _MODULES = {
         "calibration": ("Calibration", "calibrate"),
+        "comparing": ("compare",),
         "comparison": ("Comparison",),
         "listings": ("devices", "schemes"),
         "loading": ("load",),
         "record": ("Record",),
-        "replay": ("Interrupted", "compare", "run"),
+        "replay": ("Interrupted", "run"),
         "reproduce.outcome": ("Reproduction",),
         "result": ("Result",),
         "series": ("Series",),

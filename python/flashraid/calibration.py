@@ -57,7 +57,7 @@ def calibrate(
         def watched(*told: object) -> bool:
             return not interrupts.came and (progress is None or progress(*told) is not False)  # type: ignore[arg-type]
 
-        return calibrate_pairs(trace, device, config, watched, pairs(settings))
+        return calibrate_pairs(trace, device, config, lambda name: watched, pairs(settings))
 
 
 def thresholds_of(scheme: str) -> Thresholds:
@@ -70,11 +70,10 @@ def calibrate_pairs(
     trace: str,
     device: str | None,
     config: str | None,
-    progress: Progress,
+    begin: Callable[[str], Progress],
     settings: Pairs,
-    begin: Callable[[str], object] = lambda name: None,
 ) -> Calibration:
-    """`calibrate` with settings as pairs; calls `begin` before each run."""
+    """`calibrate` with settings as pairs; calls `begin` before each run, for what is told of its progress."""
     must_be_read_again(trace, "a calibration replays the trace again and again")
     given = {key.removeprefix("scheme."): value for key, value in settings}
     defaults = {name: default for name, default in thresholds_of(SCHEME).items() if name not in given}
@@ -84,10 +83,10 @@ def calibrate_pairs(
     def total_ns(thresholds: Thresholds) -> int:
         key = tuple(thresholds[name] for name in varied)
         if key not in found:
-            begin(f"run {len(found) + 1}")
             own = [*settings, *((name, str(thresholds[name])) for name in varied)]
             with Outputs({}).open() as opened:
-                result = run_pairs(trace, device, SCHEME, config, False, progress, own, opened)
+                watch = begin(f"run {len(found) + 1}")
+                result = run_pairs(trace, device, SCHEME, config, False, watch, own, opened)
             if result.status == INTERRUPTED:
                 raise KeyboardInterrupt
             found[key] = result.latency_ns.all.total

@@ -133,6 +133,7 @@ FUNCTIONS = {
         "progress": None,
         "seeds": 1,
         "capacity": True,
+        "jobs": 1,
     },
     "calibrate": {"device": "tiny", "config": None, "progress": None},
     "sanity": {"device": "tiny", "scheme": "raid5", "config": None},

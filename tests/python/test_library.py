@@ -19,7 +19,7 @@ import pytest
 from conftest import LONG_REQUESTS, PAGE, ROOT, SAMPLE, write_trace, writes
 
 import flashraid as fr
-from flashraid import _native, replay
+from flashraid import _native, comparing, replay
 from flashraid.comparison import Comparison
 
 READ_NS, WRITE_NS = 122_575, 302_575  # ssd1, idle: 7 x 25 + 20,000 + 4096 x 25, and 7 x 25 + 4096 x 25 + 200,000
@@ -208,7 +208,7 @@ def test_an_interrupt_does_not_hide_a_violation(monkeypatch, as_from_a_terminal,
         SimpleNamespace(status=0, warnings=[], scheme="raid0"),
         SimpleNamespace(**{**vars(result), "status": status}),
     ]
-    monkeypatch.setattr(replay, "compare_pairs", interrupted(Comparison(results)))
+    monkeypatch.setattr(comparing, "compare_planned", interrupted(Comparison(results)))
     with pytest.raises(fr.Interrupted) as stopped:
         fr.compare(SAMPLE, device="ssd1", schemes="raid0,raid5")
     assert [result.status for result in stopped.value.result.results] == [0, told]

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import termios
 import time
+from threading import current_thread, main_thread
 
 import polars
 import pytest
@@ -18,6 +19,7 @@ from conftest import COMMAND, PROVE, ROOT, SAMPLE, write_device, write_trace, wr
 
 import flashraid as fr
 from flashraid import outputs as outputs_module
+from flashraid.comparing import STEP_SECONDS
 
 RUN = ["run", SAMPLE, "--device", "ssd1", "--scheme", "raid5", "--limit", "3000", "--fill", "0.05", "--quiet"]
 SETTINGS = {"device": "ssd1", "limit": 3000, "fill": 0.05, "engine": False}
@@ -206,7 +208,9 @@ def test_ctrl_c_while_files_are_completed_loses_nothing(tmp_path, monkeypatch):
     convert = outputs_module._to_parquet
 
     def interrupted(table, target):
-        signal.raise_signal(signal.SIGINT)
+        signal.pthread_kill(main_thread().ident, signal.SIGINT)
+        if current_thread() is not main_thread():
+            time.sleep(2 * STEP_SECONDS)  # so that it has come
         convert(table, target)
 
     monkeypatch.setattr(outputs_module, "_to_parquet", interrupted)
@@ -218,7 +222,7 @@ def test_ctrl_c_while_files_are_completed_loses_nothing(tmp_path, monkeypatch):
     assert names(tmp_path) == ["l.parquet", "s.parquet"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with pytest.raises(fr.Interrupted) as caught:
-        fr.compare(SAMPLE, schemes=["raid0", "raid5"], **SETTINGS, latency_log=tmp_path / "c.parquet")
+        fr.compare(SAMPLE, schemes=["raid0", "raid5"], jobs=1, **SETTINGS, latency_log=tmp_path / "c.parquet")
     assert [result.scheme for result in caught.value.result.results] == ["raid0"]
     assert caught.value.result.status == 130
 

@@ -112,6 +112,8 @@ pub struct ConfigDetail {
     pub user_bytes: u64,
     /// Bytes of the logical space.
     pub space_bytes: u64,
+    /// About the most memory that a run takes (`Config::memory_bytes`).
+    pub memory_bytes: u64,
     /// Where programs find their pages.
     pub placement: Placed,
     /// Settings asked for that no run of the configuration would notice.
@@ -272,7 +274,8 @@ pub fn config(asked: impl Into<Asked>) -> Result<ConfigDetail, ConfigError> {
     let scheme = config.build_scheme()?;
     let user_bytes = scheme.user_pages() * u64::from(config.device.page_bytes);
     let placement = Placed::of(config.placement(scheme.as_ref()), u32::from(config.members()));
-    Ok(ConfigDetail { user_bytes, space_bytes: config.space_bytes(scheme.as_ref()), placement, idle, config })
+    let (space_bytes, memory_bytes) = (config.space_bytes(scheme.as_ref()), config.memory_bytes());
+    Ok(ConfigDetail { user_bytes, space_bytes, memory_bytes, placement, idle, config })
 }
 
 /// One scheme, or every scheme.

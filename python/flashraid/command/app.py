@@ -60,7 +60,7 @@ class Commands(click.RichGroup):
     context_settings={"rich_help_config": HELP},
     modules={
         "run": "replay",
-        "compare": "replay",
+        "compare": "compare",
         "report": "report",
         "devices": "listing",
         "schemes": "listing",

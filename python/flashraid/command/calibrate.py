@@ -9,9 +9,9 @@ from ..calibration import SCHEME, calibrate_pairs
 from ..outputs import Outputs
 from ..settings import Pairs
 from . import options, sanity, tables
+from .common import EPILOG
 from .output import Target
 from .progress import Progress
-from .replay import EPILOG
 
 
 @click.command(epilog=EPILOG)
@@ -33,7 +33,7 @@ def calibrate(
         if not quiet:
             sanity.show(trace, device, SCHEME, config, settings)
         with Progress(quiet=quiet) as progress:
-            found = calibrate_pairs(trace, device, config, progress, settings, begin=progress.begin)
+            found = calibrate_pairs(trace, device, config, progress.begin, settings)
             progress.hide()
             target.write(json.dumps(asdict(found), indent=2) + "\n")
     if json_target != "-":

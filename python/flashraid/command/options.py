@@ -150,6 +150,12 @@ seeds = option(
     help="Run with N seeds, of a profile too: tables show means with 95 % intervals, the JSON all results.",
     panel=CHECKS,
 )
+jobs = option(
+    "--jobs",
+    metavar="N",
+    type=Number(),
+    help="Most runs at the same time; by default one on each core, if there is memory for them. Results are the same.",
+)
 no_engine = flag("--no-engine", help="Omit run time and memory of the simulator from the JSON.")
 quiet = flag("--quiet", help="Print no progress and no warnings.")
 

@@ -54,6 +54,7 @@ LABELS = {name: option for option, name, _, _ in [*OPTIONS, *DRAWN]} | {
     "device": "--device",
     "config": "--config",
     "seeds": "--seeds",
+    "jobs": "--jobs",
     "fio": "--output-format",
 }
 FORMAT_HELP = "Format of --json. fio-json is fio's JSON format; without --json it goes to standard output."

@@ -1,14 +1,17 @@
-"""Progress on standard error (a bar for each scheme on a terminal, else an occasional line), and Ctrl-C."""
+"""Progress on standard error (a bar for each run on a terminal, else an occasional line), and Ctrl-C."""
 
 import math
 import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..interrupts import Interrupts
 from ..sizes import filled_pages
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 LINE_SECONDS = 10.0
 # The engine tells after so many rounds at the earliest that GC is steady, and overwrites so many times the logical
@@ -47,31 +50,29 @@ class Rounds(NamedTuple):
 
 
 class Progress:
-    """The callback of long runs, which also stops them: Ctrl-C is only recorded, so that partial results are kept."""
+    """What long work tells, run by run, and what stops it: Ctrl-C is only recorded, so that results are kept."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, runs: int = 1) -> None:
+        """`runs` says how many there will be, some of them perhaps at the same time."""
         self._interrupts = Interrupts()
         self._exit = ExitStack()
-        self._bar = None
-        self._quiet = quiet
-        self._last_line = time.monotonic()
-        self._scheme = ""
-        self._configured: Callable[[], Configuration] | None = None
-        self._rounds: Rounds | None = None
-        self._begun = 0.0
+        self.quiet, self.runs, self.ended = quiet, runs, 0
+        self.bar: Bar | None = None
         if not quiet and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
             texts = (TextColumn("{task.description:<8}"), TextColumn("{task.fields[what]}"))
             columns = (texts[0], BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), texts[1])
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
 
     def __enter__(self) -> "Progress":
         self._exit.enter_context(self._interrupts)
-        if self._bar:
-            self._bar.start()
+        if self.bar:
+            self.bar.start()
             self._exit.callback(self.hide)
+            if self.runs > 1:
+                self.whole = self.bar.add_task("all", total=self.runs, what="")
         return self
 
     @property
@@ -80,52 +81,66 @@ class Progress:
         return self._interrupts.came
 
     def hide(self) -> None:
-        """Removes the bar."""
-        if self._bar:
+        """Removes the bars."""
+        if self.bar:
             with suppress(OSError):  # a terminal that is gone must not take the results with it
-                self._bar.stop()
+                self.bar.stop()
 
     def __exit__(self, *error: object) -> None:
         self._exit.close()
 
-    def begin(self, scheme: str, configured: Callable[[], Configuration] | None = None) -> bool:
-        """Announces the run of a scheme; the previous one is complete. Returns whether to start it.
+    def begin(self, name: str, configured: Callable[[], Configuration] | None = None) -> "Run":
+        """Announces a run. `configured` gives its complete configuration, if it may have a precondition."""
+        return Run(self, name, configured)
 
-        `configured` gives its complete configuration, if it may have a precondition.
-        """
-        self._scheme, self._configured, self._rounds = scheme, configured, None
-        if self._bar:
-            for task in self._bar.tasks:
-                self._bar.update(task.id, total=1, completed=1)
-            self._task = self._bar.add_task(scheme, total=None, what="filling")
-        return not self.interrupted
+
+class Run:
+    """The callback of one run."""
+
+    def __init__(self, progress: Progress, name: str, configured: Callable[[], Configuration] | None) -> None:
+        self._progress, self._name, self._configured = progress, name, configured
+        self._rounds: Rounds | None = None
+        self._begun = self._last_line = time.monotonic()
+        if progress.bar:
+            self._task = progress.bar.add_task(name, total=None, what="filling")
 
     def __call__(self, stage: str, count: int, share: float | None, text: str = "") -> bool:
         """Shows the progress of the run, in the words of `text` if there is one. Returns whether to continue."""
-        if self.interrupted:
+        progress = self._progress
+        if progress.interrupted:
             return False
         if stage == "preconditioning" and self._configured:
-            text, share = self._preconditioning(count)
-        what = {"preconditioning": f"{count:,} pages overwritten", "verifying": "verifying", "fitting": f"{count:,}"}
-        what |= {
+            text, share = self._preconditioning(self._configured, count)
+        what = {
+            "preconditioning": f"{count:,} pages overwritten",
+            "verifying": "verifying",
+            "fitting": f"{count:,}",
             "ageing": f"{count:,} SSDs worn out",
             "kills": f"{count:,} crash points",
         }
         text = text or what.get(stage, f"{count:,} requests")
-        if self._bar:
-            self._bar.update(self._task, total=None if share is None else 1, completed=share or 0, what=text)
-        elif not self._quiet and time.monotonic() - self._last_line > LINE_SECONDS:
+        if progress.bar:
+            progress.bar.update(self._task, total=None if share is None else 1, completed=share or 0, what=text)
+        elif not progress.quiet and time.monotonic() - self._last_line > LINE_SECONDS:
             self._last_line = time.monotonic()
             of = {"ageing": " of the ageing", "reproducing": ""}.get(stage, " of the trace")
             part = "" if share is None or stage == "preconditioning" else f"{share:.0%}{of}, "
-            print(f"{self._scheme}: {part}{text}", file=sys.stderr)
-        return not self.interrupted
+            print(f"{self._name}: {part}{text}", file=sys.stderr)
+        return not progress.interrupted
 
-    def _preconditioning(self, count: int) -> tuple[str, float]:
+    def end(self) -> None:
+        """The run has ended."""
+        progress = self._progress
+        progress.ended += 1
+        if progress.bar and progress.runs > 1:
+            progress.bar.update(self._task, visible=False)
+            what = f"{progress.ended:,} of {progress.runs:,} runs"
+            progress.bar.update(progress.whole, completed=progress.ended, what=what)
+
+    def _preconditioning(self, configured: Callable[[], Configuration], count: int) -> tuple[str, float]:
         """How far the precondition is, and the share of its round."""
-        if self._rounds is None and self._configured:
-            self._rounds, self._begun = Rounds.of(self._configured()), time.monotonic()
-        assert self._rounds
+        if self._rounds is None:
+            self._rounds, self._begun = Rounds.of(configured()), time.monotonic()
         share = count % self._rounds.pages / self._rounds.pages
         return self._rounds.text(count, time.monotonic() - self._begun), share
 

@@ -223,7 +223,7 @@ def _reproduced(name: str, asked: Asked) -> "Reproduction":
 
     every = (asked.write is not None or asked.smoke) and find(name).variants
     with Progress(quiet=asked.quiet) as progress:
-        progress.begin(name)
+        run = progress.begin(name)
         last: list[Status] = []
 
         def watch(status: "Status") -> bool:
@@ -232,7 +232,7 @@ def _reproduced(name: str, asked: Asked) -> "Reproduction":
             last[:] = [status]
             left = "" if status.seconds_left is None else f", {duration(status.seconds_left)} left"
             what = f"{status.done:,} of {status.count:,} runs{left}"
-            return progress("reproducing", status.done, status.share, what)
+            return run("reproducing", status.done, status.share, what)
 
         try:
             found = reproduction(

@@ -85,7 +85,6 @@ def synth(
         if missing := [option for option, value in given.items() if value is None]:
             raise InputError(f"{', '.join(missing)}: needed without --profile")
     with Progress(quiet=quiet) as progress:
-        progress.begin("synth")
         library.synth(
             output,
             profile=profile,
@@ -99,7 +98,7 @@ def synth(
             max_pages=max_pages,
             arrivals=arrivals,
             seed=seed,
-            progress=progress,
+            progress=progress.begin("synth"),
         )
     return 0
 
@@ -152,8 +151,7 @@ def fit(trace: str, output: str, reading: Pairs, page_bytes: str, json_target: s
     page = parse_bytes("--page-bytes", page_bytes)
     with Target(json_target) as target, Target(output) as profile:
         with Progress(quiet=quiet) as progress:
-            progress.begin("fit")
-            text, comparison = _native.fit(trace, reading, page, progress)
+            text, comparison = _native.fit(trace, reading, page, progress.begin("fit"))
         profile.write(text)
         target.write(comparison + "\n")
     if json_target != "-":

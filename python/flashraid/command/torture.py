@@ -13,7 +13,7 @@ from ..sizes import LARGEST
 from .completion import complete_devices, complete_scheme_or_all
 from .options import Number, assignments, flag, json_target, option, quiet, set_values
 from .output import Target
-from .progress import Progress
+from .progress import Progress, Run
 from .tables import show_torture
 
 
@@ -66,14 +66,12 @@ def torture(
     """
     settings: Pairs = assignments(set_values)
     with Target(json_target) as target, Progress(quiet=quiet) as progress:
-        current = ""
+        of_schemes: dict[str, Run] = {}
 
         def watch(name: str, done: int) -> bool:
-            nonlocal current
-            if name != current:
-                current = name
-                progress.begin(name)
-            return progress("kills", done, min(done / kills, 1.0))
+            if name not in of_schemes:
+                of_schemes[name] = progress.begin(name)
+            return of_schemes[name]("kills", done, min(done / kills, 1.0))
 
         start = time.monotonic()
         text, status = _native.torture(scheme, device, seed, kills, kill, rebuild, second, settings, watch)

@@ -36,8 +36,7 @@ def info(
     capacity_bytes = None if capacity is None else parse_bytes("--capacity", capacity)
     with Target(json_target) as target:
         with Progress(quiet=quiet) as progress:
-            progress.begin("trace info")
-            text = _native.trace_info(trace, reading, page, capacity_bytes, progress)
+            text = _native.trace_info(trace, reading, page, capacity_bytes, progress.begin("trace info"))
         target.write(text + "\n")
     if not quiet:
         reader.warn_of_filter(OpenRecord(json.loads(text)))
@@ -103,8 +102,8 @@ def convert(
         raise _native.InputError("--rebase-address: allowed only with an --address that has a start")
     part = (times, addresses, skip, limit, rebase_time, rebase_address)
     with Progress(quiet=quiet) as progress:
-        progress.begin("trace convert")
-        found = OpenRecord(json.loads(_native.convert(trace, reading, output, to, *part, progress)))
+        watch = progress.begin("trace convert")
+        found = OpenRecord(json.loads(_native.convert(trace, reading, output, to, *part, watch)))
     if not quiet:
         _report(found, output)
         reader.warn_of_filter(found)
@@ -140,8 +139,8 @@ def anonymise(trace: str, output: str, reading: Pairs, seed: int, to: str | None
     Example: flashraid trace anonymise trace.csv.gz -o give-away.csv.gz --seed 7
     """
     with Progress(quiet=quiet) as progress:
-        progress.begin("trace anonymise")
-        found = OpenRecord(json.loads(_native.anonymise(trace, reading, output, to, seed, progress)))
+        watch = progress.begin("trace anonymise")
+        found = OpenRecord(json.loads(_native.anonymise(trace, reading, output, to, seed, watch)))
     if not quiet:
         _report(found, output)
         reader.warn_of_filter(found)

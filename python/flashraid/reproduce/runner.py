@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import _native
+from .. import _native, machine
 from .._native import DefectError, InputError
 from ..settings import with_effect
 from .cache import Cache, Cost, Entry, key
@@ -88,13 +88,13 @@ class Runner:
             if len(pending) < len(left):
                 seconds = passed * to_do / (whole - to_do)
             else:
-                seconds = whole / (os.cpu_count() or 1) if is_known or not left else None
+                seconds = whole / machine.cores() if is_known or not left else None
             status = Status(len(missing) - len(pending), len(missing), kept, share, seconds)
             if self._watch(status) is False:
                 raise KeyboardInterrupt
 
         go_on(left)
-        with tempfile.TemporaryDirectory(prefix="flashraid-") as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        with tempfile.TemporaryDirectory(prefix="flashraid-") as folder, ThreadPoolExecutor(machine.cores()) as pool:
             futures: dict[Future[dict[str, float]], Run] = {}
             try:
                 # The longest first, so that no core waits at the end for one that began late.

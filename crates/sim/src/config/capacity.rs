@@ -176,10 +176,23 @@ impl Array {
     }
 }
 
+/// Memory of a run in bytes: for each physical page, for each if what pages hold is tracked, and for all that does not grow with the device.
+const MAPS_OF_A_PAGE: u64 = 16;
+const CONTENTS_OF_A_PAGE: u64 = 20;
+const PROGRAM: u64 = 48 << 20;
+
 impl Config {
     /// What follows from the numbers of the device or array.
     pub fn derived(&self) -> Derived {
         self.array.derived(&self.device)
+    }
+
+    /// About the most memory in bytes that a run of it takes, once all of the device has been written. Requests that wait under overload come on top.
+    pub fn memory_bytes(&self) -> u64 {
+        let derived = self.derived();
+        let pages = derived.physical_pages + derived.spare_bytes / u64::from(self.device.page_bytes);
+        let contents = if self.run.verify { CONTENTS_OF_A_PAGE } else { 0 };
+        PROGRAM + pages * (MAPS_OF_A_PAGE + contents)
     }
 
     /// Tables of the controllers with their bytes: those of an FTL are in each SSD, and those of a scheme in the controller of the array.

@@ -1,0 +1,27 @@
+"""What the commands that replay a trace have in common."""
+
+import sys
+
+from ..outputs import Outputs
+from .progress import Progress
+
+EPILOG = "docs/result.md explains each key of the JSON, docs/glossary.md the terms."
+
+
+def json_target_of(json_target: str | None, outputs: Outputs) -> str | None:
+    """The target of the JSON; output in fio's format goes to standard output by default."""
+    return "-" if outputs.fio and json_target is None else json_target
+
+
+def warn(texts: list[str]) -> None:
+    """Prints warnings."""
+    for text in texts:
+        print(f"warning: {text}", file=sys.stderr)
+
+
+def status_of(status: int, progress: Progress, is_partial: bool) -> int:
+    """The exit status; a violation outweighs an interruption."""
+    if not progress.interrupted or status == 1:
+        return status
+    print(f"interrupted: the results are {'partial' if is_partial else 'complete'}", file=sys.stderr)
+    return 130
