@@ -86,6 +86,7 @@ prove: .venv/built .venv/testing .venv/docs
 	RUSTDOCFLAGS='-D warnings' cargo doc -q --workspace --all-features --no-deps
 	$(PROVE) cargo test -q $(PROFILE) --workspace --all-features
 	$(PROVE) $(PYTHON) -m pytest -q -n auto --dist worksteal
+	$(PYTHON) benches/run.py --instructions $(if $(QUICK),--quick)
 
 bench: .venv/built
 	$(PYTHON) benches/run.py $(if $(QUICK),--quick)
