@@ -49,7 +49,7 @@ def render(figures: Mapping[str, Figure]) -> str:
     text = HEAD.format(version=fr.__version__, passed=passed, required=len(required), reported=reported)
     for section in SECTIONS:
         text += f"\n## {section.title}\n\n{section.before}\n\n{TABLE}"
-        text += "".join(_row(case, figures[key(case)]) for case in section.cases)
+        text += "".join(row(case, figures[key(case)]) for case in section.cases)
         text += f"\n{section.after}\n" if section.after else ""
         text += "".join(_definitions(section))
     return text
@@ -71,7 +71,8 @@ def key(case: Case) -> str:
     return f"{case.name} | {'' if case.setup is None else f'`{case.setup.name}`'}"
 
 
-def _row(case: Case, figure: Figure) -> str:
+def row(case: Case, figure: Figure) -> str:
+    """The case's line of the table."""
     name, setup = key(case).split(" | ")
     unit = f" {case.unit}" if case.unit else ""
     ours = f"{figure.value:,.{case.decimals}f}"
