@@ -190,8 +190,9 @@ class _Together:
         """The watch of another run."""
         if self._interrupts.came:
             return None
-        self._shares.append(0.0)
-        return _Part(self, len(self._shares) - 1)
+        with self._lock:
+            self._shares.append(0.0)
+            return _Part(self, len(self._shares) - 1)
 
     def tell(self, run: int, stage: str, count: int, share: float | None) -> object:
         """Tells of one run, with the share of all."""

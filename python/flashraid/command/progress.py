@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..interrupts import Interrupts
@@ -57,6 +58,7 @@ class Progress:
         self._interrupts = Interrupts()
         self._exit = ExitStack()
         self.quiet, self.runs, self.ended = quiet, runs, 0
+        self.lock = Lock()
         self.bar: Bar | None = None
         if not quiet and sys.stderr.isatty():
             from rich.console import Console
@@ -131,11 +133,12 @@ class Run:
     def end(self) -> None:
         """The run has ended."""
         progress = self._progress
-        progress.ended += 1
-        if progress.bar and progress.runs > 1:
-            progress.bar.update(self._task, visible=False)
-            what = f"{progress.ended:,} of {progress.runs:,} runs"
-            progress.bar.update(progress.whole, completed=progress.ended, what=what)
+        with progress.lock:
+            progress.ended += 1
+            if progress.bar and progress.runs > 1:
+                progress.bar.update(self._task, visible=False)
+                what = f"{progress.ended:,} of {progress.runs:,} runs"
+                progress.bar.update(progress.whole, completed=progress.ended, what=what)
 
     def _preconditioning(self, configured: Callable[[], Configuration], count: int) -> tuple[str, float]:
         """How far the precondition is, and the share of its round."""

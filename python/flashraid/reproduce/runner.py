@@ -1,7 +1,6 @@
 """Does runs of the engine: each distinct one once, on all cores, and none that is kept from before."""
 
 import json
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
