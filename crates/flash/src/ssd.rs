@@ -6,6 +6,7 @@ use crate::faults::Faults;
 use crate::gc::state::Gc;
 use crate::gc::victims::Victims;
 use crate::mapping::blocks::{BlockState, Blocks, plane_stride};
+use crate::mapping::filling::Filling;
 use crate::mapping::hybrid::Hybrid;
 use crate::mapping::maps::Maps;
 use crate::mapping::space::{Domain, NIL};
@@ -83,6 +84,8 @@ pub struct Flash {
     pub(crate) faults: Faults,
     /// Erases of each block before time began.
     pub(crate) preset_erases: u32,
+    /// The fill, while it is under way.
+    pub(crate) filling: Option<Box<Filling>>,
     /// Hybrid mapping, if the device has it.
     pub(crate) hybrid: Option<Box<Hybrid>>,
     /// LDPC, if the device has it.
@@ -169,6 +172,7 @@ impl Flash {
             per_plane: Divisor::new(plane_stride(geometry.blocks_per_plane) * geometry.pages_per_block),
             sites: Vec::new(),
             translation_domains: 0,
+            filling: None,
             levels: settings.cell.ldpc().map(|ldpc| Box::new(Levels::new(ldpc, blocks.blocks.len()))),
             hybrid: is_hybrid.then(|| Box::new(Hybrid::new(&settings, planes as usize, blocks.blocks.len()))),
             blocks,

@@ -10,6 +10,7 @@ use flashraid_vocabulary::{MemberPage, Observer, Ppn, Version};
 impl Flash {
     /// While set, nothing starts GC by itself: untimed work calls `collect_now`.
     pub fn set_untimed(&mut self, untimed: bool) {
+        self.end_filling();
         self.untimed = untimed;
         if self.collects_when_idle() {
             self.collect_when_idle();
@@ -47,6 +48,13 @@ impl Flash {
         let domain = self.domain_of(address, version);
         if self.hybrid.is_some() {
             return self.place_merging(domain, address, version, keep_base, observer);
+        }
+        if self.filling.is_some() {
+            if let Some(placed) = self.place_filling(domain, address, version) {
+                self.programmed_now += 1;
+                return placed;
+            }
+            self.end_filling();
         }
         while self.domains[domain as usize].free_pages <= self.domains[domain as usize].reserved {
             self.free_space_now(domain, observer);
@@ -90,7 +98,7 @@ impl Flash {
     /// The plane whose turn it is: channels in turn, then units, then planes, as an idle device deals out what comes one page after
     /// the other; the nearest writable one if that is full. Programs in time have turns of their own, so that what is placed
     /// while they run does not follow them around.
-    fn next_plane(&mut self, domain: u32) -> u32 {
+    pub(crate) fn next_plane(&mut self, domain: u32) -> u32 {
         let entry = &mut self.domains[domain as usize];
         let (mut channel, unit, plane) = entry.fill_turn;
         let ((first, end), units, kind) = (entry.channels, entry.units, entry.kind);
@@ -115,6 +123,9 @@ impl Flash {
     /// Collects one victim of the plane if it is below the threshold, as after a program into it.
     #[inline]
     pub fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
+        if self.filling.is_some() {
+            return; // nothing is garbage yet
+        }
         let state = &self.blocks.planes[plane as usize];
         if state.free_pages < state.gc_pages || state.free_blocks < self.settings.given.gc_reserve_blocks {
             self.collect_now(plane, observer);

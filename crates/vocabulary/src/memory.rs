@@ -24,9 +24,16 @@ pub fn prefetch<T>(array: &[T], index: usize) {
 /// A zeroed vector of `len` elements, on huge pages if the system grants them.
 pub fn zeroed<T: Clone + Default>(len: usize) -> Vec<T> {
     let array = vec![T::default(); len];
-    #[cfg(target_os = "linux")]
-    advise_huge(array.as_ptr() as usize, std::mem::size_of_val(array.as_slice()));
+    want_huge(&array);
     array
+}
+
+/// From now on, what is touched of the array lies on huge pages if the system grants them.
+pub fn want_huge<T>(array: &[T]) {
+    #[cfg(target_os = "linux")]
+    advise_huge(array.as_ptr() as usize, std::mem::size_of_val(array));
+    #[cfg(not(target_os = "linux"))]
+    let _ = array;
 }
 
 /// As `zeroed`, with all memory in place: for an array that is accessed at random from the start, where the system would otherwise

@@ -52,7 +52,7 @@ impl Flash {
         Ppn(block as u32 * self.pages_per_block + offset)
     }
 
-    fn set_writable(&mut self, plane: u32, writable: bool) {
+    pub(super) fn set_writable(&mut self, plane: u32, writable: bool) {
         let Site { unit, bit, domain } = self.sites[plane as usize];
         let kind = self.domains[domain as usize].kind;
         let unit = &mut self.units[unit as usize];

@@ -330,7 +330,7 @@ impl Blocks {
         }
     }
 
-    fn open(&mut self, plane: u32, stream: WriteStream) -> u16 {
+    pub(super) fn open(&mut self, plane: u32, stream: WriteStream) -> u16 {
         let block = self.next_unretired(plane);
         self.free_blocks -= 1;
         let state = &mut self.planes[plane as usize];

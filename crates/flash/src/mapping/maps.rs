@@ -30,10 +30,15 @@ impl Maps {
         let current = if slots < LARGE { memory::zeroed(slots) } else { memory::zeroed_in_place(slots) };
         Self {
             forward: [current, memory::zeroed(slots), memory::zeroed(slots)],
-            // Programmed in order, a block at a time, so small pages do, and only those in use cost memory.
+            // Programmed in order, a block at a time, so small pages do, and only those in use cost memory; but see `expect_fill`.
             reverse: vec![0; physical_pages],
             chunks: memory::zeroed((slots >> CHUNK_SHIFT) + 1),
         }
+    }
+
+    /// A large part of the device is going to be programmed, a page of each plane in turn.
+    pub(super) fn expect_fill(&self) {
+        memory::want_huge(&self.reverse);
     }
 
     /// The physical page of a version, if it is written.

@@ -6,10 +6,10 @@ use crate::Flash;
 use crate::mapping::space::{NIL, is_for_replacement, pool_of};
 
 impl Unit {
-    /// What it would do with the bus now.
-    #[inline]
-    fn wanted(&self, records: &[Record]) -> u8 {
-        match self.state {
+    /// What it would do with the bus in its state.
+    #[inline(always)]
+    fn wanted(&self, state: UnitState, records: &[Record]) -> u8 {
+        match state {
             UnitState::Idle => {
                 let filled = self.served();
                 if filled == 0 {
@@ -29,7 +29,7 @@ impl Unit {
 
 impl Channel {
     /// Files the unit under what it wants.
-    #[inline]
+    #[inline(always)]
     fn note_want(&mut self, unit: &mut Unit, want: u8) {
         let old = std::mem::replace(&mut unit.want, want);
         if old == want {
@@ -54,16 +54,17 @@ impl Flash {
     #[inline]
     pub(crate) fn refresh_want(&mut self, unit_id: u32) {
         let unit = &mut self.units[unit_id as usize];
-        let want = unit.wanted(&self.records);
+        let want = unit.wanted(unit.state, &self.records);
         self.channels[unit.channel as usize].note_want(unit, want);
     }
 
     /// The unit is in this state from now on.
-    #[inline]
+    // Always inlined, as callers know the state, and most states want nothing.
+    #[inline(always)]
     pub(super) fn set_state(&mut self, unit_id: u32, state: UnitState) {
         let unit = &mut self.units[unit_id as usize];
         unit.state = state;
-        let want = unit.wanted(&self.records);
+        let want = unit.wanted(state, &self.records);
         let channel = &mut self.channels[unit.channel as usize];
         channel.idle = if state == UnitState::Idle { channel.idle | unit.bit } else { channel.idle & !unit.bit };
         channel.note_want(unit, want);

@@ -136,10 +136,10 @@ impl Flash {
         memory::prefetch(&self.records, record as usize);
     }
 
-    /// Takes a page operation of a plan that was started since the last call: its operation, its physical page and its slot.
+    /// Page operations of plans that were started: the operation, its physical page and its slot. Who takes them empties the list.
     #[inline]
-    pub fn take_started(&mut self) -> Option<(u32, Ppn, u32)> {
-        self.started.pop()
+    pub fn started(&mut self) -> &mut Vec<(u32, Ppn, u32)> {
+        &mut self.started
     }
 
     pub(crate) fn page_transfer_ns(&self) -> u64 {

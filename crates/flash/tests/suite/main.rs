@@ -1,6 +1,7 @@
 //! The flash layer without an engine. One program holds all of it, so that it is linked once and its tests share all cores.
 
 mod faults;
+mod filling;
 mod gc;
 mod hybrid;
 mod idle;

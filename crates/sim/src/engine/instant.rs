@@ -30,6 +30,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub fn fill(&mut self, pages: u64) {
         debug_assert!(pages <= self.options.space_pages);
         self.media.set_untimed(true);
+        self.media.begin_fill(pages);
         let mut wave = std::mem::take(&mut self.wave);
         let mut filled = 0;
         for index in 0.. {

@@ -25,8 +25,8 @@ pub trait Media: View + Inspect + Clone + Send {
 
     /// Page operations that made progress, in order. The engine empties the list.
     fn completions(&mut self) -> &mut Vec<Completion>;
-    /// Takes a page operation that was started: its operation, its physical page, its entry.
-    fn take_started(&mut self) -> Option<(u32, Ppn, u32)>;
+    /// Page operations that were started: the operation, its physical page, its entry. The engine empties the list.
+    fn started(&mut self) -> &mut Vec<(u32, Ppn, u32)>;
     /// Takes a version that a read has found to be lost, though nothing had failed.
     fn take_unreadable(&mut self) -> Option<(MemberPage, Version)>;
     /// Whether either of the following two has something.
@@ -90,6 +90,8 @@ pub trait Media: View + Inspect + Clone + Send {
 
     /// Whether work in no simulated time is going on: then GC does not start by itself.
     fn set_untimed(&mut self, untimed: bool);
+    /// Such work has begun, nothing has been written yet, and it writes about so many pages, each once: until it ends, or does anything else.
+    fn begin_fill(&mut self, pages: u64);
     /// Programs and commits a page for which one is reserved.
     fn place(&mut self, page: MemberPage, version: Version) -> Ppn;
     /// Programs and commits a page, and collects until there is one for it. Returns its plane and its number; `collect_low_now` must follow once

@@ -55,8 +55,8 @@ impl Media for Flash {
     }
 
     #[inline(always)]
-    fn take_started(&mut self) -> Option<(u32, Ppn, u32)> {
-        Flash::take_started(self)
+    fn started(&mut self) -> &mut Vec<(u32, Ppn, u32)> {
+        Flash::started(self)
     }
 
     fn take_unreadable(&mut self) -> Option<(MemberPage, Version)> {
@@ -166,6 +166,7 @@ impl Media for Flash {
 
     #[inline(always)]
     fn apply(&mut self, change: &Change) {
+        self.end_filling();
         match *change {
             Change::Unmap(page) => self.unmap(page, Version::Current),
             Change::ReleaseBase(page) => self.unmap(page, Version::Base),
@@ -178,6 +179,10 @@ impl Media for Flash {
 
     fn set_untimed(&mut self, untimed: bool) {
         Flash::set_untimed(self, untimed);
+    }
+
+    fn begin_fill(&mut self, pages: u64) {
+        Flash::begin_fill(self, pages);
     }
 
     fn place(&mut self, page: MemberPage, version: Version) -> Ppn {

@@ -175,7 +175,7 @@ impl Host {
             }
             self.flash.completions().clear();
             while self.flash.take_freed().is_some() {}
-            while self.flash.take_started().is_some() {}
+            self.flash.started().clear();
             let mut any = false;
             while let Some(query) = self.flash.take_gc_query() {
                 any = true;

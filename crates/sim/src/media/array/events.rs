@@ -29,7 +29,7 @@ impl Array {
         }
         self.has_failures |= flash.has_failures();
         let member = self.member_of[ssd];
-        while let Some((operation, ppn, page)) = flash.take_started() {
+        while let Some((operation, ppn, page)) = flash.started().pop() {
             self.started.push((operation, Ppn(self.first[ssd].page + ppn.0), page * self.shape.members + member));
         }
         if flash.has_news() {

@@ -190,8 +190,8 @@ impl Media for Array {
     }
 
     #[inline]
-    fn take_started(&mut self) -> Option<(u32, Ppn, u32)> {
-        self.started.pop()
+    fn started(&mut self) -> &mut Vec<(u32, Ppn, u32)> {
+        &mut self.started
     }
 
     fn take_unreadable(&mut self) -> Option<(MemberPage, Version)> {
@@ -378,6 +378,11 @@ impl Media for Array {
 
     fn set_untimed(&mut self, untimed: bool) {
         (0..self.ssds.len()).for_each(|ssd| self.at(ssd, |flash| flash.set_untimed(untimed)));
+    }
+
+    fn begin_fill(&mut self, pages: u64) {
+        let of_each = pages / u64::from(self.shape.members);
+        (0..self.ssds.len()).for_each(|ssd| self.at(ssd, |flash| flash.begin_fill(of_each)));
     }
 
     fn place(&mut self, page: MemberPage, version: Version) -> Ppn {
