@@ -209,6 +209,7 @@ def test_an_interrupted_comparison_leaves_files_of_what_ran(tmp_path, long_trace
             long_trace,
             device="ssd1",
             schemes=["raid0", "raid5"],
+            jobs=1,
             progress=lambda stage, count, share: stage != "replaying",
             series=tmp_path / "s.csv",
         )
