@@ -45,8 +45,8 @@ fn devices() -> Vec<Settings> {
         for geometry in [GEOMETRY, odd] {
             for (member, lun, gc_threshold) in [(Member::Channel, Lun::Die, 0.1), (Member::Chip, Lun::Chip, 0.9)] {
                 let given = flashraid_flash::Given { member, lun, wear_leveling: WearLeveling::Static, ..GIVEN };
-                let base = Settings { geometry, given, gc_threshold, ..settings(placement.clone()) };
-                let members = u32::from(base.members());
+                let base = Settings { geometry, given, gc_threshold, ..settings(placement) };
+                let members = base.members();
                 // As many as the device can hold while GC keeps its blocks: the last ones find planes without a page.
                 let in_use = geometry.physical_pages() as u32 / geometry.blocks_per_plane * (geometry.blocks_per_plane - 1);
                 let pages = in_use / members;
@@ -62,7 +62,7 @@ fn a_fill_is_as_page_by_page() {
     let mut random = Random(7);
     let mut fast = 0;
     for settings in devices() {
-        let members = u32::from(settings.members());
+        let members = settings.members();
         let page = |number: u32| MemberPage::new((number % members) as u16, number / members);
         let all = settings.pages_per_member * members;
         for round in 0..12 {
