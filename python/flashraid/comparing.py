@@ -293,11 +293,14 @@ class _SideBySide:
             return not self._is_stopped and watch(stage, count, share) is not False
 
         try:
-            return run_pairs(
+            result = run_pairs(
                 run.trace, plan.device, run.scheme, plan.config, run.engine, watched, run.settings, run.outputs
             )
         finally:
             watch.end()
+        # At once, as the next run begins before `wait` looks.
+        self._is_stopped |= result.status == INTERRUPTED
+        return result
 
     def wait(self) -> None:
         """Waits for all runs, or for those under way if one is interrupted. Raises what a run has raised."""
@@ -310,6 +313,8 @@ class _SideBySide:
                     self.stop()
                 elif not self._is_stopped:
                     then(result)
+        if self._is_stopped:
+            self.stop()
         for future in self._all:
             if not future.cancelled():
                 future.result()
