@@ -14,14 +14,13 @@ import os
 import re
 import statistics
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from run import COMMAND, FULL_EFFORT, WrongCount, trace
+from run import COMMAND, FULL_EFFORT, WrongCount, end, trace
 
 PAIRS = 5
 REQUESTS = 1_000_000
@@ -282,8 +281,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except WrongCount as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
+    end(main)

@@ -21,7 +21,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -354,11 +354,13 @@ def main() -> int:
     what.add_argument("--record", metavar="RELEASE", help="add a line to benches/history.csv")
     given = parser.parse_args()
     effort = QUICK if given.quick else FULL_EFFORT
+    if given.record is not None and shutil.which("valgrind") is None:
+        parser.error("--record needs valgrind, which counts the instructions")
     if given.instructions and shutil.which("valgrind") is None:
         print("Instructions for each request: not counted, as there is no valgrind")
         return 0
     if given.instructions:
-        build(effort)
+        build(effort, (case.workload for case in CASES if case.name in effort.counted))
         all_instructions(effort)
         return 0
     file = None if given.json is None else NewFile(given.json, "--json")
@@ -374,18 +376,18 @@ def main() -> int:
     return 0
 
 
-def build(effort: Effort) -> None:
-    """Compiles the programs, and generates the traces."""
+def build(effort: Effort, workloads: Iterable[str]) -> None:
+    """Compiles the programs, and generates the traces of these workloads."""
     effort.folder.mkdir(parents=True, exist_ok=True)
     print("building ...", flush=True)
     cargo("build", *effort.cargo, "--examples")
-    for name in WORKLOADS:
+    for name in workloads:
         trace(name, effort)
 
 
 def measured(effort: Effort) -> dict[str, Any]:
     """Measures all of it and shows it."""
-    build(effort)
+    build(effort, WORKLOADS)
     report: dict[str, Any] = {"version": fr.__version__, "load_average": os.getloadavg()[0], "runs": effort.runs}
     if effort.shrink == 1 and os.getloadavg()[0] > 1.2:  # 1 is what the generation itself leaves behind
         print(
@@ -416,9 +418,14 @@ def measured(effort: Effort) -> dict[str, Any]:
     return report
 
 
-if __name__ == "__main__":
+def end(main: Callable[[], int]) -> None:
+    """Runs a program, and exits with its status."""
     try:
         sys.exit(main())
     except WrongCount as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
+
+
+if __name__ == "__main__":
+    end(main)

@@ -95,13 +95,10 @@ def planned(
     json_target: str | None = None,
 ) -> Plan:
     """Checks what was asked for, and completes it. "all" stands for every scheme that the device can have."""
-    check_numbers(seeds=seeds)
-    if not 1 <= seeds <= MOST_SEEDS:
-        raise InputError(f"{outputs.label('seeds')} {seeds}: allowed is a whole number from 1 to {MOST_SEEDS}")
-    if jobs is not None:
-        check_numbers(jobs=jobs)
-        if not 1 <= jobs <= MOST_JOBS:
-            raise InputError(f"{outputs.label('jobs')} {jobs}: allowed is a whole number from 1 to {MOST_JOBS}")
+    for name, number, most in (("seeds", seeds, MOST_SEEDS), ("jobs", 1 if jobs is None else jobs, MOST_JOBS)):
+        check_numbers(**{name: number})
+        if not 1 <= number <= most:
+            raise InputError(f"{outputs.label(name)} {number}: allowed is a whole number from 1 to {most}")
     others = [*outputs.files, *outputs.times, *(["fio"] if outputs.fio else [])]
     if seeds > 1 and others:
         raise InputError(f"{outputs.label(others[0])}: is of one run: allowed without {outputs.label('seeds')}")
@@ -243,8 +240,7 @@ def compare_planned(plan: Plan, begin: Begin) -> Comparison:
         opened = [undo.enter_context(plan.outputs.of_scheme(scheme).open()) for scheme in plan.schemes]
         runs = _runs(plan, opened, undo.enter_context(TemporaryDirectory(prefix="flashraid-")))
         no_files = undo.enter_context(Outputs({}).open())
-        needed = [configuration(plan.device, run.scheme, plan.config, run.settings)["memory_bytes"] for run in runs]
-        side_by_side = _SideBySide(plan, begin, machine.at_once(needed, plan.jobs))
+        side_by_side = _SideBySide(plan, begin, machine.at_once(_needed_bytes(plan), plan.jobs))
         undo.callback(side_by_side.stop)
         loops: dict[int, Done] = {}
 
@@ -323,6 +319,15 @@ class _SideBySide:
         """Those under way end soon, others never begin."""
         self._is_stopped = True
         self._pool.shutdown(cancel_futures=True)
+
+
+def _needed_bytes(plan: Plan) -> list[int]:
+    """The memory that each run needs; a seed changes nothing of it."""
+    of_schemes = (
+        configuration(plan.device, scheme, plan.config, share.settings)["memory_bytes"]
+        for scheme, share in zip(plan.schemes, plan.shares, strict=True)
+    )
+    return [needed for needed in of_schemes for _ in range(plan.seeds)]
 
 
 def _runs(plan: Plan, opened: Sequence[OpenOutputs], folder: str) -> list[_Run]:

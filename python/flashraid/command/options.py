@@ -156,6 +156,7 @@ jobs = option(
     type=Number(),
     help="Most runs at the same time; by default one on each core, if there is memory for them. Results are the same.",
 )
+page_bytes = option("--page-bytes", metavar="SIZE", default="4096", help="Page size for page counts.")
 no_engine = flag("--no-engine", help="Omit run time and memory of the simulator from the JSON.")
 quiet = flag("--quiet", help="Print no progress and no warnings.")
 

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from types import ModuleType
 
 import rich_click as click
 
@@ -11,24 +12,26 @@ COMMAND, VARIABLE = "flashraid", "_FLASHRAID_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")
 
 
+def _completion() -> ModuleType:
+    """How click completes, with our way of doing it in bash."""
+    from click import shell_completion
+
+    from . import bash  # noqa: F401 (registers itself)
+
+    return shell_completion
+
+
 def complete(instruction: str, command: click.Command) -> int:
     """Answers the script of a shell; returns the exit status."""
-    from click.shell_completion import shell_complete
-
-    from . import bash as _bash  # noqa: F401 (registers itself)
-
-    return shell_complete(command, {}, COMMAND, VARIABLE, instruction)
+    status: int = _completion().shell_complete(command, {}, COMMAND, VARIABLE, instruction)
+    return status
 
 
 def _script(shell: str) -> str:
     """What the shell must read."""
-    from click.shell_completion import get_completion_class
-
-    from . import bash as _bash  # noqa: F401 (registers itself)
-
-    of_shell = get_completion_class(shell)
-    assert of_shell is not None
-    return of_shell(click.Command(COMMAND), {}, COMMAND, VARIABLE).source()
+    of_shell = _completion().get_completion_class(shell)
+    script: str = of_shell(click.Command(COMMAND), {}, COMMAND, VARIABLE).source()
+    return script
 
 
 def _shell(asked: str, option: str) -> str:

@@ -139,7 +139,7 @@ def profiles(name: str | None, seed: int | None, json_target: str | None) -> int
 @click.command()
 @options.trace
 @option("-o", "--output", metavar="FILE", required=True, help="Profile to write, a TOML file.")
-@option("--page-bytes", metavar="SIZE", default="4096", help="Page size for page counts.")
+@options.page_bytes
 @options.json_target
 @options.quiet
 @options.with_reading

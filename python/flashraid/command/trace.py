@@ -20,7 +20,7 @@ to = option("--to", metavar="NAME", help="Format to write; by default, the one t
 
 @click.command()
 @options.trace
-@option("--page-bytes", metavar="SIZE", default="4096", help="Page size for page counts.")
+@options.page_bytes
 @option("--capacity", metavar="SIZE", help="Count the requests that end beyond this capacity.")
 @options.json_target
 @options.quiet
