@@ -72,7 +72,7 @@ impl Flash {
     pub fn recount_queued(&self) -> Vec<(u32, u32)> {
         let mut queued = vec![(0, 0); self.members as usize];
         let of_units = self.units.iter().flat_map(|unit| unit.bound());
-        let of_pools = self.domains.iter().flat_map(|domain| &domain.pools).flat_map(|pool| pool.queues.iter().map(|queue| queue.head));
+        let of_pools = self.pools.iter().flat_map(|pool| pool.queues.iter().map(|queue| queue.head));
         for mut id in of_units.chain(of_pools) {
             while id != NIL {
                 let Record { work, member, next, .. } = self.records[id as usize];
@@ -158,7 +158,7 @@ impl Flash {
             if domain.replacement_planes != replacements[id] {
                 return Err(format!("domain {id} has {} planes of replacements with free pages: {domain:?}", replacements[id]));
             }
-            let waiting: i64 = domain.pools.iter().flat_map(|pool| &pool.queues).map(|queue| self.queued_in(queue.head)).sum();
+            let waiting: i64 = self.pools_of(id as u32).iter().flat_map(|pool| &pool.queues).map(|queue| self.queued_in(queue.head)).sum();
             if domain.living_planes != living[id] || domain.reserved < waiting || (living[id] == 0 && waiting > 0) {
                 return Err(format!("domain {id}, in which {waiting} programs wait and {} planes live: {domain:?}", living[id]));
             }

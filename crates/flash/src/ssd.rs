@@ -9,7 +9,7 @@ use crate::mapping::blocks::{BlockState, Blocks, plane_stride};
 use crate::mapping::filling::Filling;
 use crate::mapping::hybrid::Hybrid;
 use crate::mapping::maps::Maps;
-use crate::mapping::space::{Domain, NIL};
+use crate::mapping::space::{Domain, NIL, Pool};
 use crate::nand::events::{EventQueue, NEVER};
 use crate::nand::levels::Levels;
 use crate::nand::records::Record;
@@ -30,6 +30,8 @@ pub struct Flash {
     pub(crate) blocks: Blocks,
     pub(crate) victims: Victims,
     pub(crate) domains: Vec<Domain>,
+    /// Programs that wait in domains, as `pool_of` numbers them.
+    pub(crate) pools: Vec<Pool>,
     pub(crate) channels: Vec<Channel>,
     pub(crate) units: Vec<Unit>,
     pub(crate) events: EventQueue,
@@ -131,6 +133,7 @@ impl Flash {
             preset_erases: 0,
             victims: Victims::new(planes, geometry.pages_per_block),
             domains: Vec::new(),
+            pools: Vec::new(),
             channels: (0..geometry.channels).map(|channel| Channel::new(channel, units_per_channel)).collect(),
             units: (0..units as u32).map(|unit| Unit::new(unit / units_per_channel, unit % units_per_channel)).collect(),
             events: EventQueue::with_buses(geometry.channels as usize + units + others, units as u32),

@@ -66,7 +66,6 @@ impl Flash {
             channels,
             units,
             kind: DATA,
-            pools: [Pool::EMPTY; 2],
             replacement_planes: 0,
             next_channel: channels.0,
             fill_turn: (channels.0, units.trailing_zeros(), 0),
@@ -98,6 +97,7 @@ impl Flash {
         if self.settings.translation_blocks > 0 {
             domains.extend((0..self.members).map(|member| Domain { kind: TRANSLATION, ..of_member(member) }));
         }
+        self.pools = vec![Pool::EMPTY; 2 * domains.len()];
         (self.domains, self.translation_domains) = (domains, translation_domains);
         let planes = self.units.len() as u32 * self.planes_per_unit;
         let sites = (0..self.blocks.planes.len() as u32).map(|plane| {

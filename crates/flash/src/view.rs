@@ -137,7 +137,7 @@ impl View for Flash {
         let domain = &self.domains[(self.members + u32::from(member.0)) as usize];
         let channel = &self.channels[domain.channels.0 as usize];
         domain.free_pages > domain.reserved
-            && !domain.has_waiting()
+            && !self.has_waiting(self.members + u32::from(member.0))
             && channel.is_idle(domain.units)
             && nand::units::each(domain.units).all(|number| self.units[(channel.first_unit + number) as usize].queued == 0)
     }

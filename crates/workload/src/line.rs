@@ -55,6 +55,9 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     /// Ends the line: returns where the next one begins. A field too many is a fault.
     #[inline(always)]
     pub fn finish(&mut self) -> Result<usize, Box<RecordError>> {
+        if self.text[self.position] == b'\n' {
+            return Ok(self.position + 1);
+        }
         self.skip_blanks();
         if self.text[self.position] == b'\r' {
             self.position += 1;
@@ -274,8 +277,11 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     fn next_field(&mut self, name: &'static str) -> Result<(), Box<RecordError>> {
         if !self.is_first {
             let end = self.position;
-            self.skip_blanks();
-            if SEPARATOR == BLANKS {
+            if SEPARATOR == BLANKS && self.text[end] == b' ' && self.text[end + 1] > b' ' {
+                // One blank, and then the field: nearly always.
+                self.position += 1;
+            } else if SEPARATOR == BLANKS {
+                self.skip_blanks();
                 if self.position == end && !self.is_at_end() {
                     return Err(self.trailing());
                 }
@@ -283,6 +289,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
                     return Err(self.missing(name));
                 }
             } else {
+                self.skip_blanks();
                 if self.text[self.position] != SEPARATOR {
                     return Err(if self.is_at_end() { self.missing(name) } else { self.trailing() });
                 }

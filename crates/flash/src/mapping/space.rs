@@ -66,8 +66,6 @@ pub(crate) struct Domain {
     pub(crate) units: u64,
     /// Which of each unit's planes: `DATA` or `TRANSLATION`.
     pub(crate) kind: usize,
-    /// Programs that wait, as `pool_of` numbers them.
-    pub(crate) pools: [Pool; 2],
     /// Planes of units that have replaced others, in which a program of a plan finds a page.
     pub(crate) replacement_planes: u32,
     /// Next channel to be offered a program, when there are several.
@@ -82,12 +80,6 @@ impl Domain {
         let granted = self.free_pages > self.reserved;
         self.reserved += i64::from(granted);
         granted
-    }
-
-    /// Whether a program waits in it.
-    #[inline]
-    pub(crate) fn has_waiting(&self) -> bool {
-        self.pools.iter().any(|pool| pool.mask != 0)
     }
 
     /// Whether it has one LUN alone.

@@ -66,7 +66,12 @@ impl Flash {
         unit.state = state;
         let want = unit.wanted(state, &self.records);
         let channel = &mut self.channels[unit.channel as usize];
-        channel.idle = if state == UnitState::Idle { channel.idle | unit.bit } else { channel.idle & !unit.bit };
+        match state {
+            UnitState::Idle => channel.idle |= unit.bit,
+            // Nobody goes to these from `Idle`.
+            UnitState::DataReady | UnitState::DataOut | UnitState::Decoding | UnitState::RetryReady => {}
+            UnitState::Reading | UnitState::DataIn | UnitState::Working => channel.idle &= !unit.bit,
+        }
         channel.note_want(unit, want);
     }
 
@@ -110,7 +115,14 @@ impl Flash {
     }
 
     /// Gives the free bus to who comes next, until it is busy or nobody wants it.
+    #[inline(always)]
     fn serve(&mut self, channel_id: u32) {
+        if self.pooled > 0 || self.channels[channel_id as usize].wanted != 0 {
+            self.serve_all(channel_id);
+        }
+    }
+
+    fn serve_all(&mut self, channel_id: u32) {
         loop {
             let channel = &self.channels[channel_id as usize];
             if channel.free_ns > self.now_ns {

@@ -1,6 +1,5 @@
 //! Events of LUNs: an operation goes on to its next phase, or ends.
 
-use super::events::NEVER;
 use super::records::{Record, WorkKind};
 use super::units::UnitState;
 #[cfg(feature = "mutants")]
@@ -13,7 +12,7 @@ impl Flash {
     pub(crate) fn unit_event<O: Observer>(&mut self, unit_id: u32, observer: &mut O) {
         let state = self.units[unit_id as usize].state;
         if state != UnitState::DataIn {
-            self.unit_at(unit_id, NEVER);
+            self.events.lift(unit_id as usize);
         }
         match state {
             UnitState::Reading => {

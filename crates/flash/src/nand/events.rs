@@ -1,26 +1,43 @@
-//! The event queue: one entry for each resource (bus or LUN), which is when it next changes state, one for the timer of idle time if there is GC then,
-//! and one for the decoder of LDPC if decoding takes time.
+//! The event queue: one entry for each resource (bus or LUN) that has an event, which is when it next changes state, one for the timer of idle time if
+//! there is GC then, and one for the decoder of LDPC if decoding takes time.
 //!
-//! A winner tree over all resources. Ties go to the lower number, units come before buses, and these before the other two, so that a bus that becomes free
-//! chooses among all units that are ready by then: that is the defined order of simultaneous events. Cost is the tree's height, whatever is in flight.
-//! Half of all events are those of buses that wait for units at the same instant. These are bits beside the tree, and cost nothing there.
+//! A binary heap. Ties go to the lower number, units come before buses, and these before the other two, so that a bus that becomes free
+//! chooses among all units that are ready by then: that is the defined order of simultaneous events. Cost is the height of the heap, which follows from
+//! how many resources are in use, not from how many there are. A unit whose event is being processed is only lifted out: mostly its next event takes
+//! the place. Half of all events are those of buses that wait for units at the same instant. These are bits beside the heap.
+//!
+//! Time and resource of an event are one word, its key, so that one comparison orders them: nanoseconds since a base, then the number of the
+//! resource. What is too far from the base for that lies behind all others, until nothing else is left and the base moves there.
 
 /// "No event".
 pub(crate) const NEVER: u64 = u64::MAX;
 
+/// Key of no event.
+const NO_EVENT: u64 = u64::MAX;
+/// Bit of the keys whose times are too far from the base.
+const FAR: u64 = 1 << 63;
+
 /// Next event of each resource, and the earliest of all.
 #[derive(Clone, Debug)]
 pub struct EventQueue {
-    /// Heap-ordered binary tree of times: node i has children 2i and 2i+1, and the earlier of theirs; leaves start at `leaves`. Which
-    /// resource a time belongs to follows from where it lies, so that no time is too late for a node.
-    nodes: Vec<u64>,
-    leaves: usize,
-    /// Buses that are due at `due_ns`, the time that it is, as bits. They have no event in the tree.
+    /// Keys of the events; that at i is not after those at 2i + 1 and 2i + 2. Behind the last one, `NO_EVENT` as far as there may be children.
+    heap: Vec<u64>,
+    len: usize,
+    /// The first event was lifted out: it is in the heap, and does not count.
+    is_lifted: bool,
+    /// Time of the event of each resource, `NEVER` for none.
+    times: Vec<u64>,
+    /// Bits of a key that are its resource.
+    resource_bits: u32,
+    base_ns: u64,
+    /// Buses that are due at `due_ns`, the time that it is, as bits. They have no event in the heap.
     due: u64,
-    /// `NEVER` if no bus is due.
     due_ns: u64,
     /// Number of the first bus.
     buses: u32,
+    /// Key and time of the earliest event.
+    first: u64,
+    first_ns: u64,
 }
 
 impl EventQueue {
@@ -31,8 +48,19 @@ impl EventQueue {
 
     /// The same, of which those from `buses` on, up to 64, are buses, with `set_bus` and `clear_bus`.
     pub fn with_buses(resources: usize, buses: u32) -> Self {
-        let leaves = resources.next_power_of_two().max(2);
-        Self { nodes: vec![NEVER; 2 * leaves], leaves, due: 0, due_ns: NEVER, buses }
+        Self {
+            heap: vec![NO_EVENT; 2 * resources + 3],
+            len: 0,
+            is_lifted: false,
+            times: vec![NEVER; resources],
+            resource_bits: resources.next_power_of_two().trailing_zeros(),
+            base_ns: 0,
+            due: 0,
+            due_ns: NEVER,
+            buses,
+            first: NO_EVENT,
+            first_ns: NEVER,
+        }
     }
 
     /// Sets the event of a bus that has none: it is due now unless its time is later. The time must not move on before it.
@@ -41,9 +69,13 @@ impl EventQueue {
         if time_ns > now_ns {
             return self.set((self.buses + bus) as usize, time_ns);
         }
-        debug_assert!(now_ns <= self.nodes[1] && (self.due == 0 || self.due_ns == now_ns));
+        debug_assert!(now_ns <= self.first_ns && (self.due == 0 || self.due_ns == now_ns));
+        if !self.is_near(now_ns) {
+            self.move_base(now_ns);
+        }
         self.due |= 1 << bus;
         self.due_ns = now_ns;
+        self.find_first();
     }
 
     /// Takes the bus's event away, wherever it is.
@@ -53,24 +85,165 @@ impl EventQueue {
             return self.set((self.buses + bus) as usize, NEVER);
         }
         self.due &= !(1 << bus);
-        if self.due == 0 {
-            self.due_ns = NEVER;
+        self.find_first();
+    }
+
+    /// Sets the resource's event (or `NEVER`).
+    #[inline]
+    pub fn set(&mut self, resource: usize, time_ns: u64) {
+        let before_ns = std::mem::replace(&mut self.times[resource], time_ns);
+        if time_ns < self.base_ns {
+            self.move_base(time_ns);
+        } else if before_ns != NEVER {
+            self.change(resource, before_ns);
+        } else if time_ns == NEVER {
+            return;
+        } else if self.is_lifted {
+            self.is_lifted = false;
+            self.sink(0, self.key(resource));
+        } else {
+            self.len += 1;
+            self.rise(self.len - 1, self.key(resource));
+        }
+        self.find_first();
+    }
+
+    /// Takes the resource's event, which must be the first, away until it is set again.
+    #[inline]
+    pub fn lift(&mut self, resource: usize) {
+        if self.is_lifted {
+            self.close_gap();
+        }
+        debug_assert_eq!(self.heap[0], self.key(resource), "not the first event");
+        self.times[resource] = NEVER;
+        self.is_lifted = true;
+        self.find_first();
+    }
+
+    /// Whether the time, which is not before the base, fits into a key.
+    #[inline(always)]
+    fn is_near(&self, time_ns: u64) -> bool {
+        time_ns - self.base_ns < FAR >> self.resource_bits
+    }
+
+    /// The key of a resource that has an event.
+    #[inline(always)]
+    fn key(&self, resource: usize) -> u64 {
+        let time_ns = self.times[resource];
+        let time = if self.is_near(time_ns) { (time_ns - self.base_ns) << self.resource_bits } else { FAR };
+        time | resource as u64
+    }
+
+    /// The resource has another event than before, or none.
+    fn change(&mut self, resource: usize, before_ns: u64) {
+        if self.is_lifted {
+            self.close_gap();
+        }
+        let time_ns = std::mem::replace(&mut self.times[resource], before_ns);
+        let before = self.key(resource);
+        let mut place = 0;
+        while self.heap[place] != before {
+            place += 1;
+        }
+        self.times[resource] = time_ns;
+        let mut moved = self.key(resource);
+        if time_ns == NEVER {
+            moved = self.take_last();
+            if place == self.len {
+                return;
+            }
+        }
+        if place > 0 && moved < self.heap[(place - 1) / 2] { self.rise(place, moved) } else { self.sink(place, moved) }
+    }
+
+    /// The last event takes the place of the one that was lifted out.
+    #[inline]
+    fn close_gap(&mut self) {
+        self.is_lifted = false;
+        let last = self.take_last();
+        if self.len > 0 {
+            self.sink(0, last);
         }
     }
 
-    /// Sets the resource's event (or `NEVER`). Always walks to the root: the height is small, and a loop of fixed length is
-    /// predicted better than one that stops where nothing changes.
     #[inline]
-    pub fn set(&mut self, resource: usize, time_ns: u64) {
-        let mut node = self.leaves + resource;
-        let mut earliest = time_ns;
-        self.nodes[node] = earliest;
-        while node > 1 {
-            // SAFETY: the leaf was just found to be a node; its sibling is one, as there is an even number of them, and so are those above.
-            unsafe {
-                earliest = earliest.min(*self.nodes.get_unchecked(node ^ 1));
-                node /= 2;
-                *self.nodes.get_unchecked_mut(node) = earliest;
+    fn take_last(&mut self) -> u64 {
+        self.len -= 1;
+        std::mem::replace(&mut self.heap[self.len], NO_EVENT)
+    }
+
+    /// Puts the event where the place is, or before it.
+    #[inline]
+    fn rise(&mut self, mut place: usize, event: u64) {
+        while place > 0 {
+            let parent = (place - 1) / 2;
+            if self.heap[parent] < event {
+                break;
+            }
+            self.heap[place] = self.heap[parent];
+            place = parent;
+        }
+        self.heap[place] = event;
+    }
+
+    /// Puts the event where the place is, or behind it.
+    #[inline]
+    fn sink(&mut self, mut place: usize, event: u64) {
+        loop {
+            let child = 2 * place + 1;
+            // SAFETY: the place is one of an event; the heap is long enough for the children of all.
+            let (left, right) = unsafe { (*self.heap.get_unchecked(child), *self.heap.get_unchecked(child + 1)) };
+            let earlier = left.min(right);
+            if event <= earlier {
+                break;
+            }
+            // SAFETY: as before.
+            unsafe { *self.heap.get_unchecked_mut(place) = earlier };
+            place = child + usize::from(right < left);
+        }
+        self.heap[place] = event;
+    }
+
+    #[inline(always)]
+    fn find_first(&mut self) {
+        self.first = if self.is_lifted { self.heap[1].min(self.heap[2]) } else { self.heap[0] };
+        if self.due != 0 {
+            let bus = u64::from(self.buses + self.due.trailing_zeros());
+            self.first = self.first.min((self.due_ns - self.base_ns) << self.resource_bits | bus);
+        }
+        self.first_ns = self.base_ns.wrapping_add(self.first >> self.resource_bits);
+        if self.first >= FAR {
+            self.find_far();
+        }
+    }
+
+    /// There is no event, or only such as are far from the base.
+    fn find_far(&mut self) {
+        if self.first == NO_EVENT {
+            self.first_ns = NEVER;
+        } else {
+            self.move_base(self.earliest_ns(usize::MAX));
+            self.find_first();
+        }
+    }
+
+    /// The earliest time of all resources but this one.
+    #[cold]
+    fn earliest_ns(&self, but: usize) -> u64 {
+        self.times.iter().enumerate().filter(|(resource, _)| *resource != but).map(|(_, time_ns)| *time_ns).min().unwrap_or(NEVER)
+    }
+
+    /// Keys count from another base, not after any event.
+    #[cold]
+    fn move_base(&mut self, base_ns: u64) {
+        self.base_ns = base_ns;
+        self.is_lifted = false;
+        self.heap.fill(NO_EVENT);
+        self.len = 0;
+        for resource in 0..self.times.len() {
+            if self.times[resource] != NEVER {
+                self.len += 1;
+                self.rise(self.len - 1, self.key(resource));
             }
         }
     }
@@ -78,42 +251,36 @@ impl EventQueue {
     /// The resource's event, `NEVER` if it has none; not of a bus that may be due.
     #[inline]
     pub fn of(&self, resource: usize) -> u64 {
-        self.nodes[self.leaves + resource]
+        self.times[resource]
     }
 
     /// The time of the earliest event of all other resources, `NEVER` if none of them has one; not of a bus that may be due.
     #[inline]
     pub fn first_of_others_ns(&self, resource: usize) -> u64 {
-        let mut node = self.leaves + resource;
-        let mut earliest = self.due_ns;
-        while node > 1 {
-            earliest = earliest.min(self.nodes[node ^ 1]);
-            node /= 2;
-        }
-        earliest
+        let has_event = self.times[resource] != NEVER;
+        let first_at = |place: usize| match self.heap[place] {
+            key if has_event && key == self.key(resource) => self.heap[2 * place + 1].min(self.heap[2 * place + 2]),
+            key => key,
+        };
+        let other = if self.is_lifted { first_at(1).min(first_at(2)) } else { first_at(0) };
+        let other_ns = match other {
+            NO_EVENT => NEVER,
+            FAR.. => self.earliest_ns(resource),
+            near => self.base_ns + (near >> self.resource_bits),
+        };
+        if self.due == 0 { other_ns } else { other_ns.min(self.due_ns) }
     }
 
     /// The earliest event's time, `NEVER` if there is none.
     #[inline]
     pub fn first_ns(&self) -> u64 {
-        self.nodes[1].min(self.due_ns)
+        self.first_ns
     }
 
     /// The earliest event: (time, resource). There must be one.
     #[inline]
     pub fn first(&self) -> (u64, u32) {
-        let earliest = self.nodes[1];
-        let due = self.buses + self.due.trailing_zeros();
-        if self.due_ns < earliest {
-            return (self.due_ns, due);
-        }
-        let mut node = 1;
-        while node < self.leaves {
-            // SAFETY: every node before the leaves has two children.
-            node = 2 * node + usize::from(unsafe { *self.nodes.get_unchecked(2 * node) } != earliest);
-        }
-        let first = (node - self.leaves) as u32;
-        (earliest, if self.due_ns == earliest { first.min(due) } else { first })
+        (self.first_ns, (self.first & ((1 << self.resource_bits) - 1)) as u32)
     }
 }
 
@@ -212,6 +379,7 @@ mod tests {
                     times[resource] = NEVER;
                     match first.1.checked_sub(UNITS) {
                         Some(bus) if bus < BUSES => queue.clear_bus(bus),
+                        None if draw(2) == 0 => queue.lift(resource),
                         _ => queue.set(resource, NEVER),
                     }
                     let ties = times.iter().filter(|time_ns| **time_ns == now_ns).count();

@@ -177,7 +177,7 @@ impl Flash {
         if !is_last {
             let mut retries = self.units[unit_id as usize].retries;
             self.records[id as usize].next = NIL;
-            self.append(&mut retries, id);
+            retries.append(id, &mut self.records);
             self.units[unit_id as usize].retries = retries;
         }
         if next != NIL {

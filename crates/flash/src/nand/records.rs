@@ -1,5 +1,6 @@
 //! Page operations in flight.
 
+use crate::mapping::space::{NIL, Queue};
 use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority, Version};
 
 /// What a record makes its unit do.
@@ -39,6 +40,19 @@ pub(crate) struct Record {
     pub(crate) version: Version,
     pub(crate) keep_base: bool,
     pub(crate) host_waits: bool,
+}
+
+impl Queue {
+    /// Appends a record that is in no list.
+    #[inline]
+    pub(super) fn append(&mut self, record: u32, records: &mut [Record]) {
+        if self.head == NIL {
+            self.head = record;
+        } else {
+            records[self.tail as usize].next = record;
+        }
+        self.tail = record;
+    }
 }
 
 /// What a completion is about.

@@ -1,12 +1,12 @@
 //! Starting page operations on a unit: how long bus and array are occupied (SPEC 0.4).
 
 use super::records::{Record, WorkKind};
-use super::units::{Unit, UnitState, after};
+use super::units::{UnitState, after};
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
 use crate::counts::{ERASE, action_index};
 use crate::mapping::blocks::WriteStream;
-use crate::mapping::space::{Domain, NIL, Pool, is_for_replacement};
+use crate::mapping::space::{Domain, NIL, Pool, is_for_replacement, pool_of};
 use crate::{Flash, FlashFault};
 use flashraid_vocabulary::{Action, Ppn, memory};
 
@@ -20,23 +20,26 @@ enum WaitsIn {
 }
 
 impl Flash {
-    /// Moves commands or data of the record, or of those behind it too, between bus and unit.
+    /// Moves commands or data of the record, or of those behind it too, between bus and unit, whose array works for them before or after that. Returns
+    /// when the bus is free again.
     #[inline(always)]
-    fn occupy_bus(&mut self, unit_id: u32, duration_ns: u64, id: u32) -> u64 {
+    fn occupy(&mut self, unit_id: u32, id: u32, bus_ns: u64, cell_ns: u64) -> u64 {
         if self.records_slices {
-            self.note_bus(unit_id, duration_ns, id);
+            self.note_bus(unit_id, bus_ns, id);
         }
-        let Unit { channel, number: turn, .. } = self.units[unit_id as usize];
+        let counted_ns = if self.makes(FlashFault::CountBusTwice) { 2 * bus_ns } else { bus_ns };
         let cause = self.records[id as usize].cause;
-        let counted_ns = if self.makes(FlashFault::CountBusTwice) { 2 * duration_ns } else { duration_ns };
-        let channel = &mut self.channels[channel as usize];
-        channel.free_ns = self.now_ns + duration_ns;
+        let unit = &mut self.units[unit_id as usize];
+        unit.current = id;
+        unit.array_ns[cause as usize] += cell_ns;
+        let channel = &mut self.channels[unit.channel as usize];
+        channel.free_ns = self.now_ns + bus_ns;
         channel.busy_ns[cause as usize] += counted_ns;
         #[cfg(feature = "mutants")]
         if self.records[id as usize].work == WorkKind::Erase && accounting::makes(Slip::EraseCommandFree) {
             channel.busy_ns[cause as usize] -= counted_ns;
         }
-        channel.turn = turn;
+        channel.turn = unit.number;
         channel.free_ns
     }
 
@@ -48,7 +51,7 @@ impl Flash {
     fn pop_bound(&mut self, unit_id: u32, index: usize) -> u32 {
         let unit = &mut self.units[unit_id as usize];
         let head = unit.queues[index].head;
-        let next = self.records[head as usize].next;
+        let next = std::mem::replace(&mut self.records[head as usize].next, NIL);
         unit.queues[index].head = next;
         if next == NIL {
             unit.filled &= !(1 << index);
@@ -56,7 +59,6 @@ impl Flash {
         unit.queued -= 1;
         let channel = unit.channel;
         self.channels[channel as usize].queued -= 1;
-        self.records[head as usize].next = NIL;
         head
     }
 
@@ -67,35 +69,42 @@ impl Flash {
 
     #[inline]
     pub(crate) fn pool(&self, pool: u32) -> &Pool {
-        &self.domains[pool as usize / 2].pools[pool as usize % 2]
+        &self.pools[pool as usize]
     }
 
+    /// The pools of a domain.
     #[inline]
-    pub(super) fn pool_mut(&mut self, pool: u32) -> &mut Pool {
-        &mut self.domains[pool as usize / 2].pools[pool as usize % 2]
+    pub(crate) fn pools_of(&self, domain: u32) -> &[Pool] {
+        &self.pools[pool_of(domain, false) as usize..=pool_of(domain, true) as usize]
+    }
+
+    /// Whether a program waits in a domain.
+    #[inline]
+    pub(crate) fn has_waiting(&self, domain: u32) -> bool {
+        self.pools_of(domain).iter().any(|pool| pool.mask != 0)
     }
 
     /// Takes the program out of a pool that has waited longest of the most urgent ones. There must be one.
     pub(crate) fn pop_pool(&mut self, pool: u32) -> u32 {
         self.pooled_for_replacements -= u32::from(is_for_replacement(pool));
-        let class = self.pool(pool).mask.trailing_zeros() as usize;
-        let head = self.pool(pool).queues[class].head;
-        let next = self.records[head as usize].next;
-        let pool = self.pool_mut(pool);
+        let pool = &mut self.pools[pool as usize];
+        let class = pool.mask.trailing_zeros() as usize;
+        let head = pool.queues[class].head;
+        let next = std::mem::replace(&mut self.records[head as usize].next, NIL);
         pool.queues[class].head = next;
         if next == NIL {
             pool.mask &= !(1 << class);
         }
-        self.records[head as usize].next = NIL;
         self.pooled -= 1;
         head
     }
 
     /// Starts the first of a unit's bound work.
     pub(super) fn start_bound(&mut self, unit_id: u32) {
-        let index = self.units[unit_id as usize].served().trailing_zeros() as usize;
+        let unit = &mut self.units[unit_id as usize];
+        let index = unit.served().trailing_zeros() as usize;
+        unit.since_ns = self.now_ns;
         let id = self.pop_bound(unit_id, index);
-        self.units[unit_id as usize].since_ns = self.now_ns;
         self.fetch_next(self.units[unit_id as usize].queues[index].head);
         match self.records[id as usize].work {
             WorkKind::Read | WorkKind::MoveRead => self.start_reads(unit_id, id, index),
@@ -163,9 +172,7 @@ impl Flash {
         let action = if work == WorkKind::Erase { ERASE } else { action_index(Action::Program) };
         self.count(action, cause);
         self.units[unit_id as usize].operations[action][cause as usize] += 1;
-        self.units[unit_id as usize].array_ns[cause as usize] += cell_ns;
-        let bus_end = self.occupy_bus(unit_id, bus_ns, id);
-        self.units[unit_id as usize].current = id;
+        let bus_end = self.occupy(unit_id, id, bus_ns, cell_ns);
         self.unit_at(unit_id, bus_end + cell_ns);
         self.set_state(unit_id, UnitState::Working);
     }
@@ -210,22 +217,18 @@ impl Flash {
     /// An attempt to read starts: of a record, and of those that follow it.
     #[inline]
     pub(super) fn begin_reading(&mut self, unit_id: u32, first: u32, bus_ns: u64, cell_ns: u64) {
-        let bus_end = self.occupy_bus(unit_id, bus_ns, first);
-        let cause = self.records[first as usize].cause;
-        let unit = &mut self.units[unit_id as usize];
-        unit.array_ns[cause as usize] += cell_ns;
-        unit.current = first;
+        let bus_end = self.occupy(unit_id, first, bus_ns, cell_ns);
         self.unit_at(unit_id, bus_end + cell_ns);
         self.set_state(unit_id, UnitState::Reading);
     }
 
     /// Starts the program that has waited longest of those in a pool.
     pub(super) fn start_from_pool(&mut self, unit_id: u32, pool: u32) {
-        let Unit { channel, number, .. } = self.units[unit_id as usize];
-        self.channels[channel as usize].turn_of_pool = number;
+        let unit = &mut self.units[unit_id as usize];
+        unit.since_ns = self.now_ns;
+        self.channels[unit.channel as usize].turn_of_pool = unit.number;
         let class = self.pool(pool).mask.trailing_zeros() as usize;
         let id = self.pop_pool(pool);
-        self.units[unit_id as usize].since_ns = self.now_ns;
         self.fetch_next(self.pool(pool).queues[class].head);
         self.start_programs(unit_id, id, |flash| {
             let Pool { queues, mask } = flash.pool(pool);
@@ -263,10 +266,7 @@ impl Flash {
             self.records[last as usize].next = candidate;
             last = candidate;
         }
-        let bus_end = self.occupy_bus(unit_id, bus_ns, first);
-        let cause = self.records[first as usize].cause;
-        self.units[unit_id as usize].array_ns[cause as usize] += cell_ns;
-        self.units[unit_id as usize].current = first;
+        let bus_end = self.occupy(unit_id, first, bus_ns, cell_ns);
         if self.settings.reports_data_in() {
             self.units[unit_id as usize].cell_after_ns = cell_ns;
             self.unit_at(unit_id, bus_end);
@@ -345,7 +345,7 @@ impl Flash {
     pub(super) fn start_data_out(&mut self, unit_id: u32) {
         let id = self.units[unit_id as usize].current;
         let bytes = self.records[id as usize].bytes;
-        let end = self.occupy_bus(unit_id, self.settings.transfer_ns(bytes), id);
+        let end = self.occupy(unit_id, id, self.settings.transfer_ns(bytes), 0);
         self.unit_at(unit_id, end);
         self.set_state(unit_id, UnitState::DataOut);
     }

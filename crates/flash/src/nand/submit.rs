@@ -187,9 +187,10 @@ impl Flash {
     /// in the domain. If nothing of the domain lives, it fails.
     #[inline(always)]
     pub(crate) fn queue_program(&mut self, id: u32) {
-        let domain_id = self.records[id as usize].domain;
+        let record = &mut self.records[id as usize];
+        let domain_id = record.domain;
         let domain = &self.domains[domain_id as usize];
-        self.records[id as usize].plane = domain.plane;
+        record.plane = domain.plane;
         if domain.single_unit() && domain.free_pages >= domain.reserved {
             if self.hybrid.is_none() || !self.has_failures() || self.keeps_reservation(id) {
                 self.bind_program(id);
@@ -217,10 +218,8 @@ impl Flash {
         let class = priority as usize;
         let for_replacement = cause == Cause::Rebuild && self.domains[domain as usize].replacement_planes > 0;
         let pool = pool_of(domain, for_replacement);
-        let mut queue = self.pool(pool).queues[class];
-        self.append(&mut queue, id);
-        let pool = self.pool_mut(pool);
-        pool.queues[class] = queue;
+        let pool = &mut self.pools[pool as usize];
+        pool.queues[class].append(id, &mut self.records);
         pool.mask |= 1 << class;
         self.pooled += 1;
         self.pooled_for_replacements += u32::from(for_replacement);
@@ -235,20 +234,11 @@ impl Flash {
             let next = if channel + 1 == end { first } else { channel + 1 };
             self.domains[domain_id as usize].next_channel = next;
             self.kick(channel);
-            if !self.domains[domain_id as usize].has_waiting() {
+            if !self.has_waiting(domain_id) {
                 return;
             }
             channel = next;
         }
-    }
-
-    pub(super) fn append(&mut self, queue: &mut Queue, record: u32) {
-        if queue.head == NIL {
-            queue.head = record;
-        } else {
-            self.records[queue.tail as usize].next = record;
-        }
-        queue.tail = record;
     }
 
     /// Queues a record at its unit.
@@ -257,10 +247,8 @@ impl Flash {
         let reads_first = !self.settings.fifo() && !matches!(record.work, WorkKind::Read | WorkKind::MoveRead);
         let index = record.priority as usize * 2 + usize::from(reads_first);
         let unit_id = record.unit;
-        let mut queue = self.units[unit_id as usize].queues[index];
-        self.append(&mut queue, id);
         let unit = &mut self.units[unit_id as usize];
-        unit.queues[index] = queue;
+        unit.queues[index].append(id, &mut self.records);
         unit.filled |= 1 << index;
         unit.queued += 1;
         let (channel, is_idle) = (unit.channel, unit.state == UnitState::Idle);
@@ -287,7 +275,7 @@ impl Flash {
                 if work == WorkKind::Program && of == domain {
                     programs.push(id)
                 } else {
-                    self.append(&mut others, id)
+                    others.append(id, &mut self.records)
                 }
                 id = next;
             }

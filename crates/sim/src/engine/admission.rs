@@ -5,10 +5,10 @@
 //! GC, which makes space, takes no stripe lock, so it never waits for an operation that waits (DESIGN idea 10).
 
 use super::content::Content;
-use super::slot::{NIL, NO_JOB, Slot, TRANSLATION};
+use super::slot::{NIL, NO_JOB, Slot, TRANSLATION, counts};
 use super::state::Engine;
 use crate::media::Media;
-use flashraid_redundancy::{Decisions, Lock, Operation, OperationKind, Outcomes};
+use flashraid_redundancy::{Decisions, Lock, Operation, OperationKind};
 use flashraid_vocabulary::SerialSubrequests;
 
 impl<C: Content, M: Media> Engine<C, M> {
@@ -36,11 +36,12 @@ impl<C: Content, M: Media> Engine<C, M> {
                 self.slots[id as usize].unmet += 1;
             }
         }
-        for id in ids.drain(..) {
+        for &id in &ids {
             if self.slots[id as usize].unmet == 0 {
                 self.ready.push(id);
             }
         }
+        ids.clear();
         self.granted = ids;
         self.run_ready();
     }
@@ -68,7 +69,6 @@ impl<C: Content, M: Media> Engine<C, M> {
             last: false,
             acknowledged: false,
             failed: false,
-            counted: matches!(operation.kind, OperationKind::Write | OperationKind::Job) && job != TRANSLATION,
             departs: false,
             unmet: 0,
             outstanding: 0,
@@ -77,23 +77,14 @@ impl<C: Content, M: Media> Engine<C, M> {
             waits: 0,
             unreserved: operation.space,
             reserved: 0,
-            reserved_copies: 0,
-            outcomes: Outcomes::default(),
             has_error: false,
             reads: 0,
             programs: NIL,
             next: NIL,
-            dependents: NIL,
-            next_dependent: NIL,
-            successor: NIL,
             waits_for_space: false,
-            plane: NIL,
-            lock_holder: NIL,
-            nested: NIL,
             changes: NIL,
-            sum: NIL,
+            rare: NIL,
         };
-        let counted = slot.counted;
         let id = match self.free_slots {
             NIL => {
                 self.slots.push(slot);
@@ -106,7 +97,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 free
             }
         };
-        if counted {
+        if counts(&operation, job) {
             *self.writes_near(operation.first) += 1;
         }
         if C::TRACKED {
@@ -139,21 +130,22 @@ impl<C: Content, M: Media> Engine<C, M> {
         let slot = &mut self.slots[former as usize];
         let same = slot.alive && slot.request == request;
         if same && (!slot.started || self.options.host.serial_subrequests == SerialSubrequests::Strict) {
-            slot.successor = id;
+            self.rare_mut(former).successor = id;
             self.slots[id as usize].unmet += 1;
         }
     }
 
     /// Operation `id` starts when operation `former` has ended.
     pub(super) fn start_after(&mut self, id: u32, former: u32) {
-        let next = std::mem::replace(&mut self.slots[former as usize].dependents, id);
-        self.slots[id as usize].next_dependent = next;
+        let next = std::mem::replace(&mut self.rare_mut(former).dependents, id);
+        self.rare_mut(id).next_dependent = next;
         self.slots[id as usize].unmet += 1;
     }
 
     pub(super) fn start_successor(&mut self, id: u32) {
-        let successor = std::mem::replace(&mut self.slots[id as usize].successor, NIL);
+        let successor = self.rare(id).successor;
         if successor != NIL {
+            self.rare_mut(id).successor = NIL;
             self.condition_met(successor);
         }
     }

@@ -1,7 +1,7 @@
 //! How an operation ends: its answer, and its state change in one instant; or it fails, and changes nothing.
 
 use super::content::Content;
-use super::slot::{NIL, REBUILD, TRANSLATION};
+use super::slot::{NIL, REBUILD, Slot, TRANSLATION, counts};
 use super::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::{Failure, Lock, Operation, OperationKind};
@@ -37,9 +37,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// The state change, in one instant.
     pub(super) fn end(&mut self, id: u32) {
         let slot = &mut self.slots[id as usize];
-        debug_assert!(slot.nested == NIL, "an operation ends under whose lock another one is to run: {:?}", slot.operation);
         let operation = slot.operation;
-        let (request, acknowledged, failed, reserved, job) = (slot.request, slot.acknowledged, slot.failed, slot.reserved, slot.job);
+        let Slot { request, acknowledged, failed, reserved, job, departs, rare, .. } = *slot;
         let mut record = std::mem::replace(&mut slot.programs, NIL);
         let changes = std::mem::replace(&mut slot.changes, NIL);
         let mut programs = 0;
@@ -70,7 +69,6 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.translation.is_some() {
             self.settle_translation(id, &operation, job == TRANSLATION, failed);
         }
-        let departs = self.slots[id as usize].departs;
         if C::TRACKED {
             self.content.ended(id, &operation, failed);
         }
@@ -95,7 +93,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         } else if operation.lock == Lock::Shared {
             self.reconstructed(operation.stripe);
         }
-        if self.slots[id as usize].counted {
+        if counts(&operation, job) {
             *self.writes_near(operation.first) -= 1;
         }
         if operation.lock != Lock::None {
@@ -105,17 +103,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
             self.granted.clear();
         }
-        let slot = &self.slots[id as usize];
-        let (plane, lock_holder) = (slot.plane, slot.lock_holder);
-        if plane != NIL {
-            self.commit_for_gc_ended(id, plane, lock_holder);
-        }
-        self.start_successor(id);
-        let mut dependent = std::mem::replace(&mut self.slots[id as usize].dependents, NIL);
-        while dependent != NIL {
-            let next = self.slots[dependent as usize].next_dependent;
-            self.condition_met(dependent);
-            dependent = next;
+        if rare != NIL {
+            self.start_what_waited(id);
         }
         if acknowledged && operation.kind != OperationKind::Read && request != NIL {
             for lpn in operation.host_pages() {
@@ -124,14 +113,32 @@ impl<C: Content, M: Media> Engine<C, M> {
                 }
             }
         }
-        self.slots[id as usize].alive = false;
-        self.slots[id as usize].next = self.free_slots;
+        let slot = &mut self.slots[id as usize];
+        (slot.alive, slot.next) = (false, self.free_slots);
         self.free_slots = id;
         if request != NIL {
             if !acknowledged {
                 self.completed(request);
             }
             self.ended_part(request);
+        }
+    }
+
+    /// Starts what waited for the operation, which has ended.
+    fn start_what_waited(&mut self, id: u32) {
+        let rare = self.take_rare(id);
+        debug_assert!(rare.nested == NIL, "an operation ends under whose lock another one is to run: {:?}", self.operation(id));
+        if rare.plane != NIL {
+            self.commit_for_gc_ended(id, rare.plane, rare.lock_holder);
+        }
+        if rare.successor != NIL {
+            self.condition_met(rare.successor);
+        }
+        let mut dependent = rare.dependents;
+        while dependent != NIL {
+            let next = self.rare(dependent).next_dependent;
+            self.condition_met(dependent);
+            dependent = next;
         }
     }
 

@@ -64,7 +64,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         };
         let id = self.new_slot(operation, NIL, NO_JOB);
         let slot = &mut self.slots[id as usize];
-        (slot.reserved, slot.unreserved, slot.plane) = (operation.space, 0, plane);
+        (slot.reserved, slot.unreserved) = (operation.space, 0);
+        self.rare_mut(id).plane = plane;
         let stripe = operation.stripe.0;
         match self.locks.exclusive_holder(stripe) {
             Some(holder) if !self.slots[holder as usize].started => self.go_before(holder, id),
@@ -84,8 +85,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     #[cold]
     pub(super) fn commit_for_gc_ended(&mut self, id: u32, plane: u32, lock_holder: u32) {
         if lock_holder != NIL {
-            if self.slots[lock_holder as usize].nested == id {
-                self.slots[lock_holder as usize].nested = NIL;
+            if self.rare(lock_holder).nested == id {
+                self.rare_mut(lock_holder).nested = NIL;
             }
             self.condition_met(lock_holder);
         }
@@ -94,10 +95,10 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Operation `id` runs under the lock of operation `holder`, which has not started and does not until then.
     fn go_before(&mut self, holder: u32, id: u32) {
-        let former = std::mem::replace(&mut self.slots[holder as usize].nested, id);
+        let former = std::mem::replace(&mut self.rare_mut(holder).nested, id);
         self.slots[holder as usize].unmet += 1;
-        let slot = &mut self.slots[id as usize];
-        (slot.operation.lock, slot.lock_holder) = (Lock::None, holder);
+        self.slots[id as usize].operation.lock = Lock::None;
+        self.rare_mut(id).lock_holder = holder;
         if former != NIL {
             self.start_after(id, former);
         }

@@ -60,7 +60,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             let programmed = slot.programs() != NIL;
             found.updates |= matches!(kind, OperationKind::Write | OperationKind::Trim) && programmed && slot.outstanding > 0;
             found.commits |= kind == OperationKind::Commit && slot.started;
-            found.borrows_lock |= slot.borrows_lock();
+            found.borrows_lock |= slot.started && self.rare(id as u32).lock_holder != NIL;
             found.trims |= kind == OperationKind::Trim && slot.started;
             found.writes_part |= kind == OperationKind::Write && slot.operation.merge_strips != 0 && slot.started;
             found.misses_map |= is_of_scheme && self.is_held(id as u32);

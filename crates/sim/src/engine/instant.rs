@@ -31,7 +31,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         debug_assert!(pages <= self.options.space_pages);
         self.media.set_untimed(true);
         self.media.begin_fill(pages);
-        let mut wave = std::mem::take(&mut self.wave);
+        let mut wave = self.empty_wave();
         let mut filled = 0;
         for index in 0.. {
             if filled >= pages {
@@ -55,7 +55,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
             filled += count;
         }
-        self.wave = wave;
+        self.wave = Some(wave);
         self.media.set_untimed(false);
         self.forget_counts();
     }
@@ -147,7 +147,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         mut go_on: impl FnMut(u64) -> bool,
     ) -> Reached {
         self.media.set_untimed(true);
-        let mut wave = std::mem::take(&mut self.wave);
+        let mut wave = self.empty_wave();
         let mut decisions = Decisions::default();
         let round = (pages / 4).max(1);
         let mut rounds: Vec<f64> = Vec::new();
@@ -170,7 +170,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             // Before GC has begun the rounds are all alike, and say nothing.
             steady = now.victims > before.victims && is_steady(&rounds);
         }
-        self.wave = wave;
+        self.wave = Some(wave);
         self.media.set_untimed(false);
         self.forget_counts();
         Reached { overwritten_pages: overwritten, write_amplification: rounds.last().copied().unwrap_or(1.0), steady }

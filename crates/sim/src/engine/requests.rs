@@ -17,6 +17,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         // A flush of a buffer in DRAM writes.
         let is_write = matches!(request.op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes)
             || (request.op == HostOp::Flush && self.flushes_to_flash());
+        let write_index = if is_write { self.first_write + self.write_window.len() as u64 } else { u64::MAX };
+        if is_write {
+            self.write_window.push_back(false);
+        }
         let id = self.new_request(Request {
             sequence,
             arrival_ns: self.now_ns(),
@@ -28,14 +32,10 @@ impl<C: Content, M: Media> Engine<C, M> {
             programs: [0; Cause::COUNT],
             unanswered: 1,
             unfinished: 1,
-            write_index: u64::MAX,
+            write_index,
             last_operation: NIL,
             next: NIL,
         });
-        if is_write {
-            self.requests[id as usize].write_index = self.first_write + self.write_window.len() as u64;
-            self.write_window.push_back(false);
-        }
         match &mut self.replacements.held {
             Some(held) => held.push_back(id),
             None => self.serve_request(id, request.op, request.offset_bytes, request.size_bytes),
@@ -114,13 +114,18 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// One thing that the host waits for is there.
+    #[inline(always)]
     pub(super) fn completed(&mut self, id: u32) {
         let request = &mut self.requests[id as usize];
         request.unanswered -= 1;
-        if request.unanswered > 0 {
-            return;
+        if request.unanswered == 0 {
+            self.answer_request(id);
         }
-        let request = *request;
+    }
+
+    /// All that the host waits for is there.
+    fn answer_request(&mut self, id: u32) {
+        let request = self.requests[id as usize];
         let now_ns = self.clock.now_ns();
         self.outstanding -= 1;
         self.media.request_completed();
@@ -156,13 +161,19 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// One part of the request has ended; with the last one it is durable, and its record is free.
+    /// One part of the request has ended.
+    #[inline(always)]
     pub(super) fn ended_part(&mut self, id: u32) {
         let request = &mut self.requests[id as usize];
         request.unfinished -= 1;
-        if request.unfinished > 0 {
-            return;
+        if request.unfinished == 0 {
+            self.end_request(id);
         }
+    }
+
+    /// All of its parts have ended: it is durable, and its record is free.
+    fn end_request(&mut self, id: u32) {
+        let request = &mut self.requests[id as usize];
         let write_index = request.write_index;
         if request.failed.is_some() && request.measured && request.op == HostOp::Write {
             self.statistics.write_failed(&request.programs);
@@ -172,7 +183,12 @@ impl<C: Content, M: Media> Engine<C, M> {
         if write_index == u64::MAX {
             return;
         }
-        self.write_window[(write_index - self.first_write) as usize] = true;
+        if write_index > self.first_write {
+            self.write_window[(write_index - self.first_write) as usize] = true;
+            return;
+        }
+        self.write_window.pop_front();
+        self.first_write += 1;
         while self.write_window.front() == Some(&true) {
             self.write_window.pop_front();
             self.first_write += 1;

@@ -1,7 +1,10 @@
 //! An operation in flight: data alone, worked on by the files that `engine` lists.
 
+use super::content::Content;
+use super::state::Engine;
+use crate::media::Media;
 use flashraid_redundancy::{Operation, OperationKind, Outcomes};
-use flashraid_vocabulary::PageOperation;
+use flashraid_vocabulary::{PageOperation, Version};
 use std::fmt;
 
 /// "None" in linked lists of slots and requests.
@@ -24,7 +27,7 @@ pub(super) struct Sum {
     pub(super) next: u32,
 }
 
-/// An operation in flight.
+/// An operation in flight. Under overload there are many, so that it is as small as two lines of a cache.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     pub(super) operation: Operation,
@@ -38,8 +41,6 @@ pub(super) struct Slot {
     pub(super) last: bool,
     pub(super) acknowledged: bool,
     pub(super) failed: bool,
-    /// Whether it counts in `writes_in_chunk`.
-    pub(super) counted: bool,
     /// Whether it takes something out of the data buffer, or trims.
     pub(super) departs: bool,
     /// Conditions for its start that are not met yet: required operations, former sub-request, lock.
@@ -56,11 +57,7 @@ pub(super) struct Slot {
     pub(super) unreserved: u64,
     /// Members (bits) for which a page is reserved and not used.
     pub(super) reserved: u64,
-    /// The same for copies.
-    pub(super) reserved_copies: u64,
-    /// What went wrong with the wave.
-    pub(super) outcomes: Outcomes,
-    /// Whether anything did.
+    /// Whether anything went wrong with the wave: `Rare::outcomes`.
     pub(super) has_error: bool,
     /// Reads submitted so far.
     pub(super) reads: u8,
@@ -68,23 +65,100 @@ pub(super) struct Slot {
     pub(super) programs: u32,
     /// Next operation in a space domain's queue; next free slot.
     pub(super) next: u32,
+    /// Whether it is in a space domain's queue.
+    pub(super) waits_for_space: bool,
+    /// Changes to apply at the end: position in the engine's lists of changes, `NIL` for none.
+    pub(super) changes: u32,
+    /// Position of what few operations have in the engine's list of that, `NIL` for none.
+    pub(super) rare: u32,
+}
+
+/// What few operations in flight have.
+#[derive(Clone, Debug)]
+pub(super) struct Rare {
+    /// Members (bits) for which a page for a copy is reserved and not used.
+    pub(super) reserved_copies: u64,
+    /// What went wrong with the wave.
+    pub(super) outcomes: Outcomes,
     /// Operations that require this one: list through `next_dependent`.
     pub(super) dependents: u32,
     pub(super) next_dependent: u32,
     /// The next sub-request of the same request, if it waits for this one.
     pub(super) successor: u32,
-    /// Whether it is in a space domain's queue.
-    pub(super) waits_for_space: bool,
     /// A commit for a GC run: the plane that waits for it, `NIL` for others.
     pub(super) plane: u32,
     /// A commit that runs under the lock of another operation: that one, `NIL` for others.
     pub(super) lock_holder: u32,
     /// The last operation that runs under its lock before it starts, `NIL` for none.
     pub(super) nested: u32,
-    /// Changes to apply at the end: position in the engine's lists of changes, `NIL` for none.
-    pub(super) changes: u32,
     /// A program whose content is being computed: position among the engine's, `NIL` for none.
     pub(super) sum: u32,
+}
+
+impl Rare {
+    /// Nothing of it.
+    pub(super) const NONE: Self = Self {
+        reserved_copies: 0,
+        outcomes: Outcomes { read_failed: false, unallocated: 0, unallocated_copies: 0 },
+        dependents: NIL,
+        next_dependent: NIL,
+        successor: NIL,
+        plane: NIL,
+        lock_holder: NIL,
+        nested: NIL,
+        sum: NIL,
+    };
+}
+
+const _: () = assert!(std::mem::size_of::<Slot>() == 128);
+
+impl<C: Content, M: Media> Engine<C, M> {
+    /// What few operations have, of this one.
+    #[inline]
+    pub(super) fn rare(&self, id: u32) -> &Rare {
+        match self.slots[id as usize].rare {
+            NIL => &Rare::NONE,
+            rare => &self.rares[rare as usize],
+        }
+    }
+
+    /// The same, to be changed.
+    pub(super) fn rare_mut(&mut self, id: u32) -> &mut Rare {
+        let slot = &mut self.slots[id as usize];
+        if slot.rare == NIL {
+            slot.rare = self.free_rares.pop().unwrap_or_else(|| {
+                self.rares.push(Rare::NONE);
+                self.rares.len() as u32 - 1
+            });
+        }
+        &mut self.rares[slot.rare as usize]
+    }
+
+    /// Members (bits) for which a page is reserved and not used, for programs of this version.
+    #[inline(always)]
+    pub(super) fn reserved_mut(&mut self, id: u32, version: Version) -> &mut u64 {
+        match version {
+            Version::Copy => &mut self.rare_mut(id).reserved_copies,
+            _ => &mut self.slots[id as usize].reserved,
+        }
+    }
+
+    /// Takes away what it has of that.
+    pub(super) fn take_rare(&mut self, id: u32) -> Rare {
+        match std::mem::replace(&mut self.slots[id as usize].rare, NIL) {
+            NIL => Rare::NONE,
+            rare => {
+                self.free_rares.push(rare);
+                std::mem::replace(&mut self.rares[rare as usize], Rare::NONE)
+            }
+        }
+    }
+}
+
+/// Whether an operation of a job counts in `writes_in_chunk`.
+#[inline(always)]
+pub(super) fn counts(operation: &Operation, job: u16) -> bool {
+    matches!(operation.kind, OperationKind::Write | OperationKind::Job) && job != TRANSLATION
 }
 
 impl Slot {
@@ -115,11 +189,6 @@ impl Slot {
 
     pub(super) fn stripe(&self) -> u32 {
         self.operation.stripe.0
-    }
-
-    /// Whether it runs under the lock of another operation.
-    pub(super) fn borrows_lock(&self) -> bool {
-        self.lock_holder != NIL && self.started
     }
 }
 

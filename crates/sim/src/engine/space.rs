@@ -124,7 +124,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     fn first_to_fail(&self) -> Option<(u32, u32, u32)> {
         (0..).zip(&self.space_waiters).find_map(|(domain, (head, _))| {
             let (mut former, mut id) = (NIL, *head);
-            while id != NIL && self.slots[id as usize].nested != NIL {
+            while id != NIL && self.rare(id).nested != NIL {
                 (former, id) = (id, self.slots[id as usize].next);
             }
             (id != NIL).then_some((domain, former, id))
@@ -156,7 +156,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         for copy in wave.operations.iter().filter(is_copy) {
             let is_reserved = self.media.reserve(copy.address, Version::Copy);
             assert!(is_reserved || self.media.has_failures(), "schemes make copies where there is a page: {copy:?}");
-            self.slots[id as usize].reserved_copies |= u64::from(is_reserved) << copy.address.member.0;
+            self.rare_mut(id).reserved_copies |= u64::from(is_reserved) << copy.address.member.0;
         }
     }
 

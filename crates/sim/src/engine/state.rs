@@ -8,7 +8,7 @@ use super::options::Options;
 use super::recorder::Recorder;
 use super::replacement::Replacements;
 use super::request::{CompletedRequest, Request};
-use super::slot::{NIL, ROOM, Slot, Sum};
+use super::slot::{NIL, ROOM, Rare, Slot, Sum};
 use super::translation::Translation;
 use super::valid_sectors::ValidSectors;
 use crate::buffer::{Buffer, Victim};
@@ -58,6 +58,9 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub completed: Vec<CompletedRequest>,
     pub(super) slots: Vec<Slot>,
     pub(super) free_slots: u32,
+    /// What few of the slots have, and which of the entries are not in use.
+    pub(super) rares: Vec<Rare>,
+    pub(super) free_rares: Vec<u32>,
     pub(super) locks: Locks,
     /// For each space domain, operations that wait for a page: (head, tail).
     pub(super) space_waiters: Vec<(u32, u32)>,
@@ -104,7 +107,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub statistics: Statistics,
     /// What is kept for outputs beside the result, if anything.
     pub recorder: Option<Box<Recorder>>,
-    pub(super) wave: Wave,
+    /// Lent to who fills and submits a wave.
+    pub(super) wave: Option<Box<Wave>>,
     pub(super) decisions: Decisions,
     pub(super) granted: Vec<u32>,
     pub(super) ready: Vec<u32>,
@@ -165,6 +169,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             completed: Vec::new(),
             slots: reserved(ROOM),
             free_slots: NIL,
+            rares: Vec::new(),
+            free_rares: Vec::new(),
             locks: Locks::default(),
             waiting_for_space: 0,
             write_window: VecDeque::with_capacity(MOST_AT_ONCE),
@@ -174,7 +180,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             in_controller: Default::default(),
             gone: FxHashSet::default(),
             believed_without_space: 0,
-            wave: Wave::default(),
+            wave: None,
             decisions: Decisions::default(),
             granted: reserved(MOST_AT_ONCE),
             ready: reserved(MOST_AT_ONCE),

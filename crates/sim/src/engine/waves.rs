@@ -6,9 +6,10 @@ use super::state::Engine;
 use crate::config::Unwritten;
 use crate::media::{About, Completion, Media, Progress};
 use flashraid_redundancy::{Failure, Job, OperationKind, Outcomes, Step};
-use flashraid_vocabulary::{Action, Cause, Change, PageOperation, SerialSubrequests, Version, Wave};
+use flashraid_vocabulary::{Action, Cause, Change, PageOperation, SerialSubrequests, Wave};
 
 impl<C: Content, M: Media> Engine<C, M> {
+    #[inline]
     pub(super) fn start(&mut self, id: u32) {
         if std::mem::replace(&mut self.slots[id as usize].started, true) {
             return self.resume(id);
@@ -25,16 +26,21 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
+    /// Lends a wave, which `submit_wave` gives back.
+    #[inline(always)]
+    pub(super) fn empty_wave(&mut self) -> Box<Wave> {
+        let mut wave = self.wave.take().unwrap_or_default();
+        wave.clear();
+        wave
+    }
+
     fn step(&mut self, id: u32) {
         if self.needs_what_is_gone(id) {
             return self.give_up(id, Failure::Lost);
         }
-        let mut wave = std::mem::take(&mut self.wave);
-        wave.clear();
+        let mut wave = self.empty_wave();
+        let outcomes = self.take_outcomes(id);
         let slot = &mut self.slots[id as usize];
-        let outcomes = slot.outcomes;
-        // What found no page will find none.
-        slot.outcomes = Outcomes { unallocated: outcomes.unallocated, ..Outcomes::default() };
         slot.has_error = false;
         let view = &self.media;
         let step = match slot.job {
@@ -56,7 +62,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         debug_assert!(wave.operations.len() <= 64);
         if let Step::Lock | Step::Failed(_) | Step::Pause(_) = step {
-            self.wave = wave;
+            self.wave = Some(wave);
             return match step {
                 Step::Failed(failure) => self.give_up(id, failure),
                 Step::Pause(pause_ns) => self.clock.pause(id, pause_ns),
@@ -85,7 +91,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.note_deliveries(id, &wave);
         }
         if self.translation.is_some() && self.slots[id as usize].job != TRANSLATION && !self.translate(id, &mut wave) {
-            self.wave = wave;
+            self.wave = Some(wave);
             // Programs of a former wave may end meanwhile: the operation does not.
             self.slots[id as usize].outstanding += 1;
             self.slots[id as usize].waits += 1;
@@ -94,16 +100,27 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.submit_wave(id, wave);
     }
 
+    /// What went wrong with the former wave.
+    #[inline(always)]
+    fn take_outcomes(&mut self, id: u32) -> Outcomes {
+        if self.slots[id as usize].rare == NIL {
+            return Outcomes::default();
+        }
+        let kept = &mut self.rare_mut(id).outcomes;
+        // What found no page will find none.
+        let unallocated = kept.unallocated;
+        std::mem::replace(kept, Outcomes { unallocated, ..Outcomes::default() })
+    }
+
     /// Submits the wave that waited for its translation. Of a read, which holds no lock, pages may be gone meanwhile.
     fn resume(&mut self, id: u32) {
-        let mut wave = std::mem::take(&mut self.wave);
-        wave.clear();
+        let mut wave = self.empty_wave();
         self.take_held(id, &mut wave);
         self.slots[id as usize].outstanding -= 1;
         self.slots[id as usize].waits -= 1;
-        if self.slots[id as usize].outcomes.read_failed || self.needs_what_is_gone(id) {
+        if self.rare(id).outcomes.read_failed || self.needs_what_is_gone(id) {
             // What it planned with is lost meanwhile.
-            self.wave = wave;
+            self.wave = Some(wave);
             return self.start_over(id);
         }
         if self.slots[id as usize].operation.kind == OperationKind::Read {
@@ -119,7 +136,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Submits the page operations of a wave that `step` has filled, and gives it back.
-    fn submit_wave(&mut self, id: u32, mut wave: Wave) {
+    #[inline(always)]
+    fn submit_wave(&mut self, id: u32, mut wave: Box<Wave>) {
         if wave.paced {
             self.queue_fetches(id, &wave.operations);
             wave.operations.clear();
@@ -133,7 +151,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.submit_page_operation(id, page_operation);
         }
         let background = wave.background;
-        self.wave = wave;
+        self.wave = Some(wave);
         if background {
             self.start_background();
         }
@@ -181,11 +199,12 @@ impl<C: Content, M: Media> Engine<C, M> {
                     Some(_) => self.statistics.warmup_programs[page_operation.cause as usize] += 1,
                     None => {}
                 }
-                let reserved = if page_operation.version == Version::Copy { &mut slot.reserved_copies } else { &mut slot.reserved };
+                let reserved = self.reserved_mut(id, page_operation.version);
                 let bit = 1u64 << page_operation.address.member.0;
                 debug_assert!(*reserved & bit != 0, "a program without a promised page: {page_operation:?}");
                 *reserved &= !bit;
                 if C::TRACKED {
+                    let slot = &self.slots[id as usize];
                     self.content.program(id, &slot.operation, page_operation.sources, record);
                     if slot.job == TRANSLATION {
                         self.content.program_stamp(record, self.stamp_of(id));
@@ -256,7 +275,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Answers, steps on or ends, as far as nothing is left to wait for.
-    #[inline]
+    #[inline(always)]
     pub(super) fn go_on(&mut self, id: u32) {
         let slot = &self.slots[id as usize];
         if slot.last && slot.waits <= slot.operation.posted_programs && !slot.has_error && !slot.acknowledged && slot.outstanding > 0 {

@@ -213,7 +213,7 @@ impl Replay {
     }
 
     /// The request, scaled to the replay's speed and fitted into the logical space. None: it does not fit, and is to be left out.
-    #[inline]
+    #[inline(always)]
     fn fitted(&mut self, request: &HostRequest) -> Result<Option<HostRequest>, RunError> {
         let mut request = self.scaled(request)?;
         if request.offset_bytes + request.size_bytes > self.space_bytes && !self.fit_into_space(&mut request)? {
@@ -278,7 +278,7 @@ impl Replay {
     }
 
     /// The request, scaled to the replay's speed.
-    #[inline]
+    #[inline(always)]
     fn scaled(&mut self, request: &HostRequest) -> Result<HostRequest, RunError> {
         let mut request = *request;
         if let Some(speed) = self.speed {
@@ -355,7 +355,7 @@ impl Replay {
     }
 
     /// Moves the clock.
-    #[inline]
+    #[inline(always)]
     fn advance_until<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, time_ns: u64) -> Result<(), RunError> {
         match &mut self.writers {
             None => Ok(engine.advance_until(time_ns)?),

@@ -76,9 +76,11 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         // Commits for GC runs may run under the locks of others.
         let may_use_it = |operation: &Operation| operation.lock != Lock::None || operation.kind == OperationKind::Commit;
-        for slot in self.slots.iter_mut().filter(|slot| slot.is_of_scheme() && slot.started && may_use_it(&slot.operation)) {
-            slot.outcomes.read_failed = true;
-            slot.has_error = true;
+        for id in 0..self.slots.len() {
+            let slot = &self.slots[id];
+            if slot.is_of_scheme() && slot.started && may_use_it(&slot.operation) {
+                self.read_failed(id as u32);
+            }
         }
     }
 

@@ -19,20 +19,18 @@ impl<C: Content, M: Media> Engine<C, M> {
             Action::Read => {
                 let is_released = version == Version::Base && self.media.lookup(address, version).is_none();
                 let is_gone = is_released || self.media.is_lost(address, version);
-                let slot = &mut self.slots[id as usize];
-                slot.outcomes.read_failed |= is_gone;
-                slot.has_error |= is_gone;
+                if is_gone {
+                    self.read_failed(id);
+                }
                 is_gone
             }
             Action::Program => {
-                let slot = &mut self.slots[id as usize];
-                let reserved = if version == Version::Copy { &mut slot.reserved_copies } else { &mut slot.reserved };
-                if *reserved & bit != 0 {
+                if *self.reserved_mut(id, version) & bit != 0 {
                     let domain = self.media.domain_of(address, version);
                     if self.media.domain_is_alive(domain) {
                         return false;
                     }
-                    *reserved &= !bit;
+                    *self.reserved_mut(id, version) &= !bit;
                     self.media.release(address, version);
                 }
                 let record = self.media.unallocated(page_operation, id);
@@ -66,8 +64,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 self.fetched(id, about.member);
             }
             Action::Read => {
-                slot.outcomes.read_failed = true;
-                slot.has_error = true;
+                self.read_failed(id);
                 self.media.forget(record);
                 self.fetched(id, about.member);
             }
@@ -113,17 +110,24 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
+    /// A read of the wave has failed.
+    pub(in crate::engine) fn read_failed(&mut self, id: u32) {
+        self.rare_mut(id).outcomes.read_failed = true;
+        self.slots[id as usize].has_error = true;
+    }
+
     /// The program `record` gets no page.
     fn is_unallocated(&mut self, id: u32, record: u32) {
         let Program { page, version, .. } = self.media.program(record);
-        let slot = &mut self.slots[id as usize];
-        slot.has_error = true;
+        self.slots[id as usize].has_error = true;
+        let outcomes = &mut self.rare_mut(id).outcomes;
         if version == Version::Copy {
-            slot.outcomes.unallocated_copies |= 1 << page.member.0;
+            outcomes.unallocated_copies |= 1 << page.member.0;
             self.media.abort(record);
         } else {
-            slot.outcomes.unallocated |= 1 << page.member.0;
+            outcomes.unallocated |= 1 << page.member.0;
             self.media.leave_unplaced(record);
+            let slot = &mut self.slots[id as usize];
             *self.media.next_in_list(record) = slot.programs;
             slot.programs = record;
         }
@@ -132,7 +136,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// A wave has ended. Returns whether its operation can go on: every program that ended still has its page, and no read failed.
     #[cold]
     pub(in crate::engine) fn settle_wave(&mut self, id: u32) -> bool {
-        if self.slots[id as usize].outcomes.read_failed {
+        if self.rare(id).outcomes.read_failed {
             self.start_over(id);
             return false;
         }
@@ -161,8 +165,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// A read has failed: the operation starts anew, from what is there now.
     pub(in crate::engine) fn start_over(&mut self, id: u32) {
         self.drop_work(id);
+        self.rare_mut(id).outcomes = Outcomes { read_failed: true, ..Outcomes::default() };
         let slot = &mut self.slots[id as usize];
-        slot.outcomes = Outcomes { read_failed: true, ..Outcomes::default() };
         slot.unreserved = slot.operation.space & !slot.reserved;
         (slot.reads, slot.last, slot.started) = (0, false, false);
         let Operation { step, reads, update_reads, copied, method, is_adjusted, .. } = &mut slot.operation;
