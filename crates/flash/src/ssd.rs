@@ -37,9 +37,11 @@ pub struct Flash {
     pub(crate) events: EventQueue,
     pub(crate) records: Vec<Record>,
     pub(crate) free_records: u32,
-    /// Programs that wait in a domain for any of its units.
+    /// Programs that wait in pools.
     pub(crate) pooled: u32,
-    /// Of them, those in pools for replacements.
+    /// Channels (bits) that may find a program in the pools of their domains; those that looked in vain are not in it.
+    pub(crate) pooled_channels: u64,
+    /// Programs that wait in pools for replacements.
     pub(crate) pooled_for_replacements: u32,
     pub(crate) gc_runs: Vec<Gc>,
     pub(crate) cold: Vec<std::collections::BinaryHeap<std::cmp::Reverse<(u32, u16)>>>,
@@ -140,6 +142,7 @@ impl Flash {
             records: memory::reserved(ROOM),
             free_records: NIL,
             pooled: 0,
+            pooled_channels: 0,
             pooled_for_replacements: 0,
             gc_runs: vec![Gc::IDLE; planes as usize],
             cold: vec![Default::default(); planes as usize],
@@ -239,6 +242,17 @@ impl Flash {
             Some(channel) if (channel as usize) < self.channels.len() => self.bus_event(channel),
             Some(other) if other as usize == self.channels.len() && self.collects_when_idle() => self.idle_timer_event(),
             Some(_) => self.decoded(observer),
+        }
+    }
+
+    /// Processes the events of buses that are due now, as long as nothing has happened that must be taken, and no LUN has an event.
+    #[inline]
+    pub fn serve_due_buses(&mut self) {
+        while self.completions.is_empty()
+            && !self.has_news()
+            && let Some(bus) = self.events.bus_alone()
+        {
+            self.bus_event(bus);
         }
     }
 

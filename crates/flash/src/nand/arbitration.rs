@@ -1,5 +1,6 @@
 //! Who gets the bus next.
 
+use super::events::EventQueue;
 use super::records::{Record, WorkKind};
 use super::units::{Channel, DATA_OUT, NOTHING, PHASES, PROGRAM, READ_COMMAND, Unit, UnitState, after};
 use crate::Flash;
@@ -28,6 +29,30 @@ impl Unit {
 }
 
 impl Channel {
+    /// The unit, which is one of its own, is in this state from now on.
+    // Always inlined, as callers know the state, and most states want nothing.
+    #[inline(always)]
+    pub(super) fn set_state(&mut self, unit: &mut Unit, state: UnitState, records: &[Record]) {
+        unit.state = state;
+        match state {
+            UnitState::Idle => self.idle |= unit.bit,
+            // Nobody goes to these from `Idle`.
+            UnitState::DataReady | UnitState::DataOut | UnitState::Decoding | UnitState::RetryReady => {}
+            UnitState::Reading | UnitState::DataIn | UnitState::Working => self.idle &= !unit.bit,
+        }
+        let want = unit.wanted(state, records);
+        self.note_want(unit, want);
+    }
+
+    /// Makes sure that it is served when its bus is free. `id` is its own.
+    #[inline]
+    fn wait(&mut self, id: u32, events: &mut EventQueue, now_ns: u64) {
+        if !self.has_event {
+            self.has_event = true;
+            events.set_bus(id, self.free_ns, now_ns);
+        }
+    }
+
     /// Files the unit under what it wants.
     #[inline(always)]
     fn note_want(&mut self, unit: &mut Unit, want: u8) {
@@ -59,20 +84,10 @@ impl Flash {
     }
 
     /// The unit is in this state from now on.
-    // Always inlined, as callers know the state, and most states want nothing.
     #[inline(always)]
     pub(super) fn set_state(&mut self, unit_id: u32, state: UnitState) {
         let unit = &mut self.units[unit_id as usize];
-        unit.state = state;
-        let want = unit.wanted(state, &self.records);
-        let channel = &mut self.channels[unit.channel as usize];
-        match state {
-            UnitState::Idle => channel.idle |= unit.bit,
-            // Nobody goes to these from `Idle`.
-            UnitState::DataReady | UnitState::DataOut | UnitState::Decoding | UnitState::RetryReady => {}
-            UnitState::Reading | UnitState::DataIn | UnitState::Working => channel.idle &= !unit.bit,
-        }
-        channel.note_want(unit, want);
+        self.channels[unit.channel as usize].set_state(unit, state, &self.records);
     }
 
     pub(crate) fn set_blocked(&mut self, unit_id: u32, blocked: bool) {
@@ -88,50 +103,45 @@ impl Flash {
     /// there may be more to do here.
     #[inline]
     pub(crate) fn kick(&mut self, channel_id: u32) {
-        let channel = &self.channels[channel_id as usize];
-        let is_free = channel.free_ns <= self.now_ns;
-        if is_free && self.events.first_ns() != self.now_ns && !self.others_have_events {
+        let channel = &mut self.channels[channel_id as usize];
+        if channel.free_ns > self.now_ns || self.events.first_ns() == self.now_ns || self.others_have_events {
+            channel.wait(channel_id, &mut self.events, self.now_ns);
+        } else if channel.wanted != 0 || self.has_waiting_program(channel_id) {
             self.serve(channel_id);
-        } else {
-            self.wait_for_bus(channel_id);
         }
     }
 
     /// Makes sure that the channel is served when its bus is free.
-    #[inline]
     pub(crate) fn wait_for_bus(&mut self, channel_id: u32) {
-        let channel = &mut self.channels[channel_id as usize];
-        if channel.has_event {
-            return;
-        }
-        channel.has_event = true;
-        self.events.set_bus(channel_id, channel.free_ns, self.now_ns);
+        self.channels[channel_id as usize].wait(channel_id, &mut self.events, self.now_ns);
     }
 
     pub(crate) fn bus_event(&mut self, channel_id: u32) {
-        self.channels[channel_id as usize].has_event = false;
         self.events.clear_bus(channel_id);
-        self.serve(channel_id);
-    }
-
-    /// Gives the free bus to who comes next, until it is busy or nobody wants it.
-    #[inline(always)]
-    fn serve(&mut self, channel_id: u32) {
-        if self.pooled > 0 || self.channels[channel_id as usize].wanted != 0 {
-            self.serve_all(channel_id);
+        let channel = &mut self.channels[channel_id as usize];
+        channel.has_event = false;
+        if channel.wanted != 0 || self.has_waiting_program(channel_id) {
+            self.serve(channel_id);
         }
     }
 
-    fn serve_all(&mut self, channel_id: u32) {
+    /// Whether a program may wait in a domain of the channel.
+    #[inline(always)]
+    fn has_waiting_program(&self, channel_id: u32) -> bool {
+        self.pooled_channels >> channel_id & 1 == 1
+    }
+
+    /// Gives the free bus to who comes next, until it is busy or nobody wants it.
+    fn serve(&mut self, channel_id: u32) {
         loop {
             let channel = &self.channels[channel_id as usize];
             if channel.free_ns > self.now_ns {
-                if !channel.has_event && (channel.wanted != 0 || self.waiting_program(channel).1 != NIL) {
+                if !channel.has_event && (channel.wanted != 0 || self.waiting_program(channel_id).1 != NIL) {
                     self.wait_for_bus(channel_id);
                 }
                 return;
             }
-            let (unit_id, pool) = self.next_served(channel);
+            let (unit_id, pool) = self.next_served(channel_id);
             if unit_id == NIL {
                 return;
             }
@@ -149,9 +159,10 @@ impl Flash {
 
     /// Who gets the bus next: a unit for its own work (and `NIL`), or a unit and the pool whose first program it takes; `NIL` for nobody.
     #[inline]
-    fn next_served(&self, channel: &Channel) -> (u32, u32) {
+    fn next_served(&mut self, channel_id: u32) -> (u32, u32) {
+        let (class, pool) = self.waiting_program(channel_id);
+        let channel = &self.channels[channel_id as usize];
         let bound = channel.wanted.trailing_zeros(); // 64 if nobody wants
-        let (class, pool) = self.waiting_program(channel);
         if pool != NIL {
             let bound_first = bound < (class + 1) * u32::from(PHASES);
             if !bound_first || (self.settings.fifo() && self.pool_is_older(channel, bound, class, pool)) {
@@ -175,16 +186,26 @@ impl Flash {
     /// The most urgent program that waits for any unit that could take it: its class and pool, `NIL` for none. A channel mostly
     /// belongs to one domain; with chips as members, to one for each chip; with a mirror chip, to two. Of several the one that has waited
     /// longest is next, so that none starves while another's programs never end, as in a rebuild.
-    #[inline]
-    fn waiting_program(&self, channel: &Channel) -> (u32, u32) {
-        let mut best = (u32::MAX, NIL);
-        if self.pooled == 0 {
-            return best;
-        }
+    #[inline(always)]
+    fn waiting_program(&mut self, channel_id: u32) -> (u32, u32) {
+        if self.has_waiting_program(channel_id) { self.look_for_program(channel_id) } else { (u32::MAX, NIL) }
+    }
+
+    fn look_for_program(&mut self, channel_id: u32) -> (u32, u32) {
+        let channel = &self.channels[channel_id as usize];
+        let (mut best, mut is_empty) = ((u32::MAX, NIL), self.pooled_for_replacements == 0);
         for &domain in &channel.domains {
-            best = self.more_urgent(channel, best, pool_of(domain, false));
+            let pool = pool_of(domain, false);
+            is_empty &= self.pool(pool).mask == 0;
+            best = self.more_urgent(channel, best, pool);
         }
-        if self.pooled_for_replacements > 0 { self.urgent_for_replacements(channel, best) } else { best }
+        if self.pooled_for_replacements > 0 {
+            best = self.urgent_for_replacements(channel, best);
+        }
+        if is_empty {
+            self.pooled_channels &= !(1 << channel_id);
+        }
+        best
     }
 
     #[cold]
@@ -193,7 +214,7 @@ impl Flash {
     }
 
     /// The first program of a pool, if one of the channel's units could take it and the best one so far does not go before it.
-    #[inline]
+    #[inline(always)]
     fn more_urgent(&self, channel: &Channel, best: (u32, u32), pool: u32) -> (u32, u32) {
         let mask = self.pool(pool).mask;
         // Only after failures may more programs wait than there are pages.

@@ -10,73 +10,69 @@ use flashraid_vocabulary::{Observer, Ppn};
 
 impl Flash {
     pub(crate) fn unit_event<O: Observer>(&mut self, unit_id: u32, observer: &mut O) {
-        let state = self.units[unit_id as usize].state;
+        let unit = &mut self.units[unit_id as usize];
+        let (state, id, channel_id) = (unit.state, unit.current, unit.channel);
         if state != UnitState::DataIn {
             self.events.lift(unit_id as usize);
         }
         match state {
             UnitState::Reading => {
-                self.set_state(unit_id, UnitState::DataReady);
-                self.kick(self.units[unit_id as usize].channel);
+                self.channels[channel_id as usize].set_state(unit, UnitState::DataReady, &self.records);
             }
             UnitState::DataOut => {
                 if self.levels.is_some() {
                     return self.attempt_ended(unit_id, observer);
                 }
-                let id = self.units[unit_id as usize].current;
-                let next = self.records[id as usize].next;
-                self.units[unit_id as usize].current = next;
-                if next == NIL {
+                unit.current = self.records[id as usize].next;
+                if unit.current == NIL {
                     self.end_of_work(unit_id, id);
                 } else {
-                    self.set_state(unit_id, UnitState::DataReady);
+                    self.channels[channel_id as usize].set_state(unit, UnitState::DataReady, &self.records);
                 }
                 self.finish(id, observer);
-                self.kick(self.units[unit_id as usize].channel);
             }
             UnitState::Decoding => {
-                self.set_state(unit_id, UnitState::RetryReady);
-                self.kick(self.units[unit_id as usize].channel);
+                self.channels[channel_id as usize].set_state(unit, UnitState::RetryReady, &self.records);
             }
             UnitState::DataIn => {
-                let mut id = self.units[unit_id as usize].current;
+                let end_ns = self.now_ns + unit.cell_after_ns;
+                self.channels[channel_id as usize].set_state(unit, UnitState::Working, &self.records);
+                let mut id = id;
                 while id != NIL {
                     self.completions.push(Completion { record: id, progress: Progress::DataIn });
                     id = self.records[id as usize].next;
                 }
-                let end = self.now_ns + self.units[unit_id as usize].cell_after_ns;
-                self.unit_at(unit_id, end);
-                self.set_state(unit_id, UnitState::Working);
+                return self.unit_at(unit_id, end_ns);
             }
             UnitState::Working => {
-                let mut id = self.units[unit_id as usize].current;
                 self.end_of_work(unit_id, id);
+                let mut id = id;
                 while id != NIL {
                     let next = self.records[id as usize].next;
                     self.finish(id, observer);
                     id = next;
                 }
-                self.kick(self.units[unit_id as usize].channel);
             }
             UnitState::Idle | UnitState::DataReady | UnitState::RetryReady => unreachable!("a unit that waits has no event"),
         }
+        self.kick(channel_id);
     }
 
+    /// The unit has done all of the records that begin with this one.
     #[inline(always)]
     pub(super) fn end_of_work(&mut self, unit_id: u32, id: u32) {
         if self.records_slices {
             self.note_unit(unit_id, id);
         }
         let cause = self.records[id as usize].cause;
-        let now_ns = self.now_ns;
         let unit = &mut self.units[unit_id as usize];
-        unit.busy_ns[cause as usize] += now_ns - unit.since_ns;
+        unit.busy_ns[cause as usize] += self.now_ns - unit.since_ns;
         #[cfg(feature = "mutants")]
         if unit.state == UnitState::DataOut && accounting::makes(Slip::TransferTwice) {
             unit.busy_ns[cause as usize] += self.settings.transfer_ns(self.records[id as usize].bytes);
         }
         unit.current = NIL;
-        self.set_state(unit_id, UnitState::Idle);
+        self.channels[unit.channel as usize].set_state(unit, UnitState::Idle, &self.records);
     }
 
     #[cfg(feature = "mutants")]
@@ -99,6 +95,7 @@ impl Flash {
     }
 
     /// One record has ended.
+    #[inline(always)]
     pub(super) fn ended<O: Observer>(&mut self, id: u32, observer: &mut O) {
         let Record { work, member, ppn, cause, .. } = self.records[id as usize];
         match work {

@@ -9,6 +9,8 @@
 //! Time and resource of an event are one word, its key, so that one comparison orders them: nanoseconds since a base, then the number of the
 //! resource. What is too far from the base for that lies behind all others, until nothing else is left and the base moves there.
 
+use std::cmp::Ordering;
+
 /// "No event".
 pub(crate) const NEVER: u64 = u64::MAX;
 
@@ -30,13 +32,16 @@ pub struct EventQueue {
     /// Bits of a key that are its resource.
     resource_bits: u32,
     base_ns: u64,
+    /// Key and time of the first event in the heap.
+    top: u64,
+    top_ns: u64,
     /// Buses that are due at `due_ns`, the time that it is, as bits. They have no event in the heap.
     due: u64,
+    /// `NEVER` if no bus is due.
     due_ns: u64,
     /// Number of the first bus.
     buses: u32,
-    /// Key and time of the earliest event.
-    first: u64,
+    /// Time of the earliest event of all.
     first_ns: u64,
 }
 
@@ -55,10 +60,11 @@ impl EventQueue {
             times: vec![NEVER; resources],
             resource_bits: resources.next_power_of_two().trailing_zeros(),
             base_ns: 0,
+            top: NO_EVENT,
+            top_ns: NEVER,
             due: 0,
             due_ns: NEVER,
             buses,
-            first: NO_EVENT,
             first_ns: NEVER,
         }
     }
@@ -70,12 +76,8 @@ impl EventQueue {
             return self.set((self.buses + bus) as usize, time_ns);
         }
         debug_assert!(now_ns <= self.first_ns && (self.due == 0 || self.due_ns == now_ns));
-        if !self.is_near(now_ns) {
-            self.move_base(now_ns);
-        }
         self.due |= 1 << bus;
-        self.due_ns = now_ns;
-        self.find_first();
+        (self.due_ns, self.first_ns) = (now_ns, now_ns);
     }
 
     /// Takes the bus's event away, wherever it is.
@@ -85,7 +87,9 @@ impl EventQueue {
             return self.set((self.buses + bus) as usize, NEVER);
         }
         self.due &= !(1 << bus);
-        self.find_first();
+        if self.due == 0 {
+            (self.due_ns, self.first_ns) = (NEVER, self.top_ns);
+        }
     }
 
     /// Sets the resource's event (or `NEVER`).
@@ -206,24 +210,20 @@ impl EventQueue {
 
     #[inline(always)]
     fn find_first(&mut self) {
-        self.first = if self.is_lifted { self.heap[1].min(self.heap[2]) } else { self.heap[0] };
-        if self.due != 0 {
-            let bus = u64::from(self.buses + self.due.trailing_zeros());
-            self.first = self.first.min((self.due_ns - self.base_ns) << self.resource_bits | bus);
-        }
-        self.first_ns = self.base_ns.wrapping_add(self.first >> self.resource_bits);
-        if self.first >= FAR {
+        self.top = if self.is_lifted { self.heap[1].min(self.heap[2]) } else { self.heap[0] };
+        self.top_ns = self.base_ns.wrapping_add(self.top >> self.resource_bits);
+        if self.top >= FAR {
             self.find_far();
         }
+        self.first_ns = self.top_ns.min(self.due_ns);
     }
 
-    /// There is no event, or only such as are far from the base.
+    /// There is no event in the heap, or only such as are far from the base.
     fn find_far(&mut self) {
-        if self.first == NO_EVENT {
-            self.first_ns = NEVER;
-        } else {
+        self.top_ns = NEVER;
+        if self.top != NO_EVENT {
             self.move_base(self.earliest_ns(usize::MAX));
-            self.find_first();
+            (self.top, self.top_ns) = (self.heap[0], self.base_ns);
         }
     }
 
@@ -268,7 +268,13 @@ impl EventQueue {
             FAR.. => self.earliest_ns(resource),
             near => self.base_ns + (near >> self.resource_bits),
         };
-        if self.due == 0 { other_ns } else { other_ns.min(self.due_ns) }
+        other_ns.min(self.due_ns)
+    }
+
+    /// The first bus that is due, if nothing else has an event at this time.
+    #[inline(always)]
+    pub(crate) fn bus_alone(&self) -> Option<u32> {
+        (self.due_ns < self.top_ns).then(|| self.due.trailing_zeros())
     }
 
     /// The earliest event's time, `NEVER` if there is none.
@@ -280,7 +286,14 @@ impl EventQueue {
     /// The earliest event: (time, resource). There must be one.
     #[inline]
     pub fn first(&self) -> (u64, u32) {
-        (self.first_ns, (self.first & ((1 << self.resource_bits) - 1)) as u32)
+        let top = (self.top & ((1 << self.resource_bits) - 1)) as u32;
+        let due = self.buses + self.due.trailing_zeros();
+        let first = match self.due_ns.cmp(&self.top_ns) {
+            Ordering::Less => due,
+            Ordering::Equal => top.min(due),
+            Ordering::Greater => top,
+        };
+        (self.first_ns, first)
     }
 }
 

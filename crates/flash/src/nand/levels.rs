@@ -224,7 +224,7 @@ impl Flash {
             self.levels_mut().reads[block] += 1;
             id = next;
         }
-        self.begin_reading(unit_id, first, bus_ns, cell_ns);
+        self.begin(unit_id, first, UnitState::Reading, bus_ns, cell_ns);
     }
 
     /// Attempts that a read takes; 1 without LDPC.

@@ -20,27 +20,31 @@ enum WaitsIn {
 }
 
 impl Flash {
-    /// Moves commands or data of the record, or of those behind it too, between bus and unit, whose array works for them before or after that. Returns
-    /// when the bus is free again.
+    /// The unit begins what `state` says for a record, and for those behind it too: commands or data occupy the bus, and the array works. When the state
+    /// ends the unit has an event.
     #[inline(always)]
-    fn occupy(&mut self, unit_id: u32, id: u32, bus_ns: u64, cell_ns: u64) -> u64 {
+    pub(super) fn begin(&mut self, unit_id: u32, id: u32, state: UnitState, bus_ns: u64, cell_ns: u64) {
         if self.records_slices {
             self.note_bus(unit_id, bus_ns, id);
         }
         let counted_ns = if self.makes(FlashFault::CountBusTwice) { 2 * bus_ns } else { bus_ns };
-        let cause = self.records[id as usize].cause;
+        let record = &self.records[id as usize];
+        let cause = record.cause as usize;
         let unit = &mut self.units[unit_id as usize];
-        unit.current = id;
-        unit.array_ns[cause as usize] += cell_ns;
         let channel = &mut self.channels[unit.channel as usize];
-        channel.free_ns = self.now_ns + bus_ns;
-        channel.busy_ns[cause as usize] += counted_ns;
+        unit.current = id;
+        unit.array_ns[cause] += cell_ns;
+        unit.cell_after_ns = cell_ns;
+        channel.busy_ns[cause] += counted_ns;
         #[cfg(feature = "mutants")]
-        if self.records[id as usize].work == WorkKind::Erase && accounting::makes(Slip::EraseCommandFree) {
-            channel.busy_ns[cause as usize] -= counted_ns;
+        if record.work == WorkKind::Erase && accounting::makes(Slip::EraseCommandFree) {
+            channel.busy_ns[cause] -= counted_ns;
         }
         channel.turn = unit.number;
-        channel.free_ns
+        channel.free_ns = self.now_ns + bus_ns;
+        let end_ns = channel.free_ns + if state == UnitState::DataIn { 0 } else { cell_ns };
+        channel.set_state(unit, state, &self.records);
+        self.unit_at(unit_id, end_ns);
     }
 
     pub(super) fn unit_at(&mut self, unit_id: u32, time_ns: u64) {
@@ -96,6 +100,9 @@ impl Flash {
             pool.mask &= !(1 << class);
         }
         self.pooled -= 1;
+        if self.pooled == 0 {
+            self.pooled_channels = 0;
+        }
         head
     }
 
@@ -172,9 +179,7 @@ impl Flash {
         let action = if work == WorkKind::Erase { ERASE } else { action_index(Action::Program) };
         self.count(action, cause);
         self.units[unit_id as usize].operations[action][cause as usize] += 1;
-        let bus_end = self.occupy(unit_id, id, bus_ns, cell_ns);
-        self.unit_at(unit_id, bus_end + cell_ns);
-        self.set_state(unit_id, UnitState::Working);
+        self.begin(unit_id, id, UnitState::Working, bus_ns, cell_ns);
     }
 
     /// Starts a read, and with multi-plane those behind it that fit.
@@ -211,15 +216,7 @@ impl Flash {
             self.records[last as usize].next = next;
             last = next;
         }
-        self.begin_reading(unit_id, first, bus_ns, cell_ns);
-    }
-
-    /// An attempt to read starts: of a record, and of those that follow it.
-    #[inline]
-    pub(super) fn begin_reading(&mut self, unit_id: u32, first: u32, bus_ns: u64, cell_ns: u64) {
-        let bus_end = self.occupy(unit_id, first, bus_ns, cell_ns);
-        self.unit_at(unit_id, bus_end + cell_ns);
-        self.set_state(unit_id, UnitState::Reading);
+        self.begin(unit_id, first, UnitState::Reading, bus_ns, cell_ns);
     }
 
     /// Starts the program that has waited longest of those in a pool.
@@ -245,7 +242,7 @@ impl Flash {
         loop {
             let bound_plane = self.records[last as usize].plane;
             let plane = if bound_plane != NIL { bound_plane } else { self.turn_plane(unit_id, self.kind_of(last)) };
-            let ppn = self.give_page(last, plane);
+            let ppn = self.give_page(unit_id, last, plane);
             bus_ns += self.settings.given.program_command_ns + self.settings.transfer_ns(self.records[last as usize].bytes);
             cell_ns = cell_ns.max(self.program_ns(ppn.0));
             used |= self.sites[plane as usize].bit;
@@ -266,15 +263,8 @@ impl Flash {
             self.records[last as usize].next = candidate;
             last = candidate;
         }
-        let bus_end = self.occupy(unit_id, first, bus_ns, cell_ns);
-        if self.settings.reports_data_in() {
-            self.units[unit_id as usize].cell_after_ns = cell_ns;
-            self.unit_at(unit_id, bus_end);
-            self.set_state(unit_id, UnitState::DataIn);
-        } else {
-            self.unit_at(unit_id, bus_end + cell_ns);
-            self.set_state(unit_id, UnitState::Working);
-        }
+        let state = if self.settings.reports_data_in() { UnitState::DataIn } else { UnitState::Working };
+        self.begin(unit_id, first, state, bus_ns, cell_ns);
         self.collect_after_programs(first);
     }
 
@@ -301,6 +291,7 @@ impl Flash {
 
     /// The unit's writable plane of this kind whose turn it is. With multi-plane operations, the one that is least far in its open block: planes
     /// that are out of step catch up with each other, and can be programmed together again.
+    #[inline]
     fn turn_plane(&mut self, unit_id: u32, kind: usize) -> u32 {
         let (first, unit) = (self.first_plane(unit_id, kind), &self.units[unit_id as usize]);
         let mut number = after(unit.writable[kind], unit.turn_of_plane);
@@ -314,7 +305,8 @@ impl Flash {
     }
 
     /// Takes the reserved page for a program that starts now.
-    fn give_page(&mut self, id: u32, plane: u32) -> Ppn {
+    #[inline(always)]
+    fn give_page(&mut self, unit_id: u32, id: u32, plane: u32) -> Ppn {
         let Record { domain, slot, version, member, cause, owner, .. } = self.records[id as usize];
         self.maps.prefetch(slot); // for the end of the program
         let ppn = if self.hybrid.is_some() { self.take_reserved(slot) } else { self.take_host_page(plane) };
@@ -327,8 +319,7 @@ impl Flash {
         self.queue_changes(member, 0, -1);
         self.loads[usize::from(member)].in_service += 1;
         self.count(action_index(Action::Program), cause);
-        let unit = self.unit_of_plane(plane) as usize;
-        self.units[unit].operations[1][cause as usize] += 1;
+        self.units[unit_id as usize].operations[1][cause as usize] += 1;
         ppn
     }
 
@@ -344,9 +335,7 @@ impl Flash {
 
     pub(super) fn start_data_out(&mut self, unit_id: u32) {
         let id = self.units[unit_id as usize].current;
-        let bytes = self.records[id as usize].bytes;
-        let end = self.occupy(unit_id, id, self.settings.transfer_ns(bytes), 0);
-        self.unit_at(unit_id, end);
-        self.set_state(unit_id, UnitState::DataOut);
+        let bus_ns = self.settings.transfer_ns(self.records[id as usize].bytes);
+        self.begin(unit_id, id, UnitState::DataOut, bus_ns, 0);
     }
 }

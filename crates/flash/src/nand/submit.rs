@@ -222,11 +222,13 @@ impl Flash {
         pool.queues[class].append(id, &mut self.records);
         pool.mask |= 1 << class;
         self.pooled += 1;
+        let (first, end) = self.domains[domain as usize].channels;
+        self.pooled_channels |= u64::MAX >> (64 - (end - first)) << first;
         self.pooled_for_replacements += u32::from(for_replacement);
     }
 
     /// Lets the domain's channels, in turn, serve what waits in it.
-    #[inline]
+    #[inline(always)]
     fn offer(&mut self, domain_id: u32) {
         let (first, end) = self.domains[domain_id as usize].channels;
         let mut channel = self.domains[domain_id as usize].next_channel;
@@ -242,6 +244,7 @@ impl Flash {
     }
 
     /// Queues a record at its unit.
+    #[inline(always)]
     fn bind(&mut self, id: u32) {
         let record = &self.records[id as usize];
         let reads_first = !self.settings.fifo() && !matches!(record.work, WorkKind::Read | WorkKind::MoveRead);

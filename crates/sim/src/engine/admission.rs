@@ -14,6 +14,7 @@ use flashraid_vocabulary::SerialSubrequests;
 impl<C: Content, M: Media> Engine<C, M> {
     /// Gives the operations of a decision their places, in order, and starts those that can start. They belong to a request or, as what leaves
     /// NVRAM, to nobody.
+    #[inline]
     pub(super) fn admit(&mut self, request: u32, decisions: &Decisions) {
         // The list is borrowed from where it is not in use now.
         let mut ids = std::mem::take(&mut self.granted);
@@ -21,7 +22,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         for operation in &decisions.operations {
             let is_host = matches!(operation.kind, OperationKind::Read | OperationKind::Write | OperationKind::Trim);
             let owner = if is_host { request } else { NIL };
-            let id = self.new_slot(*operation, owner, NO_JOB);
+            let id = self.new_slot(operation, owner, NO_JOB);
             ids.push(id);
             if owner != NIL {
                 self.requests[request as usize].unanswered += 1;
@@ -48,7 +49,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Admits an operation that no request asked for. It starts when operation `former` has ended, if there is one.
     pub(super) fn admit_after(&mut self, operation: Operation, job: u16, former: u32) -> u32 {
-        let id = self.new_slot(operation, NIL, job);
+        let id = self.new_slot(&operation, NIL, job);
         if former != NIL {
             self.start_after(id, former);
         }
@@ -59,9 +60,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         id
     }
 
-    pub(super) fn new_slot(&mut self, operation: Operation, request: u32, job: u16) -> u32 {
+    #[inline]
+    pub(super) fn new_slot(&mut self, operation: &Operation, request: u32, job: u16) -> u32 {
         let slot = Slot {
-            operation,
+            operation: *operation,
             request,
             job,
             alive: true,
@@ -97,15 +99,15 @@ impl<C: Content, M: Media> Engine<C, M> {
                 free
             }
         };
-        if counts(&operation, job) {
+        if counts(operation, job) {
             *self.writes_near(operation.first) += 1;
         }
         if C::TRACKED {
             // What leaves NVRAM belongs to no request: it leaves because of the latest.
             let sequence = if request == NIL { self.submitted.wrapping_sub(1) } else { self.requests[request as usize].sequence };
-            self.list_evicted(&operation);
+            self.list_evicted(operation);
             let parity = if job == TRANSLATION { None } else { self.scheme.parity_of(operation.first) };
-            self.content.begin(id, &operation, parity, sequence, &self.leaving_with);
+            self.content.begin(id, operation, parity, sequence, &self.leaving_with);
         }
         id
     }

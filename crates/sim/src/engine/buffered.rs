@@ -405,7 +405,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         loop {
             let (timer_ns, answer_ns) = (self.clock.next_timer_ns(), self.next_completion_ns());
             if frees_slots && self.media.next_event_ns() <= timer_ns.min(answer_ns).min(time_ns) {
-                self.process_event();
+                self.process_event(!self.has_watchers);
             } else if answer_ns <= time_ns || frees_slots && timer_ns <= time_ns {
                 self.advance()?;
             } else {

@@ -41,7 +41,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let Slot { request, acknowledged, failed, reserved, job, departs, rare, .. } = *slot;
         let mut record = std::mem::replace(&mut slot.programs, NIL);
         let changes = std::mem::replace(&mut slot.changes, NIL);
-        let mut programs = 0;
+        let (mut programs, has_failures) = (0, self.media.has_failures());
         while record != NIL {
             let next = *self.media.next_in_list(record);
             #[cfg(feature = "mutants")]
@@ -49,7 +49,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 self.media.abort(std::mem::replace(&mut record, next));
                 continue;
             }
-            if self.media.has_failures() && self.media.program(record).is_unallocated {
+            if has_failures && self.media.program(record).is_unallocated {
                 self.ended_unplaced(record);
             } else {
                 programs += 1;

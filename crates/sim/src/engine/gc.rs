@@ -62,7 +62,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 None => return false,
             },
         };
-        let id = self.new_slot(operation, NIL, NO_JOB);
+        let id = self.new_slot(&operation, NIL, NO_JOB);
         let slot = &mut self.slots[id as usize];
         (slot.reserved, slot.unreserved) = (operation.space, 0);
         self.rare_mut(id).plane = plane;

@@ -23,6 +23,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// reserved so far. That cannot block GC, which has its own reserve; and as all operations ask in the order
     /// of members, which is that of their space domains, and only the first that waits for a domain gets pages of it, two of
     /// them never wait for each other's pages.
+    #[inline(always)]
     pub(super) fn reserve_and_start(&mut self, id: u32) {
         if self.moves_strips {
             self.place_operation(id);
@@ -161,6 +162,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Gives back reserved pages that were not used.
+    #[inline(always)]
     pub(super) fn give_back(&mut self, operation: &Operation, mut reserved: u64) {
         while reserved != 0 {
             let member = reserved.trailing_zeros();

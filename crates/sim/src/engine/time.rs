@@ -52,7 +52,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         loop {
             while self.media.next_event_ns() <= time_ns.min(self.clock.next_timer_ns()) {
-                self.process_event();
+                self.process_event(!self.has_watchers);
             }
             if self.clock.next_timer_ns() > time_ns {
                 break;
@@ -95,7 +95,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             return self.advance_without_event();
         }
         if event_ns == first_ns {
-            self.process_event();
+            self.process_event(false);
         } else if timer_ns == first_ns {
             self.timer_is_due();
         } else {
@@ -149,13 +149,17 @@ impl<C: Content, M: Media> Engine<C, M> {
         Ok(())
     }
 
-    #[inline]
-    pub(super) fn process_event(&mut self) {
+    /// Processes the next event, and with `buses` those of buses that follow from it at once: where nobody looks at each event.
+    #[inline(always)]
+    pub(super) fn process_event(&mut self, buses: bool) {
         if self.shape.collects_when_idle && self.media.is_at_rest() {
             self.note_idle(self.media.next_event_ns());
         }
         self.clock.advance_to(self.media.next_event_ns());
         self.media.advance(&mut self.content);
+        if buses {
+            self.media.serve_due_buses();
+        }
         if self.recorder.is_some() {
             self.note_recorded();
         }

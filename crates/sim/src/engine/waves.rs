@@ -175,6 +175,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.changes[slot.changes as usize].extend_from_slice(changes);
     }
 
+    #[inline(always)]
     pub(super) fn submit_page_operation(&mut self, id: u32, page_operation: &PageOperation) {
         if self.media.has_failures() && self.fails_at_once(id, page_operation) {
             return;

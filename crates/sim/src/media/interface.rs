@@ -20,6 +20,8 @@ pub trait Media: View + Inspect + Clone + Send {
     fn set_now(&mut self, now_ns: u64);
     /// Processes the next event. What happened must be taken before the next call.
     fn advance<O: Observer>(&mut self, observer: &mut O);
+    /// Processes the events of buses that wait for others at this time, as long as nothing has happened that must be taken.
+    fn serve_due_buses(&mut self);
 
     // ---- what happened ----
 

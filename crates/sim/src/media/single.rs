@@ -50,6 +50,11 @@ impl Media for Flash {
     }
 
     #[inline(always)]
+    fn serve_due_buses(&mut self) {
+        Flash::serve_due_buses(self);
+    }
+
+    #[inline(always)]
     fn completions(&mut self) -> &mut Vec<Completion> {
         Flash::completions(self)
     }

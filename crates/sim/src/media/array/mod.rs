@@ -184,6 +184,9 @@ impl Media for Array {
         self.at(ssd, |flash| flash.advance(&mut Behind(observer, first)));
     }
 
+    /// Each is an event of its own, as the order among SSDs depends on them.
+    fn serve_due_buses(&mut self) {}
+
     #[inline]
     fn completions(&mut self) -> &mut Vec<Completion> {
         &mut self.completions
