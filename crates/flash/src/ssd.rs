@@ -233,9 +233,13 @@ impl Flash {
 
     /// Processes the earliest event. Completions, freed domains and questions must be taken before the next call.
     pub fn advance<O: Observer>(&mut self, observer: &mut O) {
-        let (time_ns, resource) = self.events.first();
+        let time_ns = self.events.first_ns();
         debug_assert!(time_ns >= self.now_ns && time_ns != NEVER);
         self.now_ns = time_ns;
+        if let Some(bus) = self.events.bus_alone() {
+            return self.bus_event(bus);
+        }
+        let (_, resource) = self.events.first();
         let units = self.units.len() as u32;
         match resource.checked_sub(units) {
             None => self.unit_event(resource, observer),

@@ -80,11 +80,11 @@ impl EventQueue {
         (self.due_ns, self.first_ns) = (now_ns, now_ns);
     }
 
-    /// Takes the bus's event away, wherever it is.
+    /// Takes the bus's event, which must be the first, away.
     #[inline]
     pub fn clear_bus(&mut self, bus: u32) {
         if self.due & 1 << bus == 0 {
-            return self.set((self.buses + bus) as usize, NEVER);
+            return self.lift((self.buses + bus) as usize);
         }
         self.due &= !(1 << bus);
         if self.due == 0 {
@@ -210,7 +210,8 @@ impl EventQueue {
 
     #[inline(always)]
     fn find_first(&mut self) {
-        self.top = if self.is_lifted { self.heap[1].min(self.heap[2]) } else { self.heap[0] };
+        let [top, left, right, ..] = self.heap[..] else { unreachable!("it is longer") };
+        self.top = if self.is_lifted { left.min(right) } else { top };
         self.top_ns = self.base_ns.wrapping_add(self.top >> self.resource_bits);
         if self.top >= FAR {
             self.find_far();

@@ -140,7 +140,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Operation `id` starts when operation `former` has ended.
     pub(super) fn start_after(&mut self, id: u32, former: u32) {
         let next = std::mem::replace(&mut self.rare_mut(former).dependents, id);
-        self.rare_mut(id).next_dependent = next;
+        if next != NIL {
+            self.rare_mut(id).next_dependent = next;
+        }
         self.slots[id as usize].unmet += 1;
     }
 

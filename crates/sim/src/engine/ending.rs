@@ -1,7 +1,7 @@
 //! How an operation ends: its answer, and its state change in one instant; or it fails, and changes nothing.
 
 use super::content::Content;
-use super::slot::{NIL, REBUILD, Slot, TRANSLATION, counts};
+use super::slot::{NIL, REBUILD, Rare, Slot, TRANSLATION, counts};
 use super::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::{Failure, Lock, Operation, OperationKind};
@@ -58,11 +58,10 @@ impl<C: Content, M: Media> Engine<C, M> {
             record = next;
         }
         if changes != NIL {
-            let mut list = std::mem::take(&mut self.changes[changes as usize]);
-            for change in list.drain(..) {
-                self.apply(id, &operation, change);
+            for index in 0..self.changes[changes as usize].len() {
+                self.apply(id, &operation, self.changes[changes as usize][index]);
             }
-            self.changes[changes as usize] = list;
+            self.changes[changes as usize].clear();
             self.free_changes.push(changes);
         }
         self.give_back(&operation, reserved);
@@ -126,15 +125,16 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Starts what waited for the operation, which has ended.
     fn start_what_waited(&mut self, id: u32) {
-        let rare = self.take_rare(id);
-        debug_assert!(rare.nested == NIL, "an operation ends under whose lock another one is to run: {:?}", self.operation(id));
-        if rare.plane != NIL {
-            self.commit_for_gc_ended(id, rare.plane, rare.lock_holder);
+        let Rare { plane, lock_holder, successor, dependents, nested, .. } = *self.rare(id);
+        self.free_rare(id);
+        debug_assert!(nested == NIL, "an operation ends under whose lock another one is to run: {:?}", self.operation(id));
+        if plane != NIL {
+            self.commit_for_gc_ended(id, plane, lock_holder);
         }
-        if rare.successor != NIL {
-            self.condition_met(rare.successor);
+        if successor != NIL {
+            self.condition_met(successor);
         }
-        let mut dependent = rare.dependents;
+        let mut dependent = dependents;
         while dependent != NIL {
             let next = self.rare(dependent).next_dependent;
             self.condition_met(dependent);
@@ -143,6 +143,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Applies a state change of an operation's plan.
+    #[inline(always)]
     pub(crate) fn apply(&mut self, id: u32, operation: &Operation, change: Change) {
         match change {
             Change::Defer(_, sources) => self.content.deferred(id, operation, sources),

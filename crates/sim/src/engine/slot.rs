@@ -126,10 +126,16 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn rare_mut(&mut self, id: u32) -> &mut Rare {
         let slot = &mut self.slots[id as usize];
         if slot.rare == NIL {
-            slot.rare = self.free_rares.pop().unwrap_or_else(|| {
-                self.rares.push(Rare::NONE);
-                self.rares.len() as u32 - 1
-            });
+            slot.rare = match self.free_rares.pop() {
+                Some(free) => {
+                    self.rares[free as usize] = Rare::NONE;
+                    free
+                }
+                None => {
+                    self.rares.push(Rare::NONE);
+                    self.rares.len() as u32 - 1
+                }
+            };
         }
         &mut self.rares[slot.rare as usize]
     }
@@ -143,15 +149,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// Takes away what it has of that.
-    pub(super) fn take_rare(&mut self, id: u32) -> Rare {
-        match std::mem::replace(&mut self.slots[id as usize].rare, NIL) {
-            NIL => Rare::NONE,
-            rare => {
-                self.free_rares.push(rare);
-                std::mem::replace(&mut self.rares[rare as usize], Rare::NONE)
-            }
-        }
+    /// It has nothing of that any more.
+    #[inline]
+    pub(super) fn free_rare(&mut self, id: u32) {
+        self.free_rares.push(std::mem::replace(&mut self.slots[id as usize].rare, NIL));
     }
 }
 

@@ -1,9 +1,10 @@
 //! What the engine tells of contents, and what it asks.
 
 use super::layers::{ALL, Layers, ZERO, halves};
-use super::state::{Gathered, LOST, MASK, POISON, Submission, Tags, bits, rank, taken_from};
+use super::state::{Gathered, LOST, MASK, POISON, Submission, Tags, rank, taken_from};
 use crate::config::PartialWrites;
 use crate::engine::content::{Content, InEntry, Shares, Submitted};
+use flashraid_redundancy::parts::bits::Bits;
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_vocabulary::memory::prefetch;
 use flashraid_vocabulary::{Delivery, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources};
@@ -111,7 +112,7 @@ impl Content for Tags {
         gathered.compared = 0;
         gathered.vague = match self.unknown.is_empty() {
             true => 0,
-            false => bits(operation.strips)
+            false => Bits(operation.strips)
                 .filter(|strip| self.unknown.contains_key(&operation.host_page(*strip).0))
                 .fold(0, |all, strip| all | 1 << strip),
         };
@@ -124,13 +125,13 @@ impl Content for Tags {
                 }
             }
             OperationKind::Write if !entries.is_empty() => {
-                let strips = bits(operation.strips).zip(entries);
+                let strips = Bits(operation.strips).zip(entries);
                 gathered.parts.extend(strips.map(|(strip, entry)| (strip as u8, self.entry(operation.host_page(strip), *entry))));
             }
             OperationKind::Write => {
                 // What was submitted last is what this operation is to write. Only pages at its ends may be written in part; before the workload none is.
                 let ends = 1 << operation.strips.trailing_zeros() | 1 << (63 - operation.strips.leading_zeros());
-                for strip in bits(ends) {
+                for strip in Bits(ends) {
                     let page = self.active.get(&operation.host_page(strip).0);
                     let lanes = page.map_or(ALL, |page| page.versions.last().expect("never empty").lanes);
                     if lanes != ALL {
@@ -189,7 +190,7 @@ impl Content for Tags {
     fn assembled(&mut self, id: u32, operation: &Operation, &Delivery { strip, reads, deferred }: &Delivery) {
         let delivered = &self.gathered[id as usize].reads;
         let in_nvram = if deferred { self.deferred_of(id) } else { ZERO };
-        let content = bits(reads).fold(in_nvram, |sum, read| sum ^ delivered.get(read as usize).copied().unwrap_or(POISON));
+        let content = Bits(reads).fold(in_nvram, |sum, read| sum ^ delivered.get(read as usize).copied().unwrap_or(POISON));
         if operation.kind == OperationKind::Read {
             self.compare(id, operation, u32::from(strip), content);
         } else {
@@ -206,7 +207,7 @@ impl Content for Tags {
             return;
         }
         let compared = std::mem::take(&mut gathered.compared);
-        for strip in bits(operation.strips) {
+        for strip in Bits(operation.strips) {
             let page = self.active(operation.host_page(strip));
             page.users += u32::from(compared >> strip & 1 == 1);
             let floor = page.floor;
@@ -217,9 +218,9 @@ impl Content for Tags {
     fn ended(&mut self, id: u32, operation: &Operation, failed: bool) {
         if operation.kind == OperationKind::Read && failed {
             let compared = self.gathered[id as usize].compared;
-            bits(operation.strips & !compared).for_each(|strip| self.leave(operation.host_page(strip)));
+            Bits(operation.strips & !compared).for_each(|strip| self.leave(operation.host_page(strip)));
         }
-        for strip in bits(operation.strips) {
+        for strip in Bits(operation.strips) {
             let lpn = operation.host_page(strip);
             match operation.kind {
                 OperationKind::Write if failed && (self.gathered[id as usize].evicts || self.is_believed(id, lpn)) => {

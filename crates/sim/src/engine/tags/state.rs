@@ -3,6 +3,7 @@
 use super::layers::{ALL, Layers, PageLayers, ZERO};
 use crate::config::PartialWrites;
 use crate::engine::content::{InBuffer, InEntry, Shares};
+use flashraid_redundancy::parts::bits::Bits;
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Sources};
 use rustc_hash::FxHashMap;
@@ -325,16 +326,20 @@ impl Tags {
         if operation.kind == OperationKind::Trim {
             return ZERO;
         }
-        let (lpn, given) = (operation.host_page(strip), self.given(id, strip));
+        let lpn = operation.host_page(strip);
+        if below.is_none() && self.gathered[id as usize].parts.is_empty() {
+            return Layers::of(self.gathered[id as usize].sequence, ALL).content(lpn.0, ALL);
+        }
+        let given = self.given(id, strip);
         let below = below.map_or(ZERO, |(_, content)| content ^ self.durable.get(lpn.0).content(lpn.0, given.lanes()));
         below ^ given.content(lpn.0, ALL)
     }
 
     /// What `sources` of the operation add up to.
     pub(super) fn content_of(&self, id: u32, operation: &Operation, sources: Sources) -> u64 {
-        let host = bits(sources.host).fold(ZERO, |content, strip| content ^ self.host_strip(id, operation, strip));
+        let host = Bits(sources.host).fold(ZERO, |content, strip| content ^ self.host_strip(id, operation, strip));
         let reads = &self.gathered[id as usize].reads;
-        let content = bits(sources.reads).fold(host, |content, read| content ^ reads.get(read as usize).copied().unwrap_or(POISON));
+        let content = Bits(sources.reads).fold(host, |content, read| content ^ reads.get(read as usize).copied().unwrap_or(POISON));
         content ^ if sources.deferred { self.deferred_of(id) } else { ZERO }
     }
 
@@ -362,8 +367,4 @@ pub(super) fn taken_from(layers: &Layers, lpn: Lpn, lanes: u64) -> u64 {
 /// How many strips of the operation are below `strip`.
 pub(super) fn rank(operation: &Operation, strip: u32) -> u32 {
     (operation.strips & ((1u64 << strip) - 1)).count_ones()
-}
-
-pub(super) fn bits(mask: u64) -> impl Iterator<Item = u32> {
-    (0..64u32).filter(move |bit| mask >> bit & 1 == 1)
 }
