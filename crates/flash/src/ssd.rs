@@ -14,9 +14,9 @@ use crate::nand::events::{EventQueue, NEVER};
 use crate::nand::levels::Levels;
 use crate::nand::records::Record;
 use crate::nand::units::{Channel, Unit};
-use crate::numbering::{Divisor, Site, ppn_limit};
+use crate::numbering::{Site, ppn_limit};
 use crate::{ACTIONS, Completion, Counts, Done, FlashFault, GcCounts, GcQuery, Held, MapEvent, MemberLoad, Placement, Settings, Slice};
-use flashraid_vocabulary::{Cause, Geometry, Health, MemberId, Observer, Ppn, WearLeveling, memory};
+use flashraid_vocabulary::{Cause, Divisor, Geometry, Health, MemberId, Observer, Ppn, WearLeveling, memory};
 
 /// Page operations in flight for which there is space without growing.
 const ROOM: usize = 1 << 21;

@@ -220,7 +220,7 @@ impl Flash {
 
     #[inline]
     pub(crate) fn plane_of(&self, ppn: Ppn) -> u32 {
-        self.per_plane.divide(ppn.0)
+        self.per_plane.divide(ppn.0.into()) as u32
     }
 
     #[inline]
@@ -241,7 +241,7 @@ impl Flash {
 
     #[inline]
     pub(crate) fn block_of(&self, ppn: Ppn) -> usize {
-        self.per_block.divide(ppn.0) as usize
+        self.per_block.divide(ppn.0.into()) as usize
     }
 
     pub(crate) fn first_ppn(&self, block: usize) -> Ppn {

@@ -5,6 +5,7 @@
 
 #![warn(missing_docs)]
 
+mod divisor;
 mod faults;
 mod geometry;
 mod host;
@@ -15,6 +16,7 @@ mod talk;
 pub mod wall;
 mod words;
 
+pub use divisor::Divisor;
 pub use faults::{Failure, Fault, Part};
 pub use geometry::Geometry;
 pub use host::{HostOp, HostRequest};

@@ -17,7 +17,7 @@ use crate::{
     Scheme, Step,
 };
 use flashraid_vocabulary::{
-    Cause, Change, GcAdvisor, HostOp, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave,
+    Cause, Change, Divisor, GcAdvisor, HostOp, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave,
 };
 
 /// What schemes that keep copies differ in.
@@ -76,6 +76,7 @@ struct CopyLayout {
     groups: u32,
     /// Members of a group: the strips of a row.
     strips: u32,
+    per_row: Divisor,
     rows: u32,
 }
 
@@ -83,9 +84,8 @@ impl CopyLayout {
     /// Row and strip of a host page.
     #[inline]
     fn position(&self, lpn: Lpn) -> (LocalPage, u32) {
-        let strips = u64::from(self.strips);
-        let row = lpn.0 / strips;
-        (LocalPage(row as u32), (lpn.0 - row * strips) as u32)
+        let row = self.per_row.divide(lpn.0);
+        (LocalPage(row as u32), (lpn.0 - row * u64::from(self.strips)) as u32)
     }
 
     /// The strip's copy in a group.
@@ -113,7 +113,8 @@ impl<S: Steering> Copies<S> {
     /// Over all members of the device, whose number `groups` divides.
     pub fn new(build: &Build, groups: u32, steering: S) -> Self {
         debug_assert!(u32::from(build.members).is_multiple_of(groups));
-        let layout = CopyLayout { groups, strips: u32::from(build.members) / groups, rows: build.pages_per_member };
+        let strips = u32::from(build.members) / groups;
+        let layout = CopyLayout { groups, strips, per_row: Divisor::new(strips), rows: build.pages_per_member };
         Self { layout, page_bytes: build.page_bytes, steering }
     }
 

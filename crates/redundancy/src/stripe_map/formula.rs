@@ -6,7 +6,7 @@
 
 use super::{Role, Row, StripeMap};
 use crate::{Build, Parameter, ParameterError, Values};
-use flashraid_vocabulary::{LocalPage, Lpn, MemberId, MemberPage, StripeId};
+use flashraid_vocabulary::{Divisor, LocalPage, Lpn, MemberId, MemberPage, StripeId};
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,8 @@ impl Layout {
 pub struct Formula {
     stripes: u32,
     members: u8,
+    per_turn: Divisor,
+    per_stripe: Divisor,
     /// The member with the parity of stripe 0, ...
     first_parity: i8,
     /// ... and how many members further that of the next stripe lies, round after round.
@@ -73,13 +75,14 @@ impl Formula {
             Layout::LastMember => (last, 0),
         };
         let is_symmetric = matches!(layout, Layout::LeftSymmetric | Layout::RightSymmetric);
-        Self { stripes, members: members as u8, first_parity, move_by, is_symmetric }
+        let (per_turn, per_stripe) = (Divisor::new(members.into()), Divisor::new(u32::from(members) - 1));
+        Self { stripes, members: members as u8, per_turn, per_stripe, first_parity, move_by, is_symmetric }
     }
 
     /// The member with the parity.
     #[inline]
     fn parity_member(&self, stripe: StripeId) -> u8 {
-        let turn = (stripe.0 % u32::from(self.members)) as i8;
+        let turn = (stripe.0 - self.per_turn.divide(stripe.0.into()) as u32 * u32::from(self.members)) as i8;
         (self.first_parity + turn * self.move_by) as u8
     }
 }
@@ -103,9 +106,8 @@ impl StripeMap for Formula {
 
     #[inline]
     fn position(&self, lpn: Lpn) -> (StripeId, u32) {
-        let width = u64::from(self.most_strips());
-        let stripe = lpn.0 / width;
-        (StripeId(stripe as u32), (lpn.0 - stripe * width) as u32)
+        let stripe = self.per_stripe.divide(lpn.0);
+        (StripeId(stripe as u32), (lpn.0 - stripe * u64::from(self.most_strips())) as u32)
     }
 
     #[inline]

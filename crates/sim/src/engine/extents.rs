@@ -112,7 +112,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Write operations in flight in the 1024 rows around a host page.
     pub(super) fn writes_near(&mut self, lpn: Lpn) -> &mut u32 {
-        &mut self.writes_in_chunk[(lpn.0 / self.pages_per_row) as usize >> 10]
+        &mut self.writes_in_chunk[self.per_row.divide(lpn.0) as usize >> 10]
     }
 
     /// The first row from `row` on, before `end`, in which a page is mapped or a write may be in flight.

@@ -6,7 +6,7 @@
 //! if no page is left for it when its chip dies.
 
 use super::content::Content;
-use super::request::Request;
+use super::request::{Flush, Request};
 use super::slot::NIL;
 use super::state::Engine;
 use crate::media::Media;
@@ -97,9 +97,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn owes_word_of(&mut self, position: u64) {
         let mut is_told = false;
         for index in 0..self.flushes.len() {
-            let (target, flush) = self.flushes[index];
+            let Flush { target, request, .. } = self.flushes[index];
             if target > position {
-                self.fail_over_what_is_gone(flush);
+                self.fail_over_what_is_gone(request);
                 is_told = true;
             }
         }

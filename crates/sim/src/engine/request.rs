@@ -26,6 +26,16 @@ pub(super) struct Request {
     pub(super) next: u32,
 }
 
+/// A flush that waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flush {
+    pub(super) request: u32,
+    /// It waits for all writes before this position.
+    pub(super) target: u64,
+    /// How many of them have not finished, without those that the flush before it waits for.
+    pub(super) unfinished: u64,
+}
+
 /// A request whose last wanted page operation has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompletedRequest {

@@ -1,7 +1,7 @@
 //! Requests: taken, served and answered; and flushes, which wait for what was written before them.
 
 use super::content::Content;
-use super::request::{CompletedRequest, Request};
+use super::request::{CompletedRequest, Flush, Request};
 use super::slot::NIL;
 use super::state::Engine;
 use crate::media::Media;
@@ -17,10 +17,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         // A flush of a buffer in DRAM writes.
         let is_write = matches!(request.op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes)
             || (request.op == HostOp::Flush && self.flushes_to_flash());
-        let write_index = if is_write { self.first_write + self.write_window.len() as u64 } else { u64::MAX };
-        if is_write {
-            self.write_window.push_back(false);
-        }
+        let write_index = if is_write { self.writes } else { u64::MAX };
+        self.writes += u64::from(is_write);
+        self.unflushed += u64::from(is_write);
         let id = self.new_request(Request {
             sequence,
             arrival_ns: self.now_ns(),
@@ -55,11 +54,10 @@ impl<C: Content, M: Media> Engine<C, M> {
                 if self.flushes_to_flash() {
                     self.evict_all(id);
                 }
-                let target = self.requests[id as usize].write_index.min(self.first_write + self.write_window.len() as u64);
+                let target = self.requests[id as usize].write_index.min(self.writes);
                 #[cfg(feature = "mutants")]
-                let target = if self.has_fault(crate::mutants::EngineFault::FlushAtOnce) { self.first_write } else { target };
-                if target > self.first_write {
-                    self.flushes.push_back((target, id));
+                let target = if self.has_fault(crate::mutants::EngineFault::FlushAtOnce) { 0 } else { target };
+                if target > 0 && self.waits(id, target) {
                     return;
                 }
                 self.keep_word(target, id);
@@ -74,6 +72,19 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.media.has_failures() {
             self.resume_rebuild();
         }
+    }
+
+    /// A flush waits until all writes before position `target` have finished. Returns whether there are any.
+    fn waits(&mut self, request: u32, target: u64) -> bool {
+        // Those from the target on: itself, if it writes, and what came while all was held.
+        let later = self.writes - target;
+        let unfinished = self.unflushed - later;
+        let waits = unfinished > 0 || !self.flushes.is_empty();
+        if waits {
+            self.flushes.push_back(Flush { request, target, unfinished });
+            self.unflushed = later;
+        }
+        waits
     }
 
     fn new_request(&mut self, request: Request) -> u32 {
@@ -183,24 +194,23 @@ impl<C: Content, M: Media> Engine<C, M> {
         if write_index == u64::MAX {
             return;
         }
-        if write_index > self.first_write {
-            self.write_window[(write_index - self.first_write) as usize] = true;
-            return;
+        if self.flushes.back().is_none_or(|flush| flush.target <= write_index) {
+            self.unflushed -= 1;
+        } else {
+            self.tell_flushes(write_index);
         }
-        self.write_window.pop_front();
-        self.first_write += 1;
-        while self.write_window.front() == Some(&true) {
-            self.write_window.pop_front();
-            self.first_write += 1;
-        }
-        while let Some(&(target, flush)) = self.flushes.front() {
-            if target > self.first_write {
-                break;
-            }
+    }
+
+    /// A write has finished that a flush waits for.
+    #[cold]
+    fn tell_flushes(&mut self, write_index: u64) {
+        let first = self.flushes.partition_point(|flush| flush.target <= write_index);
+        self.flushes[first].unfinished -= 1;
+        while let Some(&Flush { request, target, unfinished: 0 }) = self.flushes.front() {
             self.flushes.pop_front();
-            self.keep_word(target, flush);
-            self.completed(flush);
-            self.ended_part(flush);
+            self.keep_word(target, request);
+            self.completed(request);
+            self.ended_part(request);
         }
     }
 }

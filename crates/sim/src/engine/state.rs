@@ -7,7 +7,7 @@ use super::locks::Locks;
 use super::options::Options;
 use super::recorder::Recorder;
 use super::replacement::Replacements;
-use super::request::{CompletedRequest, Request};
+use super::request::{CompletedRequest, Flush, Request};
 use super::slot::{NIL, ROOM, Rare, Slot, Sum};
 use super::translation::Translation;
 use super::valid_sectors::ValidSectors;
@@ -17,7 +17,7 @@ use crate::media::{Flash, Media, Shape};
 use crate::statistics::Statistics;
 use flashraid_redundancy::{Decisions, Job, Scheme};
 use flashraid_vocabulary::memory::reserved;
-use flashraid_vocabulary::{Change, Lpn, MemberPage, Wave};
+use flashraid_vocabulary::{Change, Divisor, Lpn, MemberPage, Wave};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
@@ -67,10 +67,11 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) waiting_for_space: u64,
     /// Write operations in flight for each 1024 rows, so that large discards may skip rows safely.
     pub(super) writes_in_chunk: Vec<u32>,
-    /// Writes, trims and zeroings in order of submission: has each finished? And the position of the first.
-    pub(super) write_window: VecDeque<bool>,
-    pub(super) first_write: u64,
-    pub(super) flushes: VecDeque<(u64, u32)>,
+    /// Writes, trims and zeroings submitted so far, and how many of them have not finished that no flush waits for.
+    pub(super) writes: u64,
+    pub(super) unflushed: u64,
+    /// Flushes that wait, in order.
+    pub(super) flushes: VecDeque<Flush>,
     /// Positions of the first and the last write of which pages are gone, and no flush has told the host.
     pub(super) untold: Option<(u64, u64)>,
     /// Acknowledged writes that have not ended, by page: only where a write may be acknowledged before it ends.
@@ -99,6 +100,7 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) replacements: Replacements,
     pub(super) page_shift: u32,
     pub(super) pages_per_row: u64,
+    pub(super) per_row: Divisor,
     /// Whether a row of so many host pages lies at one local page of its members (`Addressing::row_pages`).
     pub(super) has_rows: bool,
     /// What the scheme's window exposes, if it has one.
@@ -132,6 +134,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         Self {
             has_rows: scheme.addressing().row_pages().is_some(),
             pages_per_row,
+            per_row: Divisor::new(pages_per_row as u32),
             space_waiters: vec![(NIL, NIL); shape.domains as usize],
             writes_in_chunk: vec![0; (scheme.user_pages() / pages_per_row) as usize / 1024 + 1],
             acknowledges_early: shape.reports_data_in || !options.host.parity_in_response,
@@ -173,8 +176,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             free_rares: Vec::new(),
             locks: Locks::default(),
             waiting_for_space: 0,
-            write_window: VecDeque::with_capacity(MOST_AT_ONCE),
-            first_write: 0,
+            writes: 0,
+            unflushed: 0,
             flushes: VecDeque::new(),
             untold: None,
             in_controller: Default::default(),

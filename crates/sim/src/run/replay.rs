@@ -135,7 +135,8 @@ impl Replay {
                     continue;
                 }
                 self.fetch_ahead(engine, &batch, index);
-                if let Some(request) = self.fitted(&batch[index])? {
+                let request = &mut batch[index];
+                if self.fits(request)? {
                     self.host_request(engine, measured, injector, request)?;
                 }
             }
@@ -212,15 +213,15 @@ impl Replay {
         }
     }
 
-    /// The request, scaled to the replay's speed and fitted into the logical space. None: it does not fit, and is to be left out.
+    /// Scales the request to the replay's speed, and fits it into the logical space. False: it does not fit, and is to be left out.
     #[inline(always)]
-    fn fitted(&mut self, request: &HostRequest) -> Result<Option<HostRequest>, RunError> {
-        let mut request = self.scaled(request)?;
-        if request.offset_bytes + request.size_bytes > self.space_bytes && !self.fit_into_space(&mut request)? {
+    fn fits(&mut self, request: &mut HostRequest) -> Result<bool, RunError> {
+        self.scale(request)?;
+        if request.offset_bytes + request.size_bytes > self.space_bytes && !self.fit_into_space(request)? {
             self.source.left_out += 1;
-            return Ok(None);
+            return Ok(false);
         }
-        Ok(Some(request))
+        Ok(true)
     }
 
     /// Replays the first of these requests at the places of its extents, in one or several pieces.
@@ -232,11 +233,12 @@ impl Replay {
         requests: &[HostRequest],
         progress: &mut dyn FnMut(Stage) -> bool,
     ) -> Result<(), RunError> {
-        let request = self.scaled(&requests[0])?;
+        let mut request = requests[0];
+        self.scale(&mut request)?;
         let Some(compactor) = &mut self.compactor else { return Ok(()) };
         let mut pieces = std::mem::take(&mut self.pieces);
         if compactor.place(&request, &mut pieces) {
-            pieces.drain(..).try_for_each(|piece| self.host_request(engine, measured, injector, piece))?;
+            pieces.drain(..).try_for_each(|mut piece| self.host_request(engine, measured, injector, &mut piece))?;
         } else if self.leaves_out {
             self.source.left_out += 1;
         } else {
@@ -277,18 +279,17 @@ impl Replay {
         ))
     }
 
-    /// The request, scaled to the replay's speed.
+    /// Scales the request to the replay's speed.
     #[inline(always)]
-    fn scaled(&mut self, request: &HostRequest) -> Result<HostRequest, RunError> {
-        let mut request = *request;
+    fn scale(&mut self, request: &mut HostRequest) -> Result<(), RunError> {
         if let Some(speed) = self.speed {
-            request.arrival_ns = speed.scaled(request.arrival_ns).ok_or_else(|| self.too_late(&request))?;
+            request.arrival_ns = speed.scaled(request.arrival_ns).ok_or_else(|| self.too_late(request))?;
         }
         if self.passes.repeats() {
-            request.arrival_ns = self.passes.continued(request.arrival_ns).ok_or_else(|| self.too_late(&request))?;
+            request.arrival_ns = self.passes.continued(request.arrival_ns).ok_or_else(|| self.too_late(request))?;
         }
         self.source.unaligned += u64::from((request.offset_bytes | request.size_bytes) & self.page_mask != 0);
-        Ok(request)
+        Ok(())
     }
 
     #[cold]
@@ -369,7 +370,7 @@ impl Replay {
         engine: &mut Engine<C, M>,
         measured: &mut Measured,
         injector: &mut Injector,
-        mut request: HostRequest,
+        request: &mut HostRequest,
     ) -> Result<(), RunError> {
         if self.run.queue_depth > 0 {
             while engine.outstanding() >= u64::from(self.run.queue_depth) {
@@ -394,7 +395,7 @@ impl Replay {
             }
         }
         if self.is_measuring {
-            measured.arrived(&request, engine);
+            measured.arrived(request, engine);
             if let Some(writers) = &mut self.writers {
                 writers.arrived(engine);
             }
@@ -403,7 +404,7 @@ impl Replay {
         let is_last_of_warmup = self.warmup == Warmup::Requests(self.submitted + 1) && accounting::makes(Slip::WarmupMeasured);
         #[cfg(not(feature = "mutants"))]
         let is_last_of_warmup = false;
-        engine.submit(&request, self.is_measuring || is_last_of_warmup);
+        engine.submit(request, self.is_measuring || is_last_of_warmup);
         self.submitted += 1;
         if self.run.verify_every > 0 && self.submitted.is_multiple_of(self.run.verify_every) {
             C::check_stored(engine, &mut self.checks);
