@@ -45,6 +45,9 @@ HISTORY = Path(__file__).with_name("history.csv")
 MOST_REGRESSION = 1.03
 MOST_DECISION_NS = 100
 PAGE_BYTES = 4096
+# Of a page operation: bytes of state that no cache holds, and reads of it that wait for memory (docs/performance.md).
+TOUCHED = {"reads": (4 + 16, 2.0), "programs": (4 + 16 + 4, 2 + 1 / 16), "erases": (16, 1.0)}
+OVERLAPPING = 4  # such reads at a time, of operations that do not depend on each other
 
 # Addresses and sizes in pages. The hashes are those of the traces on which the other simulators ran.
 SPACE_PAGES = 4_194_304  # 16 GiB
@@ -197,10 +200,13 @@ def run(case: Case, effort: Effort) -> dict[str, float]:
     pages = result["capacity"]["raw_bytes"] // device["page_bytes"]
     verified = result["config"]["run"]["verify"]
     per_page = MOST_BYTES_PER_PAGE_VERIFIED if verified else MOST_BYTES_PER_PAGE
+    shares = {action: result["flash_ops"][action]["total"] / operations for action in TOUCHED}
     return {
         "requests_per_second": engine["host_requests_per_second"],
         "flash_ops_per_second": operations / engine["wall_seconds"],
         "ns_per_flash_op": 1e9 * engine["wall_seconds"] / operations,
+        "touched_bytes_per_op": sum(shares[action] * touched for action, (touched, _) in TOUCHED.items()),
+        "waits_per_op": sum(shares[action] * waits for action, (_, waits) in TOUCHED.items()),
         "wall_seconds": engine["wall_seconds"],
         "process_seconds": process_seconds,
         "fill_seconds": engine["fill_seconds"],
@@ -244,6 +250,8 @@ HEADER = (
     "M req/s",
     "M ops/s",
     "ns/op",
+    "floor",
+    "B/op",
     "engine s",
     "process s",
     "fill s",
@@ -252,7 +260,7 @@ HEADER = (
     "most MiB",
     "load",
 )
-WIDTHS = (20, 8, 8, 6, 9, 10, 7, 8, 6, 9, 5)
+WIDTHS = (20, 8, 8, 6, 6, 5, 9, 10, 7, 8, 6, 9, 5)
 
 
 def show(cells: tuple[str, ...], note: str) -> None:
@@ -268,6 +276,8 @@ def row(case: Case, found: dict[str, Any]) -> tuple[str, ...]:
         f"{found['requests_per_second'] / 1e6:.3f}",
         f"{found['flash_ops_per_second'] / 1e6:.2f}",
         f"{found['ns_per_flash_op']:.0f}",
+        f"{found['floor_ns']:.0f}",
+        f"{found['touched_bytes_per_op']:.0f}",
         f"{found['wall_seconds']:.3f}",
         f"{found['process_seconds']:.3f}",
         f"{found['fill_seconds']:.2f}",
@@ -400,9 +410,11 @@ def measured(effort: Effort) -> dict[str, Any]:
     report["cases"] = found
     for case in CASES:
         found[case.name] = measure(case, effort)
+        found[case.name]["floor_ns"] = found[case.name]["waits_per_op"] * latency_ns / OVERLAPPING
         said = "; ".join(verdicts(case, found[case.name], found))
         show(row(case, found[case.name]), said if effort.shrink == 1 else "")
-    print("\nns/page is for each flash page that the fill programs; MiB is the most resident, Python included")
+    print("\nfloor: ns that a page operation waits for memory, at least; B/op: what it touches (docs/performance.md)")
+    print("ns/page: of each flash page that the fill programs; MiB: the most resident, Python included")
     decision_ns = report["decision_ns"] = nanoseconds("decision", effort)
     missed = " MISSED" if effort.shrink == 1 and decision_ns > MOST_DECISION_NS else ""
     print(f"\nadaptive, one decision among eight busy channels: {decision_ns:.0f} ns (most {MOST_DECISION_NS}){missed}")
