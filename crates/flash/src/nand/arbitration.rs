@@ -134,25 +134,26 @@ impl Flash {
     /// Gives the free bus to who comes next, until it is busy or nobody wants it.
     fn serve(&mut self, channel_id: u32) {
         loop {
-            let channel = &self.channels[channel_id as usize];
-            if channel.free_ns > self.now_ns {
-                if !channel.has_event && (channel.wanted != 0 || self.waiting_program(channel_id).1 != NIL) {
-                    self.wait_for_bus(channel_id);
-                }
-                return;
-            }
+            debug_assert!(self.channels[channel_id as usize].free_ns <= self.now_ns, "who waits for the bus has its event");
             let (unit_id, pool) = self.next_served(channel_id);
             if unit_id == NIL {
                 return;
             }
             if pool != NIL {
                 self.start_from_pool(unit_id, pool);
-                continue;
+            } else {
+                match self.units[unit_id as usize].state {
+                    UnitState::DataReady => self.start_data_out(unit_id),
+                    UnitState::RetryReady => self.start_retry(unit_id),
+                    _ => self.start_bound(unit_id),
+                }
             }
-            match self.units[unit_id as usize].state {
-                UnitState::DataReady => self.start_data_out(unit_id),
-                UnitState::RetryReady => self.start_retry(unit_id),
-                _ => self.start_bound(unit_id),
+            let channel = &self.channels[channel_id as usize];
+            if channel.free_ns > self.now_ns {
+                if !channel.has_event && (channel.wanted != 0 || self.waiting_program(channel_id).1 != NIL) {
+                    self.wait_for_bus(channel_id);
+                }
+                return;
             }
         }
     }

@@ -152,10 +152,23 @@ impl Flash {
         memory::prefetch(&self.records, record as usize);
     }
 
-    /// Page operations of plans that were started: the operation, its physical page and its slot. Who takes them empties the list.
+    /// Lists, or does not list, page operations of plans that are started.
+    pub fn list_started(&mut self, lists: bool) {
+        self.lists_started = lists;
+        self.started.clear();
+    }
+
+    /// Page operations of plans that were started, if they are listed: the operation, its physical page and its slot. Who takes them empties the list.
     #[inline]
     pub fn started(&mut self) -> &mut Vec<(u32, Ppn, u32)> {
         &mut self.started
+    }
+
+    #[inline(always)]
+    fn note_started(&mut self, owner: u32, ppn: Ppn, slot: u32) {
+        if self.lists_started {
+            self.started.push((owner, ppn, slot));
+        }
     }
 
     pub(crate) fn page_transfer_ns(&self) -> u64 {
@@ -191,7 +204,7 @@ impl Flash {
         loop {
             let Record { ppn, plane, cause, member, work, owner, slot, .. } = self.records[last as usize];
             if work == WorkKind::Read {
-                self.started.push((owner, Ppn(ppn), slot));
+                self.note_started(owner, Ppn(ppn), slot);
                 self.queue_changes(member, -1, 0);
                 self.loads[usize::from(member)].in_service += 1;
             }
@@ -291,7 +304,7 @@ impl Flash {
 
     /// The unit's writable plane of this kind whose turn it is. With multi-plane operations, the one that is least far in its open block: planes
     /// that are out of step catch up with each other, and can be programmed together again.
-    #[inline]
+    #[inline(never)]
     fn turn_plane(&mut self, unit_id: u32, kind: usize) -> u32 {
         let (first, unit) = (self.first_plane(unit_id, kind), &self.units[unit_id as usize]);
         let mut number = after(unit.writable[kind], unit.turn_of_plane);
@@ -310,7 +323,7 @@ impl Flash {
         let Record { domain, slot, version, member, cause, owner, .. } = self.records[id as usize];
         self.maps.prefetch(slot); // for the end of the program
         let ppn = if self.hybrid.is_some() { self.take_reserved(slot) } else { self.take_host_page(plane) };
-        self.started.push((owner, ppn, slot));
+        self.note_started(owner, ppn, slot);
         self.note_program(ppn);
         self.domains[domain as usize].reserved -= 1;
         self.maps.label(ppn, version, slot);

@@ -40,21 +40,23 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
+    /// Looks ahead while there are many requests.
+    #[inline(always)]
+    pub(super) fn look_ahead(&mut self) {
+        // What few requests touch stays in the caches from their arrival to their end. (Contents do not: they lie by physical page.)
+        const FEW: u64 = 256;
+        let wanted = C::TRACKED || self.outstanding >= FEW;
+        if wanted != self.looks_ahead {
+            self.looks_ahead = wanted;
+            self.media.list_started(wanted);
+        }
+    }
+
     /// Asks the processor for what the ends of the page operations just started will touch, which under overload was last used
     /// long ago. Each step needs what a former one fetched, so they are some starts apart: the operation; its request, its lock
     /// and a program of it that has ended; what that program's commit needs; the blocks that commits will supersede.
-    #[inline(always)]
-    pub(super) fn fetch_started(&mut self) {
-        // What few requests touch stays in the caches from their arrival to their end. (Contents do not: they lie by physical page.)
-        const FEW: u64 = 256;
-        if !C::TRACKED && self.outstanding < FEW {
-            return self.media.started().clear();
-        }
-        self.fetch_all_started();
-    }
-
     #[inline(never)]
-    fn fetch_all_started(&mut self) {
+    pub(super) fn fetch_started(&mut self) {
         const STEP: usize = STARTED / 4;
         while let Some((id, ppn, page_slot)) = self.media.started().pop() {
             self.content.fetch_page(ppn);

@@ -14,6 +14,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let sequence = self.submitted;
         self.submitted += 1;
         self.outstanding += 1;
+        self.look_ahead();
         // A flush of a buffer in DRAM writes.
         let is_write = matches!(request.op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes)
             || (request.op == HostOp::Flush && self.flushes_to_flash());

@@ -114,6 +114,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) decisions: Decisions,
     pub(super) granted: Vec<u32>,
     pub(super) ready: Vec<u32>,
+    /// Whether page operations that are started are listed, for fetching ahead.
+    pub(super) looks_ahead: bool,
     pub(super) started: [(u32, u32); STARTED],
     pub(super) next_started: usize,
     pub(super) changes: Vec<Vec<Change>>,
@@ -128,7 +130,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// An engine over an erased or prepared device.
-    pub fn new(scheme: Box<dyn Scheme>, media: M, content: C, options: Options) -> Self {
+    pub fn new(scheme: Box<dyn Scheme>, mut media: M, content: C, options: Options) -> Self {
+        media.list_started(C::TRACKED);
         let shape = media.shape();
         let pages_per_row = u64::from(scheme.addressing().row_pages().unwrap_or(scheme.width()));
         Self {
@@ -187,6 +190,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             decisions: Decisions::default(),
             granted: reserved(MOST_AT_ONCE),
             ready: reserved(MOST_AT_ONCE),
+            looks_ahead: C::TRACKED,
             started: [(NIL, 0); STARTED],
             next_started: 0,
             changes: (0..LISTS).map(|_| Vec::with_capacity(CHANGES)).collect(),

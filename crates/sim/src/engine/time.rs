@@ -163,7 +163,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.recorder.is_some() {
             self.note_recorded();
         }
-        self.fetch_started();
+        if self.looks_ahead {
+            self.fetch_started();
+        }
         if self.translation.is_some() {
             self.take_map_events();
         }

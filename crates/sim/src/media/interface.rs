@@ -27,7 +27,9 @@ pub trait Media: View + Inspect + Clone + Send {
 
     /// Page operations that made progress, in order. The engine empties the list.
     fn completions(&mut self) -> &mut Vec<Completion>;
-    /// Page operations that were started: the operation, its physical page, its entry. The engine empties the list.
+    /// Lists, or does not list, page operations that are started.
+    fn list_started(&mut self, lists: bool);
+    /// Page operations that were started, if they are listed: the operation, its physical page, its entry. The engine empties the list.
     fn started(&mut self) -> &mut Vec<(u32, Ppn, u32)>;
     /// Takes a version that a read has found to be lost, though nothing had failed.
     fn take_unreadable(&mut self) -> Option<(MemberPage, Version)>;

@@ -59,6 +59,10 @@ impl Media for Flash {
         Flash::completions(self)
     }
 
+    fn list_started(&mut self, lists: bool) {
+        Flash::list_started(self, lists);
+    }
+
     #[inline(always)]
     fn started(&mut self) -> &mut Vec<(u32, Ppn, u32)> {
         Flash::started(self)

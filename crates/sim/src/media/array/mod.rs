@@ -192,6 +192,10 @@ impl Media for Array {
         &mut self.completions
     }
 
+    fn list_started(&mut self, lists: bool) {
+        self.ssds.iter_mut().for_each(|flash| flash.list_started(lists));
+    }
+
     #[inline]
     fn started(&mut self) -> &mut Vec<(u32, Ppn, u32)> {
         &mut self.started
