@@ -120,7 +120,10 @@ impl Flash {
         self.events.clear_bus(channel_id);
         let channel = &mut self.channels[channel_id as usize];
         channel.has_event = false;
-        if channel.wanted != 0 || self.has_waiting_program(channel_id) {
+        if channel.free_ns > self.now_ns {
+            // Another transfer came first: one that took the last free page of a replacement, for whose sake this bus is looked at.
+            self.wait_if_wanted(channel_id);
+        } else if channel.wanted != 0 || self.has_waiting_program(channel_id) {
             self.serve(channel_id);
         }
     }
@@ -131,10 +134,9 @@ impl Flash {
         self.pooled_channels >> channel_id & 1 == 1
     }
 
-    /// Gives the free bus to who comes next, until it is busy or nobody wants it.
+    /// Gives the bus, which is free, to who comes next, until it is busy or nobody wants it.
     fn serve(&mut self, channel_id: u32) {
         loop {
-            debug_assert!(self.channels[channel_id as usize].free_ns <= self.now_ns, "who waits for the bus has its event");
             let (unit_id, pool) = self.next_served(channel_id);
             if unit_id == NIL {
                 return;
@@ -148,13 +150,18 @@ impl Flash {
                     _ => self.start_bound(unit_id),
                 }
             }
-            let channel = &self.channels[channel_id as usize];
-            if channel.free_ns > self.now_ns {
-                if !channel.has_event && (channel.wanted != 0 || self.waiting_program(channel_id).1 != NIL) {
-                    self.wait_for_bus(channel_id);
-                }
-                return;
+            if self.channels[channel_id as usize].free_ns > self.now_ns {
+                return self.wait_if_wanted(channel_id);
             }
+        }
+    }
+
+    /// Makes sure that the channel is served when its bus, which is busy, is free, if somebody wants it.
+    #[inline(always)]
+    fn wait_if_wanted(&mut self, channel_id: u32) {
+        let channel = &self.channels[channel_id as usize];
+        if !channel.has_event && (channel.wanted != 0 || self.waiting_program(channel_id).1 != NIL) {
+            self.wait_for_bus(channel_id);
         }
     }
 

@@ -304,6 +304,7 @@ impl Flash {
 
     /// The unit's writable plane of this kind whose turn it is. With multi-plane operations, the one that is least far in its open block: planes
     /// that are out of step catch up with each other, and can be programmed together again.
+    // Not inlined, as that costs `serve` registers.
     #[inline(never)]
     fn turn_plane(&mut self, unit_id: u32, kind: usize) -> u32 {
         let (first, unit) = (self.first_plane(unit_id, kind), &self.units[unit_id as usize]);
