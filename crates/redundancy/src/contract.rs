@@ -117,7 +117,7 @@ impl Debug for Grouping {
 /// A redundancy scheme. Deterministic, and free of clocks, queues and random sources of its own.
 ///
 /// `GcAdvisor` is GC's side of it: schemes that never keep a base implement it without any method.
-pub trait Scheme: GcAdvisor + CloneScheme + Send {
+pub trait Scheme: GcAdvisor + CloneScheme + Send + Sync {
     /// Where its pages lie. The methods of the same names as this one's are for whoever has a scheme at hand.
     fn addressing(&self) -> &dyn Addressing;
 
@@ -342,7 +342,7 @@ pub trait Scheme: GcAdvisor + CloneScheme + Send {
 }
 
 /// Background work: rebuild, migration, idle commits, wear leveling. The engine asks for operations after each event.
-pub trait Job: CloneJob + Send {
+pub trait Job: CloneJob + Send + Sync {
     /// The next operation, or `None` if there is nothing to start now. Asked again after every event; cheap when there is nothing.
     fn next(&mut self, scheme: &dyn Scheme, view: &dyn View) -> Option<Operation>;
 

@@ -22,6 +22,7 @@ mod sanity;
 mod sector_map;
 mod simulation;
 pub mod statistics;
+mod threads;
 mod time;
 pub mod torture;
 pub mod verify;

@@ -5,11 +5,18 @@ use crate::engine::content::{Content, Untracked};
 use crate::engine::tags::{Tags, ZERO};
 use crate::engine::translation::stamp;
 use crate::media::{Flash, Media};
+use crate::threads::in_order;
 use flashraid_redundancy::Protects;
 use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Version};
 use rustc_hash::FxHashSet;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::num::NonZero;
+use std::ops::{ControlFlow, Range};
+use std::thread::available_parallelism;
+
+/// Host pages that a thread checks at a time.
+const CHECKED_AT_ONCE: u64 = 1 << 18;
 
 /// What verification found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -69,23 +76,45 @@ pub struct Verification {
 impl Checks {
     /// Checks everything stored now.
     pub(crate) fn check<M: Media>(&mut self, engine: &Engine<Tags, M>) -> Verified {
-        let Self { wrong, exposed, exposed_of_map, .. } = self;
-        let mut wrong_pages = 0;
-        let mut complain = |lpn: Lpn, fault: Finding| match fault {
-            Finding::Wrong => {
-                wrong_pages += 1;
-                wrong.insert(lpn.0);
-            }
-            Finding::Exposed(_) => {
-                exposed.insert(lpn.0);
-            }
-            Finding::Gone => {}
+        self.check_by(CHECKED_AT_ONCE, engine)
+    }
+
+    /// The same, so many pages at a time, on all cores.
+    fn check_by<M: Media>(&mut self, pages_at_once: u64, engine: &Engine<Tags, M>) -> Verified {
+        let mut found = Verified::default();
+        stored_map(engine, &mut found, &mut |page| {
+            self.exposed_of_map.insert(page);
+        });
+        self.wrong_elsewhere += found.mismatches;
+        // Chunks begin where stripes do.
+        let chunks = engine.space_pages().div_ceil(pages_at_once);
+        let begin = |chunk: u64| match chunk * pages_at_once {
+            0 => 0,
+            page => end_of_stripe(engine, page.min(engine.space_pages()) - 1),
         };
-        let mut complain_of_map = |page: u32| {
-            exposed_of_map.insert(page);
+        let work = |chunk| {
+            let (mut found, mut complaints) = (Verified::default(), Vec::new());
+            examine_pages(engine, begin(chunk)..begin(chunk + 1), true, &mut found, &mut |lpn, finding| complaints.push((lpn, finding)));
+            (found, complaints)
         };
-        let found = examine_with_map(engine, true, &mut complain, &mut complain_of_map);
-        self.wrong_elsewhere += found.mismatches - wrong_pages;
+        let mut take = |(of_part, complaints): (Verified, Vec<(Lpn, Finding)>)| {
+            found = found.and(&of_part);
+            for (lpn, finding) in complaints {
+                let _is_new = match finding {
+                    Finding::Wrong => self.wrong.insert(lpn.0),
+                    Finding::Exposed(_) => self.exposed.insert(lpn.0),
+                    Finding::Gone => false,
+                };
+            }
+        };
+        if chunks > 1 {
+            in_order(available_parallelism().map_or(1, NonZero::get), 0..chunks, work, |part| {
+                part.into_iter().for_each(&mut take);
+                ControlFlow::Continue(())
+            });
+        } else {
+            take(work(0));
+        }
         self.checks += 1;
         if !found.is_clean() {
             let now_ns = engine.now_ns();
@@ -117,6 +146,18 @@ impl Checks {
 }
 
 impl Verified {
+    /// What two checks of different pages found.
+    fn and(&self, other: &Self) -> Self {
+        Self {
+            reads_checked: self.reads_checked + other.reads_checked,
+            mismatches: self.mismatches + other.mismatches,
+            pages_checked: self.pages_checked + other.pages_checked,
+            pages_lost: self.pages_lost + other.pages_lost,
+            pages_gone: self.pages_gone + other.pages_gone,
+            map_pages_gone: self.map_pages_gone + other.map_pages_gone,
+        }
+    }
+
     /// Whether nothing was wrong.
     pub fn is_clean(&self) -> bool {
         self.mismatches == 0 && self.pages_lost == 0
@@ -246,24 +287,26 @@ pub fn stored<M: Media>(engine: &Engine<Tags, M>) -> Verified {
 /// survives, and a further failure is tried only where it leaves no more of the stripe lost than one unit. `controller_lives`: what is
 /// acknowledged may be held by the controller or its DRAM alone, which survive all failures of flash; what NVRAM holds counts anyway.
 pub fn examine<M: Media>(engine: &Engine<Tags, M>, controller_lives: bool, complain: &mut dyn FnMut(Lpn, Finding)) -> Verified {
-    examine_with_map(engine, controller_lives, complain, &mut |_| {})
+    let mut found = Verified::default();
+    stored_map(engine, &mut found, &mut |_| {});
+    examine_pages(engine, 0..engine.space_pages(), controller_lives, &mut found, complain);
+    found
 }
 
-/// The same; `exposed` is told of each translation page that one failure would take.
-fn examine_with_map<M: Media>(
+/// Examines host pages, which begin and end where stripes do.
+fn examine_pages<M: Media>(
     engine: &Engine<Tags, M>,
+    range: Range<u64>,
     controller_lives: bool,
+    found: &mut Verified,
     complain: &mut dyn FnMut(Lpn, Finding),
-    exposed: &mut dyn FnMut(u32),
-) -> Verified {
+) {
     let (flash, has_failures) = (&engine.media, engine.media.has_failures());
     let protects = engine.scheme().protects();
-    let mut found = Verified::default();
-    stored_map(engine, &mut found, exposed);
     let (mut pages, mut sources) = (Vec::new(), Vec::new());
-    let mut first = 0;
-    while first < engine.space_pages() {
-        let end = if has_failures { end_of_stripe(engine, first) } else { engine.space_pages() };
+    let mut first = range.start;
+    while first < range.end {
+        let end = if has_failures { end_of_stripe(engine, first) } else { range.end };
         let mut lost_on = LostOn::Nothing;
         if has_failures {
             pages.clear();
@@ -275,11 +318,10 @@ fn examine_with_map<M: Media>(
             }
         }
         for lpn in (first..end).map(Lpn) {
-            examine_page(engine, lpn, controller_lives, lost_on, &mut sources, &mut found, complain);
+            examine_page(engine, lpn, controller_lives, lost_on, &mut sources, found, complain);
         }
         first = end;
     }
-    found
 }
 
 /// The unit on which a version of a page lies, or lay when it was lost; none if that is not known, as of a page that could not be allocated.
@@ -379,5 +421,47 @@ fn examine_page<M: Media>(
     if !recovered {
         found.pages_lost += 1;
         complain(lpn, Finding::Exposed(failed));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, assemble};
+    use flashraid_vocabulary::{Fault, Part};
+
+    /// However many pages are checked at a time, what is found is the same: without failures, and with pages that are wrong, exposed and gone.
+    #[test]
+    fn pages_checked_at_once_do_not_tell() {
+        let config = Config::assemble(Some("tiny"), Some("raid5"), None, &[]).expect("a preset");
+        let mut engine = assemble::engine::<Tags, Flash>(&config, Tags::new).expect("a legal device");
+        engine.fill(engine.space_pages() - 7);
+        for failed in 0..3 {
+            match failed {
+                0 => {}
+                1 => engine.fail(Fault::Loss(Part::Chip { channel: 0, chip: 0 })),
+                _ => engine.fail(Fault::Loss(Part::Chip { channel: 1, chip: 0 })),
+            }
+            for lpn in [0, 20, 21, 22, engine.space_pages() - 8] {
+                let page = engine.scheme().locate(Lpn(lpn));
+                let ppn = engine.media.lookup(page, Version::Current).expect("it is written");
+                engine.content.destroy(ppn);
+            }
+            let (mut wrong, mut exposed) = (FxHashSet::default(), FxHashSet::default());
+            let expected = examine(&engine, true, &mut |lpn, finding| {
+                let _is_new = match finding {
+                    Finding::Wrong => wrong.insert(lpn.0),
+                    Finding::Exposed(_) => exposed.insert(lpn.0),
+                    Finding::Gone => false,
+                };
+            });
+            assert!(expected.mismatches > 0 && (expected.pages_gone > 0) == (failed == 2), "{expected:?}");
+            for pages in [1, 10, 64, 1 << 20] {
+                let mut checks = Checks::default();
+                assert_eq!(checks.check_by(pages, &engine), expected, "{pages} pages at a time, {failed} failures");
+                assert_eq!((&checks.wrong, &checks.exposed), (&wrong, &exposed));
+                assert_eq!((checks.wrong_elsewhere, checks.found.mismatches), (0, expected.mismatches));
+            }
+        }
     }
 }

@@ -21,7 +21,7 @@ use flashraid_vocabulary::{
 };
 
 /// What schemes that keep copies differ in.
-pub trait Steering: Clone + Send + 'static {
+pub trait Steering: Clone + Send + Sync + 'static {
     /// The group whose copy of a written page serves the host, out of `groups`, of which there are at least two. `copy` names the copies.
     fn host_read(&mut self, groups: u32, copy: &dyn Fn(u32) -> MemberPage, view: &dyn View) -> u32;
 

@@ -22,7 +22,7 @@ pub enum Role {
 }
 
 /// Where the strips of one stripe lie: each on another member.
-pub trait Row: Copy + Debug + Send {
+pub trait Row: Copy + Debug + Send + Sync {
     /// Number of data strips, at least 2.
     fn width(&self) -> u32;
 

@@ -8,7 +8,7 @@ use flashraid_vocabulary::{Delivery, Lpn, MemberPage, Observer, Ppn, Sources};
 /// Content tracking. Operations are named by their slot in the engine, programs by their record, pages in the data buffer by their entry.
 /// Parts of pages are sets of lanes: bit i is the i-th 64th of the page. What an implementation leaves out does nothing, as with [`Observer`].
 #[expect(unused_variables, reason = "what is not implemented does nothing")]
-pub trait Content: Observer + Clone + Send {
+pub trait Content: Observer + Clone + Send + Sync {
     /// Whether anything is tracked: lets the engine skip the calls.
     const TRACKED: bool;
 

@@ -6,7 +6,7 @@ use flashraid_vocabulary::{
 };
 
 /// See `media`.
-pub trait Media: View + Inspect + Clone + Send {
+pub trait Media: View + Inspect + Clone + Send + Sync {
     /// What never changes.
     fn shape(&self) -> Shape;
 

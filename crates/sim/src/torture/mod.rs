@@ -21,7 +21,6 @@ mod report;
 mod rules;
 mod runner;
 mod states;
-mod threads;
 
 pub use asked::Torture;
 pub use report::{Report, SchemeReport, Violation};

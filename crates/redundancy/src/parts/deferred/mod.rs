@@ -45,7 +45,7 @@ pub const PARITY_CACHE_BYTES: Parameter = Parameter {
 };
 
 /// How a scheme brings up to date what NVRAM holds of a stripe.
-pub trait Rule: Clone + Send + 'static {
+pub trait Rule: Clone + Send + Sync + 'static {
     /// Whether an update of the data strips `changed` reads as for RMW or as for RCW, if it can do either. Asked once for each update.
     fn choose<R: Row>(&self, _stripe: &Stripe<R>, _changed: u64, _view: &dyn View) -> Chosen {
         Method::None.into()
