@@ -1,10 +1,7 @@
 //! An operation in flight: data alone, worked on by the files that `engine` lists.
 
-use super::content::Content;
-use super::state::Engine;
-use crate::media::Media;
 use flashraid_redundancy::{Operation, OperationKind, Outcomes};
-use flashraid_vocabulary::{PageOperation, Version};
+use flashraid_vocabulary::PageOperation;
 use std::fmt;
 
 /// "None" in linked lists of slots and requests.
@@ -111,50 +108,6 @@ impl Rare {
 }
 
 const _: () = assert!(std::mem::size_of::<Slot>() == 128);
-
-impl<C: Content, M: Media> Engine<C, M> {
-    /// What few operations have, of this one.
-    #[inline]
-    pub(super) fn rare(&self, id: u32) -> &Rare {
-        match self.slots[id as usize].rare {
-            NIL => &Rare::NONE,
-            rare => &self.rares[rare as usize],
-        }
-    }
-
-    /// The same, to be changed.
-    pub(super) fn rare_mut(&mut self, id: u32) -> &mut Rare {
-        let slot = &mut self.slots[id as usize];
-        if slot.rare == NIL {
-            slot.rare = match self.free_rares.pop() {
-                Some(free) => {
-                    self.rares[free as usize] = Rare::NONE;
-                    free
-                }
-                None => {
-                    self.rares.push(Rare::NONE);
-                    self.rares.len() as u32 - 1
-                }
-            };
-        }
-        &mut self.rares[slot.rare as usize]
-    }
-
-    /// Members (bits) for which a page is reserved and not used, for programs of this version.
-    #[inline(always)]
-    pub(super) fn reserved_mut(&mut self, id: u32, version: Version) -> &mut u64 {
-        match version {
-            Version::Copy => &mut self.rare_mut(id).reserved_copies,
-            _ => &mut self.slots[id as usize].reserved,
-        }
-    }
-
-    /// It has nothing of that any more.
-    #[inline]
-    pub(super) fn free_rare(&mut self, id: u32) {
-        self.free_rares.push(std::mem::replace(&mut self.slots[id as usize].rare, NIL));
-    }
-}
 
 /// Whether an operation of a job counts in `writes_in_chunk`.
 #[inline(always)]
