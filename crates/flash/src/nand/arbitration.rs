@@ -137,6 +137,7 @@ impl Flash {
     /// Gives the bus, which is free, to who comes next, until it is busy or nobody wants it.
     fn serve(&mut self, channel_id: u32) {
         loop {
+            debug_assert!(self.channels[channel_id as usize].free_ns <= self.now_ns, "a busy bus is served");
             let (unit_id, pool) = self.next_served(channel_id);
             if unit_id == NIL {
                 return;
