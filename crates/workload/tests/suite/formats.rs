@@ -133,6 +133,7 @@ fn lines_across_buffers() {
 fn malformed_ssdsim() {
     let columns = "time_ns dev lba_sectors sectors type";
     for (text, expected) in [
+        ("0 0 8 8\n0 0 8 8 1\n", format!("FILE:1:8: the line ends before type; expected {columns}")),
         ("0 0 8 8\n", format!("FILE:1:8: the line ends before type; expected {columns}")),
         ("0 0 8 8 0 7\n", format!("FILE:1:11: something follows type; expected {columns}")),
         ("0 0 8 8 0\n0 0 x8 8 0\n", "FILE:2:5: lba_sectors is 'x8'; expected a decimal number".to_owned()),
