@@ -55,9 +55,6 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     /// Ends the line: returns where the next one begins. A field too many is a fault.
     #[inline(always)]
     pub fn finish(&mut self) -> Result<usize, Box<RecordError>> {
-        if self.text[self.position] == b'\n' {
-            return Ok(self.position + 1);
-        }
         self.skip_blanks();
         if self.text[self.position] == b'\r' {
             self.position += 1;

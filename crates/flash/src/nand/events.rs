@@ -133,7 +133,12 @@ impl EventQueue {
     /// The key of a resource that has an event.
     #[inline(always)]
     fn key(&self, resource: usize) -> u64 {
-        let time_ns = self.times[resource];
+        self.key_at(resource, self.times[resource])
+    }
+
+    /// Its key if that is at this time.
+    #[inline(always)]
+    fn key_at(&self, resource: usize, time_ns: u64) -> u64 {
         let time = if self.is_near(time_ns) { (time_ns - self.base_ns) << self.resource_bits } else { FAR };
         time | resource as u64
     }
@@ -143,19 +148,11 @@ impl EventQueue {
         if self.is_lifted {
             self.close_gap();
         }
-        let time_ns = std::mem::replace(&mut self.times[resource], before_ns);
-        let before = self.key(resource);
-        let mut place = 0;
-        while self.heap[place] != before {
-            place += 1;
-        }
-        self.times[resource] = time_ns;
-        let mut moved = self.key(resource);
-        if time_ns == NEVER {
-            moved = self.take_last();
-            if place == self.len {
-                return;
-            }
+        let before = self.key_at(resource, before_ns);
+        let place = self.heap.iter().position(|key| *key == before).expect("it had an event");
+        let moved = if self.times[resource] == NEVER { self.take_last() } else { self.key(resource) };
+        if place == self.len {
+            return;
         }
         if place > 0 && moved < self.heap[(place - 1) / 2] { self.rise(place, moved) } else { self.sink(place, moved) }
     }

@@ -175,10 +175,8 @@ impl Flash {
         let (highest, level) = (self.ldpc().highest, self.levels_mut().of_reads[id as usize]);
         let is_last = attempt >= level.min(highest);
         if !is_last {
-            let mut retries = self.units[unit_id as usize].retries;
             self.records[id as usize].next = NIL;
-            retries.append(id, &mut self.records);
-            self.units[unit_id as usize].retries = retries;
+            self.units[unit_id as usize].retries.append(id, &mut self.records);
         }
         if next != NIL {
             self.set_state(unit_id, UnitState::DataReady);

@@ -5,7 +5,7 @@
 //! GC, which makes space, takes no stripe lock, so it never waits for an operation that waits (DESIGN idea 10).
 
 use super::content::Content;
-use super::slot::{NIL, NO_JOB, Slot, TRANSLATION, counts};
+use super::slot::{NIL, NO_JOB, Slot, TRANSLATION, counts_in_chunk};
 use super::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::{Decisions, Lock, Operation, OperationKind};
@@ -99,7 +99,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 free
             }
         };
-        if counts(operation, job) {
+        if counts_in_chunk(operation, job) {
             *self.writes_near(operation.first) += 1;
         }
         if C::TRACKED {

@@ -1,7 +1,7 @@
 //! How an operation ends: its answer, and its state change in one instant; or it fails, and changes nothing.
 
 use super::content::Content;
-use super::slot::{NIL, REBUILD, Rare, Slot, TRANSLATION, counts};
+use super::slot::{NIL, REBUILD, Rare, Slot, TRANSLATION, counts_in_chunk};
 use super::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::{Failure, Lock, Operation, OperationKind};
@@ -92,7 +92,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         } else if operation.lock == Lock::Shared {
             self.reconstructed(operation.stripe);
         }
-        if counts(&operation, job) {
+        if counts_in_chunk(&operation, job) {
             *self.writes_near(operation.first) -= 1;
         }
         if operation.lock != Lock::None {

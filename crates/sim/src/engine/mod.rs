@@ -5,7 +5,7 @@
 //!
 //! Reading order:
 //!
-//! 1. Data: `options`, `request`, `slot` (an operation in flight), `rare` (what few of them have), `locks`; `state` holds it all.
+//! 1. Data: `options`, `request`, `slot` (an operation in flight), `rare` (what few of them have), `entries`, `locks`; `state` holds it all.
 //! 2. A request: `requests`, `extents` (its bytes are cut and decided), or `buffered` (through the data buffer); `update_reads` and `valid_sectors` (parts of pages).
 //! 3. Its operations: `admission` (order), `space` (reserved pages), `waves` (steps), `sums` (what XOR takes), `reads`, `ending`.
 //! 4. Time: `time`, `look_ahead`.
@@ -19,6 +19,7 @@ mod background;
 mod buffered;
 pub mod content;
 mod ending;
+mod entries;
 mod exposure;
 mod extents;
 mod failure;

@@ -12,7 +12,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn rare(&self, id: u32) -> &Rare {
         match self.slots[id as usize].rare {
             NIL => &Rare::NONE,
-            rare => &self.rares[rare as usize],
+            rare => &self.rares[rare],
         }
     }
 
@@ -20,18 +20,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn rare_mut(&mut self, id: u32) -> &mut Rare {
         let slot = &mut self.slots[id as usize];
         if slot.rare == NIL {
-            slot.rare = match self.free_rares.pop() {
-                Some(free) => {
-                    self.rares[free as usize] = Rare::NONE;
-                    free
-                }
-                None => {
-                    self.rares.push(Rare::NONE);
-                    self.rares.len() as u32 - 1
-                }
-            };
+            slot.rare = self.rares.put(Rare::NONE);
         }
-        &mut self.rares[slot.rare as usize]
+        &mut self.rares[slot.rare]
     }
 
     /// Members (bits) for which a page is reserved and not used, for programs of this version.
@@ -46,6 +37,6 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// It has nothing of that any more.
     #[inline]
     pub(super) fn free_rare(&mut self, id: u32) {
-        self.free_rares.push(std::mem::replace(&mut self.slots[id as usize].rare, NIL));
+        self.rares.give_back(std::mem::replace(&mut self.slots[id as usize].rare, NIL));
     }
 }

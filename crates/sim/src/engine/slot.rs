@@ -111,7 +111,7 @@ const _: () = assert!(std::mem::size_of::<Slot>() == 128);
 
 /// Whether an operation of a job counts in `writes_in_chunk`.
 #[inline(always)]
-pub(super) fn counts(operation: &Operation, job: u16) -> bool {
+pub(super) fn counts_in_chunk(operation: &Operation, job: u16) -> bool {
     matches!(operation.kind, OperationKind::Write | OperationKind::Job) && job != TRANSLATION
 }
 

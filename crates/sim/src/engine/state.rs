@@ -1,6 +1,7 @@
 //! The engine: what it holds, how it is made, and what it says of itself.
 
 use super::content::{Content, InBuffer, InEntry};
+use super::entries::Entries;
 use super::exposure::{self, Exposure};
 use super::failure::Failures;
 use super::locks::Locks;
@@ -58,9 +59,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub completed: Vec<CompletedRequest>,
     pub(super) slots: Vec<Slot>,
     pub(super) free_slots: u32,
-    /// What few of the slots have, and which of the entries are not in use.
-    pub(super) rares: Vec<Rare>,
-    pub(super) free_rares: Vec<u32>,
+    /// What few of the slots have.
+    pub(super) rares: Entries<Rare>,
     pub(super) locks: Locks,
     /// For each space domain, operations that wait for a page: (head, tail).
     pub(super) space_waiters: Vec<(u32, u32)>,
@@ -120,9 +120,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) next_started: usize,
     pub(super) changes: Vec<Vec<Change>>,
     pub(super) free_changes: Vec<u32>,
-    /// Programs whose content is being computed, and which of the entries are not in use.
-    pub(super) sums: Vec<Sum>,
-    pub(super) free_sums: Vec<u32>,
+    /// Programs whose content is being computed.
+    pub(super) sums: Entries<Sum>,
     pub(super) pages: Vec<MemberPage>,
     #[cfg(feature = "mutants")]
     pub(crate) mutant: Option<crate::mutants::Mutant>,
@@ -130,8 +129,7 @@ pub struct Engine<C: Content, M: Media = Flash> {
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// An engine over an erased or prepared device.
-    pub fn new(scheme: Box<dyn Scheme>, mut media: M, content: C, options: Options) -> Self {
-        media.list_started(C::TRACKED);
+    pub fn new(scheme: Box<dyn Scheme>, media: M, content: C, options: Options) -> Self {
         let shape = media.shape();
         let pages_per_row = u64::from(scheme.addressing().row_pages().unwrap_or(scheme.width()));
         Self {
@@ -175,8 +173,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             completed: Vec::new(),
             slots: reserved(ROOM),
             free_slots: NIL,
-            rares: reserved(ROOM),
-            free_rares: reserved(ROOM),
+            rares: Entries::with_room(ROOM),
             locks: Locks::default(),
             waiting_for_space: 0,
             writes: 0,
@@ -190,13 +187,12 @@ impl<C: Content, M: Media> Engine<C, M> {
             decisions: Decisions::default(),
             granted: reserved(MOST_AT_ONCE),
             ready: reserved(MOST_AT_ONCE),
-            looks_ahead: C::TRACKED,
+            looks_ahead: false,
             started: [(NIL, 0); STARTED],
             next_started: 0,
             changes: (0..LISTS).map(|_| Vec::with_capacity(CHANGES)).collect(),
             free_changes: (0..LISTS).rev().collect(),
-            sums: Vec::new(),
-            free_sums: Vec::new(),
+            sums: Entries::with_room(0),
             pages: Vec::new(),
             #[cfg(feature = "mutants")]
             mutant: None,

@@ -28,16 +28,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             slot.outstanding += 1;
             slot.waits += u8::from(program.host_waits);
             let sum = Sum { program, next: self.rare(id).sum };
-            self.rare_mut(id).sum = match self.free_sums.pop() {
-                Some(free) => {
-                    self.sums[free as usize] = sum;
-                    free
-                }
-                None => {
-                    self.sums.push(sum);
-                    self.sums.len() as u32 - 1
-                }
-            };
+            self.rare_mut(id).sum = self.sums.put(sum);
         }
         if self.rare(id).sum != NIL {
             self.clock.pause(id, self.options.xor_ns);
@@ -48,8 +39,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn pause_is_over(&mut self, id: u32) {
         let computed = self.rare(id).sum;
         if computed != NIL {
-            let Sum { program, next } = self.sums[computed as usize];
-            self.free_sums.push(computed);
+            let Sum { program, next } = self.sums[computed];
+            self.sums.give_back(computed);
             self.rare_mut(id).sum = next;
             let slot = &mut self.slots[id as usize];
             slot.outstanding -= 1;

@@ -326,11 +326,7 @@ impl Tags {
         if operation.kind == OperationKind::Trim {
             return ZERO;
         }
-        let lpn = operation.host_page(strip);
-        if below.is_none() && self.gathered[id as usize].parts.is_empty() {
-            return Layers::of(self.gathered[id as usize].sequence, ALL).content(lpn.0, ALL);
-        }
-        let given = self.given(id, strip);
+        let (lpn, given) = (operation.host_page(strip), self.given(id, strip));
         let below = below.map_or(ZERO, |(_, content)| content ^ self.durable.get(lpn.0).content(lpn.0, given.lanes()));
         below ^ given.content(lpn.0, ALL)
     }
