@@ -18,7 +18,24 @@ def run(
     outputs: Sequence[tuple[str, str]],
     with_cost: bool,
     progress: Callable[[str, int, float | None], object] | None,
+    prepared: Prepared | None = None,
 ) -> tuple[str, str | None, list[str], int]: ...
+
+class Prepared:
+    def __init__(
+        self,
+        device: str | None,
+        scheme: str | None,
+        config: str | Path | None,
+        settings: Sequence[tuple[str, str]],
+        progress: Callable[[str, int, float | None], object] | None,
+    ) -> None: ...
+    @property
+    def is_complete(self) -> bool: ...
+
+def preparation(
+    device: str | None, scheme: str | None, config: str | Path | None, settings: Sequence[tuple[str, str]]
+) -> str | None: ...
 def torture(
     scheme: str,
     device: str | None,

@@ -3,6 +3,7 @@
 
 #![warn(missing_docs)]
 
+mod any_engine;
 pub mod assemble;
 pub mod buffer;
 mod clock;
@@ -15,6 +16,7 @@ pub mod media;
 #[cfg(feature = "mutants")]
 pub mod mutants;
 pub mod outputs;
+mod prepared;
 pub mod presets;
 pub mod result;
 mod run;
@@ -31,7 +33,8 @@ pub use config::{Asked, Config, ConfigError};
 pub use error::RunError;
 pub use inject::Injected;
 pub use outputs::Outputs;
+pub use prepared::{Prepared, preparation};
 pub use result::{EngineCost, Inconsistent, Load, RunResult, SCHEMA, Source, text};
-pub use run::{Finished, Stage, Status, run};
+pub use run::{Finished, Stage, Status, run, run_on};
 pub use sanity::{Sanity, sanity};
 pub use simulation::Simulation;

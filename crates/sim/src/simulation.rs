@@ -1,53 +1,16 @@
 //! A device that is simulated: the engine with or without contents, and what its result needs to know.
 
-use crate::assemble;
-use crate::config::{Config, ConfigError, Precondition, Survival, Target, share_of};
-use crate::engine::content::{Content, Untracked};
-use crate::engine::tags::Tags;
-use crate::engine::{CompletedRequest, Engine, Halted, Reached, ReplacementRecord};
+use crate::any_engine::{AnyEngine, with_engine};
+use crate::config::{Config, ConfigError, Survival, Target};
+use crate::engine::{CompletedRequest, Halted, Reached, ReplacementRecord};
 use crate::error::RunError;
 use crate::inject::Injector;
-use crate::media::{Array, Flash, Media};
+use crate::prepared::Prepared;
 use crate::result::types::Drain;
 use crate::result::{Measured, Snapshot};
 use crate::time::LATEST_NS;
 use crate::verify::{Checked, Checks, Verified};
-use flashraid_vocabulary::wall::Stopwatch;
 use flashraid_vocabulary::{HostOp, HostRequest, View};
-use flashraid_workload::SplitMix64;
-
-/// The engine; contents are a type parameter, so that not tracking them costs nothing.
-#[derive(Clone)]
-pub(crate) enum AnyEngine {
-    Plain(Box<Engine<Untracked>>),
-    Tagged(Box<Engine<Tags>>),
-    PlainArray(Box<Engine<Untracked, Array>>),
-    TaggedArray(Box<Engine<Tags, Array>>),
-}
-
-impl AnyEngine {
-    fn assemble(config: &Config) -> Result<Self, ConfigError> {
-        Ok(match (config.array.is_single(), config.run.verify) {
-            (true, false) => Self::Plain(Box::new(assemble::engine(config, |_, _| Untracked)?)),
-            (true, true) => Self::Tagged(Box::new(assemble::engine(config, Tags::new)?)),
-            (false, false) => Self::PlainArray(Box::new(assemble::engine(config, |_, _| Untracked)?)),
-            (false, true) => Self::TaggedArray(Box::new(assemble::engine(config, Tags::new)?)),
-        })
-    }
-}
-
-/// Runs `$body` with `$engine` bound to the engine of either type.
-macro_rules! with_engine {
-    ($any:expr, $engine:ident => $body:expr) => {
-        match $any {
-            $crate::simulation::AnyEngine::Plain($engine) => $body,
-            $crate::simulation::AnyEngine::Tagged($engine) => $body,
-            $crate::simulation::AnyEngine::PlainArray($engine) => $body,
-            $crate::simulation::AnyEngine::TaggedArray($engine) => $body,
-        }
-    };
-}
-pub(crate) use with_engine;
 
 /// A simulated device, ready for requests: submit them, advance the time, take completions, ask for the result.
 #[derive(Clone)]
@@ -71,22 +34,12 @@ impl Simulation {
     /// A device as the configuration describes it, filled and preconditioned as it says. `go_on` is called now and then
     /// during long preparations with the pages written; returning false cuts the precondition short.
     pub fn new(config: Config, mut go_on: impl FnMut(u64) -> bool) -> Result<Self, ConfigError> {
-        Self::for_requests(config, None, &mut go_on)
+        Self::of(Prepared::new(config, &mut go_on)?, None)
     }
 
-    /// The same for a trace of so many requests. Not generic, so that the engine is compiled in this crate and not again in those that call `new`.
-    pub(crate) fn for_requests(config: Config, requests: Option<u64>, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Self, ConfigError> {
-        let mut engine = AnyEngine::assemble(&config)?;
-        let stopwatch = Stopwatch::start();
-        let mut is_prepared = true;
-        let mut go_on = |pages| {
-            is_prepared = go_on(pages);
-            is_prepared
-        };
-        let survival = with_engine!(&engine, engine => config.survival(engine.scheme()));
-        let (filled_pages, preconditioned) = with_engine!(&mut engine, engine => prepare(engine, &config, &mut go_on)?);
-        with_engine!(&engine, engine => refuse_worn_out(&engine.media))?;
-        let fill_seconds = stopwatch.seconds();
+    /// A simulation that begins with this device, for a trace of so many requests, if that is known.
+    pub(crate) fn of(device: Prepared, requests: Option<u64>) -> Result<Self, ConfigError> {
+        let Prepared { config, engine, survival, fill_seconds, filled_pages, preconditioned, is_complete } = device;
         let start = with_engine!(&engine, engine => Snapshot::of(engine));
         Ok(Self {
             measured: Measured::from(start),
@@ -98,7 +51,7 @@ impl Simulation {
             fill_seconds,
             filled_pages,
             preconditioned,
-            is_prepared,
+            is_prepared: is_complete,
             checks: Checks::default(),
         })
     }
@@ -248,40 +201,4 @@ impl Simulation {
     pub fn verify(&mut self) -> Option<Verified> {
         with_engine!(&self.engine, engine => Checked::check_stored(engine, &mut self.checks))
     }
-}
-
-/// What is done before the first request may not wear out an SSD, which cannot fail before time begins.
-fn refuse_worn_out(media: &impl Media) -> Result<(), ConfigError> {
-    match media.ssds().iter().position(Flash::is_worn_out) {
-        None => Ok(()),
-        Some(ssd) => Err(ConfigError(format!(
-            "SSD {ssd} is worn out before the first request, by what fill and precondition erase: allowed is a larger pe_limit, a lower age, or a \
-             shorter precondition"
-        ))),
-    }
-}
-
-/// Fills and preconditions. Returns the pages filled, and what the precondition reached.
-pub(crate) fn prepare<C: Content, M: Media>(
-    engine: &mut Engine<C, M>,
-    config: &Config,
-    go_on: &mut dyn FnMut(u64) -> bool,
-) -> Result<(u64, Option<Reached>), ConfigError> {
-    let page = u64::from(config.device.page_bytes);
-    let space = engine.space_pages();
-    let filled = match config.run.fill_bytes {
-        0 => share_of(config.run.fill, space).0,
-        bytes => bytes / page,
-    };
-    let precondition: Precondition = config.run.precondition.parse()?;
-    // Only what is written can be overwritten: without a fill, all of the space.
-    let filled = if filled == 0 && precondition != Precondition::None { space } else { filled };
-    engine.fill(filled);
-    let Precondition::Random { most_spaces } = precondition else { return Ok((filled, None)) };
-    if !go_on(0) {
-        return Ok((filled, None));
-    }
-    let mut random = SplitMix64::new(config.run.seed);
-    let most = (most_spaces * space as f64).ceil() as u64;
-    Ok((filled, Some(engine.precondition(filled, most, || random.next_u64(), go_on))))
 }

@@ -8,6 +8,7 @@ use super::latency_log::LatencyLog;
 use super::operation_log::OperationLog;
 use super::series::Series;
 use super::timeline::{MOST_EVENTS, Timeline};
+use crate::any_engine::with_engine;
 use crate::config::ConfigError;
 use crate::engine::Engine;
 use crate::engine::content::Content;
@@ -15,7 +16,7 @@ use crate::engine::recorder::DEPTHS;
 use crate::error::RunError;
 use crate::media::{Media, Recording};
 use crate::result::{RunResult, text};
-use crate::simulation::{Simulation, with_engine};
+use crate::simulation::Simulation;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

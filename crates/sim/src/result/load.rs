@@ -2,8 +2,9 @@
 
 use super::figures::moments;
 use super::measured::Snapshot;
+use crate::any_engine::with_engine;
 use crate::media::Inspect;
-use crate::simulation::{Simulation, with_engine};
+use crate::simulation::Simulation;
 use flashraid_vocabulary::Cause;
 
 /// Offered load.

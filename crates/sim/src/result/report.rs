@@ -12,12 +12,13 @@ use super::types::{
     SCHEMA, Workload,
 };
 use super::{Inconsistent, Snapshot, Source, times};
+use crate::any_engine::{AnyEngine, with_engine};
 use crate::config::Overhead;
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::listing::Placed;
 use crate::media::Media;
-use crate::simulation::{AnyEngine, Simulation, with_engine};
+use crate::simulation::Simulation;
 use crate::statistics::Statistics;
 use crate::verify::Verification;
 #[cfg(feature = "mutants")]

@@ -10,4 +10,4 @@ mod warnings;
 
 pub use stage::Stage;
 pub use status::Status;
-pub use steps::{Finished, run};
+pub use steps::{Finished, run, run_on};

@@ -4,13 +4,15 @@ use super::replay::{Replay, Replayed};
 use super::stage::Stage;
 use super::status::Status;
 use super::warnings::{warnings_after, warnings_of_verification};
+use crate::any_engine::with_engine;
 use crate::config::{Asked, Config, Happened, Until};
 use crate::error::RunError;
 use crate::inject::Injector;
 use crate::media::{Inspect, Media};
 use crate::outputs::{Outputs, Writers};
+use crate::prepared::Prepared;
 use crate::result::{EngineCost, RunResult, Source, text};
-use crate::simulation::{Simulation, with_engine};
+use crate::simulation::Simulation;
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
 use flashraid_vocabulary::Cause;
@@ -47,11 +49,24 @@ pub fn run(
     with_cost: bool,
     progress: &mut dyn FnMut(Stage) -> bool,
 ) -> Result<Finished, RunError> {
-    run_asked(trace, &asked.into(), outputs, with_cost, progress)
+    run_asked(None, trace, &asked.into(), outputs, with_cost, progress)
+}
+
+/// The same, beginning with a clone of a device that was prepared for this configuration, or one that prepares it in the same way.
+pub fn run_on(
+    device: &Prepared,
+    trace: &Path,
+    asked: impl Into<Asked>,
+    outputs: &Outputs,
+    with_cost: bool,
+    progress: &mut dyn FnMut(Stage) -> bool,
+) -> Result<Finished, RunError> {
+    run_asked(Some(device), trace, &asked.into(), outputs, with_cost, progress)
 }
 
 /// Not generic, so that the engine is compiled in this crate and not again in those that call `run`.
 fn run_asked(
+    device: Option<&Prepared>,
     trace: &Path,
     asked: &Asked,
     outputs: &Outputs,
@@ -69,7 +84,11 @@ fn run_asked(
         return Err(RunError::Request(format!("until = {}: {why}", config.run.until)));
     }
     let requests = count_requests(trace, &config, progress)?;
-    let mut simulation = Simulation::for_requests(config, requests, &mut |pages| progress(Stage::Preconditioning(pages)))?;
+    let device = match device {
+        None => Prepared::new(config, &mut |pages| progress(Stage::Preconditioning(pages)))?,
+        Some(device) => device.for_runs_of(config)?,
+    };
+    let mut simulation = Simulation::of(device, requests)?;
     let stopwatch = Stopwatch::start();
     let writers = Writers::open(outputs, &mut simulation)?;
     let mut replay = Replay::new(&simulation, opened, trace, writers)?;

@@ -1,7 +1,8 @@
 //! Warnings about results that are likely to mislead.
 
+use crate::any_engine::with_engine;
 use crate::result::RunResult;
-use crate::simulation::{Simulation, with_engine};
+use crate::simulation::Simulation;
 
 /// Warnings about what is likely to mislead in the result.
 pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec<String> {

@@ -7,7 +7,7 @@
 use crate::support::committed::{check_file, in_repository, is_blessing};
 use crate::support::{Golden, accepted, goldens};
 use flashraid_redundancy::{SCHEMES, find};
-use flashraid_sim::{Config, Outputs, Simulation, Source, Status, run, text};
+use flashraid_sim::{Config, Outputs, Prepared, Simulation, Source, Status, preparation, run, run_on, text};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
 use serde_json::{Map, Value};
@@ -143,6 +143,46 @@ fn a_result_can_be_run_again_from_its_own_configuration() {
         let again = replay(Config::assemble(None, None, Some(&path), &[]).unwrap(), false).json();
         assert_eq!(again, first, "{}", case.name);
     }
+}
+
+/// Prepared for other faults, another speed and another seed, which change nothing before the first request.
+#[test]
+fn runs_on_a_prepared_device_are_those_that_prepare_one() {
+    for (number, case) in goldens().into_iter().enumerate() {
+        let mut config = case.config();
+        let is_random = number % 2 == 1;
+        if is_random {
+            config.run.precondition = "random:0.3".into();
+        }
+        let mut other = config.clone();
+        (other.run.fail, other.run.replace, other.run.speed, other.run.limit) = (Vec::new(), Vec::new(), 3.0, 7);
+        if !is_random {
+            other.run.seed += 1;
+        }
+        assert_eq!(preparation(&other), preparation(&config), "{}", case.name);
+        let device = Prepared::new(other, &mut |_| true).unwrap();
+        let expected = replay(config.clone(), false).json();
+        for _ in 0..2 {
+            let found = run_on(&device, &golden("trace.csv"), config.clone(), &Outputs::default(), false, &mut |_| true).unwrap();
+            assert!(found.json() == expected, "{}", case.name);
+        }
+    }
+}
+
+#[test]
+fn a_device_prepared_in_another_way_is_refused() {
+    let filled = verified("raid5", &[("fill", "0.5"), ("precondition", "random:0.5")]);
+    let device = Prepared::new(filled.clone(), &mut |_| true).unwrap();
+    let on_it = |config: &Config| run_on(&device, &golden("trace.csv"), config.clone(), &Outputs::default(), false, &mut |_| true);
+    assert!(on_it(&filled).is_ok());
+    let pairs = [("fill", "0.6"), ("seed", "2"), ("precondition", "none"), ("verify", "false"), ("read_ns", "1"), ("rebuild", "none")];
+    for (key, value) in pairs {
+        let all = [("fill", "0.5"), ("precondition", "random:0.5"), (key, value)];
+        let other = verified("raid5", &all);
+        assert_ne!(preparation(&other), preparation(&filled), "{key}");
+        assert!(on_it(&other).unwrap_err().to_string().contains("prepared in another way"), "{key}");
+    }
+    assert_eq!(preparation(&verified("raid5", &[("fill", "0")])), None, "an erased device is none that was prepared");
 }
 
 #[test]

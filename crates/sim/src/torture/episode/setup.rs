@@ -5,7 +5,7 @@ use crate::config::{Config, ConfigError, find_scheme};
 use crate::engine::Engine;
 use crate::engine::tags::Tags;
 use crate::media::{Flash, Media};
-use crate::simulation::prepare;
+use crate::prepared::prepare;
 use crate::torture::asked::Torture;
 use crate::torture::flushes::Flushes;
 use crate::torture::random::Random;

@@ -1,0 +1,115 @@
+//! A device before its first request: built, filled and preconditioned. That can take much longer than a run, so that many runs may begin with clones of one.
+
+use crate::any_engine::{AnyEngine, with_engine};
+use crate::config::{Config, ConfigError, Precondition, Survival, keys, share_of};
+use crate::engine::content::Content;
+use crate::engine::{Engine, Reached};
+use crate::media::{Flash, Media};
+use flashraid_vocabulary::wall::Stopwatch;
+use flashraid_workload::SplitMix64;
+use serde_json::Value as Json;
+
+/// See the module.
+#[derive(Clone)]
+pub struct Prepared {
+    pub(crate) config: Config,
+    pub(crate) engine: AnyEngine,
+    /// What the scheme survives on this device while nothing has failed.
+    pub(crate) survival: Survival,
+    /// What building, fill and precondition took.
+    pub(crate) fill_seconds: f64,
+    pub(crate) filled_pages: u64,
+    pub(crate) preconditioned: Option<Reached>,
+    /// False if fill or precondition were stopped.
+    pub(crate) is_complete: bool,
+}
+
+impl Prepared {
+    /// A device as the configuration describes it, filled and preconditioned as it says. `go_on` is called now and then
+    /// during long preparations with the pages written; returning false cuts the precondition short.
+    ///
+    /// Not generic, so that the engine is compiled in this crate and not again in those that call it.
+    pub fn new(config: Config, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Self, ConfigError> {
+        let mut engine = AnyEngine::assemble(&config)?;
+        let stopwatch = Stopwatch::start();
+        let mut is_complete = true;
+        let mut go_on = |pages| {
+            is_complete = go_on(pages);
+            is_complete
+        };
+        let survival = with_engine!(&engine, engine => config.survival(engine.scheme()));
+        let (filled_pages, preconditioned) = with_engine!(&mut engine, engine => prepare(engine, &config, &mut go_on)?);
+        with_engine!(&engine, engine => refuse_worn_out(&engine.media))?;
+        let fill_seconds = stopwatch.seconds();
+        Ok(Self { config, engine, survival, fill_seconds, filled_pages, preconditioned, is_complete })
+    }
+
+    /// Whether fill and precondition came to their end.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// A clone of it for runs of this configuration, which must prepare a device in the same way.
+    pub(crate) fn for_runs_of(&self, config: Config) -> Result<Self, ConfigError> {
+        if identity(&config) != identity(&self.config) {
+            return Err(ConfigError("the device was prepared in another way than this configuration says".into()));
+        }
+        Ok(Self { config, ..self.clone() })
+    }
+}
+
+/// What of a configuration decides what a device is before its first request, as text; `None` if that is erased, so that to build it anew costs no more than a clone.
+pub fn preparation(config: &Config) -> Option<String> {
+    let run = &config.run;
+    let is_erased = run.fill == 0.0 && run.fill_bytes == 0 && run.precondition == "none";
+    (!is_erased).then(|| identity(config).to_string())
+}
+
+/// The configuration without what only concerns requests and what becomes of them.
+fn identity(config: &Config) -> Json {
+    let mut json = serde_json::to_value(config).unwrap_or_default();
+    let is_random = config.run.precondition != "none";
+    let of_runs = |key: &str| matches!(key, "fail" | "replace") || key == "seed" && !is_random;
+    for key in keys().filter(|key| key.effect.of_replays || of_runs(key.name)) {
+        if let Some(table) = json.get_mut(key.table).and_then(Json::as_object_mut) {
+            table.remove(key.name);
+        }
+    }
+    json
+}
+
+/// What is done before the first request may not wear out an SSD, which cannot fail before time begins.
+fn refuse_worn_out(media: &impl Media) -> Result<(), ConfigError> {
+    match media.ssds().iter().position(Flash::is_worn_out) {
+        None => Ok(()),
+        Some(ssd) => Err(ConfigError(format!(
+            "SSD {ssd} is worn out before the first request, by what fill and precondition erase: allowed is a larger pe_limit, a lower age, or a \
+             shorter precondition"
+        ))),
+    }
+}
+
+/// Fills and preconditions. Returns the pages filled, and what the precondition reached.
+pub(crate) fn prepare<C: Content, M: Media>(
+    engine: &mut Engine<C, M>,
+    config: &Config,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<(u64, Option<Reached>), ConfigError> {
+    let page = u64::from(config.device.page_bytes);
+    let space = engine.space_pages();
+    let filled = match config.run.fill_bytes {
+        0 => share_of(config.run.fill, space).0,
+        bytes => bytes / page,
+    };
+    let precondition: Precondition = config.run.precondition.parse()?;
+    // Only what is written can be overwritten: without a fill, all of the space.
+    let filled = if filled == 0 && precondition != Precondition::None { space } else { filled };
+    engine.fill(filled);
+    let Precondition::Random { most_spaces } = precondition else { return Ok((filled, None)) };
+    if !go_on(0) {
+        return Ok((filled, None));
+    }
+    let mut random = SplitMix64::new(config.run.seed);
+    let most = (most_spaces * space as f64).ceil() as u64;
+    Ok((filled, Some(engine.precondition(filled, most, || random.next_u64(), go_on))))
+}
