@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._native import InputError
 from ..files import NewFile
-from .job import FAILED
+from .job import FAILED, HEAD, PROVENANCE
 
 if TYPE_CHECKING:
     import polars
@@ -193,4 +193,7 @@ def read(path: Path) -> "polars.DataFrame":
         found.append(frame_of(rows))
     if not found:
         return polars.DataFrame()
-    return polars.concat(found, how="diagonal_relaxed").unique("run", keep="last", maintain_order=True)
+    whole = polars.concat(found, how="diagonal_relaxed").unique("run", keep="last", maintain_order=True)
+    # The order of columns does not tell in which order runs ended.
+    figures = sorted(column for column in whole.columns if column not in HEAD and not column.startswith(PROVENANCE))
+    return whole.select(*HEAD, *figures, *(each for each in whole.columns if each.startswith(PROVENANCE)))

@@ -24,6 +24,8 @@ DONE, REFUSED, FAILED = "done", "refused", "failed"
 # What the exit status of a run that came to its end means for its results.
 STATUS = {0: DONE, 1: "violation", 3: "unserved"}
 INTERRUPTED = 130
+# The columns that every row has, and how those begin that tell where and when it was made.
+HEAD, PROVENANCE = ("run", "status", "reason", "trace"), "provenance."
 
 
 @dataclass(frozen=True)
@@ -182,15 +184,15 @@ def do(job: Job, go_on: Callable[[], bool] = lambda: True, most_bytes: int | Non
 
 def row_of(run: str, trace: str, status: str, reason: str, figures: dict[str, Any] | None = None) -> dict[str, Any]:
     """A row of the results: what can be said of a run that ended in this way."""
-    return {"run": run, "status": status, "reason": reason, "trace": trace, **(figures or {})}
+    return dict(zip(HEAD, (run, status, reason, trace), strict=True)) | (figures or {})
 
 
 def line(row: dict[str, Any], worker: str, seconds: float) -> str:
     """The row with where and when it was made, as a line."""
     provenance = {
-        "provenance.flashraid": _native.__version__,
-        "provenance.worker": worker,
-        "provenance.seconds": round(seconds, 6),
-        "provenance.ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "flashraid": _native.__version__,
+        "worker": worker,
+        "seconds": round(seconds, 6),
+        "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    return json.dumps(row | provenance)
+    return json.dumps(row | {PROVENANCE + key: value for key, value in provenance.items()})

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, Queue
-from typing import Any
+from typing import Any, Literal
 
-from distributed import Client, Future, LocalCluster, WorkerPlugin, get_worker
+from distributed import Client, Future, LocalCluster, Scheduler, SchedulerPlugin, WorkerPlugin, get_worker
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 from distributed.worker import Worker
@@ -32,34 +32,63 @@ AHEAD = 3
 STEP_SECONDS = 0.2
 # So long a scheduler may be away, and so long a cluster may have no worker, before a sweep gives up.
 PATIENCE_SECONDS = 120.0
+CONNECT_SECONDS = 10.0
 CHUNK_BYTES = 8 << 20  # of a trace that is sent
 
-# A job's row to come.
-Done = Future[str]
+# What became of a job on a worker, and what is to be said of it. Errors are values, as Dask does not carry all of them.
+Outcome = tuple[Literal["row", "absent", "failed", "stopped"], str]
+Done = Future[Outcome]
+# Which traces were sent to which workers, and the number of the last job that was submitted before.
+Sent = dict[tuple[str, str], int]
 
 
 class Lost(Exception):
     """The scheduler is away."""
 
 
-class Share(WorkerPlugin):
-    """Tells the scheduler how much memory a worker may use, also of workers that come later."""
+# What a worker has for which nothing limits memory.
+UNLIMITED = 1 << 62
+
+
+class OfScheduler(SchedulerPlugin):
+    """Tells the scheduler how much memory each worker may use, before it gives it the first job."""
 
     name = "flashraid"
     idempotent = True
 
     def __init__(self, share: int | None) -> None:
-        """`share` is the memory of each worker; by default what Dask limits it to, else what is free."""
+        """`share` is the memory of each worker; by default what Dask limits it to."""
         self._share = share
 
-    async def setup(self, worker: Worker) -> None:
-        """The worker has come."""
-        limit = self._share or worker.memory_manager.memory_limit or machine.free_bytes() or 1 << 62
-        worker.flashraid_bytes = limit  # type: ignore[attr-defined]  # where `_work` finds it
-        await worker.set_resources(**{MEMORY: limit})
+    async def start(self, scheduler: Scheduler) -> None:
+        """The plugin has come to the scheduler."""
+        for worker in scheduler.workers:
+            self.add_worker(scheduler, worker)
+
+    def add_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
+        """A worker has come. What has these resources is not told again, as that would forget what is in use."""
+        state = scheduler.workers[worker]
+        if MEMORY not in state.resources:
+            scheduler.add_resources(worker, {MEMORY: self._share or state.memory_limit or UNLIMITED})
 
 
-def _work(job: Job) -> str:
+class OfWorker(WorkerPlugin):
+    """Tells a worker the same."""
+
+    name = "flashraid"
+    idempotent = True
+
+    def __init__(self, share: int | None) -> None:
+        self._share = share
+
+    def setup(self, worker: Worker) -> None:
+        """The plugin has come to a worker, or a worker with it."""
+        limit = self._share or worker.memory_manager.memory_limit or UNLIMITED
+        if MEMORY not in worker.state.total_resources:
+            worker.state.total_resources[MEMORY] = worker.state.available_resources[MEMORY] = limit
+
+
+def _work(job: Job) -> Outcome:
     """The job, done by a thread of a worker; stopped if nobody wants it any more."""
     worker = get_worker()
     key = worker.get_current_task()
@@ -68,7 +97,16 @@ def _work(job: Job) -> str:
         task = worker.state.tasks.get(key)
         return task is not None and task.state == "executing"
 
-    return do(job, is_wanted, getattr(worker, "flashraid_bytes", None))
+    try:
+        return "row", do(job, is_wanted, int(worker.state.total_resources[MEMORY]))
+    except Absent:
+        return "absent", worker.address
+    except KeyboardInterrupt:
+        return "stopped", ""
+    except DefectError as error:
+        return "failed", f"defect of flashraid: {error}"
+    except Exception as error:
+        return "failed", f"{type(error).__name__}: {error}"
 
 
 def _receive(path: str, at: int, data: bytes, size: int) -> None:
@@ -109,7 +147,8 @@ class _Sweep:
     then: Then
     go_on: Callable[[Progress], bool]
     progress: Progress = field(default_factory=Progress)
-    under_way: dict[str, Job] = field(default_factory=dict)
+    under_way: dict[str, Job] = field(default_factory=dict)  # by the key of their task
+    submitted: int = 0
 
     def step(self) -> None:
         """Looks whether to go on."""
@@ -121,9 +160,15 @@ class _Sweep:
         self.jobs.extendleft(reversed(self.under_way.values()))
         self.under_way.clear()
 
+    def begin(self, job: Job) -> str:
+        """The job is under way. Returns a key for its task, another one for each attempt."""
+        self.submitted += 1
+        key = f"flashraid-{job.run[:16]}-{self.submitted}"
+        self.under_way[key] = job
+        return key
+
     def fail(self, job: Job, reason: str) -> None:
         """The job has no result."""
-        self.under_way.pop(job.run, None)
         self.then(line(row_of(job.run, job.source.name, FAILED, reason), "", 0.0))
 
 
@@ -143,7 +188,7 @@ def do_all(
     away_since = None
     while sweep.jobs:
         try:
-            with Client(scheduler, timeout=10) as client:
+            with Client(scheduler, timeout=CONNECT_SECONDS) as client:
                 away_since = None
                 _do_with(client, sweep, None)
         except (Lost, OSError, CommClosedError, TimeoutError) as error:
@@ -185,10 +230,11 @@ def _local(threads: int) -> Iterator[LocalCluster]:
 
 def _do_with(client: Client, sweep: _Sweep, share: int | None) -> None:
     """Does what is left, as long as the scheduler is there; else raises Lost."""
-    client.register_plugin(Share(share))
+    client.register_plugin(OfWorker(share))
+    client.register_plugin(OfScheduler(share))
     sweep.progress.dashboard = _dashboard(client)
     ended: Queue[Done] = Queue()
-    absent: set[tuple[str, str]] = set()  # what was sent to which machine
+    sent: Sent = {}
     cluster = _Cluster(client)
     try:
         while sweep.jobs or sweep.under_way:
@@ -198,16 +244,14 @@ def _do_with(client: Client, sweep: _Sweep, share: int | None) -> None:
                 if cluster.is_too_small(job):
                     sweep.fail(job, cluster.too_small(job))
                     continue
-                sweep.under_way[job.run] = job
-                future = client.submit(
-                    _work, job, key=f"flashraid-{job.run}", pure=False, resources={MEMORY: job.needed_bytes}
-                )
+                key = sweep.begin(job)
+                future = client.submit(_work, job, key=key, pure=False, resources={MEMORY: job.needed_bytes})
                 future.add_done_callback(ended.put)
-            _collect(client, sweep, ended, absent)
+            _collect(client, sweep, ended, sent)
             sweep.step()
     except KeyboardInterrupt:
         with suppress(Exception):
-            client.cancel([f"flashraid-{run}" for run in sweep.under_way], force=True)
+            client.cancel(list(sweep.under_way), force=True)
         raise
 
 
@@ -268,7 +312,7 @@ class _Cluster:
         return f"needs {job.needed_bytes >> 20:,} MiB of memory; the largest worker has {int(self._largest) >> 20:,}"
 
 
-def _collect(client: Client, sweep: _Sweep, ended: "Queue[Done]", sent: set[tuple[str, str]]) -> None:
+def _collect(client: Client, sweep: _Sweep, ended: "Queue[Done]", sent: Sent) -> None:
     """Takes the results of jobs that have ended, after waiting a little for one."""
     futures = []
     with suppress(Empty):
@@ -276,24 +320,22 @@ def _collect(client: Client, sweep: _Sweep, ended: "Queue[Done]", sent: set[tupl
         while True:
             futures.append(ended.get_nowait())
     done = [future for future in futures if future.status == "finished"]
-    for future, text in zip(done, _gathered(client, done), strict=True):
-        if text is None:  # a worker died with its result: it is done again
+    for future, outcome in zip(done, _gathered(client, done), strict=True):
+        if outcome is None:  # a worker died with its result: it is done again
             future.add_done_callback(ended.put)
-            continue
-        sweep.under_way.pop(_run_of(future), None)
-        sweep.then(text)
+        else:
+            _take(client, sweep, str(future.key), outcome, sent)
     for future in futures:
-        if future.status == "finished":
-            continue
-        job = sweep.under_way.get(_run_of(future))
-        if job is None:
-            continue
-        if future.status != "error":  # cancelled or lost with the scheduler
+        if future.status == "error":
+            job = sweep.under_way.pop(str(future.key))
+            error = future.exception()
+            why = "the processes of several workers died in this run" if isinstance(error, KilledWorker) else str(error)
+            sweep.fail(job, why)
+        elif future.status != "finished":  # cancelled or lost with the scheduler
             raise Lost
-        _failed(client, sweep, job, future.exception(), sent)
 
 
-def _gathered(client: Client, done: list[Done]) -> list[str | None]:
+def _gathered(client: Client, done: list[Done]) -> list[Outcome | None]:
     """The results of jobs; None for one that is not there any more."""
     found = client.gather(done, errors="skip") if done else []
     if len(found) == len(done):
@@ -301,37 +343,32 @@ def _gathered(client: Client, done: list[Done]) -> list[str | None]:
     return [next(iter(client.gather([future], errors="skip")), None) for future in done]
 
 
-def _run_of(future: Done) -> str:
-    return str(future.key).removeprefix("flashraid-")
-
-
-def _failed(client: Client, sweep: _Sweep, job: Job, error: BaseException, sent: set[tuple[str, str]]) -> None:
-    """A job ended with an error: its trace was not there, or it took its workers with it."""
-    if isinstance(error, Absent):
-        _send(client, job, sent)
-        del sweep.under_way[job.run]
-        sweep.jobs.append(job)
-    elif isinstance(error, KilledWorker):
-        sweep.fail(job, "the processes of several workers died while they did this run")
-    elif isinstance(error, KeyboardInterrupt):
-        raise Lost
-    elif isinstance(error, DefectError):
-        sweep.fail(job, f"defect of flashraid: {error}")
+def _take(client: Client, sweep: _Sweep, key: str, outcome: Outcome, sent: Sent) -> None:
+    """Does what follows from a job's outcome."""
+    job, number = sweep.under_way.pop(key), int(key.rpartition("-")[2])
+    kind, text = outcome
+    if kind == "row":
+        sweep.then(text)
+    elif kind == "failed":
+        sweep.fail(job, text)
+    elif kind == "stopped":
+        sweep.jobs.appendleft(job)
     else:
-        sweep.fail(job, f"{type(error).__name__}: {error}")
+        what = (text, job.source.sha256)
+        if number > sent.setdefault(what, number):
+            sweep.fail(job, f"worker {text} could not keep the trace")
+            return
+        if sent[what] == number:
+            # A worker that has gone or has no room shows by the next job that does not find the trace there.
+            with suppress(OSError, KeyError, ValueError):
+                _send(client, job, text)
+            sent[what] = sweep.submitted
+        sweep.jobs.appendleft(job)
 
 
-def _send(client: Client, job: Job, sent: set[tuple[str, str]]) -> None:
-    """Sends the trace to one worker of each machine that does not have it yet."""
-    machines: dict[str, str] = {}
-    for address, each in client.scheduler_info(n_workers=-1)["workers"].items():
-        machines.setdefault(each["host"], address)
-    paths: dict[str, Any] = client.run(_sent_path, job, workers=list(machines.values()))
-    for host, address in machines.items():
-        if (host, job.source.sha256) in sent:
-            continue
-        sent.add((host, job.source.sha256))
-        with open(job.source.path, "rb") as file:
-            for at in range(0, job.source.size, CHUNK_BYTES):
-                data = file.read(CHUNK_BYTES)
-                client.run(_receive, paths[address], at, data, job.source.size, workers=[address])
+def _send(client: Client, job: Job, worker: str) -> None:
+    """Sends the trace to a worker, which keeps it for all of its machine."""
+    path: str = client.run(_sent_path, job, workers=[worker])[worker]
+    with open(job.source.path, "rb") as file:
+        for at in range(0, job.source.size, CHUNK_BYTES):
+            client.run(_receive, path, at, file.read(CHUNK_BYTES), job.source.size, workers=[worker])
