@@ -195,7 +195,7 @@ def sweep_planned(plan: Plan, out: str | None, jobs: int | None, scheduler: str 
     place = out or tempfile.mkdtemp(prefix="flashraid-")
     try:
         with Dataset(place) as dataset:
-            is_partial = _do(resolved, dataset, jobs, scheduler, watch)
+            is_partial = do_runs(resolved, dataset, jobs, scheduler, watch)
             dataset.tidy([each.job.run for each in resolved if each.job])
         return Sweep(plan, resolved, read(FilePath(place)), FilePath(out) if out else None, partial=is_partial)
     finally:
@@ -203,7 +203,7 @@ def sweep_planned(plan: Plan, out: str | None, jobs: int | None, scheduler: str 
             shutil.rmtree(place, ignore_errors=True)
 
 
-def _do(resolved: list[Resolved], dataset: Dataset, jobs: int | None, scheduler: str | None, watch: Watch) -> bool:
+def do_runs(resolved: list[Resolved], dataset: Dataset, jobs: int | None, scheduler: str | None, watch: Watch) -> bool:
     """Does what the dataset does not have. Returns whether it was interrupted."""
     all_jobs = list(jobs_of(resolved))
     left = [job for job in all_jobs if not dataset.is_finished(job.run)]
