@@ -1,11 +1,13 @@
 """The advisor: which scheme, with which parameters, for a workload on a device, and how sure that is."""
 
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from . import _native
 from ._native import InputError
 from .advising.candidates import Candidate, candidates
 from .advising.objectives import Objective, objectives
@@ -15,7 +17,6 @@ from .sizes import filled_pages
 from .sweeping.dataset import Dataset, read
 from .sweeping.resolved import Resolved, resolve
 from .sweeps import SweepStatus, do_runs
-from .trace import trace_info
 
 # Told of the round and of its runs; returning False stops the advisor.
 Watch = Callable[[str, SweepStatus], object]
@@ -75,9 +76,9 @@ def search(question: Question, out: str | None, jobs: int | None, scheduler: str
 
 def requests_of(trace: str, settings: Pairs) -> int:
     """How many requests a run replays."""
-    reading = {key: value for key, value in settings if key in READING}
+    reading = [(key, value) for key, value in settings if key in READING]
     limit = int(dict(settings).get("limit", 0))
-    count = int(trace_info(trace, **reading).requests)
+    count: int = json.loads(_native.trace_info(trace, reading, 4096, None, None))["requests"]
     return min(count, limit) if limit else count
 
 

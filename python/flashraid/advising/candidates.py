@@ -12,8 +12,6 @@ from ..settings import Pairs, bare, configuration, known_name, possible
 
 # Sizes that a parameter in bytes is tried with, as multiples of its default.
 SIZES = (0.5, 2, 4)
-# Words that change only when something is decided, which the advisor leaves as the papers have it.
-LEFT_OUT = ("decide",)
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def _of(scheme: Mapping[str, Any], given: set[str]) -> Iterator[tuple[tuple[str,
     yield ()
     for parameter in scheme["parameters"]:
         name, default = parameter["name"], parameter["default"]
-        if name in given or name in LEFT_OUT:
+        if name in given:
             continue
         values = [word for word in parameter["choices"] if word != default]
         if parameter["unit"] == "bytes":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..intervals import mean_and_half_width
-from ..quantities import PER_SECOND, SIZE, THOUSANDTHS, TIME, YEARS, Kind
+from ..quantities import COUNT, PER_SECOND, SIZE, THOUSANDTHS, TIME, YEARS, Kind
 
 # The runs of a candidate: the trace as it is, in a closed loop, and with a failure in its middle.
 OPEN, CLOSED, FAILING = "open", "closed", "failing"
@@ -49,6 +49,10 @@ def objectives(tail: str, has_failure: bool) -> list[Objective]:
         Objective("capacity", "usable capacity", OPEN, "capacity.user_bytes", SIZE, "capacity", True),
         Objective("nvram", "NVRAM", OPEN, "capacity.nvram_bytes", SIZE, "memory"),
         Objective("dram", "DRAM", OPEN, "capacity.table_bytes", SIZE, "memory"),
+    ]
+    found += [
+        Objective(f"survives_{part}", f"survives a {part}", OPEN, f"survives.{part}", COUNT, "protection", True)
+        for part in ("chip", "channel", "device")
     ]
     if has_failure:
         found += [
