@@ -14,8 +14,7 @@ from .objectives import CLOSED, FAILING, OPEN, Objective, Value, value_of
 
 # The share of the trace that each round replays, and the tolerance within which a candidate stands for another: the
 # shorter the piece, the less its figures tell, and the closer they must be.
-ROUNDS = ((1 / 27, 0.01), (1 / 9, 0.02))
-TOLERANCE = 0.03  # of the finalists
+ROUNDS = ((1 / 27, 0.01), (1 / 3, 0.03))
 FEWEST_REQUESTS = 1000
 MOST_CLOSED = 100_000
 QUEUE_DEPTH = 32
@@ -52,7 +51,6 @@ class Tried:
 
     candidate: Candidate
     out: str = ""  # why it is no finalist
-    round: int = 0  # the last one that it was in
     values: dict[str, Value] = field(default_factory=dict)  # by objective, of the last round
     rows: dict[str, Rows] = field(default_factory=dict)  # by run, of the finalists
 
@@ -101,21 +99,24 @@ class Search:
             requests = max(FEWEST_REQUESTS, round(share * self.workload.requests))
             if requests >= self.workload.requests:
                 continue
-            self._round(number, quick, requests)
+            self._round(f"round {number}", quick, requests)
             self._keep(quick, tolerance, f"round {number}: another one is as good within {tolerance:.0%}")
         finalists = self._in()
         self._final(finalists)
         return self._in()
 
+    def look_again(self, name: str) -> None:
+        """Replays all of the trace under all candidates, as it is and in a closed loop."""
+        self._round(name, self.objectives, self.workload.requests)
+
     def _in(self) -> list[Tried]:
         return [each for each in self.tried if not each.out]
 
-    def _round(self, number: int, objectives: Sequence[Objective], requests: int) -> None:
-        """Replays a piece of the trace under all candidates that are left."""
+    def _round(self, name: str, objectives: Sequence[Objective], requests: int) -> None:
+        """Replays so much of the trace under all candidates that are left."""
         left = self._in()
-        rows = {run: self._rows(f"round {number}", left, run, requests) for run in (OPEN, CLOSED)}
+        rows = {run: self._rows(name, left, run, requests) for run in (OPEN, CLOSED)}
         for at, each in enumerate(left):
-            each.round = number
             own = {run: [of[at]] for run, of in rows.items()}
             each.out = self._why_out(own)
             each.values = {objective.name: value_of(objective, own[objective.run]) for objective in objectives}
@@ -150,11 +151,10 @@ class Search:
 
     def _final(self, finalists: Sequence[Tried]) -> None:
         """Replays all of the trace under the finalists, with several seeds, in a closed loop, and with a failure."""
-        seeds, last = self.workload.seeds, len(ROUNDS) + 1
+        seeds = self.workload.seeds
         runs = [OPEN, CLOSED, *([FAILING] if self.workload.fault else [])]
         found = {run: self._rows("final", finalists, run, self.workload.requests, seeds) for run in runs}
         for at, each in enumerate(finalists):
-            each.round = last
             each.rows = {run: of[at * seeds : (at + 1) * seeds] for run, of in found.items()}
             each.values = {
                 objective.name: value_of(objective, each.rows[objective.run]) for objective in self.objectives

@@ -62,6 +62,7 @@ class Commands(click.RichGroup):
         "run": "replay",
         "compare": "compare",
         "sweep": "sweep",
+        "advise": "advise",
         "report": "report",
         "devices": "listing",
         "schemes": "listing",

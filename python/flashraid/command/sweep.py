@@ -67,7 +67,9 @@ def sweep(plan: str, out: str | None, jobs: int | None, scheduler: str | None, d
             if status.dashboard and not is_said:
                 is_said.append(True)
                 progress.say(f"Dask's dashboard: {status.dashboard}")
-            return run("runs", status.done, status.done / max(1, status.runs), _text(status, time.monotonic() - began))
+            return run(
+                "runs", status.done, status.done / max(1, status.runs), text_of(status, time.monotonic() - began)
+            )
 
         result = sweep_planned(found, out, jobs, scheduler, watch)
         progress.hide()
@@ -75,7 +77,7 @@ def sweep(plan: str, out: str | None, jobs: int | None, scheduler: str | None, d
     return result.status
 
 
-def _text(status: SweepStatus, seconds: float) -> str:
+def text_of(status: SweepStatus, seconds: float) -> str:
     """How far it is, in words."""
     text = f"{status.done:,} of {status.runs:,} runs"
     if status.kept:
@@ -90,7 +92,7 @@ def _text(status: SweepStatus, seconds: float) -> str:
     return text
 
 
-def _text_of(value: object) -> str:
+def _shown(value: object) -> str:
     return "-" if value is None else str(value)
 
 
@@ -98,7 +100,7 @@ def _show_points(axes: Sequence[str], resolved: Sequence[Resolved]) -> None:
     """What a plan comes to."""
     table = table_of("", [*axes, "run"] if axes else ["run"])
     for each in resolved[:MOST_LINES]:
-        values = ["-" if axis in each.idle else _text_of(each.point.get(axis)) for axis in axes]
+        values = ["-" if axis in each.idle else _shown(each.point.get(axis)) for axis in axes]
         table.add_row(*values, each.job.run[:12] if each.job else f"refused: {each.refused}")
     print_tables(table)
     if len(resolved) > MOST_LINES:
@@ -119,7 +121,7 @@ def _show(result: Sweep) -> None:
     for line, row in zip(found, cells, strict=True):
         own = [str(line.runs)] if has_seeds else []
         own += [line.status] if has_others else []
-        table.add_row(*(map(_text_of, line.values) if axes else [""]), *row, *own)
+        table.add_row(*(map(_shown, line.values) if axes else [""]), *row, *own)
     print_tables(table)
     if len(result.lines()) > MOST_LINES:
         print(f"and {len(result.lines()) - MOST_LINES:,} more, in the dataset")
