@@ -1,6 +1,7 @@
 //! Gathers settings from their sources, later ones over earlier, and checks each against its key.
 
 use super::files::{device_settings, read_file};
+use super::from_drive::FromDrive;
 use super::lookup::{check_key, resolve_override};
 use super::schemes::scheme_names;
 use super::setting::{Setting, SettingSource, last};
@@ -14,7 +15,7 @@ use std::path::Path;
 const MIRROR_CHIPS: &str = "mirror_chips";
 
 impl Config {
-    /// Gathers settings, later ones over earlier: the device (preset name or TOML file), the configuration file (TOML, or a
+    /// Gathers settings, later ones over earlier: those of a drive, if one is named; the device (preset name or TOML file), the configuration file (TOML, or a
     /// result's JSON), the scheme's name, then `overrides` (`key` or `table.key`, and its value as text).
     ///
     /// Parameters in a file's `scheme` table, and mirror chips, belong to the scheme that the file names: another `scheme` brings its own.
@@ -37,6 +38,7 @@ pub(super) fn gather(
 ) -> Result<(Config, Vec<Setting>, &'static Entry), ConfigError> {
     let device_settings = device.map(device_settings).transpose()?.unwrap_or_default();
     let mut file_settings = file.map(read_file).transpose()?.unwrap_or_default();
+    let drive = FromDrive::of(&file_settings, overrides)?;
     refuse_two_devices(&device_settings, &file_settings)?;
     if describes_device(&file_settings) {
         // They are the numbers of that device, as in a file of its own, and not wishes.
@@ -50,9 +52,15 @@ pub(super) fn gather(
     let (place, name) = match (overridden.or(scheme), &in_file) {
         (Some(name), _) => ("", name),
         (None, Some(setting)) => (setting.place.as_str(), setting.given.text.as_str()),
-        (None, None) => return Err(ConfigError(format!("no scheme: give one of {}", scheme_names()))),
+        (None, None) => match &drive {
+            Some(drive) => ("", drive.scheme()),
+            None => return Err(ConfigError(format!("no scheme: give one of {}", scheme_names()))),
+        },
     };
     let entry = find_scheme(name).map_err(|ConfigError(text)| ConfigError(format!("{place}{text}")))?;
+    if let Some(drive) = &drive {
+        drive.refuse_scheme(place, entry.name)?;
+    }
     if in_file.is_some_and(|setting| setting.given.text != entry.name) {
         file_settings.retain(|setting| setting.table != "scheme" && setting.key != MIRROR_CHIPS);
     }
@@ -65,7 +73,8 @@ pub(super) fn gather(
         }
     }
 
-    let mut settings = device_settings;
+    let mut settings = drive.as_ref().map_or(Vec::new(), |drive| drive.settings.clone());
+    settings.extend(device_settings);
     settings.extend(file_settings);
     if settings.iter().any(|setting| setting.table == Device::TABLE.name) {
         settings.insert(0, Setting::of_scheme(MIRROR_CHIPS, entry.mirror_chips));
@@ -75,7 +84,10 @@ pub(super) fn gather(
     }
     settings.retain(|setting| !(setting.table == "scheme" && setting.key == "name"));
     let described = device.or(file.and_then(Path::to_str)).unwrap_or_default();
-    let config = build(described, &settings, entry)?;
+    let mut config = build(described, &settings, entry)?;
+    if let Some(drive) = drive {
+        drive.put_into(&mut config, &settings)?;
+    }
     config.check()?;
     Ok((config, settings, entry))
 }
@@ -138,7 +150,7 @@ fn refuse_two_devices(asked: &[Setting], file: &[Setting]) -> Result<(), ConfigE
 }
 
 /// The whole configuration out of `settings` (later ones over earlier) and defaults. `described` is what was to describe the device.
-fn build(described: &str, settings: &[Setting], entry: &Entry) -> Result<Config, ConfigError> {
+pub(super) fn build(described: &str, settings: &[Setting], entry: &Entry) -> Result<Config, ConfigError> {
     for setting in settings {
         check_key(setting, Some(entry))?;
     }
