@@ -1,7 +1,7 @@
 //! What an SSD keeps when it is switched off in order, with nothing in flight: its maps, the state and the wear of its blocks, and whose turn it is.
 //! The time begins anew when it is switched on, and none has passed meanwhile.
 
-use crate::{Flash, GcUnderWay};
+use crate::{Flash, GcUnderWay, Unit};
 use flashraid_vocabulary::Persistent;
 use std::io::{self, Read, Write};
 
@@ -9,15 +9,17 @@ use std::io::{self, Read, Write};
 const LONGEST_NS: u64 = i64::MAX as u64;
 
 impl Flash {
-    /// Why its state cannot be kept, if that is so.
-    pub fn cannot_be_saved(&self) -> Option<&'static str> {
-        let is_at_work = !self.is_at_rest()
+    /// Whether anything is in flight.
+    pub fn is_at_work(&self) -> bool {
+        !self.is_at_rest()
             || self.gc_runs_under_way() != GcUnderWay::default()
             || self.filling.is_some()
-            || self.domains.iter().any(|domain| domain.reserved != 0);
-        if is_at_work {
-            Some("page operations are in flight")
-        } else if self.is_worn_out() {
+            || self.domains.iter().any(|domain| domain.reserved != 0)
+    }
+
+    /// Why what is kept of it would not be all, if that is so: of what may have failed, blocks and pages are known from it alone.
+    pub fn failed_parts(&self) -> Option<&'static str> {
+        if self.is_worn_out() {
             Some("an SSD is worn out")
         } else if self.uses_spares() || self.blocks.planes.iter().any(|plane| plane.dead) {
             Some("a part of an SSD has failed")
@@ -36,14 +38,18 @@ impl Flash {
 
 impl Persistent for Flash {
     fn save(&self, to: &mut dyn Write) -> io::Result<()> {
-        debug_assert_eq!(self.cannot_be_saved(), None);
+        debug_assert!(!self.is_at_work());
         self.health.save(to)?;
+        self.programmed_now.save(to)?;
+        self.victims_now.save(to)?;
         self.maps.save(to)?;
         self.blocks.save(to)?;
         self.victims.save(to)?;
         self.domains[..].save(to)?;
         self.channels[..].save(to)?;
         self.units[..].save(to)?;
+        // What GC cost so far is what it is expected to cost.
+        self.units.iter().map(Unit::gc_so_far).collect::<Vec<_>>()[..].save(to)?;
         self.cold[..].save(to)?;
         self.held[..].save(to)?;
         self.faults.save(to)?;
@@ -69,6 +75,9 @@ impl Persistent for Flash {
             faults,
             hybrid,
             levels,
+            // What was done in no simulated time, which results count since the drive was new.
+            programmed_now,
+            victims_now,
             // What is made of the configuration.
             settings: _,
             static_planes: _,
@@ -103,8 +112,6 @@ impl Persistent for Flash {
             migrations: _,
             filling: _,
             // Statistics and records.
-            programmed_now: _,
-            victims_now: _,
             collected: _,
             completed_requests: _,
             records_slices: _,
@@ -117,12 +124,17 @@ impl Persistent for Flash {
                 mutant: _,
         } = self;
         health.restore(from)?;
+        programmed_now.restore(from)?;
+        victims_now.restore(from)?;
         maps.restore(from)?;
         blocks.restore(from)?;
         victims.restore(from)?;
         domains[..].restore(from)?;
         channels[..].restore(from)?;
         units[..].restore(from)?;
+        let mut gc_before = vec![[0; 2]; units.len()];
+        gc_before[..].restore(from)?;
+        units.iter_mut().zip(gc_before).for_each(|(unit, before)| unit.gc_before = before);
         cold[..].restore(from)?;
         held[..].restore(from)?;
         faults.restore(from)?;

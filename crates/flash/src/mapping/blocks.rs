@@ -138,8 +138,8 @@ pub struct Plane {
 
 persistent!(Plane {
     // The thresholds follow from the blocks that are left.
-    keeps [gc_pages, idle_pages, open, free_blocks, free_pages, debt, retired, fresh, most_erases, erased, frees],
-    anew [blocks, dead, in_use], // spare chips and what they replace are not saved
+    keeps [gc_pages, idle_pages, open, free_blocks, free_pages, debt, dead, retired, fresh, most_erases, erased, frees],
+    anew [blocks, in_use], // spare chips and what they replace are not saved
 });
 
 /// Every block and plane of the device.

@@ -75,9 +75,9 @@ pub(crate) struct Domain {
 }
 
 persistent!(Domain {
-    keeps [free_pages, next_channel, fill_turn],
+    keeps [free_pages, living_planes, next_channel, fill_turn],
     // Nothing is reserved, and spare chips and what they replace are not saved.
-    anew [reserved, living_planes, plane, channels, units, kind, replacement_planes],
+    anew [reserved, plane, channels, units, kind, replacement_planes],
 });
 
 impl Domain {

@@ -147,6 +147,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.submit(&HostRequest { arrival_ns, offset_bytes: 0, size_bytes: 0, op: HostOp::Flush, stream: 0, source: 0 }, false);
             self.finish()?;
             self.completed.pop();
+            // It is none of the host's requests.
+            self.submitted -= 1;
         } else if self.buffer.is_some() {
             self.evict_all(NIL);
             self.finish()?;

@@ -13,6 +13,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let is_at_work = self.outstanding > 0
             || self.slots.iter().any(|slot| slot.is_alive())
             || self.clock.has_pauses()
+            || self.media.ssds().iter().any(|flash| flash.is_at_work())
             || !self.media.is_at_rest()
             || self.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving());
         if is_at_work {
@@ -21,8 +22,14 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.running_replacement().is_some() || self.awaiting_replacement().next().is_some() {
             return Some("an SSD is being replaced, or is to be");
         }
-        if let Some(why) = self.media.ssds().iter().find_map(|flash| flash.cannot_be_saved()) {
+        // An SSD that its scheme has replaced may be dead: nobody asks for anything of it.
+        let is_replaced = |ssd: usize| self.moves_strips && !self.media.is_of_member(ssd);
+        let ssds = self.media.ssds().iter().enumerate().filter(|(ssd, _)| !is_replaced(*ssd));
+        if let Some(why) = ssds.into_iter().find_map(|(_, flash)| flash.failed_parts()) {
             return Some(why);
+        }
+        if !self.wear_outs().is_empty() {
+            return Some("an SSD is worn out");
         }
         let is_damaged = self.media.has_failures() && self.media.lost_versions() > 0;
         if is_damaged || !self.gone.is_empty() || self.untold.is_some() {

@@ -52,8 +52,8 @@ pub(crate) struct Instance {
 }
 
 persistent!(Instance {
-    keeps [logs, oldest, newest, sequential, sequential_next],
-    anew [member, position, reserved_random, starved],
+    keeps [logs, oldest, newest, sequential, sequential_next, starved],
+    anew [member, position, reserved_random],
 });
 
 impl Instance {
