@@ -219,7 +219,7 @@ class OpenOutputs:
         try:
             yield
         except InputError as error:
-            found = re.match(r"(\w+)(?= = | cannot be written: | without )", str(error))
+            found = re.match(r"(\w+)(?= = |: | cannot be written: | without )", str(error))
             if found is None or found[1] not in self._outputs.labels:
                 raise
             raise InputError(self._outputs.labels[found[1]] + str(error)[found.end() :]) from None

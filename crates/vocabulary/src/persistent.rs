@@ -8,9 +8,10 @@
 //! that was never touched is not touched.
 
 use crate::{Health, LocalPage, Lpn, MemberId, MemberPage, Ppn, StripeId};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
-use std::hash::{BuildHasher, Hash};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::hash::Hash;
 use std::io::{self, Error, ErrorKind, Read, Write};
 
 /// Elements of a piece of an array.
@@ -322,7 +323,7 @@ lists! {
     VecDeque<T> where [T: Persistent + Default] of T: |list| list.iter(), Self::push_back;
     BinaryHeap<T> where [T: Persistent + Default + Ord] of T: |heap| sorted(heap.iter()).into_iter(), Self::push;
     BTreeSet<T> where [T: Persistent + Default + Ord] of T: |set| set.iter(), |set: &mut Self, item| { set.insert(item); };
-    HashSet<T, S> where [T: Persistent + Default + Ord + Hash, S: BuildHasher] of T:
+    FxHashSet<T> where [T: Persistent + Default + Ord + Hash] of T:
         |set| sorted(set.iter()).into_iter(), |set: &mut Self, item| { set.insert(item); };
 }
 
@@ -350,7 +351,7 @@ impl<K: Persistent + Default + Ord, V: Persistent + Default> Persistent for BTre
     }
 }
 
-impl<K: Persistent + Default + Ord + Hash, V: Persistent + Default, S: BuildHasher> Persistent for HashMap<K, V, S> {
+impl<K: Persistent + Default + Ord + Hash, V: Persistent + Default> Persistent for FxHashMap<K, V> {
     fn save(&self, to: &mut dyn Write) -> io::Result<()> {
         let keys = sorted(self.keys());
         save_list(keys.iter().copied(), to)?;

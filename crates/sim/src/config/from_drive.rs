@@ -1,9 +1,9 @@
 //! The settings of a drive: what made it, which a run that begins with it may repeat, and not change.
 
 use super::files::settings_of;
-use super::gather::build;
+use super::merge::build;
 use super::setting::{Setting, last};
-use super::{Config, ConfigError, Run, find_scheme};
+use super::{Config, ConfigError, Run, TABLES, find_scheme};
 use crate::drive::{Header, refuse_another, split_name};
 use serde_json::Value as Json;
 
@@ -54,13 +54,15 @@ impl FromDrive {
     /// Names the drive in a configuration, which must be what made it but for what concerns the requests. `settings` are those that were given.
     pub(super) fn put_into(&self, config: &mut Config, settings: &[Setting]) -> Result<(), ConfigError> {
         let (own, given) = (self.config.identity(), config.identity());
-        let tables = given.as_object().into_iter().flatten();
-        for (table, keys) in tables {
-            for (key, value) in keys.as_object().into_iter().flatten().filter(|(key, value)| own[table].get(key) != Some(value)) {
-                let place = last(settings, table, key).map_or("", |setting| setting.place.as_str());
-                let (path, own) = (&self.path, own[table].get(key).map_or("none".into(), shown));
-                return Err(ConfigError(format!("{place}{key} = {}: the drive {path} has {own}: allowed is that, or none", shown(value))));
-            }
+        let keys_of = |(table, keys): (&'static str, _)| {
+            let own = &own[table];
+            Json::as_object(keys).into_iter().flatten().map(move |(key, value)| (table, key, value, own.get(key)))
+        };
+        let mut values = TABLES.iter().map(|table| (table.name, &given[table.name])).flat_map(keys_of);
+        if let Some((table, key, value, own)) = values.find(|(.., value, own)| *own != Some(value)) {
+            let place = last(settings, table, key).map_or("", |setting| setting.place.as_str());
+            let (path, own) = (&self.path, own.map_or("none".into(), shown));
+            return Err(ConfigError(format!("{place}{key} = {}: the drive {path} has {own}: allowed is that, or none", shown(value))));
         }
         config.run.drive = format!("{}@{}", self.path, self.sha256);
         Ok(())

@@ -3,11 +3,10 @@
 use super::files::{device_settings, read_file};
 use super::from_drive::FromDrive;
 use super::lookup::{check_key, resolve_override};
+use super::merge::{build, device_and_array, refuse_missing};
 use super::schemes::scheme_names;
 use super::setting::{Setting, SettingSource, last};
-use super::values::{deserialize, read_parameter, read_table};
-use super::{Array, Config, ConfigError, Device, Host, Key, Member, Run, SchemeChoice, find_scheme};
-use crate::presets;
+use super::{Array, Config, ConfigError, Device, find_scheme};
 use flashraid_redundancy::Entry;
 use std::path::Path;
 
@@ -119,14 +118,6 @@ fn load(device: &str) -> Result<Vec<Setting>, ConfigError> {
     Ok(settings)
 }
 
-/// The SSD, and how many of them there are: those of an array are one member each. Models are not looked at.
-fn device_and_array(settings: &[Setting]) -> Result<(Device, Array), ConfigError> {
-    let array: Array = deserialize(read_table(settings, &Array::TABLE)?)?;
-    let device: Device = deserialize(read_table(settings, &Device::TABLE)?)?;
-    let member = if array.is_single() { device.member } else { Member::Device };
-    Ok((Device { member, ..device }, array))
-}
-
 /// Whether the settings describe a whole device.
 fn describes_device(settings: &[Setting]) -> bool {
     let table = &Device::TABLE;
@@ -147,43 +138,4 @@ fn refuse_two_devices(asked: &[Setting], file: &[Setting]) -> Result<(), ConfigE
         return Err(ConfigError(place + &why));
     }
     Ok(())
-}
-
-/// The whole configuration out of `settings` (later ones over earlier) and defaults. `described` is what was to describe the device.
-pub(super) fn build(described: &str, settings: &[Setting], entry: &Entry) -> Result<Config, ConfigError> {
-    for setting in settings {
-        check_key(setting, Some(entry))?;
-    }
-    refuse_missing(described, settings)?;
-    let (device, array) = device_and_array(settings)?;
-    Ok(Config {
-        array: array.with_models_of(&device)?,
-        device,
-        scheme: SchemeChoice {
-            name: entry.name.into(),
-            parameters: entry.parameters().map(|parameter| read_parameter(settings, parameter)).collect::<Result<_, _>>()?,
-        },
-        host: deserialize(read_table(settings, &Host::TABLE)?)?,
-        run: deserialize(read_table(settings, &Run::TABLE)?)?,
-    })
-}
-
-/// All keys of the device that are missing are named at once. `described` is the file that was to give them; a preset gives all.
-fn refuse_missing(described: &str, settings: &[Setting]) -> Result<(), ConfigError> {
-    let has = |key: &&Key| last(settings, key.table, key.name).is_some();
-    let missing: Vec<_> = Device::TABLE.keys.iter().filter(|key| key.default.is_none() && !has(key)).collect();
-    let is_begun = settings.iter().any(|setting| setting.table == Device::TABLE.name);
-    let place = if described.is_empty() { String::new() } else { format!("{described}: ") };
-    match missing[..] {
-        [] => Ok(()),
-        _ if !is_begun && described.is_empty() => {
-            Err(ConfigError(format!("no device: give a preset ({}) or a TOML file", presets::names())))
-        }
-        [key] => Err(ConfigError(format!("{place}device.{} is missing; it has no default: {}", key.name, key.about))),
-        _ => {
-            let names = missing.iter().map(|key| key.name).collect::<Vec<_>>().join(", ");
-            let what = if is_begun { "" } else { "no device: " };
-            Err(ConfigError(format!("{place}{what}table device lacks {names}, which have no defaults")))
-        }
-    }
 }
