@@ -1,8 +1,9 @@
 //! What an SSD keeps when it is switched off in order, with nothing in flight: its maps, the state and the wear of its blocks, and whose turn it is.
 //! The time begins anew when it is switched on, and none has passed meanwhile.
 
-use crate::{Flash, GcUnderWay, Unit};
-use flashraid_vocabulary::Persistent;
+use crate::counts::{ERASE, action_index};
+use crate::{Flash, GcUnderWay};
+use flashraid_vocabulary::{Action, Cause, Persistent};
 use std::io::{self, Read, Write};
 
 /// The longest time since a program that is told apart.
@@ -30,6 +31,13 @@ impl Flash {
         }
     }
 
+    /// Pages that GC has moved to a unit, and erases of GC, since the device was new.
+    pub(crate) fn gc_so_far(&self, unit: u32) -> [u64; 2] {
+        let [moves, erases] = self.gc_before[unit as usize];
+        let of = |action: usize| self.units[unit as usize].operations[action][Cause::Gc as usize];
+        [moves + of(action_index(Action::Program)), erases + of(ERASE)]
+    }
+
     /// How long ago these times are.
     fn since(&self, times_ns: &[u64]) -> Vec<u64> {
         times_ns.iter().map(|time_ns| self.now_ns.wrapping_sub(*time_ns).min(LONGEST_NS)).collect()
@@ -49,7 +57,7 @@ impl Persistent for Flash {
         self.channels[..].save(to)?;
         self.units[..].save(to)?;
         // What GC cost so far is what it is expected to cost.
-        self.units.iter().map(Unit::gc_so_far).collect::<Vec<_>>()[..].save(to)?;
+        (0..self.units.len() as u32).map(|unit| self.gc_so_far(unit)).collect::<Vec<_>>()[..].save(to)?;
         self.cold[..].save(to)?;
         self.held[..].save(to)?;
         self.faults.save(to)?;
@@ -75,6 +83,7 @@ impl Persistent for Flash {
             faults,
             hybrid,
             levels,
+            gc_before,
             // What was done in no simulated time, which results count since the drive was new.
             programmed_now,
             victims_now,
@@ -132,9 +141,7 @@ impl Persistent for Flash {
         domains[..].restore(from)?;
         channels[..].restore(from)?;
         units[..].restore(from)?;
-        let mut gc_before = vec![[0; 2]; units.len()];
         gc_before[..].restore(from)?;
-        units.iter_mut().zip(gc_before).for_each(|(unit, before)| unit.gc_before = before);
         cold[..].restore(from)?;
         held[..].restore(from)?;
         faults.restore(from)?;

@@ -49,7 +49,7 @@ impl Flash {
         let victim = self.first_ppn(block).0;
         let unit = self.unit_of_plane(plane);
         let chip = self.neighbors(unit).filter(|other| self.chip_of_unit(*other) == self.chip_of_unit(unit));
-        let (moves, erases) = chip.map(|unit| self.units[unit as usize].gc_so_far()).fold((0, 0), |sum, of| (sum.0 + of[0], sum.1 + of[1]));
+        let (moves, erases) = chip.map(|unit| self.gc_so_far(unit)).fold((0, 0), |sum, of| (sum.0 + of[0], sum.1 + of[1]));
         GcLoad {
             elapsed_ns: now_ns - run.since_ns,
             moves,

@@ -6,10 +6,9 @@
 //! programs and erases of units that wait for them, then programs that any unit of their domain may take; round robin over
 //! units in each. A bus has an event only while somebody waits for it.
 
-use crate::counts::{ERASE, action_index};
 use crate::mapping::space::{NIL, Queue};
 use crate::{ACTIONS, Counts};
-use flashraid_vocabulary::{Action, Cause, Priority, persistent};
+use flashraid_vocabulary::{Cause, Priority, persistent};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UnitState {
@@ -71,8 +70,6 @@ pub struct Unit {
     pub(crate) since_ns: u64,
     /// Array time that follows the reported data-in.
     pub(super) cell_after_ns: u64,
-    /// Pages that GC moved to it, and erases of GC, before it was switched on.
-    pub(crate) gc_before: [u64; 2],
     /// Operations started: reads, programs, erases, each by cause.
     pub operations: Counts,
     /// Time of the array for them, by cause.
@@ -83,9 +80,9 @@ pub struct Unit {
 
 persistent!(Unit {
     keeps [turn_of_plane, writable],
-    // Its place, which spare chips alone change; work, of which there is none; statistics, but for `gc_so_far`, which is saved apart.
+    // Its place, which spare chips alone change; work, of which there is none; statistics.
     anew [
-        channel, member, number, bit, state, want, blocked, filled, queues, current, retries, attempt, queued, since_ns, cell_after_ns, gc_before, operations,
+        channel, member, number, bit, state, want, blocked, filled, queues, current, retries, attempt, queued, since_ns, cell_after_ns, operations,
         array_ns, busy_ns,
     ],
 });
@@ -110,7 +107,6 @@ impl Unit {
             writable: [0; 2],
             since_ns: 0,
             cell_after_ns: 0,
-            gc_before: [0; 2],
             operations: [[0; Cause::COUNT]; ACTIONS],
             array_ns: [0; Cause::COUNT],
             busy_ns: [0; Cause::COUNT],
@@ -120,13 +116,6 @@ impl Unit {
     /// Heads of the queues of bound work that are not empty.
     pub(crate) fn bound(&self) -> impl Iterator<Item = u32> {
         each(u64::from(self.filled)).map(|index| self.queues[index as usize].head)
-    }
-
-    /// Pages that GC has moved to it, and erases of GC, since it was new.
-    pub(crate) fn gc_so_far(&self) -> [u64; 2] {
-        let [moves, erases] = self.gc_before;
-        let of = |action: usize| self.operations[action][Cause::Gc as usize];
-        [moves + of(action_index(Action::Program)), erases + of(ERASE)]
     }
 
     pub(crate) fn is_idle(&self) -> bool {
