@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .series import Series
     from .setting_types import Settings, SimulationSettings
     from .simulation import Completion, Simulation
+    from .sweeps import Sweep, SweepStatus, sweep
     from .trace import anonymise, convert, fit, profiles, read_trace, sanity, synth, trace_info
 else:
     # Most programs, and the command, need little of all this: each module is imported when a name of it is used.
@@ -44,6 +45,7 @@ else:
         "series": ("Series",),
         "setting_types": ("Settings", "SimulationSettings"),
         "simulation": ("Completion", "Simulation"),
+        "sweeps": ("Sweep", "SweepStatus", "sweep"),
         "trace": ("anonymise", "convert", "fit", "profiles", "read_trace", "sanity", "synth", "trace_info"),
     }
     _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
@@ -74,6 +76,8 @@ __all__ = [
     "Settings",
     "Simulation",
     "SimulationSettings",
+    "Sweep",
+    "SweepStatus",
     "__version__",
     "anonymise",
     "calibrate",
@@ -88,6 +92,7 @@ __all__ = [
     "run",
     "sanity",
     "schemes",
+    "sweep",
     "synth",
     "trace_info",
 ]

@@ -39,13 +39,24 @@ def changed(trace: str, change: Mapping[str, Any]) -> str:
 
 def repetition(trace: str, number: int, folder: str) -> str:
     """Writes a profile with its seed increased by `number`, as NAME-seedN.toml into a folder. Returns the path."""
-    seed = _parsed(trace).get("seed", 0) + number
+    seed = seed_of(trace) + number
     name = os.path.basename(STANDARD_INPUT if trace == "-" else trace.removeprefix(PREFIX))
     path = os.path.join(folder, f"{name.removesuffix('.toml')}-seed{seed}.toml")
     text = with_seed(trace, seed)
     with open(path, "w", encoding="utf-8", newline="") as file:
         file.write(text)
     return path
+
+
+def is_profile(trace: str) -> bool:
+    """Whether a trace is a profile, by its name."""
+    return trace.startswith(PREFIX) or trace.endswith(".toml")
+
+
+def seed_of(trace: str) -> int:
+    """The seed of a profile."""
+    seed: int = _parsed(trace).get("seed", 0)
+    return seed
 
 
 def with_seed(trace: str, seed: int) -> str:

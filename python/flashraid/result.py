@@ -73,7 +73,7 @@ class Result(RunResult, Drawn):
         """One row with a column for each value, as `latency_ns.read.p99_9`, without lists (members, channels, dies)."""
         import polars
 
-        return polars.DataFrame([dict(_flat(self._data))])
+        return polars.DataFrame([dict(flat(self._data))])
 
     def figures(self) -> "list[Figure]":
         """What `plot` and `chart` draw, as data (docs/figures.md). Those over time are the figures of `series`."""
@@ -100,9 +100,10 @@ class Result(RunResult, Drawn):
         return f"<Result: {self.scheme} on {self.device}, {requests} requests, status {self.status}>"
 
 
-def _flat(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flat(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Each value of a JSON object with its path, as `latency_ns.read.p99_9`, without lists."""
     for key, value in data.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
+            yield from flat(value, f"{prefix}{key}.")
         elif not isinstance(value, list):
             yield prefix + key, value

@@ -61,6 +61,7 @@ class Commands(click.RichGroup):
     modules={
         "run": "replay",
         "compare": "compare",
+        "sweep": "sweep",
         "report": "report",
         "devices": "listing",
         "schemes": "listing",

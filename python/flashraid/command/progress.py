@@ -91,6 +91,13 @@ class Progress:
     def __exit__(self, *error: object) -> None:
         self._exit.close()
 
+    def say(self, text: str) -> None:
+        """A line above the bars."""
+        if self.bar:
+            self.bar.console.print(text, highlight=False)
+        elif not self.quiet:
+            print(text, file=sys.stderr)
+
     def begin(self, name: str, configured: Callable[[], Configuration] | None = None) -> "Run":
         """Announces a run. `configured` gives its complete configuration, if it may have a precondition."""
         return Run(self, name, configured)
@@ -125,7 +132,7 @@ class Run:
             progress.bar.update(self._task, total=None if share is None else 1, completed=share or 0, what=text)
         elif not progress.quiet and time.monotonic() - self._last_line > LINE_SECONDS:
             self._last_line = time.monotonic()
-            of = {"ageing": " of the ageing", "reproducing": ""}.get(stage, " of the trace")
+            of = {"ageing": " of the ageing", "reproducing": "", "runs": ""}.get(stage, " of the trace")
             part = "" if share is None or stage == "preconditioning" else f"{share:.0%}{of}, "
             print(f"{self._name}: {part}{text}", file=sys.stderr)
         return not progress.interrupted

@@ -11,18 +11,16 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from .. import _native
 from ..files import NewFile
+from ..kept import VARIABLE, build, content, folder
 
-VARIABLE = "FLASHRAID_CACHE"
 # Builds whose results stay: those used last. Others' are removed, so that the cache does not grow with every build.
 BUILDS = 3
 
@@ -39,38 +37,6 @@ class Entry(NamedTuple):
 
     cost: Cost
     text: str  # JSON
-
-
-def folder() -> Path:
-    """Where results are kept: the value of FLASHRAID_CACHE, else the platform's place for what can be made again."""
-    if named := os.environ.get(VARIABLE):
-        return Path(named)
-    home = Path.home()
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "flashraid"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "flashraid" / "Cache"
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else home / ".cache") / "flashraid"
-
-
-@cache
-def build() -> str:
-    """The identity of the engine: its version, and the hash of the file that it is."""
-    return f"{_native.__version__}-{content(str(_native.__file__))[:16]}"
-
-
-def content(path: str) -> str:
-    """The SHA-256 of a file."""
-    stat = os.stat(path)
-    return _content(path, stat.st_size, stat.st_mtime_ns)
-
-
-@cache
-def _content(path: str, size: int, modified_ns: int) -> str:
-    """The same, read once for each state of the file."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def key(trace: str, profile: str, device: str, scheme: str, settings: Sequence[tuple[str, str]]) -> str:

@@ -11,6 +11,7 @@
 //! victim, so only the heads of the cost lists are candidates.
 
 use crate::parts::bits;
+use bytemuck::Zeroable;
 use flashraid_vocabulary::{StripeId, memory, persistent, prefetch};
 
 /// No entry, or no neighbor in a list.
@@ -41,8 +42,8 @@ pub struct Update {
     pub victim: Option<StripeId>,
 }
 
-/// What is decided of a stripe. (Of integers, as such an array is not touched before it is used.)
-#[derive(Clone, Copy, Debug, Default)]
+/// What is decided of a stripe.
+#[derive(Clone, Copy, Debug, Zeroable)]
 struct StripeEntry {
     /// Its entry plus 1, 0 if it has none.
     entry: u32,

@@ -19,6 +19,7 @@ use crate::{
     Addressing, Bases, Build, CommitCause, Damage, Decisions, Entry, Extent, Failure, Group, GuardCounts, IdleWork, Lost, Members, Method,
     Operation, OperationKind, Outcomes, ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step,
 };
+use bytemuck::Zeroable;
 use flashraid_vocabulary::{Change, GcAdvisor, HostOp, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave, memory, prefetch, persistent};
 use std::collections::VecDeque;
 
@@ -43,7 +44,7 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
 }
 
 /// The recorded state of a stripe; `next` is its state after the operation that holds the stripe.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Zeroable)]
 struct Notes {
     /// Strips that have changed since the parity was computed.
     changed: u64,
@@ -78,7 +79,7 @@ impl<M: StripeMap> Fra<M> {
     pub fn new(map: M, page_bytes: u32) -> Self {
         let stripes = map.stripes() as usize;
         Self {
-            stripes: vec![Notes::default(); stripes],
+            stripes: memory::zeroed(stripes),
             queue: memory::reserved(stripes).into(),
             raid: Raid::new(map, page_bytes),
             counts: GuardCounts::default(),

@@ -32,6 +32,7 @@ use crate::parts::stripe::{Guard, Stripe, Sum};
 use crate::parts::update::Chosen;
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Build, Draws, GuardCounts, Members, Method, Operation, OperationKind, Parameter, ParameterError, Values};
+use bytemuck::Zeroable;
 use flashraid_vocabulary::{Cause, Change, SemivalidAction, StripeId, Version, View, Wave, memory, persistent};
 
 /// How much NVRAM there is for parities.
@@ -83,9 +84,8 @@ fn can_be_covered<R: Row>(stripe: &Stripe<R>, changed: u64, is_made: bool) -> bo
     !recoverable || (is_made && lost.count_ones() == 1)
 }
 
-/// Durable state of a stripe. `next` is what the operation that has it makes of it. (Of integers, as such an array is not touched before it is
-/// used.)
-#[derive(Clone, Copy, Debug, Default)]
+/// Durable state of a stripe. `next` is what the operation that has it makes of it.
+#[derive(Clone, Copy, Debug, Zeroable)]
 struct Durable {
     associated: u32,
     /// Associated strips that have a base.

@@ -1,0 +1,137 @@
+"""The command that does the runs of a plan. Returns its exit status."""
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+
+import rich_click as click
+
+from .._native import InputError
+from ..comparing import MOST_JOBS
+from ..sizes import format_bytes
+from ..sweeping import view
+from ..sweeping.job import DONE
+from ..sweeping.plan import read
+from ..sweeping.resolved import Resolved, jobs_of, resolve
+from ..sweeps import Sweep, SweepStatus, sweep_planned
+from . import options
+from .layout import print_tables, table_of
+from .progress import Progress, duration
+
+# Points that a terminal shows.
+MOST_LINES = 60
+
+
+@click.command(epilog="docs/sweeps.md describes the plan and the dataset.")
+@options.argument("plan", metavar="PLAN.toml", help="Which runs: a TOML file; - for standard input.")
+@options.option(
+    "--out", metavar="FOLDER", help="The dataset; by default the name of the plan with .sweep instead of .toml."
+)
+@options.option(
+    "--jobs",
+    metavar="N",
+    type=options.Number(1, MOST_JOBS),
+    help="Most runs at the same time; by default one on each core, if there is memory for them. Results are the same.",
+)
+@options.option(
+    "--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers do the runs, as tcp://host:8786."
+)
+@options.flag("--dry-run", help="Show the points and how many runs they are, and do none.")
+@options.quiet
+def sweep(plan: str, out: str | None, jobs: int | None, scheduler: str | None, dry_run: bool, quiet: bool) -> int:
+    """Do many runs: every combination of settings, devices, schemes, traces and seeds that a plan names.
+
+    Results stream into a Parquet dataset with a row for each run. Runs that it has are not done again, so that an
+    interrupted sweep goes on where it was with the same command.
+
+    Example: flashraid sweep examples/sweep.toml
+    """
+    if scheduler is not None and jobs is not None:
+        raise InputError("--jobs: a cluster has its own number of threads: allowed without --scheduler")
+    found = read(plan)
+    if dry_run:
+        resolved = resolve(found)
+        _show_points(found.axes, resolved)
+        return 0
+    if out is None:
+        if plan == "-":
+            raise InputError("--out: needed for a plan from standard input")
+        out = os.path.splitext(plan)[0] + ".sweep"
+    with Progress(quiet=quiet) as progress:
+        run = progress.begin("sweep")
+        began = time.monotonic()
+        is_said: list[bool] = []
+
+        def watch(status: SweepStatus) -> bool:
+            if status.dashboard and not is_said:
+                is_said.append(True)
+                progress.say(f"Dask's dashboard: {status.dashboard}")
+            return run("runs", status.done, status.done / max(1, status.runs), _text(status, time.monotonic() - began))
+
+        result = sweep_planned(found, out, jobs, scheduler, watch)
+        progress.hide()
+    _tell(result, out)
+    return result.status
+
+
+def _text(status: SweepStatus, seconds: float) -> str:
+    """How far it is, in words."""
+    text = f"{status.done:,} of {status.runs:,} runs"
+    if status.kept:
+        text += f", {status.kept:,} of them from before"
+    if status.failed:
+        text += f", {status.failed:,} failed"
+    if status.waits_for:
+        return f"{text}, waiting for {status.waits_for}"
+    done = status.done - status.kept
+    if done and status.done < status.runs:
+        text += f", about {duration(seconds * (status.runs - status.done) / done)} left"
+    return text
+
+
+def _text_of(value: object) -> str:
+    return "-" if value is None else str(value)
+
+
+def _show_points(axes: Sequence[str], resolved: Sequence[Resolved]) -> None:
+    """What a plan comes to."""
+    table = table_of("", [*axes, "run"] if axes else ["run"])
+    for each in resolved[:MOST_LINES]:
+        values = ["-" if axis in each.idle else _text_of(each.point.get(axis)) for axis in axes]
+        table.add_row(*values, each.job.run[:12] if each.job else f"refused: {each.refused}")
+    print_tables(table)
+    if len(resolved) > MOST_LINES:
+        print(f"and {len(resolved) - MOST_LINES:,} more points")
+    jobs = list(jobs_of(resolved))
+    largest = max((job.needed_bytes for job in jobs), default=0)
+    print(f"{len(resolved):,} points, {len(jobs):,} runs, each of at most {format_bytes(largest)} of memory")
+
+
+def _show(result: Sweep) -> None:
+    """A line for each point, or for all its seeds."""
+    found = result.lines()[:MOST_LINES]
+    axes = view.axes_of(result.axes)
+    heads, cells = view.cells(found)
+    has_seeds, has_others = any(line.runs > 1 for line in found), any(line.status != DONE for line in found)
+    more = [*(["runs"] if has_seeds else []), *(["status"] if has_others else [])]
+    table = table_of("", [*(axes or ("",)), *heads, *more])
+    for line, row in zip(found, cells, strict=True):
+        own = [str(line.runs)] if has_seeds else []
+        own += [line.status] if has_others else []
+        table.add_row(*(map(_text_of, line.values) if axes else [""]), *row, *own)
+    print_tables(table)
+    if len(result.lines()) > MOST_LINES:
+        print(f"and {len(result.lines()) - MOST_LINES:,} more, in the dataset")
+
+
+def _tell(result: Sweep, out: str) -> None:
+    """What there is now."""
+    _show(result)
+    counts = result.counts()
+    said = ", ".join(f"{count:,} {status}" for status, count in counts.items())
+    print(f"{out}: {sum(counts.values()):,} runs: {said}")
+    for status, reason, count in result.reasons():
+        print(f"{status}: {reason}{f' ({count:,} points)' if count > 1 else ''}", file=sys.stderr)
+    if result.partial:
+        print("interrupted: what was finished is kept; the same command goes on", file=sys.stderr)

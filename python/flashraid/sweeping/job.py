@@ -1,0 +1,207 @@
+"""One run of a sweep: all that a process anywhere needs to do it, and how it does."""
+
+import hashlib
+import json
+import os
+import socket
+import tempfile
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from .. import _native
+from .._native import InputError
+from ..kept import content, folder
+from ..profile_text import PREFIX
+from ..result import flat
+
+DONE, REFUSED, FAILED = "done", "refused", "failed"
+# What the exit status of a run that came to its end means for its results.
+STATUS = {0: DONE, 1: "violation", 3: "unserved"}
+INTERRUPTED = 130
+# The columns that every row has, and how those begin that tell where and when it was made.
+EVENTS = ("rebuild", "replacements")
+HEAD, PROVENANCE = ("run", "status", "reason", "trace"), "provenance."
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where requests come from: a profile that comes with flashraid, the text of another, or a file by its content."""
+
+    name: str  # as the plan has it
+    text: str = ""  # of a profile that is none of those
+    path: str = ""
+    sha256: str = ""
+    size: int = 0
+
+    @property
+    def identity(self) -> str:
+        """What tells it from others, wherever it lies."""
+        return self.sha256 or hashlib.sha256((self.text or self.name).encode()).hexdigest()
+
+    @property
+    def sent(self) -> Path:
+        """Where a file lies that was sent to this machine."""
+        return folder() / "traces" / self.sha256 / os.path.basename(self.name)
+
+    def found(self, place: str) -> str | None:
+        """Where it is here: at its own path, or among what was sent; None if it is not here.
+
+        The text of a profile is written into the folder `place`.
+        """
+        if self.name.startswith(PREFIX) and not self.text:
+            return self.name
+        if self.text:
+            name = os.path.basename(self.name.removeprefix(PREFIX)).removesuffix(".toml")
+            path = os.path.join(place, f"{name}.toml")
+            Path(path).write_text(self.text, encoding="utf-8")
+            return path
+        for path in (self.path, str(self.sent)):
+            try:
+                if os.stat(path).st_size == self.size and content(path) == self.sha256:
+                    return path
+            except OSError:
+                continue
+        return None
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run to be done."""
+
+    run: str  # its name: the hash of all that decides its result
+    source: Source
+    config: str  # the complete configuration, as JSON
+    memory_bytes: int  # while it runs
+    preparation: str = ""  # the same for jobs that begin with the same device; empty if each makes its own
+
+    @property
+    def needed_bytes(self) -> int:
+        """The memory that it needs, a prepared device included of which it makes a copy."""
+        return 2 * self.memory_bytes if self.preparation else self.memory_bytes
+
+
+class Absent(Exception):
+    """The trace of a job is not on this machine: it has to be sent."""
+
+
+@dataclass
+class _Kept:
+    """A prepared device that is kept."""
+
+    lock: Lock = field(default_factory=Lock)  # held while it is prepared
+    device: _native.Prepared | None = None
+    bytes: int = 0
+    users: int = 0
+
+
+class _Devices:
+    """Prepared devices, kept as long as there is memory for them beside the runs under way."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()  # the one used last comes last
+        self._lock = Lock()
+        self._needed_bytes = 0  # by runs under way, with the devices that they use
+
+    @contextmanager
+    def lent(
+        self, job: Job, config: str, go_on: Callable[..., bool], most_bytes: int | None
+    ) -> Iterator[_native.Prepared | None]:
+        """The device that the job begins with; None if it makes its own."""
+        with self._lock:
+            self._needed_bytes += job.needed_bytes
+            kept = self._kept.setdefault(job.preparation, _Kept()) if job.preparation else _Kept()
+            kept.users += 1
+            self._make_room(most_bytes)
+        try:
+            if job.preparation:
+                self._prepare(kept, job, config, go_on)
+            yield kept.device
+        finally:
+            with self._lock:
+                self._needed_bytes -= job.needed_bytes
+                kept.users -= 1
+                if job.preparation and kept.device is None:
+                    self._kept.pop(job.preparation, None)
+                elif job.preparation:
+                    self._kept.move_to_end(job.preparation)
+
+    def _prepare(self, kept: _Kept, job: Job, config: str, go_on: Callable[..., bool]) -> None:
+        with kept.lock:
+            if kept.device is None:
+                device = _native.Prepared(None, None, config, [], go_on)
+                if not device.is_complete:
+                    raise KeyboardInterrupt
+                kept.device, kept.bytes = device, job.memory_bytes
+
+    def _make_room(self, most_bytes: int | None) -> None:
+        """Gives up devices that nobody uses."""
+        idle = {name: kept for name, kept in self._kept.items() if kept.users == 0}
+        idle_bytes = sum(kept.bytes for kept in idle.values())
+        for name, kept in idle.items():
+            if most_bytes is None or idle_bytes + self._needed_bytes <= most_bytes:
+                break
+            idle_bytes -= kept.bytes
+            del self._kept[name]
+
+
+_devices = _Devices()
+
+
+def do(job: Job, go_on: Callable[[], bool] = lambda: True, most_bytes: int | None = None) -> str:
+    """Does a run. Returns its row, as a line of JSON; raises Absent, and KeyboardInterrupt if `go_on` said no.
+
+    `most_bytes` is the memory that this process may use for runs and devices that are kept for the next one.
+    """
+    began = time.perf_counter()
+
+    def watched(*_told: object) -> bool:
+        return go_on()
+
+    with tempfile.TemporaryDirectory(prefix="flashraid-") as place:
+        trace = job.source.found(place)
+        if trace is None:
+            raise Absent(job.source.sha256)
+        config = os.path.join(place, "config.json")
+        Path(config).write_text(job.config, encoding="utf-8")
+        try:
+            with _devices.lent(job, config, watched, most_bytes) as device:
+                text, _, warnings, status = _native.run(trace, None, None, config, [], [], False, watched, device)
+        except InputError as error:
+            row = row_of(job.run, job.source.name, REFUSED, str(error).replace(f"{place}{os.sep}", ""))
+        else:
+            if status == INTERRUPTED:
+                raise KeyboardInterrupt
+            figures = {"warnings": "; ".join(warnings), **dict(figures_of(json.loads(text)))}
+            row = row_of(job.run, job.source.name, STATUS[status], "", figures)
+    seconds = time.perf_counter() - began
+    return line(row, f"{socket.gethostname()}:{os.getpid()}", seconds)
+
+
+def figures_of(result: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The columns of a result: each figure by its path, and of rebuilds and replacements those of the first one."""
+    yield from flat(result)
+    for event in EVENTS:
+        for first in result.get(event, [])[:1]:
+            yield from flat(first, f"{event}.0.")
+
+
+def row_of(run: str, trace: str, status: str, reason: str, figures: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A row of the results: what can be said of a run that ended in this way."""
+    return dict(zip(HEAD, (run, status, reason, trace), strict=True)) | (figures or {})
+
+
+def line(row: dict[str, Any], worker: str, seconds: float) -> str:
+    """The row with where and when it was made, as a line."""
+    provenance = {
+        "flashraid": _native.__version__,
+        "worker": worker,
+        "seconds": round(seconds, 6),
+        "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+    return json.dumps(row | {PROVENANCE + key: value for key, value in provenance.items()})

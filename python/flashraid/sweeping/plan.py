@@ -1,0 +1,218 @@
+"""The plan of a sweep: which runs it consists of. docs/sweeps.md describes its file."""
+
+import json
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import Any
+
+from .. import _native
+from .._native import InputError
+from ..files import STANDARD_INPUT
+from ..settings import bare, known_name
+from . import sampling
+
+# What a point names beside settings. Keys of a profile begin with the prefix.
+PLACES = ("trace", "device", "scheme", "config")
+PROFILE = "profile."
+MOST_POINTS = 1_000_000
+
+# What a run is made with: a value for each key.
+Point = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan. `points` has what each run is made with, in order; `axes` are the keys in which they differ."""
+
+    points: tuple[Point, ...]
+    axes: tuple[str, ...]
+    text: str  # JSON of what was said
+    where: str  # what messages call it
+
+
+def read(path: str) -> Plan:
+    """The plan of a TOML file. Paths in it are relative to the directory that the command is called in."""
+    try:
+        with open(STANDARD_INPUT if path == "-" else path, "rb") as file:
+            said = tomllib.load(file)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}") from None
+    return made(said, path)
+
+
+def made(said: Mapping[str, Any], where: str = "plan") -> Plan:
+    """The plan that a dict describes, with the tables of the file as keys."""
+    for key in said:
+        known_name(f"{where}: table", key, ("fixed", "grid", "sample", "list", "when", "skip"))
+    fixed = _table(where, said, "fixed")
+    check_keys(f"{where}: fixed", fixed)
+    points = [fixed]
+    for part in (_listed(where, said), _sampled(where, said), _grid(f"{where}: grid", _table(where, said, "grid"))):
+        points = [_joined(where, point, more) for point in points for more in part]
+        _check_count(where, points)
+    for number, when in enumerate(_tables(where, said, "when"), 1):
+        points = list(_extended(f"{where}: when {number}", points, when))
+        _check_count(where, points)
+    skips = _tables(where, said, "skip")
+    for number, skip in enumerate(skips, 1):
+        check_keys(f"{where}: skip {number}", skip)
+        if not skip:
+            raise InputError(f"{where}: skip {number}: allowed is a table with at least one key")
+    points = [point for point in points if not any(_matches(point, skip) for skip in skips)]
+    if not points:
+        raise InputError(f"{where}: there is nothing to run: every point is skipped")
+    if any("trace" not in point for point in points):
+        raise InputError(f"{where}: no trace: give one in fixed, or an axis of them")
+    text = json.dumps(said, sort_keys=True, default=str)
+    return Plan(tuple(points), _axes(points), text, where)
+
+
+def check_keys(where: str, keys: Iterable[str]) -> None:
+    """Refuses keys that are neither settings nor parameters of schemes, nor begin with `profile.`."""
+    for key in keys:
+        if not (key.startswith(PROFILE) and len(key) > len(PROFILE)):
+            known_name(f"{where}: key", key, _known())
+
+
+@cache
+def _known() -> tuple[str, ...]:
+    settings = [(each["table"], each["key"]) for each in json.loads(_native.settings())]
+    parameters = [("scheme", name) for name in parameters_of()]
+    named = [(table, key) for table, key in settings + parameters if key != "name"]
+    return (*PLACES, *(key for _, key in named), *(f"{table}.{key}" for table, key in named))
+
+
+@cache
+def parameters_of(scheme: str | None = None) -> frozenset[str]:
+    """The parameters of a scheme, or of all; none of one that does not exist, which is refused later."""
+    schemes = json.loads(_native.schemes(None))
+    return frozenset(
+        parameter["name"] for each in schemes if scheme in (None, each["name"]) for parameter in each["parameters"]
+    )
+
+
+def _table(where: str, said: Mapping[str, Any], name: str) -> Point:
+    """A table of the plan, with keys of profiles in one word: `profile.read_share`."""
+    found = said.get(name, {})
+    if not isinstance(found, Mapping):
+        raise InputError(f"{where}: {name}: allowed is a table")
+    return dict(_flat(found, ""))
+
+
+def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """Its keys; a table below `profile`, or one of settings (`device.channels`), is a part of the key."""
+    tables = {each["table"] for each in json.loads(_native.settings())}
+    for key, value in table.items():
+        is_table = isinstance(value, Mapping) and "from" not in value
+        if is_table and (prefix.startswith(PROFILE) or key == "profile" or key in tables):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _tables(where: str, said: Mapping[str, Any], name: str) -> list[Point]:
+    """A list of tables."""
+    found = said.get(name, [])
+    if not (isinstance(found, list | tuple) and all(isinstance(each, Mapping) for each in found)):
+        raise InputError(f"{where}: {name}: allowed are tables, each under [[{name}]]")
+    return [dict(each) if name == "when" else dict(_flat(each, "")) for each in found]
+
+
+def _listed(where: str, said: Mapping[str, Any]) -> list[Point]:
+    found = _tables(where, said, "list")
+    for number, each in enumerate(found, 1):
+        check_keys(f"{where}: list {number}", each)
+    return found or [{}]
+
+
+def _sampled(where: str, said: Mapping[str, Any]) -> list[Point]:
+    table = _table(where, said, "sample")
+    if not table:
+        return [{}]
+    place = f"{where}: sample"
+    method = table.pop("method", sampling.METHODS[0])
+    known_name(f"{place}: method", str(method), sampling.METHODS)
+    points, seed = table.pop("points", None), table.pop("seed", 1)
+    if type(points) is not int or not 1 <= points <= MOST_POINTS:
+        raise InputError(f"{place}: points = {points}: allowed is a whole number from 1 to {MOST_POINTS}")
+    if type(seed) is not int or seed < 0:
+        raise InputError(f"{place}: seed = {seed}: allowed is a whole number from 0 (a seed axis belongs into grid)")
+    check_keys(place, table)
+    if not table:
+        raise InputError(f"{place}: there is no axis: allowed are keys with a range or a list")
+    return sampling.sample(place, method, points, seed, table)
+
+
+def _grid(where: str, table: Point) -> list[Point]:
+    """Every combination of the values of its axes; the last axis changes fastest."""
+    check_keys(where, table)
+    values = [sampling.values(f"{where}.{key}", said) for key, said in table.items()]
+    count = 1
+    for each in values:
+        count *= len(each)
+        if count > MOST_POINTS:
+            raise InputError(f"{where}: more than {MOST_POINTS} points")
+    return [dict(zip(table, combination, strict=True)) for combination in product(*values)]
+
+
+def _extended(where: str, points: Iterable[Point], when: Point) -> Iterator[Point]:
+    """The points, those that a condition meets with more of their own."""
+    for key in when:
+        known_name(f"{where}: key", key, ("if", "fixed", "grid"))
+    condition = _table(where, when, "if")
+    check_keys(f"{where}: if", condition)
+    if not condition:
+        raise InputError(f"{where}: no if: allowed is a table of keys with the values that it is for")
+    fixed = _table(where, when, "fixed")
+    check_keys(f"{where}: fixed", fixed)
+    more = _grid(f"{where}: grid", _table(where, when, "grid"))
+    is_met = False
+    for point in points:
+        if _matches(point, condition):
+            is_met = True
+            for each in more:
+                yield _joined(where, point, fixed | each)
+        else:
+            yield point
+    if not is_met:
+        raise InputError(f"{where}: no point meets its if")
+
+
+def _matches(point: Point, condition: Point) -> bool:
+    """Whether a point has for each key the value, or one of the values."""
+    return all(
+        key in point and (point[key] == wanted or (isinstance(wanted, list | tuple) and point[key] in wanted))
+        for key, wanted in condition.items()
+    )
+
+
+def _joined(where: str, point: Point, more: Point) -> Point:
+    """Both together; no key twice, whether with its table or without."""
+    own = {bare(key): key for key in point if not key.startswith(PROFILE)}
+    for key in more:
+        if key in point or (not key.startswith(PROFILE) and bare(key) in own):
+            raise InputError(f"{where}: {key} is given twice: allowed is one of fixed, grid, sample, list and when")
+    return point | more
+
+
+def _check_count(where: str, points: list[Point]) -> None:
+    if len(points) > MOST_POINTS:
+        raise InputError(f"{where}: more than {MOST_POINTS} points")
+
+
+def _axes(points: list[Point]) -> tuple[str, ...]:
+    """The keys in which points differ, in the order in which they first appear."""
+    first: Point = {}
+    counts: dict[str, int] = {}
+    differing = set()
+    for point in points:
+        for key, value in point.items():
+            counts[key] = counts.get(key, 0) + 1
+            if first.setdefault(key, value) != value:
+                differing.add(key)
+    return tuple(key for key in first if key in differing or counts[key] < len(points))

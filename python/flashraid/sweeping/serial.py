@@ -1,0 +1,16 @@
+"""Jobs one after the other, in this process."""
+
+from collections.abc import Callable, Iterable
+
+from .job import Job, do
+
+# Told of each row, as a line.
+Then = Callable[[str], None]
+
+
+def do_all(jobs: Iterable[Job], then: Then, go_on: Callable[[], bool]) -> None:
+    """Does the jobs. Raises KeyboardInterrupt when `go_on` says no."""
+    for job in jobs:
+        if not go_on():
+            raise KeyboardInterrupt
+        then(do(job, go_on))

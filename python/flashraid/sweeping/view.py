@@ -1,0 +1,94 @@
+"""What a sweep found, for people: a row for each point, or one for all its seeds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..intervals import mean_and_half_width
+from ..quantities import HUNDREDTHS, PER_SECOND, THOUSANDTHS, TIME, YEARS, Kind, number
+from .job import DONE
+
+if TYPE_CHECKING:
+    import polars
+
+SEED = "seed"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a run: its column, how it is called, how it is written, and which values are better, if any are."""
+
+    column: str
+    name: str
+    kind: Kind
+    better: str = ""
+
+
+FIGURES = (
+    Figure("bandwidth.requests_per_second", "throughput", PER_SECOND, "high"),
+    Figure("workload.busiest_load", "busiest load", HUNDREDTHS),
+    Figure("latency_ns.read.p99", "read p99", TIME, "low"),
+    Figure("latency_ns.write.p99", "write p99", TIME, "low"),
+    Figure("write_amplification", "write amplification", THOUSANDTHS, "low"),
+    Figure("lifetime.years", "lifetime", YEARS, "high"),
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A point, or all points that differ in the seed alone: its values of the axes, and each figure's mean."""
+
+    values: tuple[Any, ...]
+    status: str  # of the first that is not done
+    runs: int
+    means: tuple[float | None, ...]
+    half_widths: tuple[float, ...]  # of the 95 % intervals; 0 for one run
+
+
+def axes_of(axes: Sequence[str]) -> tuple[str, ...]:
+    """The axes that a line has: without the seed."""
+    return tuple(axis for axis in axes if axis != SEED)
+
+
+def lines(frame: "polars.DataFrame", axes: Sequence[str]) -> list[Line]:
+    """The lines of a sweep's frame, in its order."""
+    own = axes_of(axes)
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    columns = [*own, "run", "status", *(each.column for each in FIGURES if each.column in frame.columns)]
+    for row in frame.select(columns).iter_rows(named=True):
+        groups.setdefault(tuple(row[axis] for axis in own), []).append(row)
+    return [_line(values, rows) for values, rows in groups.items()]
+
+
+def _line(values: tuple[Any, ...], rows: list[dict[str, Any]]) -> Line:
+    status = next((row["status"] for row in rows if row["status"] != DONE), DONE)
+    runs = {row["run"]: row for row in rows}.values()
+    means: list[float | None] = []
+    half_widths = []
+    for figure in FIGURES:
+        known = [row[figure.column] for row in runs if row.get(figure.column) is not None]
+        mean, half_width = mean_and_half_width(known) if known else (None, 0.0)
+        means.append(mean)
+        half_widths.append(half_width)
+    return Line(values, status, len(runs), tuple(means), tuple(half_widths))
+
+
+def cells(found: Sequence[Line]) -> tuple[list[str], list[list[str]]]:
+    """The heads of the figures, each with the unit of its column, and the cells of each line."""
+    heads, columns = [], []
+    for at, figure in enumerate(FIGURES):
+        known = [line.means[at] for line in found]
+        if all(value is None for value in known):
+            continue
+        unit, one = figure.kind.unit([value for value in known if value is not None])
+        heads.append(f"{figure.name} ({unit})" if unit else figure.name)
+        columns.append([_cell(line, at, one, figure.kind) for line in found])
+    return heads, [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in found]
+
+
+def _cell(line: Line, at: int, one: float, kind: Kind) -> str:
+    mean, half_width = line.means[at], line.half_widths[at]
+    if mean is None:
+        return "-"
+    text = number(mean / one, kind.decimals)
+    return f"{text} ± {number(half_width / one, kind.decimals)}" if half_width else text

@@ -1,0 +1,238 @@
+"""Sweeps: many runs as a plan says, on all cores or on a cluster, into a dataset."""
+
+import json
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+from . import machine
+from ._native import InputError
+from .comparing import MOST_JOBS
+from .interrupts import Interrupts
+from .settings import Path, check_progress, check_texts, path_text
+from .sizes import check_numbers
+from .sweeping import serial, view
+from .sweeping.dataset import Dataset, read
+from .sweeping.job import DONE, FAILED, REFUSED
+from .sweeping.plan import Plan, made
+from .sweeping.plan import read as read_plan
+from .sweeping.resolved import Resolved, jobs_of, resolve
+
+if TYPE_CHECKING:
+    import polars
+
+
+@dataclass(frozen=True)
+class SweepStatus:
+    """How far a sweep is."""
+
+    runs: int
+    """Distinct runs of the plan."""
+    kept: int
+    """Those that the dataset had before."""
+    done: int
+    """Those that have a row by now, the kept ones included."""
+    failed: int
+    """Those of them that were refused or failed."""
+    workers: int
+    """Processes that work for it."""
+    dashboard: str
+    """The address of Dask's dashboard; empty if there is none."""
+    waits_for: str
+    """What of the cluster is away; empty while all is well."""
+
+
+# Called several times a second; returning False stops the sweep.
+Watch = Callable[[SweepStatus], object]
+
+
+class Sweep:
+    """The results of a sweep.
+
+    `folder` is its dataset, or None if it was not kept. `partial` is whether it was interrupted.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        resolved: list[Resolved],
+        rows: "polars.DataFrame",
+        folder: FilePath | None,
+        *,
+        partial: bool,
+    ) -> None:
+        self.plan, self.folder, self.partial = plan, folder, partial
+        self._resolved, self._rows = resolved, rows
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The keys in which the points of the plan differ."""
+        return self.plan.axes
+
+    def to_frame(self) -> "polars.DataFrame":
+        """A row for each point of the plan, in its order: its values of the axes, and the columns of its run.
+
+        Points whose difference changes nothing are one run, and have the same row. A run that is not finished has the
+        status `unfinished`; the columns of docs/sweeps.md are null where a run does not have them.
+        """
+        import polars
+
+        from .sweeping.dataset import frame_of
+
+        points = frame_of([self._head(each) for each in self._resolved])
+        rows = self._rows
+        if rows.is_empty():
+            rows = polars.DataFrame(schema={"run": str, "status": str, "reason": str})
+        known = [name for name in rows.columns if name not in points.columns or name == "run"]
+        points = points.with_columns(polars.col("run").cast(polars.String))
+        joined = points.join(rows.select(known), on="run", how="left", maintain_order="left")
+        refused = polars.Series("_refused", [each.refused or None for each in self._resolved], polars.String)
+        return joined.with_columns(
+            polars.when(refused.is_not_null())
+            .then(polars.lit(REFUSED))
+            .otherwise("status")
+            .fill_null("unfinished")
+            .alias("status"),
+            polars.coalesce(refused, "reason").fill_null("").alias("reason"),
+        )
+
+    def _head(self, each: Resolved) -> dict[str, Any]:
+        values = {axis: _cell(each.point.get(axis)) for axis in self.plan.axes if axis not in each.idle}
+        missing = {axis: None for axis in self.plan.axes}
+        return missing | values | {"run": each.job.run if each.job else None}
+
+    @property
+    def failed(self) -> "polars.DataFrame":
+        """The rows of points that were refused or failed, with the reason."""
+        import polars
+
+        frame = self.to_frame()
+        return frame.filter(polars.col("status").is_in([REFUSED, FAILED]))
+
+    def counts(self) -> dict[str, int]:
+        """How many runs of the plan have each status, `done` first; points that are refused have no run."""
+        statuses = {row["run"] or at: row["status"] for at, row in enumerate(self._heads())}
+        found = Counter(statuses.values())
+        return {name: found[name] for name in sorted(found, key=lambda name: (name != DONE, name))}
+
+    def reasons(self) -> list[tuple[str, str, int]]:
+        """Why points were refused or failed: status, reason, and how many points it concerns."""
+        found = Counter((row["status"], row["reason"]) for row in self._heads() if row["status"] in (REFUSED, FAILED))
+        return [(status, reason, count) for (status, reason), count in found.items()]
+
+    def _heads(self) -> list[dict[str, Any]]:
+        return self.to_frame().select("run", "status", "reason").to_dicts()
+
+    @property
+    def status(self) -> int:
+        """The command's exit status: 130 interrupted, 1 a violation, 3 points without a whole result, 0 else."""
+        found = set(self.to_frame()["status"])
+        if "violation" in found:
+            return 1
+        if self.partial or "unfinished" in found:
+            return 130
+        return 0 if found == {DONE} else 3
+
+    def lines(self) -> list[view.Line]:
+        """What the command shows of each point, or of all points that differ in the seed alone."""
+        return view.lines(self.to_frame(), self.axes)
+
+    def __repr__(self) -> str:
+        return f"<Sweep: {len(self._resolved)} points over {', '.join(self.axes) or 'nothing'}, status {self.status}>"
+
+
+def _cell(value: Any) -> Any:
+    """A value of an axis as a frame takes it: a list as its text."""
+    return json.dumps(value) if isinstance(value, list | tuple | dict) else value
+
+
+def sweep(
+    plan: Path | Mapping[str, Any],
+    *,
+    out: Path | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    progress: Watch | None = None,
+) -> Sweep:
+    """Does the runs of a plan, on all cores or on a Dask cluster.
+
+    `plan` is a TOML file, or a dict with its tables (docs/sweeps.md): `{"fixed": {"trace": "t.csv.gz", "device":
+    "ssd1"}, "grid": {"scheme": ["raid5", "cr5m"], "gc_threshold": [0.05, 0.1]}}`. `out` is the folder of the dataset,
+    in which runs that are finished are never done again; without one, results are only returned. `jobs` says how many
+    runs are under way at the same time, by default one on each core; with 1 all are done in this process. `scheduler`
+    is the address of a Dask scheduler, as `tcp://host:8786`. Results are the same wherever they are made.
+
+    `progress` is called several times a second with a SweepStatus, and stops the sweep by returning False. Ctrl-C and
+    that raise KeyboardInterrupt; what was finished is in the dataset. Raises InputError for a plan of which no point
+    can be run.
+    """
+    check_progress(progress)
+    if jobs is not None:
+        check_numbers(jobs=jobs)
+        if not 1 <= jobs <= MOST_JOBS:
+            raise InputError(f"jobs {jobs}: allowed is a whole number from 1 to {MOST_JOBS}")
+    if scheduler is not None:
+        check_texts(scheduler=scheduler)
+        if jobs is not None:
+            raise InputError("jobs: a cluster has its own number of threads: allowed without scheduler")
+    found = made(plan) if isinstance(plan, Mapping) else read_plan(path_text(plan, "plan"))
+    folder = None if out is None else path_text(out, "out")
+    with Interrupts() as interrupts:
+        watch: Watch = lambda status: not interrupts.came and (progress is None or progress(status) is not False)  # noqa: E731
+        result = sweep_planned(found, folder, jobs, scheduler, watch)
+    if result.partial:
+        raise KeyboardInterrupt
+    return result
+
+
+def sweep_planned(plan: Plan, out: str | None, jobs: int | None, scheduler: str | None, watch: Watch) -> Sweep:
+    """The same for a plan that was read. Returns what there is, also if it was interrupted."""
+    resolved = resolve(plan)
+    place = out or tempfile.mkdtemp(prefix="flashraid-")
+    try:
+        with Dataset(place) as dataset:
+            is_partial = do_runs(resolved, dataset, jobs, scheduler, watch)
+            dataset.tidy([each.job.run for each in resolved if each.job])
+        return Sweep(plan, resolved, read(FilePath(place)), FilePath(out) if out else None, partial=is_partial)
+    finally:
+        if out is None:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def do_runs(resolved: list[Resolved], dataset: Dataset, jobs: int | None, scheduler: str | None, watch: Watch) -> bool:
+    """Does what the dataset does not have. Returns whether it was interrupted."""
+    all_jobs = list(jobs_of(resolved))
+    left = [job for job in all_jobs if not dataset.is_finished(job.run)]
+    kept = len(all_jobs) - len(left)
+    done, failed = kept, 0
+
+    def then(row: str) -> None:
+        nonlocal done, failed
+        if dataset.add(row):
+            done += 1
+            failed += json.loads(row)["status"] in (REFUSED, FAILED)
+
+    def status(workers: int = 1, dashboard: str = "", waits_for: str = "") -> bool:
+        said = SweepStatus(len(all_jobs), kept, done, failed, workers, dashboard, waits_for)
+        return watch(said) is not False
+
+    if not status():
+        return True
+    threads = min(jobs or machine.cores(), max(1, len(left)))
+    try:
+        if scheduler is None and threads == 1:
+            serial.do_all(left, then, status)
+        elif left:
+            from .sweeping import on_dask
+
+            on_dask.do_all(
+                left, then, lambda now: status(now.workers, now.dashboard, now.waits_for), scheduler, threads
+            )
+    except KeyboardInterrupt:
+        return True
+    status()
+    return False
