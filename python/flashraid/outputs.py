@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 TABLES = (".csv", ".parquet")
 # Outputs that are files, and the endings that their names may have; None for any.
-ENDINGS = {"latency_log": TABLES, "operation_log": TABLES, "series": TABLES, "hdr_log": None, "timeline": (".json",)}
+ENDINGS = {
+    "latency_log": TABLES,
+    "operation_log": TABLES,
+    "series": TABLES,
+    "hdr_log": None,
+    "timeline": (".json",),
+    "save_drive": None,
+}
 # Outputs that are options of these files: times as text.
 TIMES = ("series_interval", "timeline_window")
 
@@ -52,6 +59,9 @@ class OutputArguments(TypedDict, total=False):
 
     timeline_window: str | None
     """The simulated time that the timeline shows, as in 1.5s..1.6s. Default: 100 ms from the first measured arrival."""
+
+    save_drive: Path | None
+    """The drive as the run leaves it, for `drive` of another run (docs/drives.md)."""
 
     fio: bool
     """Whether to make `Result.fio_json`. Default: false."""
@@ -186,9 +196,11 @@ class OpenOutputs:
         for name, table in self._tables.items():
             with self._said_of(name):
                 _to_parquet(table, self._files[name].temporary)
-        for file in self._files.values():
+        # A run that is stopped leaves no drive, and neither does one that ends with a part that has failed.
+        kept = {name: file for name, file in self._files.items() if name != "save_drive" or file.is_written()}
+        for file in kept.values():
             file.keep()
-        return {name: file.path for name, file in self._files.items()}
+        return {name: file.path for name, file in kept.items()}
 
     @contextmanager
     def _said_of(self, name: str) -> Iterator[None]:
@@ -207,7 +219,7 @@ class OpenOutputs:
         try:
             yield
         except InputError as error:
-            found = re.match(r"(\w+)(?= = | cannot be written: | without )", str(error))
+            found = re.match(r"(\w+)(?= = |: | cannot be written: | without )", str(error))
             if found is None or found[1] not in self._outputs.labels:
                 raise
             raise InputError(self._outputs.labels[found[1]] + str(error)[found.end() :]) from None

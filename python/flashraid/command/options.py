@@ -95,6 +95,7 @@ OPTIONS: list[Option] = [
     ("--fit", "fit", "compact|wrap|error", WORKLOAD),
     ("--warmup", "warmup", "N|TIME", WORKLOAD),
     ("--until", "until", "end|worn:N", WORKLOAD),
+    ("--drive", "drive", "FILE", DEVICE),
     ("--space", "space_bytes", "SIZE", DEVICE),
     ("--fill", "fill", "SHARE", DEVICE),
     ("--fill-bytes", "fill_bytes", "SIZE", DEVICE),

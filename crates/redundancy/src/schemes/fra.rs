@@ -20,7 +20,7 @@ use crate::{
     Operation, OperationKind, Outcomes, ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step,
 };
 use bytemuck::Zeroable;
-use flashraid_vocabulary::{Change, GcAdvisor, HostOp, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave, memory, prefetch};
+use flashraid_vocabulary::{Change, GcAdvisor, HostOp, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave, memory, prefetch, persistent};
 use std::collections::VecDeque;
 
 /// FRA.
@@ -57,6 +57,8 @@ struct Notes {
     is_queued: bool,
 }
 
+persistent!(Notes { keeps [changed, noted, next_changed, next_noted, is_void, is_queued], });
+
 /// RAID-5 with parities written in idle time.
 #[derive(Clone, Debug)]
 pub struct Fra<M> {
@@ -66,6 +68,11 @@ pub struct Fra<M> {
     queue: VecDeque<StripeId>,
     counts: GuardCounts,
 }
+
+persistent!(Fra<M> where [M: StripeMap] {
+    keeps [raid, queue, counts],
+    arrays [stripes],
+});
 
 impl<M: StripeMap> Fra<M> {
     /// FRA over the stripes of `map`.

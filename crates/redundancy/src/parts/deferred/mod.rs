@@ -33,7 +33,7 @@ use crate::parts::update::Chosen;
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Build, Draws, GuardCounts, Members, Method, Operation, OperationKind, Parameter, ParameterError, Values};
 use bytemuck::Zeroable;
-use flashraid_vocabulary::{Cause, Change, SemivalidAction, StripeId, Version, View, Wave, memory};
+use flashraid_vocabulary::{Cause, Change, SemivalidAction, StripeId, Version, View, Wave, memory, persistent};
 
 /// How much NVRAM there is for parities.
 pub const PARITY_CACHE_BYTES: Parameter = Parameter {
@@ -96,6 +96,11 @@ struct Durable {
     making: u32,
 }
 
+persistent!(Durable {
+    keeps [associated, bases, next_associated, next_bases],
+    anew [making], // none, as nothing is in flight
+});
+
 /// Stripes with rotating parity whose updates NVRAM defers.
 #[derive(Clone, Debug)]
 pub struct DeferredParity<M, R> {
@@ -110,6 +115,12 @@ pub struct DeferredParity<M, R> {
     making: u32,
     counts: GuardCounts,
 }
+
+persistent!(DeferredParity<M, R> where [M: StripeMap, R: Rule] {
+    keeps [raid, cache, counts],
+    arrays [stripes],
+    anew [rule, page_bytes, making],
+});
 
 /// Entries of a cache of the size that the user asked for: at least one, and no more than there are stripes.
 pub fn entries(build: &Build, stripes: u32) -> Result<u32, ParameterError> {
