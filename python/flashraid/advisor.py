@@ -13,7 +13,7 @@ from ._native import InputError
 from .advising.candidates import Candidate, candidates
 from .advising.choice import Ranked, doubts, ranked, sentences, text_of
 from .advising.objectives import FAILING, LIFETIME, OPEN, Objective, Value, objectives, value_of
-from .advising.search import DoRuns, Must, Search, Tried, Workload, plan_of
+from .advising.search import UNIT_BYTES, DoRuns, Must, Search, Tried, Workload, plan_of
 from .comparing import MOST_SEEDS
 from .files import must_be_read_again
 from .interrupts import Interrupts
@@ -34,7 +34,7 @@ from .settings import text_of as setting_text
 from .sizes import check_numbers, filled_pages, parse_bytes, parse_time
 from .sweeping.dataset import Dataset, read
 from .sweeping.resolved import Resolved, resolve
-from .sweeps import SweepStatus, do_runs
+from .sweeps import SweepStatus, Workers, do_runs
 
 if TYPE_CHECKING:
     import polars
@@ -219,13 +219,17 @@ def search(question: Question, out: str | None, jobs: int | None, scheduler: str
     fixed = fixed_of(question, choice)
     place = out or tempfile.mkdtemp(prefix="flashraid-")
     try:
-        with Dataset(place) as dataset:
-            do = runs_of(dataset, jobs, scheduler, watch)
+        with Dataset(place) as dataset, Workers(jobs, scheduler) as workers:
+            do = runs_of(dataset, workers, watch)
             workload = Workload(fixed, requests, question.fault, question.seeds)
             wanted = objectives(question.tail, question.fault is not None)
             tried = [Tried(each) for each in choice]
             found = Search(tried, wanted, list(question.musts), workload, do)
             order = ranked(found.run(), wanted, question.preferred)
+            at_front = {id(each.tried) for each in order}
+            for each in tried:
+                if not each.out and id(each) not in at_front:
+                    each.out = "another one is as good or better in everything"
             changes = list(_changes(order[:MOST_CHANGED], found, question))
             return Advice(question, wanted, tried, order, changes, refused, workload, found.cost)
     finally:
@@ -250,7 +254,7 @@ def _changes(order: Sequence[Ranked], found: Search, question: Question) -> Iter
     space, filled = int(fixed["space_bytes"]), int(fixed.get("fill_bytes", 0))
     for share in (0.5, 0.9):
         if abs(filled / space - share) > 0.1:
-            changes[f"{share:.0%} of the space filled"] = {"fill_bytes": int(share * space) // PAGE * PAGE}
+            changes[f"{share:.0%} of the space filled"] = {"fill_bytes": int(share * space) // UNIT_BYTES * UNIT_BYTES}
     quick = [each for each in found.objectives if each.run != FAILING]
     for what, change in changes.items():
         workload = replace(found.workload, fixed={**fixed, **change})
@@ -258,9 +262,6 @@ def _changes(order: Sequence[Ranked], found: Search, question: Question) -> Iter
         Search(tried, quick, [], workload, found.do).look_again(what)
         again = ranked([each for each in tried if not each.out], quick, question.preferred)
         yield Change(what, again[0].tried.candidate.name if again else "nothing")
-
-
-PAGE = 1 << 16  # a multiple of every page size
 
 
 def requests_of(trace: str, settings: Pairs) -> int:
@@ -289,12 +290,12 @@ def fixed_of(question: Question, choice: Iterable[Candidate]) -> dict[str, Any]:
     return {key: value for key, value in places.items() if value is not None} | settings | common
 
 
-def runs_of(dataset: Dataset, jobs: int | None, scheduler: str | None, watch: Watch) -> DoRuns:
+def runs_of(dataset: Dataset, workers: Workers, watch: Watch) -> DoRuns:
     """Does runs into a dataset, which keeps them for a second question."""
 
     def do(name: str, points: Sequence[dict[str, Any]]) -> list[Mapping[str, Any]]:
         resolved = resolve(plan_of(points))
-        if do_runs(resolved, dataset, jobs, scheduler, lambda status: watch(name, status)):
+        if do_runs(resolved, dataset, workers, lambda status: watch(name, status)):
             raise KeyboardInterrupt
         rows = {row["run"]: row for row in read(dataset.path).to_dicts()}
         return [_row(each, rows) for each in resolved]
@@ -385,7 +386,7 @@ class Advice:
 
     def command(self, candidate: Candidate, run: str = OPEN) -> str:
         """The command that does a run of a candidate again: as it is, in a `closed` loop, or `failing`."""
-        point = self._workload.point(candidate, run, self._workload.requests)
+        point = self._workload.point(candidate, run, 1)
         words = ["flashraid", "run", shlex.quote(str(point.pop("trace")))]
         for key in ("device", "scheme", "config"):
             if key in point:

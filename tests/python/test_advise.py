@@ -13,7 +13,8 @@ import flashraid as fr
 from flashraid import advisor
 from flashraid.advising import candidates, choice, front, objectives, search
 
-DEVICE = {"device": "tiny", "fill": 0.5, "fit": "wrap"}
+DEVICE = {"device": "tiny", "fill": 0.5, "fit": "wrap", "jobs": 1}
+SOME = ["raid0", "raid1", "raid5", "ppc"]
 TRACES = [ROOT / "samples" / f"{name}-transactions.csv.gz" for name in ("pgbench", "sqlite", "postmark")]
 
 
@@ -23,14 +24,14 @@ def trace(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trace")
     rows = [
         (at // 4 * 6000 + at % 4, "R" if at % 5 < 2 else "W", (at * at % 977) * 4096, (1 + at % 3) * 4096)
-        for at in range(6000)
+        for at in range(2000)
     ]
     return write_trace(folder, rows)
 
 
 @pytest.fixture(scope="module")
 def advice(trace):
-    return fr.advise(trace, survives="chip", seeds=2, jobs=2, precondition="random:0.3", **DEVICE)
+    return fr.advise(trace, survives="chip", schemes=SOME, seeds=2, precondition="random:0.3", **DEVICE)
 
 
 # ---- fronts ----
@@ -89,7 +90,7 @@ def test_sizes_are_tried_around_the_default():
 
 def test_more_settings_are_varied_together():
     plain, _ = of_device(schemes=["raid0", "raid1"])
-    found, _ = of_device(schemes=["raid0", "raid1"], vary={"gc_threshold": ["0.05", "0.1"], "lun": ["die", "chip"]})
+    found, _ = of_device(schemes=["raid0", "raid1"], vary={"gc_threshold": ["0.05", "0.1"], "read_ns": ["1us", "2us"]})
     assert len(found) == 4 * len(plain)
     assert len({each.name for each in found}) == len(found)
 
@@ -107,8 +108,8 @@ def test_schemes_that_cannot_be_had_say_why():
 
 
 def test_what_must_be_is_kept_to(trace):
-    plain = fr.advise(trace, schemes=["raid0", "raid1", "raid5", "ppc"], seeds=1, jobs=2, **DEVICE).to_frame()
-    assert set(plain["scheme"]) == {"raid0", "raid1", "raid5", "ppc"}
+    plain = fr.advise(trace, schemes=SOME, seeds=1, **DEVICE).to_frame()
+    assert set(plain["scheme"]) == set(SOME), "each is on the front, as none has what all others have"
     reads, capacities = sorted(plain["read_tail"]), sorted(plain["capacity"])
     limits = [
         ({"survives": "chip"}, lambda row: row["survives_chip"] == 1),
@@ -117,15 +118,12 @@ def test_what_must_be_is_kept_to(trace):
         ({"min_capacity": 0.6}, lambda row: row["capacity"] > capacities[0]),
     ]
     for asked, holds in limits:
-        found = fr.advise(trace, schemes=["raid0", "raid1", "raid5", "ppc"], seeds=1, jobs=2, **asked, **DEVICE)
+        found = fr.advise(trace, schemes=SOME, seeds=1, **asked, **DEVICE)
         rows = found.to_frame().to_dicts()
         assert rows
         assert all(map(holds, rows)), asked
         assert not all(map(holds, plain.to_dicts())), "the limit leaves something out"
-        assert any(
-            next(iter(asked.values())) in each.out or str(next(iter(asked.values()))) in each.out
-            for each in found.tried
-        )
+        assert any(str(next(iter(asked.values()))) in each.out for each in found.tried)
 
 
 def test_nothing_is_recommended_if_nothing_has_what_is_asked(trace, command):
@@ -146,8 +144,8 @@ def test_a_mislabelled_scheme_is_not_recommended(trace, monkeypatch):
         ]
 
     monkeypatch.setattr(advisor, "runs_of", lying)
-    found = fr.advise(trace, schemes=["raid0", "raid1"], survives="chip", seeds=1, jobs=2, **DEVICE)
-    assert [each.tried.candidate.scheme for each in found.front][0] == "raid1"
+    found = fr.advise(trace, schemes=["raid0", "raid1"], survives="chip", seeds=1, **DEVICE)
+    assert found.recommended.scheme == "raid1"
     assert all(each.tried.candidate.scheme != "raid0" for each in found.front)
     why = next(each.out for each in found.tried if each.candidate.scheme == "raid0")
     assert why.startswith("is said to survive chip:0.0, and lost ")
@@ -167,7 +165,8 @@ def test_figures_are_those_of_the_commands(advice, command):
             else:
                 each["rebuild"].append(result["rebuild"][0]["window_of_vulnerability_ns"])
         for name, values in each.items():
-            assert row[name] == pytest.approx(sum(values) / 2, rel=1e-12), name
+            expected = None if None in values else sum(values) / 2
+            assert row[name] == (expected if expected is None else pytest.approx(expected, rel=1e-12)), name
         assert row["command"] == advice.command(member.tried.candidate)
 
 
@@ -179,9 +178,9 @@ def test_the_best_is_first_and_protected(advice):
 
 
 def test_unprotected_schemes_come_last_and_preferences_count(trace):
-    found = fr.advise(trace, schemes=["raid0", "raid1", "raid5"], seeds=1, jobs=2, **DEVICE)
+    found = fr.advise(trace, schemes=["raid0", "raid1", "raid5"], seeds=1, **DEVICE)
     assert found.front[-1].tried.candidate.scheme == "raid0"
-    preferring = fr.advise(trace, schemes=["raid0", "raid1", "raid5"], seeds=1, jobs=2, prefer=["capacity"], **DEVICE)
+    preferring = fr.advise(trace, schemes=["raid0", "raid1", "raid5"], seeds=1, prefer=["capacity"], **DEVICE)
     of = {each.tried.candidate.name: each for each in found.front}
     for each in preferring.front:
         before = of[each.tried.candidate.name]

@@ -16,6 +16,7 @@ from .objectives import CLOSED, FAILING, OPEN, Objective, Value, value_of
 # shorter the piece, the less its figures tell, and the closer they must be.
 ROUNDS = ((1 / 27, 0.01), (1 / 3, 0.03))
 FEWEST_REQUESTS = 1000
+UNIT_BYTES = 1 << 16  # of a fill: a multiple of every page size
 MOST_CLOSED = 100_000
 QUEUE_DEPTH = 32
 
@@ -52,7 +53,12 @@ class Tried:
     candidate: Candidate
     out: str = ""  # why it is no finalist
     values: dict[str, Value] = field(default_factory=dict)  # by objective, of the last round
-    rows: dict[str, Rows] = field(default_factory=dict)  # by run, of the finalists
+    rows: dict[str, Rows] = field(default_factory=dict)  # of the last round, by run
+
+    def take(self, rows: Mapping[str, Rows], objectives: Sequence[Objective]) -> None:
+        """Takes the figures of its runs."""
+        self.rows = dict(rows)
+        self.values = {each.name: value_of(each, rows[each.run]) for each in objectives if each.run in rows}
 
     def costs(self, objectives: Sequence[Objective]) -> list[float]:
         """Its figures as costs."""
@@ -68,17 +74,25 @@ class Workload:
     fault: str | None  # what is failed, without the time
     seeds: int
 
-    def point(self, candidate: Candidate, run: str, requests: int, seed: int | None = None) -> Point:
-        """The point of a run of a candidate, over so many requests."""
+    def point(self, candidate: Candidate, run: str, share: float, seed: int | None = None) -> Point:
+        """The point of a run of a candidate, over so large a share of the trace.
+
+        What a rebuild costs depends on how much is stored, so that a run with a failure has as small a share of that.
+        """
         point = {**self.fixed, **candidate.point}
+        requests = (
+            self.requests if share == 1 else max(min(FEWEST_REQUESTS, self.requests), round(share * self.requests))
+        )
         if run == CLOSED:
             point |= {"queue_depth": QUEUE_DEPTH}
             requests = min(requests, MOST_CLOSED)
         elif run == FAILING:
             point |= {"fail": f"{self.fault}@50%", "verify": True}
+            if "fill_bytes" in point:
+                point["fill_bytes"] = max(1, round(share * point["fill_bytes"] / UNIT_BYTES)) * UNIT_BYTES
         if seed is not None:
             point["seed"] = seed
-        return point if requests >= self.requests else point | {"limit": requests}
+        return point if requests == self.requests else point | {"limit": requests}
 
 
 @dataclass
@@ -94,84 +108,83 @@ class Search:
 
     def run(self) -> list[Tried]:
         """Returns the finalists, each with all its figures."""
-        quick = [each for each in self.objectives if each.run != FAILING]
         for number, (share, tolerance) in enumerate(ROUNDS, 1):
-            requests = max(FEWEST_REQUESTS, round(share * self.workload.requests))
-            if requests >= self.workload.requests:
-                continue
-            self._round(f"round {number}", quick, requests)
-            self._keep(quick, tolerance, f"round {number}: another one is as good within {tolerance:.0%}")
-        finalists = self._in()
-        self._final(finalists)
+            if share * self.workload.requests >= FEWEST_REQUESTS:
+                self._round(f"round {number}", self._runs(), share)
+                self._keep(tolerance, f"round {number}: another one is as good within {tolerance:.0%}")
+        self._final()
         return self._in()
 
     def look_again(self, name: str) -> None:
         """Replays all of the trace under all candidates, as it is and in a closed loop."""
-        self._round(name, self.objectives, self.workload.requests)
+        self._round(name, (OPEN, CLOSED), 1)
+
+    def _runs(self) -> Sequence[str]:
+        return (OPEN, CLOSED, FAILING) if self.workload.fault else (OPEN, CLOSED)
 
     def _in(self) -> list[Tried]:
         return [each for each in self.tried if not each.out]
 
-    def _round(self, name: str, objectives: Sequence[Objective], requests: int) -> None:
+    def _round(self, name: str, runs: Sequence[str], share: float) -> None:
         """Replays so much of the trace under all candidates that are left."""
-        left = self._in()
-        rows = {run: self._rows(name, left, run, requests) for run in (OPEN, CLOSED)}
-        for at, each in enumerate(left):
-            own = {run: [of[at]] for run, of in rows.items()}
-            each.out = self._why_out(own)
-            each.values = {objective.name: value_of(objective, own[objective.run]) for objective in objectives}
+        for each, rows in zip(self._in(), self._rows(name, runs, share, [None]), strict=True):
+            each.take(rows, self.objectives)
+            each.out = self._why_out(rows)
 
-    def _rows(self, name: str, tried: Sequence[Tried], run: str, requests: int, seeds: int | None = None) -> Rows:
-        """The rows of a run of all these candidates; with several seeds one after the other."""
-        numbers: list[int | None] = [None] if seeds is None else list(range(1, seeds + 1))
-        points = [self.workload.point(each.candidate, run, requests, seed) for each in tried for seed in numbers]
-        rows = self.do(name, points)
+    def _rows(self, name: str, runs: Sequence[str], share: float, seeds: Sequence[int | None]) -> list[dict[str, Rows]]:
+        """The rows of each candidate that is left: of each run one for each seed."""
+        left = self._in()
+        points = [
+            self.workload.point(each.candidate, run, share, seed) for each in left for run in runs for seed in seeds
+        ]
+        rows = self.do(name, points) if points else []
         counted = ("flash_ops.reads.total", "flash_ops.programs.total", "flash_ops.erases.total")
         self.cost += sum(int(row.get(column) or 0) for row in rows for column in counted)
-        return rows
+        of_run = [rows[at : at + len(seeds)] for at in range(0, len(rows), len(seeds))]
+        return [dict(zip(runs, of_run[at : at + len(runs)], strict=True)) for at in range(0, len(of_run), len(runs))]
 
     def _why_out(self, rows: Mapping[str, Rows]) -> str:
-        """Why a candidate cannot be: a run of it failed, or it lacks what it must have."""
+        """Why a candidate cannot be: a run of it failed, or it lacks what it must have.
+
+        With a failure only what is said to survive it must serve all requests.
+        """
         for run, of in rows.items():
             for row in of:
-                if row["status"] not in ("done", "violation"):
+                is_whole = row["status"] in ("done", "violation")
+                if not is_whole and (run != FAILING or row.get(self._label) or row["status"] != "unserved"):
                     return f"{row['status']}: {row['reason'] or row.get('warnings') or 'requests failed'}"
                 for must in self.musts:
                     if must.run == run and (why := must.why_not(row)):
                         return why
         return ""
 
-    def _keep(self, objectives: Sequence[Objective], tolerance: float, why: str) -> None:
+    @property
+    def _label(self) -> str:
+        """The column that says whether a candidate survives the fault."""
+        return f"survives.{(self.workload.fault or '').partition(':')[0]}"
+
+    def _keep(self, tolerance: float, why: str) -> None:
         """Keeps what covers the front."""
         left = self._in()
-        kept = set(cover([each.costs(objectives) for each in left], tolerance))
+        kept = set(cover([each.costs(self.objectives) for each in left], tolerance))
         for at, each in enumerate(left):
             if at not in kept:
                 each.out = why
 
-    def _final(self, finalists: Sequence[Tried]) -> None:
-        """Replays all of the trace under the finalists, with several seeds, in a closed loop, and with a failure."""
-        seeds = self.workload.seeds
-        runs = [OPEN, CLOSED, *([FAILING] if self.workload.fault else [])]
-        found = {run: self._rows("final", finalists, run, self.workload.requests, seeds) for run in runs}
-        for at, each in enumerate(finalists):
-            each.rows = {run: of[at * seeds : (at + 1) * seeds] for run, of in found.items()}
-            each.values = {
-                objective.name: value_of(objective, each.rows[objective.run]) for objective in self.objectives
-            }
-            each.out = self._why_out({run: each.rows[run] for run in (OPEN, CLOSED)}) or _why_false(
-                each, self.workload.fault
-            )
+    def _final(self) -> None:
+        """Replays all of the trace under the finalists, with several seeds."""
+        found = self._rows("final", self._runs(), 1, range(1, self.workload.seeds + 1))
+        for each, rows in zip(self._in(), found, strict=True):
+            each.take(rows, self.objectives)
+            each.out = self._why_false(rows) or self._why_out(rows)
 
-
-def _why_false(tried: Tried, fault: str | None) -> str:
-    """Why a finalist does not do what its label says: it lost data by a failure that it is said to survive."""
-    part = (fault or "").partition(":")[0]
-    for row in tried.rows.get(FAILING, []):
-        lost = sum(int(row.get(column) or 0) for column in ("losses.host_pages", "verify.mismatches"))
-        if row.get(f"survives.{part}") and (lost or row["status"] == "violation"):
-            return f"is said to survive {fault}, and lost {lost:,} pages by it"
-    return ""
+    def _why_false(self, rows: Mapping[str, Rows]) -> str:
+        """Why a finalist does not do what its label says: it lost data by a failure that it is said to survive."""
+        for row in rows.get(FAILING, []):
+            lost = sum(int(row.get(column) or 0) for column in ("losses.host_pages", "verify.mismatches"))
+            if row.get(self._label) and (lost or row["status"] == "violation"):
+                return f"is said to survive {self.workload.fault}, and lost {lost:,} pages by it"
+        return ""
 
 
 def plan_of(points: Sequence[Point]) -> Plan:
