@@ -90,6 +90,9 @@ def advise(
 ) -> "Advice":
     """Searches the schemes and their parameters for a workload, and recommends one (docs/advisor.md).
 
+    `trace`, `device`, `config` and the settings are those of `run`; `schemes` is what to choose from, by default all
+    that the device can have.
+
     What an answer must have: `survives` (`member`, `chip`, `channel` or `device`); `max_p99_read` and `max_p99_write`,
     as `500us`; `min_capacity`, the usable share of the flash; `max_nvram`, as `64KiB`; `min_dwpd`, drive writes a day
     that the flash endures for five years. `vary` has more settings with their values, of which every combination is
