@@ -15,6 +15,7 @@ from .advising.choice import Ranked, doubts, ranked, sentences, text_of
 from .advising.objectives import FAILING, LIFETIME, OPEN, Objective, Value, objectives, value_of
 from .advising.search import UNIT_BYTES, DoRuns, Must, Search, Tried, Workload, plan_of
 from .comparing import MOST_SEEDS
+from .figures.drawn import Drawn
 from .files import must_be_read_again
 from .interrupts import Interrupts
 from .setting_types import Settings
@@ -38,6 +39,8 @@ from .sweeps import SweepStatus, Workers, do_runs
 
 if TYPE_CHECKING:
     import polars
+
+    from .figures import Figure
 
 SUBJECTS = ("latency", "throughput", "endurance", "capacity", "memory", "rebuild")
 PARTS = ("member", "chip", "channel", "device")
@@ -310,7 +313,7 @@ def _row(each: Resolved, rows: Mapping[str, Mapping[str, Any]]) -> Mapping[str, 
     return rows[each.job.run] if each.job else {"status": "refused", "reason": each.refused}
 
 
-class Advice:
+class Advice(Drawn):
     """An answer of the advisor: the Pareto front, the best first, and a recommendation.
 
     `front` lists its members as `Ranked`; `tried` has every candidate, with the reason why it is not on the front;
@@ -395,6 +398,21 @@ class Advice:
             if key in point:
                 words += [f"--{key}", shlex.quote(str(point.pop(key)))]
         return " ".join([*words, *(shlex.quote(f"--set={key}={setting_text(value)}") for key, value in point.items())])
+
+    def figures(self) -> "list[Figure]":
+        """What `plot` and `chart` draw: the distances from the best, and the front in pairs of figures."""
+        from .figures import of_sweeps
+
+        return of_sweeps.of_advice(self)
+
+    def report(self, path: Path, title: str = "") -> None:
+        """Writes a report to the file `path` (.html); `title` replaces its heading.
+
+        Raises InputError if the file cannot be written.
+        """
+        from .report import of_sweeps
+
+        of_sweeps.of_advice(self, path, title)
 
     def __repr__(self) -> str:
         name = self.recommended.name if self.recommended else "nothing"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import machine
 from ._native import InputError
 from .comparing import MOST_JOBS
+from .figures.drawn import Drawn
 from .interrupts import Interrupts
 from .settings import Path, check_progress, check_texts, path_text
 from .sizes import check_numbers
@@ -25,6 +26,7 @@ from .sweeping.resolved import Resolved, jobs_of, resolve
 if TYPE_CHECKING:
     import polars
 
+    from .figures import Figure
     from .sweeping import on_dask
 
 
@@ -52,7 +54,7 @@ class SweepStatus:
 Watch = Callable[[SweepStatus], object]
 
 
-class Sweep:
+class Sweep(Drawn):
     """The results of a sweep.
 
     `folder` is its dataset, or None if it was not kept. `partial` is whether it was interrupted.
@@ -142,6 +144,21 @@ class Sweep:
     def lines(self) -> list[view.Line]:
         """What the command shows of each point, or of all points that differ in the seed alone."""
         return view.lines(self.to_frame(), self.axes)
+
+    def figures(self) -> "list[Figure]":
+        """What `plot` and `chart` draw: each main figure over an axis, with a line for each combination of others."""
+        from .figures import of_sweeps
+
+        return of_sweeps.of_sweep(self)
+
+    def report(self, path: Path, title: str = "") -> None:
+        """Writes a report to the file `path` (.html); `title` replaces its heading.
+
+        Raises InputError if the file cannot be written.
+        """
+        from .report import of_sweeps
+
+        of_sweeps.of_sweep(self, path, title)
 
     def __repr__(self) -> str:
         return f"<Sweep: {len(self._resolved)} points over {', '.join(self.axes) or 'nothing'}, status {self.status}>"

@@ -7,10 +7,11 @@ import rich_click as click
 
 from .. import advisor
 from ..comparing import MOST_JOBS
+from ..report import of_sweeps
 from ..settings import Pairs
 from ..sweeps import SweepStatus
 from . import options
-from .common import warn
+from .common import report_file, warn
 from .completion import complete_scheme_list
 from .layout import print_tables, print_text, table_of
 from .progress import Progress
@@ -56,6 +57,7 @@ def _search(*names: str, **more: object) -> options.Declared:
 @_search("--out", metavar="FOLDER", help="Keep all runs in this dataset; those that it has are not done again.")
 @_search("--jobs", metavar="N", type=options.Number(1, MOST_JOBS), help="Most runs at the same time.")
 @_search("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers do the runs.")
+@options.option("--report", metavar="FILE.html", help="Write a report for a browser.")
 @options.quiet
 @options.with_settings
 def advise(
@@ -78,6 +80,7 @@ def advise(
     out: str | None,
     jobs: int | None,
     scheduler: str | None,
+    report: str | None,
     quiet: bool,
 ) -> int:
     """Recommend a scheme and its parameters for a workload on a device.
@@ -106,7 +109,7 @@ def advise(
         seeds=seeds,
         label=lambda name: "--" + name.replace("_", "-"),
     )
-    with Progress(quiet=quiet) as progress:
+    with report_file(report) as file, Progress(quiet=quiet) as progress:
         run = progress.begin("advise")
         rounds: dict[str, float] = {}
 
@@ -117,6 +120,8 @@ def advise(
 
         found = advisor.search(question, out, jobs, scheduler, watch)
         progress.hide()
+        if file is not None:
+            of_sweeps.of_advice(found, file)
     heads, rows = found.cells()
     if rows:
         table = table_of("the Pareto front, the recommended one first", heads)

@@ -9,6 +9,7 @@ import rich_click as click
 
 from .._native import InputError
 from ..comparing import MOST_JOBS
+from ..report import of_sweeps
 from ..sizes import format_bytes
 from ..sweeping import view
 from ..sweeping.job import DONE
@@ -16,6 +17,7 @@ from ..sweeping.plan import read
 from ..sweeping.resolved import Resolved, jobs_of, resolve
 from ..sweeps import Sweep, SweepStatus, sweep_planned
 from . import options
+from .common import report_file
 from .layout import print_tables, table_of
 from .progress import Progress, duration
 
@@ -37,9 +39,12 @@ MOST_LINES = 60
 @options.option(
     "--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers do the runs, as tcp://host:8786."
 )
+@options.option("--report", metavar="FILE.html", help="Write a report for a browser.")
 @options.flag("--dry-run", help="Show the points and how many runs they are, and do none.")
 @options.quiet
-def sweep(plan: str, out: str | None, jobs: int | None, scheduler: str | None, dry_run: bool, quiet: bool) -> int:
+def sweep(
+    plan: str, out: str | None, jobs: int | None, scheduler: str | None, report: str | None, dry_run: bool, quiet: bool
+) -> int:
     """Do many runs: every combination of settings, devices, schemes, traces and seeds that a plan names.
 
     Results stream into a Parquet dataset with a row for each run. Runs that it has are not done again, so that an
@@ -58,7 +63,7 @@ def sweep(plan: str, out: str | None, jobs: int | None, scheduler: str | None, d
         if plan == "-":
             raise InputError("--out: needed for a plan from standard input")
         out = os.path.splitext(plan)[0] + ".sweep"
-    with Progress(quiet=quiet) as progress:
+    with report_file(report) as file, Progress(quiet=quiet) as progress:
         run = progress.begin("sweep")
         began = time.monotonic()
         is_said: list[bool] = []
@@ -73,6 +78,8 @@ def sweep(plan: str, out: str | None, jobs: int | None, scheduler: str | None, d
 
         result = sweep_planned(found, out, jobs, scheduler, watch)
         progress.hide()
+        if file is not None:
+            of_sweeps.of_sweep(result, file)
     _tell(result, out)
     return result.status
 
