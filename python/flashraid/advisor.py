@@ -204,7 +204,7 @@ def asked(
 
 
 # Settings that the advisor's runs have of their own.
-OWN = ("queue_depth", "fail", "replace", "verify", "verify_every", "until", "seed")
+OWN = ("drive", "queue_depth", "fail", "replace", "verify", "verify_every", "until", "seed")
 
 
 @dataclass(frozen=True)
