@@ -18,15 +18,17 @@ SOME = ["raid0", "raid1", "raid5", "ppc"]
 TRACES = [ROOT / "samples" / f"{name}-transactions.csv.gz" for name in ("pgbench", "sqlite", "postmark")]
 
 
+def bursts(count):
+    """Bursts of reads and writes of different sizes, on a few places again and again."""
+    return [
+        (at // 4 * 6000 + at % 4, "R" if at % 5 < 2 else "W", (at * at % 977) * 4096, (1 + at % 3) * 4096)
+        for at in range(count)
+    ]
+
+
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory):
-    """Bursts of reads and writes of different sizes, on a few places again and again."""
-    folder = tmp_path_factory.mktemp("trace")
-    rows = [
-        (at // 4 * 6000 + at % 4, "R" if at % 5 < 2 else "W", (at * at % 977) * 4096, (1 + at % 3) * 4096)
-        for at in range(2000)
-    ]
-    return write_trace(folder, rows)
+    return write_trace(tmp_path_factory.mktemp("trace"), bursts(2000))
 
 
 @pytest.fixture(scope="module")
@@ -255,6 +257,16 @@ def check_front(found, whole):
         if not any(front.covers(own, each.tried.costs(whole.objectives), 0.05) for own in costs)
     ]
     assert not missed
+
+
+def test_few_candidates_are_searched_as_all_of_them_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(advisor, "MOST_CHANGED", 1)
+    trace = write_trace(tmp_path, bursts(27_000))
+    found = fr.advise(trace, schemes=SOME, seeds=1, **DEVICE)
+    whole = exhaustive(monkeypatch, trace, schemes=SOME, seeds=1, **DEVICE)
+    assert len(found.front) < len(whole.front)
+    check_front(found, whole)
+    assert found.cost <= 0.2 * whole.cost
 
 
 @pytest.mark.skipif(not PROVE, reason="a minute for each trace: in make prove")

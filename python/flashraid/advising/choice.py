@@ -2,16 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isinf, log2
 
 from ..intervals import is_apart, mean_of
 from ..quantities import with_interval
-from .front import front
+from .front import doublings, front
 from .objectives import OPEN, Objective, Value
 from .search import Tried
 
-# A figure that a candidate does not have, or that is more than so many doublings from the best, counts as so many.
-MOST_DOUBLINGS = 4.0
 # Differences that count: below, and within the intervals, two candidates are alike in a figure.
 ALIKE = 0.01
 PROTECTION = "protection"
@@ -38,18 +35,12 @@ def ranked(found: Sequence[Tried], objectives: Sequence[Objective], preferred: S
     for at in at_front:
         of: dict[str, list[float]] = {}
         for objective, own, least in zip(objectives, costs[at], best, strict=True):
-            of.setdefault(objective.subject, []).append(_doublings(own, least))
+            of.setdefault(objective.subject, []).append(doublings(own, least))
         regrets = {subject: mean_of(values) for subject, values in of.items() if subject != PROTECTION}
         weights = {subject: 2 if subject in preferred else 1 for subject in regrets}
         score = sum(weights[subject] * regret for subject, regret in regrets.items()) / sum(weights.values())
         result.append(Ranked(found[at], regrets, score))
     return sorted(result, key=lambda each: (not is_protected(each.tried), each.score))
-
-
-def _doublings(cost: float, least: float) -> float:
-    if isinf(least) or cost <= least:
-        return 0.0
-    return MOST_DOUBLINGS if isinf(cost) or least <= 0 else min(MOST_DOUBLINGS, log2(cost / least))
 
 
 def is_protected(tried: Tried) -> bool:

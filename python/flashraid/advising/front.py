@@ -1,8 +1,11 @@
 """Pareto fronts, exact and with a tolerance: over costs, of which each is better if it is lower."""
 
 from collections.abc import Sequence
+from math import isinf, log2
 
 Costs = Sequence[float]
+# A figure that a candidate does not have, or that is more than so many doublings from the best, counts as so many.
+MOST_DOUBLINGS = 4.0
 
 
 def dominates(one: Costs, other: Costs) -> bool:
@@ -35,3 +38,15 @@ def cover(costs: Sequence[Costs], tolerance: float) -> list[int]:
         found.append(best)
         left -= reach[best]
     return sorted(found)
+
+
+def doublings(cost: float, least: float) -> float:
+    """How many doublings a cost is above another, at most so many; 0 if it is not."""
+    if isinf(least) or cost <= least:
+        return 0.0
+    return MOST_DOUBLINGS if isinf(cost) or least <= 0 else min(MOST_DOUBLINGS, log2(cost / least))
+
+
+def distance(one: Costs, other: Costs) -> float:
+    """How much worse one is than the other where it is worst, in doublings."""
+    return max(doublings(a, b) for a, b in zip(one, other, strict=True))

@@ -9,18 +9,21 @@ from typing import Any
 
 from ..sweeping.plan import Plan, Point
 from .candidates import Candidate
-from .front import cover
+from .front import cover, distance, front
 from .objectives import CLOSED, FAILING, OPEN, Objective, Value, value_of
 
-# The share of the trace that each round replays, and the tolerance within which a candidate stands for another: the
-# shorter the piece, the less its figures tell, and the closer they must be.
-ROUNDS = ((1 / 27, 0.01), (1 / 3, 0.03))
+# The share of the trace that each round replays, and the tolerance within which a candidate then stands for another.
+ROUNDS = ((1 / 27, 0.03), (1 / 9, 0.05))
+# Of the cost of an exhaustive search with one seed, as the first round tells it: what is left of it after the finals goes
+# to those of the last round that differ most from the finalists.
+BUDGET = 0.19
 FEWEST_REQUESTS = 1000
 UNIT_BYTES = 1 << 16  # of a fill: a multiple of every page size
 MOST_CLOSED = 100_000
 QUEUE_DEPTH = 32
 
 Rows = Sequence[Mapping[str, Any]]
+Seeds = Sequence[int | None]
 # Does the runs of points, all of one round; returns the row of each, in order.
 DoRuns = Callable[[str, Sequence[Point]], Rows]
 
@@ -52,6 +55,9 @@ class Tried:
 
     candidate: Candidate
     out: str = ""  # why it is no finalist
+    cost: int = 0  # flash operations of its runs in the last round, with one seed
+    estimate: float = 0.0  # the same over all of the trace, as the first round tells it; 0 without rounds
+    short: list[float] = field(default_factory=list)  # its costs in the last round before the finals
     values: dict[str, Value] = field(default_factory=dict)  # by objective, of the last round
     rows: dict[str, Rows] = field(default_factory=dict)  # of the last round, by run
 
@@ -105,15 +111,43 @@ class Search:
     workload: Workload
     do: DoRuns
     cost: int = 0  # flash operations of all runs
+    spent: int = 0  # the same, of each final run with one seed alone
 
     def run(self) -> list[Tried]:
         """Returns the finalists, each with all its figures."""
+        near: list[Tried] = []
         for number, (share, tolerance) in enumerate(ROUNDS, 1):
-            if share * self.workload.requests >= FEWEST_REQUESTS:
-                self._round(f"round {number}", self._runs(), share)
-                self._keep(tolerance, f"round {number}: another one is as good within {tolerance:.0%}")
-        self._final()
+            if share * self.workload.requests < FEWEST_REQUESTS:
+                continue
+            self._round(f"round {number}", self._runs(), share)
+            for each in self._in():
+                each.estimate = each.estimate or each.cost / share
+                each.short = each.costs(self.objectives)
+            near = self._keep(tolerance, f"round {number}: another one is as good within {tolerance:.0%}")
+        self._final("final", self._in())
+        if near:
+            more = self._farthest(near)
+            for each in more:
+                each.out = ""
+            self._final("final, further", more)
         return self._in()
+
+    def _farthest(self, near: list[Tried]) -> list[Tried]:
+        """Those of the last round that differ most from the finalists, as many as the budget has room for."""
+        finalists = [each for each in self.tried if each.rows and each not in near]
+        scale = sum(each.cost for each in finalists) / max(1.0, sum(each.estimate for each in finalists))
+        whole = scale * sum(each.estimate for each in self.tried)
+        left = BUDGET * whole - self.spent
+        chosen: list[Tried] = []
+        while near:
+            known = [each.short for each in [*finalists, *chosen]]
+            distances = [min(distance(other, each.short) for other in known) for each in near]
+            at = max(range(len(near)), key=distances.__getitem__)
+            left -= scale * near[at].estimate
+            if left < 0 or distances[at] == 0:
+                break
+            chosen.append(near.pop(at))
+        return chosen
 
     def look_again(self, name: str) -> None:
         """Replays all of the trace under all candidates, as it is and in a closed loop."""
@@ -127,19 +161,28 @@ class Search:
 
     def _round(self, name: str, runs: Sequence[str], share: float) -> None:
         """Replays so much of the trace under all candidates that are left."""
-        for each, rows in zip(self._in(), self._rows(name, runs, share, [None]), strict=True):
-            each.take(rows, self.objectives)
-            each.out = self._why_out(rows)
-
-    def _rows(self, name: str, runs: Sequence[str], share: float, seeds: Sequence[int | None]) -> list[dict[str, Rows]]:
-        """The rows of each candidate that is left: of each run one for each seed."""
         left = self._in()
+        self._take(left, name, runs, share, [None])
+        for each in left:
+            each.out = self._why_out(each.rows)
+
+    def _take(self, tried: Sequence[Tried], name: str, runs: Sequence[str], share: float, seeds: Seeds) -> None:
+        """Does runs of candidates, and takes their figures: of each run one for each seed."""
+        found = self._rows(tried, name, runs, share, seeds)
+        for each, rows in zip(tried, found, strict=True):
+            each.take(rows, self.objectives)
+            operations = sum(operations_of(row) for of in rows.values() for row in of)
+            each.cost = operations // len(seeds)
+            self.cost += operations
+            self.spent += each.cost
+
+    def _rows(
+        self, tried: Sequence[Tried], name: str, runs: Sequence[str], share: float, seeds: Seeds
+    ) -> list[dict[str, Rows]]:
         points = [
-            self.workload.point(each.candidate, run, share, seed) for each in left for run in runs for seed in seeds
+            self.workload.point(each.candidate, run, share, seed) for each in tried for run in runs for seed in seeds
         ]
         rows = self.do(name, points) if points else []
-        counted = ("flash_ops.reads.total", "flash_ops.programs.total", "flash_ops.erases.total")
-        self.cost += sum(int(row.get(column) or 0) for row in rows for column in counted)
         of_run = [rows[at : at + len(seeds)] for at in range(0, len(rows), len(seeds))]
         return [dict(zip(runs, of_run[at : at + len(runs)], strict=True)) for at in range(0, len(of_run), len(runs))]
 
@@ -163,20 +206,22 @@ class Search:
         """The column that says whether a candidate survives the fault."""
         return f"survives.{(self.workload.fault or '').partition(':')[0]}"
 
-    def _keep(self, tolerance: float, why: str) -> None:
-        """Keeps what covers the front."""
+    def _keep(self, tolerance: float, why: str) -> list[Tried]:
+        """Keeps what covers the front. Returns what else is on it."""
         left = self._in()
-        kept = set(cover([each.costs(self.objectives) for each in left], tolerance))
+        costs = [each.costs(self.objectives) for each in left]
+        kept, at_front = set(cover(costs, tolerance)), set(front(costs))
         for at, each in enumerate(left):
             if at not in kept:
                 each.out = why
+                each.rows = {}
+        return [left[at] for at in sorted(at_front - kept)]
 
-    def _final(self) -> None:
+    def _final(self, name: str, finalists: Sequence[Tried]) -> None:
         """Replays all of the trace under the finalists, with several seeds."""
-        found = self._rows("final", self._runs(), 1, range(1, self.workload.seeds + 1))
-        for each, rows in zip(self._in(), found, strict=True):
-            each.take(rows, self.objectives)
-            each.out = self._why_false(rows) or self._why_out(rows)
+        self._take(finalists, name, self._runs(), 1, range(1, self.workload.seeds + 1))
+        for each in finalists:
+            each.out = self._why_false(each.rows) or self._why_out(each.rows)
 
     def _why_false(self, rows: Mapping[str, Rows]) -> str:
         """Why a finalist does not do what its label says: it lost data by a failure that it is said to survive."""
@@ -185,6 +230,11 @@ class Search:
             if row.get(self._label) and (lost or row["status"] == "violation"):
                 return f"is said to survive {self.workload.fault}, and lost {lost:,} pages by it"
         return ""
+
+
+def operations_of(row: Mapping[str, Any]) -> int:
+    """The flash operations of a run."""
+    return sum(int(row.get(f"flash_ops.{action}.total") or 0) for action in ("reads", "programs", "erases"))
 
 
 def plan_of(points: Sequence[Point]) -> Plan:
