@@ -210,7 +210,8 @@ def sweep(
 
 def sweep_planned(plan: Plan, out: str | None, jobs: int | None, scheduler: str | None, watch: Watch) -> Sweep:
     """The same for a plan that was read. Returns what there is, also if it was interrupted."""
-    resolved = resolve(plan)
+    points = len(plan.points)
+    resolved = resolve(plan, lambda: watch(SweepStatus(points, 0, 0, 0, 0, "", "its plan")) is not False)
     place = out or tempfile.mkdtemp(prefix="flashraid-")
     try:
         with Dataset(place) as dataset, Workers(jobs, scheduler) as workers:
@@ -249,10 +250,17 @@ class Workers:
             self._cluster.do_all(jobs, then, lambda now: status(now.workers, now.dashboard, now.waits_for))
 
 
+def _together(jobs: list[Job]) -> list[Job]:
+    """The jobs that begin with the same device one after the other."""
+    first: dict[str, int] = {}
+    order = [first.setdefault(job.preparation or job.run, at) for at, job in enumerate(jobs)]
+    return [job for _, job in sorted(zip(order, jobs, strict=True), key=lambda pair: pair[0])]
+
+
 def do_runs(resolved: list[Resolved], dataset: Dataset, workers: Workers, watch: Watch) -> bool:
     """Does what the dataset does not have. Returns whether it was interrupted."""
     all_jobs = list(jobs_of(resolved))
-    left = [job for job in all_jobs if not dataset.is_finished(job.run)]
+    left = _together([job for job in all_jobs if not dataset.is_finished(job.run)])
     kept = len(all_jobs) - len(left)
     done, failed = kept, 0
 

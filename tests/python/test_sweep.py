@@ -224,10 +224,37 @@ def test_runs_on_one_device_prepare_it_once(trace, monkeypatch):
     }
     frame = fr.sweep(said, jobs=1).to_frame()
     assert len(made) == 1
+    assert not job._devices._kept, "nothing is kept when the sweep has ended"
     for row in frame.iter_rows(named=True):
         expected = fr.run(trace, scheme="raid5", speed=row["speed"], fail=row["fail"] or None, engine=False, **PLACE)
         assert row["simulated_ns"] == expected.simulated_ns
         assert row["latency_ns.write.p99"] == expected.latency.write.p99
+
+
+def test_runs_on_one_device_follow_each_other(trace, monkeypatch):
+    made = []
+    native = job._native.Prepared
+    monkeypatch.setattr(job._native, "Prepared", lambda *arguments: made.append(1) or native(*arguments))
+    monkeypatch.setattr(serial.machine, "free_bytes", lambda: 0)
+    fixed = {"trace": trace, "scheme": "raid5", "device": "tiny"}
+    said = {"fixed": fixed, "grid": {"speed": [1, 2, 3], "fill": [0.2, 0.5]}}
+    frame = fr.sweep(said, jobs=1).to_frame()
+    # Without memory for two, each is prepared once all the same; rows are in the order of the plan.
+    assert len(made) == 2
+    assert frame["speed"].to_list() == [1, 1, 2, 2, 3, 3]
+
+
+def test_a_device_that_cannot_be_prepared_is_tried_by_each(trace, tmp_path):
+    fixed = {"trace": trace, "scheme": "raid5", "device": "tiny", "fill": 0.5}
+    jobs = list(resolved.jobs_of(resolved.resolve(plan.made({"fixed": fixed, "grid": {"speed": [1, 2]}}))))
+    broken = tmp_path / "config.json"
+    broken.write_text("{}")
+    devices = job._Devices()
+    for each in jobs:
+        with pytest.raises(fr.InputError), devices.lent(each, str(broken), lambda *_: True, None):
+            pass
+    assert not devices._kept
+    assert devices._needed_bytes == 0
 
 
 def test_prepared_devices_are_given_up_for_want_of_memory(trace):
@@ -330,6 +357,15 @@ def test_stopping_keeps_what_was_finished(trace, tmp_path):
     seen = []
     fr.sweep(small(trace), out=out, jobs=1, progress=seen.append)
     assert seen[0].kept == 2
+
+
+def test_a_long_plan_can_be_stopped(trace, tmp_path, monkeypatch):
+    monkeypatch.setattr(resolved, "POINTS_AT_ONCE", 2)
+    seen = []
+    with pytest.raises(KeyboardInterrupt):
+        fr.sweep(small(trace), out=tmp_path / "out", jobs=1, progress=lambda status: seen.append(status) or False)
+    assert [each.waits_for for each in seen] == ["its plan"]
+    assert not (tmp_path / "out").exists()
 
 
 def test_two_sweeps_do_not_write_to_one_folder(trace, tmp_path):

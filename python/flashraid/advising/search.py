@@ -14,8 +14,8 @@ from .objectives import CLOSED, FAILING, OPEN, Objective, Value, value_of
 
 # The share of the trace that each round replays, and the tolerance within which a candidate then stands for another.
 ROUNDS = ((1 / 27, 0.03), (1 / 9, 0.05))
-# Of the cost of an exhaustive search with one seed, as the first round tells it: what is left of it after the finals goes
-# to those of the last round that differ most from the finalists.
+# Of the cost of an exhaustive search with one seed, as the first round tells it: what is left of it after the finals
+# goes to those of the last round that differ most from the finalists.
 BUDGET = 0.19
 FEWEST_REQUESTS = 1000
 UNIT_BYTES = 1 << 16  # of a fill: a multiple of every page size

@@ -126,10 +126,15 @@ class _Devices:
             with self._lock:
                 self._needed_bytes -= job.needed_bytes
                 kept.users -= 1
-                if job.preparation and kept.device is None:
-                    self._kept.pop(job.preparation, None)
-                elif job.preparation:
+                if self._kept.get(job.preparation) is kept:
                     self._kept.move_to_end(job.preparation)
+                    if kept.device is None:
+                        del self._kept[job.preparation]
+
+    def forget(self) -> None:
+        """Gives up all that nobody uses."""
+        with self._lock:
+            self._make_room(0)
 
     def _prepare(self, kept: _Kept, job: Job, config: str, go_on: Callable[..., bool]) -> None:
         with kept.lock:
@@ -151,6 +156,11 @@ class _Devices:
 
 
 _devices = _Devices()
+
+
+def forget() -> None:
+    """Gives up the prepared devices that this process keeps for further jobs."""
+    _devices.forget()
 
 
 def do(job: Job, go_on: Callable[[], bool] = lambda: True, most_bytes: int | None = None) -> str:

@@ -23,7 +23,7 @@ from distributed.worker import Worker
 
 from .. import _native, machine
 from .._native import DefectError, InputError
-from .job import FAILED, Absent, Job, do, line, row_of
+from .job import FAILED, Absent, Job, do, forget, line, row_of
 from .serial import Then
 
 MEMORY = "flashraid_memory"
@@ -261,6 +261,7 @@ def _do_with(client: Client, sweep: _Sweep, share: int | None) -> None:
                 future.add_done_callback(ended.put)
             _collect(client, sweep, ended, sent)
             sweep.step()
+        client.run(forget, on_error="return")
     except KeyboardInterrupt:
         with suppress(Exception):
             client.cancel(list(sweep.under_way), force=True)

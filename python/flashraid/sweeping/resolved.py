@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -17,6 +17,8 @@ from ..settings import Pairs, bare, configuration, text_of
 from ..sizes import filled_pages
 from .job import Job, Source
 from .plan import PLACES, PROFILE, Plan, Point, parameters_of
+
+POINTS_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,15 @@ class _Made:
     idle: tuple[str, ...]
 
 
-def resolve(plan: Plan) -> list[Resolved]:
-    """All points with their jobs. Raises InputError if none of them is possible: the first reason."""
+def resolve(plan: Plan, go_on: Callable[[], bool] = lambda: True) -> list[Resolved]:
+    """All points with their jobs. Raises InputError if none of them is possible: the first reason.
+
+    Raises KeyboardInterrupt if `go_on`, which is asked now and then, says no.
+    """
     made: list[_Made | Resolved] = []
-    for point in plan.points:
+    for number, point in enumerate(plan.points):
+        if number % POINTS_AT_ONCE == POINTS_AT_ONCE - 1 and not go_on():
+            raise KeyboardInterrupt
         try:
             made.append(_made(point))
         except InputError as error:
