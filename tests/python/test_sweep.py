@@ -304,6 +304,15 @@ def test_finished_runs_are_not_done_again(trace, tmp_path, monkeypatch):
     assert len(dataset.parts(out)) == 1
 
 
+def test_another_trace_under_the_same_name_is_another_run(trace, tmp_path):
+    out = tmp_path / "dataset"
+    first = fr.sweep(small(trace), out=out, jobs=1).to_frame()
+    write_trace(tmp_path, [(at * 900, "W", at % 50 * 4096, 8192) for at in range(300)])
+    second = fr.sweep(small(trace), out=out, jobs=1).to_frame()
+    assert not set(first["run"]) & set(second["run"])
+    assert dataset.read(out).height == 8
+
+
 def test_a_row_that_was_cut_off_is_done_again(trace, tmp_path):
     out = tmp_path / "dataset"
     expected = results(fr.sweep(small(trace), out=out, jobs=1).to_frame())

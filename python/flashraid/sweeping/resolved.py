@@ -5,7 +5,6 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 from .. import _native
@@ -118,7 +117,6 @@ def _source(point: Point) -> Source:
     return Source(trace, text=changed(trace, change))
 
 
-@cache
 def _file(trace: str) -> Source:
     try:
         size = os.stat(trace).st_size
