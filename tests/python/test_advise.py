@@ -313,3 +313,19 @@ def test_wrong_questions_are_refused(arguments, text, trace, command):
     done = command("advise", trace, "--device", "tiny", *arguments, status=2)
     assert text in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_figures_and_report_show_the_front(advice, tmp_path):
+    figures = {figure.name: figure for figure in advice.figures()}
+    distances = figures["distances"].frame
+    first = advice.front[0]
+    assert dict(distances.filter(candidate=first.tried.candidate.name).select("subject", "doublings").iter_rows()) == (
+        first.regrets
+    )
+    points = figures["front-write-amplification-read-tail"].frame
+    assert points.height == len(advice.front)
+    assert points["write_amplification"].to_list() == advice.to_frame()["write_amplification"].to_list()
+    advice.report(tmp_path / "a.html")
+    html = (tmp_path / "a.html").read_text()
+    assert f"Advice: {advice.recommended.name}" in html
+    assert all(each.tried.candidate.name in html for each in advice.front)

@@ -505,3 +505,37 @@ def test_ctrl_c_ends_a_sweep_with_130(tmp_path, long_trace):
     _, said = begun.communicate(timeout=60)
     assert begun.returncode == 130
     assert said == "interrupted: what was finished is kept; the same command goes on\n"
+
+
+# ---- figures and reports ----
+
+
+def test_figures_show_means_over_the_axis_with_the_most_numbers(trace):
+    said = {"fixed": {"trace": trace, **PLACE}, "grid": {"scheme": ["raid0", "raid5"], "queue_depth": [1, 2, 4]}}
+    found = fr.sweep(said, jobs=1)
+    figures = {figure.name: figure for figure in found.figures()}
+    figure = figures["throughput"]
+    assert (figure.mark, figure.x.column, figure.series) == ("line", "queue_depth", "series")
+    frame = found.to_frame()
+    for row in figure.frame.iter_rows(named=True):
+        expected = frame.filter(scheme=row["series"], queue_depth=row["queue_depth"])["bandwidth.requests_per_second"]
+        assert row["value"] == expected[0]
+    # One that is the same everywhere shows nothing.
+    assert "lifetime" not in figures
+    assert found.plot("throughput").axes
+    words = fr.sweep({"fixed": {"trace": trace, **PLACE}, "grid": {"scheme": ["raid0", "raid5"]}}, jobs=1)
+    assert {figure.mark for figure in words.figures()} == {"bars"}
+    one = fr.sweep({"fixed": {"trace": trace, "scheme": "raid0", **PLACE}}, jobs=1)
+    assert one.figures() == []
+
+
+def test_a_report_has_points_charts_and_troubles(trace, tmp_path, command):
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        f'[fixed]\ntrace = "{trace}"\ndevice = "tiny"\n[grid]\nscheme = ["raid0", "raid5"]\nfill = [0.1, 0.5, 7.0]\n'
+    )
+    done = command("sweep", path, "--jobs", "1", "--report", tmp_path / "r.html", status=3)
+    assert done.stderr.count("refused: ") == 1
+    html = (tmp_path / "r.html").read_text()
+    for text in ("6 runs: 4 done, 2 refused.", "fill = 7.0", "Points", "Charts", "Busiest load"):
+        assert text in html
