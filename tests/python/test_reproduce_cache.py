@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import write_device, write_trace, writes
 
+from flashraid import kept
 from flashraid.reproduce import cache, runner
 from flashraid.reproduce.cache import Cache
 from flashraid.reproduce.outcome import measure
@@ -61,7 +62,7 @@ def measured(paper, watch=lambda status: True):
 
 
 def entries():
-    return sorted(path for path in (cache.folder() / "reproduce" / cache.build()).iterdir())
+    return sorted(path for path in (kept.folder() / "reproduce" / kept.build()).iterdir())
 
 
 def test_what_was_measured_before_is_not_run_again(paper, calls):
@@ -98,10 +99,10 @@ def test_whatever_determines_a_run_makes_it_another(paper, calls, tmp_path, monk
 
 
 def test_an_engine_of_the_same_version_is_another_if_it_was_built_anew(tmp_path, monkeypatch):
-    first = cache.build.__wrapped__()
+    first = kept.build.__wrapped__()
     (tmp_path / "engine").write_text("another")
     monkeypatch.setattr(cache._native, "__file__", str(tmp_path / "engine"))
-    assert cache.build.__wrapped__() != first
+    assert kept.build.__wrapped__() != first
 
 
 def _slower(folder):
@@ -187,10 +188,10 @@ def test_of_the_builds_those_used_last_stay(paper, monkeypatch):
     for number in range(cache.BUILDS + 2):
         monkeypatch.setattr(cache, "build", lambda number=number: f"build-{number}")
         measured(paper)
-        os.utime(cache.folder() / "reproduce" / f"build-{number}", (number, number))
+        os.utime(kept.folder() / "reproduce" / f"build-{number}", (number, number))
     monkeypatch.setattr(cache, "build", lambda: "build-0")  # which was used long ago
     Cache()
-    left = {path.name for path in (cache.folder() / "reproduce").iterdir()}
+    left = {path.name for path in (kept.folder() / "reproduce").iterdir()}
     assert left == {"build-0", *(f"build-{cache.BUILDS + 1 - back}" for back in range(cache.BUILDS - 1))}
 
 
@@ -236,21 +237,21 @@ def test_what_cannot_be_kept_leaves_nothing(paper, monkeypatch):
 
 def test_a_build_that_is_used_is_not_the_one_used_longest_ago(paper):
     measured(paper)
-    own = cache.folder() / "reproduce" / cache.build()
+    own = kept.folder() / "reproduce" / kept.build()
     os.utime(own, (1, 1))
     Cache()
     assert own.stat().st_mtime > 10**9
 
 
 def test_where_the_cache_is(monkeypatch):
-    monkeypatch.setattr(cache.sys, "platform", "linux")
+    monkeypatch.setattr(kept.sys, "platform", "linux")
     monkeypatch.setenv("FLASHRAID_CACHE", "/here")
-    assert cache.folder() == Path("/here")
+    assert kept.folder() == Path("/here")
     monkeypatch.delenv("FLASHRAID_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/there")
-    assert cache.folder() == Path("/there/flashraid")
+    assert kept.folder() == Path("/there/flashraid")
     monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
-    assert cache.folder() == Path.home() / ".cache" / "flashraid"
+    assert kept.folder() == Path.home() / ".cache" / "flashraid"
 
 
 # ---- quick figures
