@@ -109,8 +109,9 @@ def test_schemes_that_cannot_be_had_say_why():
 # ---- answers ----
 
 
-def test_what_must_be_is_kept_to(trace):
-    plain = fr.advise(trace, schemes=SOME, seeds=1, **DEVICE).to_frame()
+def test_what_must_be_is_kept_to(trace, tmp_path):
+    common = {"schemes": SOME, "seeds": 1, "out": tmp_path / "out", **DEVICE}  # where each finds the runs of the first
+    plain = fr.advise(trace, **common).to_frame()
     assert set(plain["scheme"]) == set(SOME), "each is on the front, as none has what all others have"
     reads, capacities = sorted(plain["read_tail"]), sorted(plain["capacity"])
     limits = [
@@ -120,7 +121,7 @@ def test_what_must_be_is_kept_to(trace):
         ({"min_capacity": 0.6}, lambda row: row["capacity"] > capacities[0]),
     ]
     for asked, holds in limits:
-        found = fr.advise(trace, schemes=SOME, seeds=1, **asked, **DEVICE)
+        found = fr.advise(trace, **asked, **common)
         rows = found.to_frame().to_dicts()
         assert rows
         assert all(map(holds, rows)), asked
