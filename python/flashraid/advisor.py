@@ -18,6 +18,7 @@ from .comparing import MOST_SEEDS
 from .figures.drawn import Drawn
 from .files import must_be_read_again
 from .interrupts import Interrupts
+from .profile_text import is_profile, with_writes_weighing
 from .setting_types import Settings
 from .settings import (
     Pairs,
@@ -261,6 +262,12 @@ def _changes(order: Sequence[Ranked], found: Search, question: Question) -> Iter
     for share in (0.5, 0.9):
         if abs(filled / space - share) > 0.1:
             changes[f"{share:.0%} of the space filled"] = {"fill_bytes": int(share * space) // UNIT_BYTES * UNIT_BYTES}
+    if is_profile(question.trace):
+        for what, factor in (("half the weight of writes", 0.5), ("twice the weight of writes", 2.0)):
+            streams = with_writes_weighing(question.trace, factor)
+            changes[what] = {
+                f"profile.streams.{number}.{key}": value for number, of in streams.items() for key, value in of.items()
+            }
     quick = [each for each in found.objectives if each.run != FAILING]
     for what, change in changes.items():
         workload = replace(found.workload, fixed={**fixed, **change})

@@ -59,6 +59,16 @@ def seed_of(trace: str) -> int:
     return seed
 
 
+def with_writes_weighing(trace: str, factor: float) -> dict[str, dict[str, Any]]:
+    """What to change of the streams of a profile, by number, so that writes weigh so many times more."""
+    changes = {}
+    for number, stream in enumerate(_parsed(trace)["streams"]):
+        ops = {op: weight * (factor if op == "write" else 1) for op, weight in stream.get("ops", {"write": 1}).items()}
+        scale = sum(ops.values()) / sum(stream.get("ops", {"write": 1}).values())
+        changes[str(number)] = {"ops": ops, "weight": stream.get("weight", 1) * scale}
+    return changes
+
+
 def with_seed(trace: str, seed: int) -> str:
     """The text of a profile with another seed."""
     if not 0 <= seed <= LARGEST_SEED:

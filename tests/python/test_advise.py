@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flashraid as fr
-from flashraid import advisor
+from flashraid import advisor, profile_text
 from flashraid.advising import candidates, choice, front, objectives, search
 
 DEVICE = {"device": "tiny", "fill": 0.5, "fit": "wrap", "jobs": 1}
@@ -200,6 +200,31 @@ def test_the_choice_under_another_load_is_said(advice):
     for each in advice.changes:
         assert each.what in said
         assert each.choice in {member.tried.candidate.name for member in advice.front}
+
+
+def test_of_a_profile_the_share_of_writes_is_changed_too():
+    asked = {"device": "tiny", "fit": "wrap", "limit": 300, "jobs": 1, "seeds": 1}
+    found = fr.advise("profile:cr5m-uniform", schemes=["raid1", "raid5"], **asked)
+    assert [each.what for each in found.changes][-2:] == ["half the weight of writes", "twice the weight of writes"]
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5), st.integers(1, 5)), min_size=1, max_size=3))
+@settings(deadline=None)
+def test_writes_weigh_more_across_streams(tmp_path_factory, streams):
+    path = tmp_path_factory.mktemp("profile") / "p.toml"
+    path.write_text("".join(f"[[streams]]\nweight = {w}\nops = {{ write = {a}, read = {b} }}\n" for w, a, b in streams))
+    shares = [w / sum(each for each, *_ in streams) for w, *_ in streams]
+    writes = [share * a / (a + b) for share, (_, a, b) in zip(shares, streams, strict=True)]
+    reads = [share * b / (a + b) for share, (_, a, b) in zip(shares, streams, strict=True)]
+    whole = 2 * sum(writes) + sum(reads)
+    changed = profile_text.with_writes_weighing(str(path), 2.0)
+    total = sum(each["weight"] for each in changed.values())
+    for number in range(len(streams)):
+        each = changed[str(number)]
+        share = each["weight"] / total
+        weights = each["ops"]
+        assert share * weights["write"] / sum(weights.values()) == pytest.approx(2 * writes[number] / whole)
+        assert share * weights["read"] / sum(weights.values()) == pytest.approx(reads[number] / whole)
 
 
 # ---- doubts ----
