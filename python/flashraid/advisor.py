@@ -5,20 +5,21 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _native
 from ._native import InputError
 from .advising.candidates import Candidate, candidates
 from .advising.choice import Ranked, doubts, ranked, sentences, text_of
-from .advising.objectives import FAILING, LIFETIME, OPEN, Objective, Value, objectives, value_of
+from .advising.objectives import LIFETIME, OPEN, Objective, Value, objectives, value_of
 from .advising.search import UNIT_BYTES, DoRuns, Must, Search, Tried, Workload, plan_of
 from .comparing import MOST_SEEDS
 from .figures.drawn import Drawn
 from .files import must_be_read_again
 from .interrupts import Interrupts
 from .profile_text import is_profile, with_writes_weighing
+from .quantities import SIZE, TIME, Kind
 from .setting_types import Settings
 from .settings import (
     Pairs,
@@ -67,6 +68,7 @@ class Question:
     tail: str = "p99"
     seeds: int = 3
     preferred: Sequence[str] = ()
+    run: Mapping[str, Any] = field(default_factory=dict)  # the table of the complete configuration
 
 
 def advise(
@@ -167,17 +169,25 @@ def asked(
         known_name(label("prefer"), subject, SUBJECTS)
     if not 1 <= seeds <= MOST_SEEDS:
         raise InputError(f"{label('seeds')} {seeds}: allowed is a whole number from 1 to {MOST_SEEDS}")
-    for key, _ in settings:
-        if bare(key) in OWN:
+    settings = [(bare(key), value) for key, value in settings]
+    for key in [*(key for key, _ in settings), *(bare(key) for key in vary)]:
+        if key in OWN or (key in OF_WORKLOAD and key in vary):
             raise InputError(f"{key}: not allowed here: the advisor sets it itself")
     # The device is looked at with a scheme that needs nothing of it.
     simplest = json.loads(_native.schemes(None))[0]["name"]
     detail = configuration(device, simplest, config, settings)
+    run = detail["config"]["run"]
+    for key in OWN:
+        if key != "seed" and run[key] not in (0, "", False, "end", []):
+            said = f"{key} = {setting_text(run[key])}"
+            raise InputError(f"{config}: {said}: not allowed here: the advisor sets it itself")
     is_array = detail["config"].get("array", {}).get("devices", 1) > 1
     part = "device" if is_array else "chip"
     musts = []
     if survives is not None:
         known_name(label("survives"), survives, PARTS)
+        if survives == "device" and not is_array:
+            raise InputError(f"{label('survives')} device: the device is a single SSD: allowed with devices above 1")
         wanted = survives
         if survives == "member":
             wanted = "device" if is_array else detail["config"]["device"]["member"]
@@ -186,25 +196,31 @@ def asked(
     for name, text, kind in (("max_p99_read", max_p99_read, "read"), ("max_p99_write", max_p99_write, "write")):
         if text is not None:
             most = parse_time(label(name), text)
-            musts.append(Must(f"{label(name)} {text}", OPEN, f"latency_ns.{kind}.p99", most=most))
+            musts.append(Must(f"{label(name)} {text}", OPEN, f"latency_ns.{kind}.p99", most=most, kind=TIME))
     if max_nvram is not None:
         most = parse_bytes(label("max_nvram"), max_nvram)
-        musts.append(Must(f"{label('max_nvram')} {max_nvram}", OPEN, "capacity.nvram_bytes", most=most))
+        musts.append(Must(f"{label('max_nvram')} {max_nvram}", OPEN, "capacity.nvram_bytes", most=most, kind=SIZE))
     if min_capacity is not None:
         if not 0 <= min_capacity <= 1:
             raise InputError(f"{label('min_capacity')} {min_capacity}: allowed is a share from 0 to 1")
         text = f"{label('min_capacity')} {min_capacity}"
-        musts.append(Must(text, OPEN, "capacity.raw_per_user_byte", most=1 / min_capacity if min_capacity else None))
+        most_raw = 1 / min_capacity if min_capacity else None
+        musts.append(Must(text, OPEN, "capacity.raw_per_user_byte", most=most_raw, kind=RAW))
     if min_dwpd is not None:
         if not detail["config"]["device"]["pe_limit"]:
             raise InputError(f"{label('min_dwpd')}: the device has no limit of erases: allowed with pe_limit above 0")
         least = min_dwpd * 365 * YEARS_OF_WARRANTY
-        musts.append(Must(f"{label('min_dwpd')} {min_dwpd}", OPEN, "lifetime.full_drive_writes", least=least))
+        text = f"{label('min_dwpd')} {min_dwpd}"
+        musts.append(Must(text, OPEN, "lifetime.full_drive_writes", least=least, kind=WRITES))
     where = fault or f"{part}:0" + (".0" if part == "chip" else "")
-    return Question(trace, device, config, settings, schemes, vary, musts, where, tail, seeds, prefer)
+    configuration(device, simplest, config, [*settings, ("fail", f"{where}@50%")])  # refuses what there is not
+    return Question(trace, device, config, settings, schemes, vary, musts, where, tail, seeds, prefer, run)
 
 
 # Settings that the advisor's runs have of their own.
+RAW, WRITES = Kind((("flash bytes a usable byte", 1),), 3), Kind((("drive writes", 1),), 0)
+# What says how much there is to do: the same for all candidates.
+OF_WORKLOAD = ("limit", "warmup", "speed", "fill", "fill_bytes", "space_bytes")
 OWN = ("drive", "queue_depth", "fail", "replace", "verify", "verify_every", "until", "seed")
 
 
@@ -222,7 +238,7 @@ def search(question: Question, out: str | None, jobs: int | None, scheduler: str
     choice, refused = candidates(question.device, question.config, question.schemes, question.settings, vary)
     if not choice:
         raise InputError(f"no scheme can be had: {next(iter(refused.values()), 'none is named')}")
-    requests = requests_of(question.trace, question.settings)
+    requests = requests_of(question)
     fixed = fixed_of(question, choice)
     place = out or tempfile.mkdtemp(prefix="flashraid-")
     try:
@@ -253,7 +269,7 @@ def _changes(order: Sequence[Ranked], found: Search, question: Question) -> Iter
     if len(order) < 2:
         return
     fixed = found.workload.fixed
-    speed = float(fixed.get("speed", 1))
+    speed = float(question.run["speed"])
     changes: dict[str, dict[str, Any]] = {
         "half the load": {"speed": speed / 2},
         "twice the load": {"speed": speed * 2},
@@ -268,20 +284,19 @@ def _changes(order: Sequence[Ranked], found: Search, question: Question) -> Iter
             changes[what] = {
                 f"profile.streams.{number}.{key}": value for number, of in streams.items() for key, value in of.items()
             }
-    quick = [each for each in found.objectives if each.run != FAILING]
     for what, change in changes.items():
         workload = replace(found.workload, fixed={**fixed, **change})
         tried = [Tried(each.tried.candidate) for each in order]
-        Search(tried, quick, [], workload, found.do).look_again(what)
-        again = ranked([each for each in tried if not each.out], quick, question.preferred)
+        Search(tried, found.objectives, found.musts, workload, found.do).look_again(what)
+        again = ranked([each for each in tried if not each.out], found.objectives, question.preferred)
         yield Change(what, again[0].tried.candidate.name if again else "nothing")
 
 
-def requests_of(trace: str, settings: Pairs) -> int:
+def requests_of(question: Question) -> int:
     """How many requests a run replays."""
-    reading = [(key, value) for key, value in settings if key in READING]
-    limit = int(dict(settings).get("limit", 0))
-    count: int = json.loads(_native.trace_info(trace, reading, 4096, None, None))["requests"]
+    reading = [(key, setting_text(question.run[key])) for key in READING]
+    limit = int(question.run["limit"])
+    count: int = json.loads(_native.trace_info(question.trace, reading, 4096, None, None))["requests"]
     return min(count, limit) if limit else count
 
 

@@ -133,7 +133,7 @@ def test_nothing_is_recommended_if_nothing_has_what_is_asked(trace, command):
     line = ["advise", trace, "--device", "tiny", "--fill", "0.5", "--fit", "wrap", "--schemes", "raid0", "--jobs", "1"]
     done = command(*line, "--survives", "chip", status=3)
     assert "Nothing is recommended: no candidate has all that is asked for." in done.stdout
-    assert "raid0: --survives chip: it has False" in done.stderr
+    assert "raid0: --survives chip: it does not" in done.stderr
 
 
 def test_a_mislabelled_scheme_is_not_recommended(trace, monkeypatch):
@@ -315,8 +315,8 @@ def test_the_command_shows_the_front_and_the_choice(trace, command):
     done = command(*line, "--jobs", "1", "--seeds", "1")
     assert "the Pareto front, the recommended one first" in done.stdout
     assert "Recommended: raid" in done.stdout
-    again = done.stdout.partition("Run it again: ")[2].strip()
-    assert command(*shlex.split(again)[1:]).returncode == 0
+    again = done.stdout.partition("Run it again, as it is, in a closed loop, and with a failure:")[2].split("\n")
+    assert [command(*shlex.split(line)[1:]).returncode for line in again if line] == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -332,6 +332,10 @@ def test_the_command_shows_the_front_and_the_choice(trace, command):
         (["--vary", "gc_threshold"], "--vary gc_threshold: allowed is KEY=A,B,..."),
         (["--schemes", "raid7"], "scheme raid7: there is none"),
         (["--set", "verify=true"], "verify: not allowed here: the advisor sets it itself"),
+        (["--survives", "device"], "--survives device: the device is a single SSD"),
+        (["--fault", "chip:9.9"], "fail = chip:9.9@50%"),
+        (["--vary", "seed=1,2"], "seed: not allowed here"),
+        (["--vary", "speed=1,2"], "speed: not allowed here"),
         (["--seeds", "0"], "--seeds 0: allowed is a whole number from 1"),
     ],
 )

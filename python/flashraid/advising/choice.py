@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isinf
 
 from ..intervals import is_apart, mean_of
 from ..quantities import with_interval
@@ -35,6 +36,8 @@ def ranked(found: Sequence[Tried], objectives: Sequence[Objective], preferred: S
     for at in at_front:
         of: dict[str, list[float]] = {}
         for objective, own, least in zip(objectives, costs[at], best, strict=True):
+            if isinf(least):  # nobody has such a figure
+                continue
             of.setdefault(objective.subject, []).append(doublings(own, least))
         regrets = {subject: mean_of(values) for subject, values in of.items() if subject != PROTECTION}
         weights = {subject: 2 if subject in preferred else 1 for subject in regrets}
@@ -140,7 +143,8 @@ def doubts(found: Sequence[Tried], requests: int, tail: str) -> list[str]:
         said.append(f"{names}{more} cannot keep up with the trace: latencies grow with its length.")
     if not any(row.get("collection.collections") for row in rows):
         said.append("no GC ran: write amplification is that of redundancy alone (--fill, --steady: a used drive).")
-    if all(len(set(value.each)) <= 1 for each in found for value in each.values.values()):
+    values = [value for each in found for value in each.values.values() if len(value.each) > 1]
+    if values and all(len(set(value.each)) == 1 for value in values):
         said.append("nothing is random in these runs: the seeds gave the same figures, and intervals say nothing.")
     return said
 

@@ -50,3 +50,8 @@ def doublings(cost: float, least: float) -> float:
 def distance(one: Costs, other: Costs) -> float:
     """How much worse one is than the other where it is worst, in doublings."""
     return max(doublings(a, b) for a, b in zip(one, other, strict=True))
+
+
+def difference(one: Costs, other: Costs) -> float:
+    """How far apart two are where they differ most, in doublings."""
+    return max(distance(one, other), distance(other, one))

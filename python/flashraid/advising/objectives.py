@@ -83,6 +83,11 @@ class Value:
 
 def value_of(objective: Objective, rows: Sequence[Mapping[str, Any]]) -> Value:
     """The figure of an objective over the seeds of a candidate; none if a run lacks it."""
+    # Latencies of no requests are none.
+    kind, is_latency, _ = objective.column.partition(".p")
+    counted = [row for row in rows if not (is_latency and f"{kind}.count" in row and not row[f"{kind}.count"])]
+    if len(counted) < len(rows):
+        return Value(None)
     known = [row.get(objective.column) for row in rows]
     found = [float(value) for value in known if value is not None]
     if not found or len(found) < len(known):

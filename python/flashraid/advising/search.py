@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..quantities import Kind
+from ..sizes import parse_time
 from ..sweeping.plan import Plan, Point
 from .candidates import Candidate
-from .front import cover, distance, front
+from .front import cover, difference, distance
 from .objectives import CLOSED, FAILING, OPEN, Objective, Value, value_of
 
 # The share of the trace that each round replays, and the tolerance within which a candidate then stands for another.
@@ -37,6 +39,7 @@ class Must:
     column: str
     least: float | None = None
     most: float | None = None
+    kind: Kind | None = None  # how the figure is written; None for a property
 
     def why_not(self, row: Mapping[str, Any]) -> str | None:
         """What is wrong with a row; None if nothing is."""
@@ -45,7 +48,7 @@ class Must:
             return f"{self.text}: there is no such figure"
         is_too_low = self.least is not None and float(value) < self.least
         if is_too_low or (self.most is not None and float(value) > self.most):
-            return f"{self.text}: it has {value}"
+            return f"{self.text}: it has {self.kind.text(float(value))}" if self.kind else f"{self.text}: it does not"
         return None
 
 
@@ -89,8 +92,12 @@ class Workload:
         requests = (
             self.requests if share == 1 else max(min(FEWEST_REQUESTS, self.requests), round(share * self.requests))
         )
+        if share < 1 and (warmup := str(point.get("warmup", ""))):
+            scaled = round(share * (int(warmup) if warmup.isdecimal() else parse_time("warmup", warmup)))
+            point["warmup"] = str(scaled) if warmup.isdecimal() else f"{scaled}ns"
         if run == CLOSED:
             point |= {"queue_depth": QUEUE_DEPTH}
+            point.pop("speed", None)  # a closed loop has its own
             requests = min(requests, MOST_CLOSED)
         elif run == FAILING:
             point |= {"fail": f"{self.fault}@50%", "verify": True}
@@ -141,17 +148,18 @@ class Search:
         chosen: list[Tried] = []
         while near:
             known = [each.short for each in [*finalists, *chosen]]
-            distances = [min(distance(other, each.short) for other in known) for each in near]
-            at = max(range(len(near)), key=distances.__getitem__)
+            worse = [min(distance(other, each.short) for other in known) for each in near]
+            other = [min(difference(one, each.short) for one in known) for each in near]
+            at = max(range(len(near)), key=lambda at: (worse[at], other[at]))
             left -= scale * near[at].estimate
-            if left < 0 or distances[at] == 0:
+            if left < 0 or other[at] == 0:
                 break
             chosen.append(near.pop(at))
         return chosen
 
     def look_again(self, name: str) -> None:
-        """Replays all of the trace under all candidates, as it is and in a closed loop."""
-        self._round(name, (OPEN, CLOSED), 1)
+        """Replays all of the trace under all candidates once."""
+        self._round(name, self._runs(), 1)
 
     def _runs(self) -> Sequence[str]:
         return (OPEN, CLOSED, FAILING) if self.workload.fault else (OPEN, CLOSED)
@@ -207,15 +215,14 @@ class Search:
         return f"survives.{(self.workload.fault or '').partition(':')[0]}"
 
     def _keep(self, tolerance: float, why: str) -> list[Tried]:
-        """Keeps what covers the front. Returns what else is on it."""
+        """Keeps what covers the front. Returns the others."""
         left = self._in()
-        costs = [each.costs(self.objectives) for each in left]
-        kept, at_front = set(cover(costs, tolerance)), set(front(costs))
+        kept = set(cover([each.costs(self.objectives) for each in left], tolerance))
         for at, each in enumerate(left):
             if at not in kept:
                 each.out = why
                 each.rows = {}
-        return [left[at] for at in sorted(at_front - kept)]
+        return [each for at, each in enumerate(left) if at not in kept]
 
     def _final(self, name: str, finalists: Sequence[Tried]) -> None:
         """Replays all of the trace under the finalists, with several seeds."""

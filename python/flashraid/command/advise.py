@@ -6,6 +6,7 @@ import time
 import rich_click as click
 
 from .. import advisor
+from ..advising.objectives import CLOSED, FAILING, OPEN
 from ..comparing import MOST_JOBS
 from ..report import of_sweeps
 from ..settings import Pairs
@@ -122,6 +123,7 @@ def advise(
         progress.hide()
         if file is not None:
             of_sweeps.of_advice(found, file)
+    warn([] if quiet else [f"{scheme} is left out: {why}" for scheme, why in found.refused.items()])
     heads, rows = found.cells()
     if rows:
         table = table_of("the Pareto front, the recommended one first", heads)
@@ -130,7 +132,9 @@ def advise(
         print_tables(table)
     print_text(*found.sentences)
     if found.recommended:
-        print(f"Run it again: {found.command(found.recommended)}")
+        print("Run it again, as it is, in a closed loop, and with a failure:")
+        for name in (OPEN, CLOSED, FAILING):
+            print(f"  {found.command(found.recommended, name)}")
         return 0
     warn([f"{each.candidate.name}: {each.out}" for each in found.tried if each.out])
     print("no candidate has all that is asked for", file=sys.stderr)

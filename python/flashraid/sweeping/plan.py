@@ -1,6 +1,7 @@
 """The plan of a sweep: which runs it consists of. docs/sweeps.md describes its file."""
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ def read(path: str) -> Plan:
 def made(said: Mapping[str, Any], where: str = "plan") -> Plan:
     """The plan that a dict describes, with the tables of the file as keys."""
     for key in said:
-        known_name(f"{where}: table", key, ("fixed", "grid", "sample", "list", "when", "skip"))
+        known_name(f"{where}: table", str(key), ("fixed", "grid", "sample", "list", "when", "skip"))
     fixed = _table(where, said, "fixed")
     check_keys(f"{where}: fixed", fixed)
     points = [fixed]
@@ -63,6 +64,8 @@ def made(said: Mapping[str, Any], where: str = "plan") -> Plan:
         check_keys(f"{where}: skip {number}", skip)
         if not skip:
             raise InputError(f"{where}: skip {number}: allowed is a table with at least one key")
+        if not any(_matches(point, skip) for point in points):
+            raise InputError(f"{where}: skip {number}: no point matches it")
     points = [point for point in points if not any(_matches(point, skip) for skip in skips)]
     if not points:
         raise InputError(f"{where}: there is nothing to run: every point is skipped")
@@ -73,9 +76,9 @@ def made(said: Mapping[str, Any], where: str = "plan") -> Plan:
 
 
 def check_keys(where: str, keys: Iterable[str]) -> None:
-    """Refuses keys that are neither settings nor parameters of schemes, nor begin with `profile.`."""
+    """Refuses keys that are neither settings nor parameters of schemes, nor of a profile or one of its streams."""
     for key in keys:
-        if not (key.startswith(PROFILE) and len(key) > len(PROFILE)):
+        if not re.fullmatch(r"profile\.(streams\.\d+\.)?[^.]+", key) or key == f"{PROFILE}streams":
             known_name(f"{where}: key", key, _known())
 
 
@@ -101,7 +104,18 @@ def _table(where: str, said: Mapping[str, Any], name: str) -> Point:
     found = said.get(name, {})
     if not isinstance(found, Mapping):
         raise InputError(f"{where}: {name}: allowed is a table")
-    return dict(_flat(found))
+    return _once(f"{where}: {name}", _flat(found))
+
+
+def _once(where: str, pairs: Iterable[tuple[str, Any]]) -> Point:
+    """The keys without the names of their tables, each once."""
+    point: Point = {}
+    for key, value in pairs:
+        name = key if key.startswith(PROFILE) or key in PLACES else bare(key)
+        if name in point:
+            raise InputError(f"{where}: {name} is given twice: allowed is once, with its table or without")
+        point[name] = value
+    return point
 
 
 def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -122,8 +136,10 @@ def _of_profile(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield f"{PROFILE}{key}", value
             continue
         for number, stream in value.items():
-            members = stream.items() if isinstance(stream, Mapping) else ()
-            yield from ((f"{PROFILE}streams.{number}.{name}", each) for name, each in members)
+            if isinstance(stream, Mapping):
+                yield from ((f"{PROFILE}streams.{number}.{name}", each) for name, each in stream.items())
+            else:
+                yield f"{PROFILE}streams.{number}", stream
 
 
 def _tables(where: str, said: Mapping[str, Any], name: str) -> list[Point]:
@@ -131,7 +147,7 @@ def _tables(where: str, said: Mapping[str, Any], name: str) -> list[Point]:
     found = said.get(name, [])
     if not (isinstance(found, list | tuple) and all(isinstance(each, Mapping) for each in found)):
         raise InputError(f"{where}: {name}: allowed are tables, each under [[{name}]]")
-    return [dict(each) if name == "when" else dict(_flat(each)) for each in found]
+    return [dict(each) if name == "when" else _once(f"{where}: {name}", _flat(each)) for each in found]
 
 
 def _listed(where: str, said: Mapping[str, Any]) -> list[Point]:
@@ -203,10 +219,9 @@ def _matches(point: Point, condition: Point) -> bool:
 
 
 def _joined(where: str, point: Point, more: Point) -> Point:
-    """Both together; no key twice, whether with its table or without."""
-    own = {bare(key): key for key in point if not key.startswith(PROFILE)}
+    """Both together; no key twice."""
     for key in more:
-        if key in point or (not key.startswith(PROFILE) and bare(key) in own):
+        if key in point:
             raise InputError(f"{where}: {key} is given twice: allowed is one of fixed, grid, sample, list and when")
     return point | more
 

@@ -38,9 +38,13 @@ class Range:
         return self._inside(math.floor(self.start + share * (self.end - self.start + 1)))
 
     def _inside(self, value: float) -> int | float:
-        value = min(max(value, self.start), self.end)
+        if value <= self.start or value >= self.end:
+            return self._end(self.start if value <= self.start else self.end)
         # Rounded to what a person would write, so that the same number is the same text everywhere.
-        return round(value) if self.is_whole else float(f"{value:.6g}")
+        return round(value) if self.is_whole else min(max(float(f"{value:.6g}"), self.start), self.end)
+
+    def _end(self, value: float) -> int | float:
+        return round(value) if self.is_whole else float(value)
 
 
 def range_of(where: str, said: Mapping[str, Any], others: Sequence[str] = ()) -> Range:
@@ -91,11 +95,11 @@ def _of_range(where: str, said: Mapping[str, Any]) -> list[Any]:
     if "step" not in said and not found.is_whole:
         raise InputError(f"{where}: a range of numbers that are not whole needs step or points")
     step = said.get("step", 1)
-    if type(step) not in (int, float) or not step > 0:
+    if type(step) not in (int, float) or not 0 < step < math.inf:
         raise InputError(f"{where}: step = {step}: allowed is a number above 0")
+    if (found.end - found.start) / step >= MOST_VALUES:
+        raise InputError(f"{where}: step = {step}: allowed are at most {MOST_VALUES} values")
     count = math.floor((found.end - found.start) / step + 1e-9) + 1
-    if count > MOST_VALUES:
-        raise InputError(f"{where}: {count} values: allowed are at most {MOST_VALUES}")
     is_whole = found.is_whole and type(step) is int
     steps = (found.start + at * step for at in range(count))
     return [round(value) if is_whole else float(f"{value:.12g}") for value in steps]
