@@ -64,7 +64,7 @@ from flashraid.sweeping import on_dask, job
 def wait(each, *_):
     time.sleep(SECONDS)
     figures = {f"figure.{number}": number / 7 for number in range(320)}
-    return job.line(job.row_of(each.run, each.source.name, "done", "", figures), "simulated", SECONDS)
+    return job.line(job.row_of(each, "done", "", figures), "simulated", SECONDS)
 
 on_dask.do = wait
 """

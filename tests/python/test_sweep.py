@@ -128,6 +128,10 @@ def test_a_latin_hypercube_has_one_number_of_each_interval():
         ({"when": [{"if": {"scheme": "raid5"}, "grid": {"seed": [1]}}]}, "plan: when 1: no point meets its if"),
         ({"when": [{"grid": {"seed": [1]}}]}, "plan: when 1: no if"),
         ({"skip": [{"trace": "t"}]}, "there is nothing to run: every point is skipped"),
+        ({"skip": [{"scheme": "riad0"}]}, "plan: skip 1: no point matches it"),
+        ({"grid": {"speed": [1], "run.speed": [2]}}, "plan: grid: speed is given twice"),
+        ({"grid": {"profile": {"streams": [1, 2]}}}, "key profile.streams: there is none"),
+        ({"grid": {"profile": {"streams": {"0": [1, 2]}}}}, "key profile.streams.0: there is none"),
         ({"skip": [{}]}, "plan: skip 1: allowed is a table with at least one key"),
         ({"grid": 3}, "plan: grid: allowed is a table"),
         ({"list": {"seed": 1}}, "plan: list: allowed are tables, each under"),
@@ -176,6 +180,8 @@ def test_each_seed_of_a_profile_has_requests_of_its_own():
     fixed |= {"profile.streams.0.weight": 1}
     changed = fr.sweep({"fixed": fixed, "grid": {"profile.requests": [100, 200]}}, jobs=1).to_frame()
     assert changed["workload.requests"].to_list() == [100, 200]
+    assert changed["profile.streams.0.weight"].to_list() == ["1", "1"]
+    assert frame["profile.seed"].to_list() == [None, "1", "2"]
     assert all(changed["workload.reads"] / changed["workload.requests"] < 0.3)
 
 
@@ -326,6 +332,57 @@ def test_a_row_that_was_cut_off_is_done_again(trace, tmp_path):
     frame = fr.sweep(small(trace), out=out, jobs=1, progress=seen.append).to_frame()
     assert (seen[0].kept, seen[-1].done, seen[-1].runs) == (3, 4, 4)
     assert results(frame).select(expected.columns).equals(expected)
+
+
+def test_a_damaged_dataset_is_named(trace, tmp_path):
+    out = tmp_path / "dataset"
+    fr.sweep(small(trace), out=out, jobs=1)
+    (out / "part-foo.parquet").write_text("of somebody else")
+    for name, text, said in (
+        ("part-000099.parquet", "garbage", r"part-000099\.parquet: damaged \(.*remove it, and its runs are done again"),
+        ("journal.jsonl", "not json\n", r"journal\.jsonl, line 1: damaged: remove the line"),
+        ("journal.jsonl", '{"run": 3}\n', r"journal\.jsonl, line 1: damaged: remove the line"),
+    ):
+        before = (out / name).read_bytes() if (out / name).exists() else None
+        (out / name).write_text(text)
+        with pytest.raises(fr.InputError, match=said):
+            fr.sweep(small(trace), out=out, jobs=1)
+        (out / name).unlink() if before is None else (out / name).write_bytes(before)
+    assert fr.sweep(small(trace), out=out, jobs=1).status == 0
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_trace_that_is_gone_fails_its_runs(tmp_path, jobs):
+    path = write_trace(tmp_path, [(at, "W", at * 4096, 4096) for at in range(9)], "gone.csv")
+    out = tmp_path / "dataset"
+
+    def remove(status):
+        path.unlink(missing_ok=True)
+
+    found = fr.sweep(small(str(path)), out=out, jobs=jobs, progress=remove)
+    assert found.to_frame()["status"].to_list() == ["failed"] * 4
+    assert set(found.failed["reason"]) == {job.GONE}
+    write_trace(tmp_path, [(at, "W", at * 4096, 4096) for at in range(9)], "gone.csv")
+    assert fr.sweep(small(str(path)), out=out, jobs=jobs).status == 0
+
+
+def test_a_drive_that_is_not_there_may_be_there_the_next_time(trace, tmp_path, monkeypatch):
+    drive, out = tmp_path / "a.drive", tmp_path / "dataset"
+    fr.run(trace, device="tiny", scheme="raid5", fill=0.5, save_drive=drive)
+    monkeypatch.chdir(tmp_path)
+    said = {"fixed": {"trace": trace, "drive": "a.drive"}, "grid": {"speed": [1, 2]}}
+    moved = tmp_path / "b.drive"
+
+    def move(status):
+        if drive.exists():
+            drive.rename(moved)
+
+    found = fr.sweep(said, out=out, jobs=1, progress=move)
+    assert found.to_frame()["status"].to_list() == ["failed"] * 2
+    moved.rename(drive)
+    frame = fr.sweep(said, out=out, jobs=1).to_frame()
+    assert frame["status"].to_list() == ["done"] * 2
+    assert frame["simulated_ns"][1] == fr.run(trace, drive=drive, speed=2).simulated_ns
 
 
 def test_a_crash_between_file_and_journal_leaves_each_run_once(trace, tmp_path):

@@ -59,6 +59,8 @@ def sweep(
         resolved = resolve(found)
         _show_points(found.axes, resolved)
         return 0
+    if out == "":
+        raise InputError("--out: empty name: allowed is the name of a folder")
     if out is None:
         if plan == "-":
             raise InputError("--out: needed for a plan from standard input")

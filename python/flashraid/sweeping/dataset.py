@@ -9,6 +9,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -43,7 +44,7 @@ class Dataset:
             self._cut()
             self._journal = open(self.path / JOURNAL, "ab", buffering=0)  # noqa: SIM115
         except OSError as error:
-            raise self._failure(error) from None
+            raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
         self._rows = sum(1 for _ in journal(self.path))
         self._statuses: dict[str, str] = {row["run"]: row["status"] for row in self._heads()}
 
@@ -60,10 +61,8 @@ class Dataset:
             file.truncate(data.rfind(b"\n") + 1)
 
     def _heads(self) -> Iterator[dict[str, Any]]:
-        import polars
-
         for part in parts(self.path):
-            yield from polars.read_parquet(part, columns=["run", "status"]).iter_rows(named=True)
+            yield from read_part(part).select("run", "status").iter_rows(named=True)
         yield from journal(self.path)
 
     def is_finished(self, run: str) -> bool:
@@ -115,7 +114,7 @@ class Dataset:
         at = polars.Series([place.get(run, len(place)) for run in whole["run"]])
         whole = whole.with_columns(at.alias("_at")).sort("_at", "run").drop("_at")
         first = max(int(part.stem.removeprefix("part-")) for part in old) + 1
-        if len(old) == 1 and polars.read_parquet(old[0]).equals(whole):
+        if len(old) == 1 and read_part(old[0]).equals(whole):
             return
         for number, piece in enumerate(whole.iter_slices(ROWS_OF_FILE), first):
             _write(piece, self.path / f"part-{number:06}.parquet")
@@ -150,18 +149,41 @@ def _write(frame: "polars.DataFrame", path: Path) -> None:
 
 def parts(path: Path) -> list[Path]:
     """The files of a dataset, the oldest first."""
-    return sorted(path.glob("part-*.parquet"))
+    return sorted(each for each in path.glob("part-*.parquet") if re.fullmatch(r"part-\d{6,}", each.stem))
+
+
+def read_part(path: Path) -> "polars.DataFrame":
+    """A file of a dataset. Raises InputError if it is damaged."""
+    import polars
+
+    try:
+        frame = polars.read_parquet(path)
+        frame.select(*HEAD)
+    except (OSError, polars.exceptions.PolarsError) as error:
+        why = str(error).partition("\n")[0]
+        raise InputError(f"{path}: damaged ({why}): remove it, and its runs are done again") from None
+    return frame
 
 
 def journal(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of the journal."""
     try:
         with open(path / JOURNAL, encoding="utf-8") as file:
-            for line in file:
+            for number, line in enumerate(file, 1):
                 if line.endswith("\n"):
-                    yield json.loads(line)
+                    yield _row_of(line, f"{path / JOURNAL}, line {number}")
     except FileNotFoundError:
         return
+
+
+def _row_of(line: str, where: str) -> dict[str, Any]:
+    try:
+        row: dict[str, Any] = json.loads(line)
+        if all(isinstance(row[key], str) for key in HEAD):
+            return row
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise InputError(f"{where}: damaged: remove the line, and its run is done again")
 
 
 def frame_of(rows: list[dict[str, Any]]) -> "polars.DataFrame":
@@ -188,7 +210,7 @@ def read(path: Path) -> "polars.DataFrame":
     """All rows of a dataset and its journal, also while a sweep is at work: each run once, the last row of it."""
     import polars
 
-    found = [polars.read_parquet(part) for part in parts(path)]
+    found = [read_part(part) for part in parts(path)]
     if rows := list(journal(path)):
         found.append(frame_of(rows))
     if not found:

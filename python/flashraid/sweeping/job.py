@@ -38,6 +38,7 @@ class Source:
     path: str = ""
     sha256: str = ""
     size: int = 0
+    changes: tuple[tuple[str, str], ...] = ()  # of a profile, as columns of the row: key and value
 
     @property
     def identity(self) -> str:
@@ -61,13 +62,14 @@ class Source:
             path = os.path.join(place, f"{name}.toml")
             Path(path).write_text(self.text, encoding="utf-8")
             return path
-        for path in (self.path, str(self.sent)):
-            try:
-                if os.stat(path).st_size == self.size and content(path) == self.sha256:
-                    return path
-            except OSError:
-                continue
-        return None
+        return next((path for path in (self.path, str(self.sent)) if self.is_at(path)), None)
+
+    def is_at(self, path: str) -> bool:
+        """Whether it is there, and has not changed."""
+        try:
+            return os.stat(path).st_size == self.size and content(path) == self.sha256
+        except OSError:
+            return False
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,16 @@ class Job:
 
 class Absent(Exception):
     """The trace of a job is not on this machine: it has to be sent."""
+
+
+# Why a job fails if the trace is not even where the plan found it.
+GONE = "the trace is gone or has changed since the sweep began"
+
+
+def _missing_drive(config: str) -> str:
+    """The drive that the run is to begin with, if it is not on this machine; else nothing."""
+    drive = json.loads(config)["config"]["run"].get("drive", "").partition("@")[0]
+    return "" if not drive or os.path.exists(drive) else drive
 
 
 @dataclass
@@ -177,20 +189,23 @@ def do(job: Job, go_on: Callable[[], bool] = lambda: True, most_bytes: int | Non
         trace = job.source.found(place)
         if trace is None:
             raise Absent(job.source.sha256)
+        if drive := _missing_drive(job.config):
+            row = row_of(job, FAILED, f"{drive}: the drive is not on this machine")
+            return line(row, place_of_work(), time.perf_counter() - began)
         config = os.path.join(place, "config.json")
         Path(config).write_text(job.config, encoding="utf-8")
         try:
             with _devices.lent(job, config, watched, most_bytes) as device:
                 text, _, warnings, status = _native.run(trace, None, None, config, [], [], False, watched, device)
         except InputError as error:
-            row = row_of(job.run, job.source.name, REFUSED, str(error).replace(f"{place}{os.sep}", ""))
+            row = row_of(job, REFUSED, str(error).replace(f"{place}{os.sep}", ""))
         else:
             if status == INTERRUPTED:
                 raise KeyboardInterrupt
             figures = {"warnings": "; ".join(warnings), **dict(figures_of(json.loads(text)))}
-            row = row_of(job.run, job.source.name, STATUS[status], "", figures)
+            row = row_of(job, STATUS[status], "", figures)
     seconds = time.perf_counter() - began
-    return line(row, f"{socket.gethostname()}:{os.getpid()}", seconds)
+    return line(row, place_of_work(), seconds)
 
 
 def figures_of(result: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -201,9 +216,15 @@ def figures_of(result: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from flat(first, f"{event}.0.")
 
 
-def row_of(run: str, trace: str, status: str, reason: str, figures: dict[str, Any] | None = None) -> dict[str, Any]:
+def row_of(job: Job, status: str, reason: str, figures: dict[str, Any] | None = None) -> dict[str, Any]:
     """A row of the results: what can be said of a run that ended in this way."""
-    return dict(zip(HEAD, (run, status, reason, trace), strict=True)) | (figures or {})
+    head = dict(zip(HEAD, (job.run, status, reason, job.source.name), strict=True))
+    return head | dict(job.source.changes) | (figures or {})
+
+
+def place_of_work() -> str:
+    """This process, as rows name it."""
+    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def line(row: dict[str, Any], worker: str, seconds: float) -> str:

@@ -5,11 +5,14 @@ worker no job that does not fit. Few more jobs are submitted than there are thre
 grow with the sweep, and what it loses when it dies is little.
 """
 
+import logging
 import os
+import signal
+import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +26,7 @@ from distributed.worker import Worker
 
 from .. import _native, machine
 from .._native import DefectError, InputError
-from .job import FAILED, Absent, Job, do, forget, line, row_of
+from .job import FAILED, GONE, Absent, Job, do, forget, line, row_of
 from .serial import Then
 
 MEMORY = "flashraid_memory"
@@ -169,7 +172,7 @@ class _Sweep:
 
     def fail(self, job: Job, reason: str) -> None:
         """The job has no result."""
-        self.then(line(row_of(job.run, job.source.name, FAILED, reason), "", 0.0))
+        self.then(line(row_of(job, FAILED, reason), "", 0.0))
 
 
 class Workers:
@@ -195,24 +198,51 @@ class Workers:
         if self._scheduler is None:
             _do_with(self._client(), sweep, machine.free_bytes())
         else:
-            _do_with_scheduler(self._scheduler, sweep)
+            with _quiet():
+                _do_with_scheduler(self._scheduler, sweep)
 
     def _client(self) -> Client:
         """A cluster of this machine: a process with a thread for each run, which shares its memory and prepared
         devices. What jobs say of their memory counts, not what Dask measures.
         """
         if self._local is None:
-            cluster = LocalCluster(
-                n_workers=1,
-                threads_per_worker=self._threads,
-                processes=True,
-                memory_limit=0,
-                dashboard_address=":0",
-                silence_logs=50,
-            )
+            with _deaf_children():
+                cluster = LocalCluster(
+                    n_workers=1,
+                    threads_per_worker=self._threads,
+                    processes=True,
+                    memory_limit=0,
+                    dashboard_address=":0",
+                    silence_logs=logging.CRITICAL,
+                )
             self._exit.callback(cluster.close, timeout=5)
             self._local = self._exit.enter_context(Client(cluster))
         return self._local
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes that are started here ignore Ctrl-C, which a terminal sends to all: who started them ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Dask says nothing of connections that are lost: the sweep does."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _do_with_scheduler(scheduler: str, sweep: _Sweep) -> None:
@@ -367,6 +397,9 @@ def _take(client: Client, sweep: _Sweep, key: str, outcome: Outcome, sent: Sent)
     elif kind == "stopped":
         sweep.jobs.appendleft(job)
     else:
+        if not job.source.is_at(job.source.path):
+            sweep.fail(job, GONE)
+            return
         what = (text, job.source.sha256)
         if number > sent.setdefault(what, number):
             sweep.fail(job, f"worker {text} could not keep the trace")

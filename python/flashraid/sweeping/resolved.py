@@ -73,6 +73,8 @@ def _made(point: Point) -> _Made:
             continue
         if key.removeprefix("scheme.") in others:
             idle.append(key)
+        elif key == "drive":
+            own.append((key, os.path.abspath(str(value))))  # the same from any directory
         else:
             own.append((key, text_of(value)))
     device, config = (None if point.get(key) is None else str(point[key]) for key in ("device", "config"))
@@ -112,9 +114,14 @@ def _source(point: Point) -> Source:
     seed = point.get("seed", 1)
     if type(seed) is int and seed != 1 and "seed" not in change:
         change["seed"] = seed_of(trace) + seed - 1
+        if change["seed"] < 0:
+            raise InputError(f"seed = {seed}: allowed is 1 or more, which is the seed of {trace}")
+    columns = {key: text_of(value) for key, value in point.items() if key.startswith(PROFILE)}
+    if "seed" in change:
+        columns[f"{PROFILE}seed"] = str(change["seed"])
     if not change:
         return Source(trace) if trace.startswith(PREFIX) else Source(trace, text=profile(trace))
-    return Source(trace, text=changed(trace, change))
+    return Source(trace, text=changed(trace, change), changes=tuple(columns.items()))
 
 
 def _file(trace: str) -> Source:

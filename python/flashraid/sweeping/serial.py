@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from .. import machine
-from .job import Job, do, forget
+from .job import FAILED, GONE, Absent, Job, do, forget, line, place_of_work, row_of
 
 # Told of each row, as a line.
 Then = Callable[[str], None]
@@ -16,6 +16,9 @@ def do_all(jobs: Iterable[Job], then: Then, go_on: Callable[[], bool]) -> None:
         for job in jobs:
             if not go_on():
                 raise KeyboardInterrupt
-            then(do(job, go_on, most_bytes))
+            try:
+                then(do(job, go_on, most_bytes))
+            except Absent:
+                then(line(row_of(job, FAILED, GONE), place_of_work(), 0.0))
     finally:
         forget()
