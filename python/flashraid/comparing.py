@@ -302,7 +302,8 @@ class _SideBySide:
         """Waits for all runs, or for those under way if one is interrupted. Raises what a run has raised."""
         while self._then and not self._is_stopped:
             done, _ = wait(self._then, STEP_SECONDS, FIRST_COMPLETED)
-            for future in done:
+            # In the order of the runs, as `done` has none.
+            for future in [each for each in self._then if each in done]:
                 then = self._then.pop(future)
                 result = None if future.exception() else future.result()
                 if result is None or result.status == INTERRUPTED:

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import time
+from concurrent.futures import wait as futures_wait
 from threading import Barrier, main_thread
 
 import pytest
@@ -149,6 +150,25 @@ def test_runs_are_side_by_side(monkeypatch, trace):
 
     monkeypatch.setattr(comparing, "run_pairs", run)
     assert len(fr.compare(trace, schemes="raid0,raid5", jobs=2, capacity=False, **DEVICE).results) == 2
+
+
+def test_closed_loops_are_in_the_order_of_the_schemes(monkeypatch, trace):
+    """However those runs are listed that are found to have ended."""
+    done, run_pairs = [], comparing.run_pairs
+
+    def run(*arguments):
+        done.append(arguments[2])
+        return run_pairs(*arguments)
+
+    def backwards(futures, *_):
+        ended, others = futures_wait(futures)
+        return [each for each in reversed(futures) if each in ended], others
+
+    monkeypatch.setattr(comparing, "run_pairs", run)
+    monkeypatch.setattr(comparing, "wait", backwards)
+    schemes = ["raid0", "raid1", "raid4", "raid5"]
+    fr.compare(trace, schemes=schemes, jobs=1, **DEVICE)
+    assert done == 2 * schemes
 
 
 def test_a_run_that_fails_ends_all(tmp_path):
