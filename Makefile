@@ -90,6 +90,7 @@ prove: .venv/built .venv/testing .venv/docs
 
 bench: .venv/built
 	$(PYTHON) benches/run.py $(if $(QUICK),--quick)
+	$(PYTHON) benches/sweep.py $(if $(QUICK),--quick)
 
 mutate: .venv/installed
 	$(PYTHON) mutation/mutate.py $(or $(SEED),--survivors) $(SAMPLE)

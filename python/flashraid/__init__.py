@@ -16,6 +16,7 @@ from ._native import DefectError, FlashraidError, InputError, __version__
 from .reproduce import reproduce
 
 if TYPE_CHECKING:
+    from .advisor import Advice, advise
     from .calibration import Calibration, calibrate
     from .comparing import compare
     from .comparison import Comparison
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 else:
     # Most programs, and the command, need little of all this: each module is imported when a name of it is used.
     _MODULES = {
+        "advisor": ("Advice", "advise"),
         "calibration": ("Calibration", "calibrate"),
         "comparing": ("compare",),
         "comparison": ("Comparison",),
@@ -62,6 +64,7 @@ else:
 
 
 __all__ = [
+    "Advice",
     "Calibration",
     "Comparison",
     "Completion",
@@ -79,6 +82,7 @@ __all__ = [
     "Sweep",
     "SweepStatus",
     "__version__",
+    "advise",
     "anonymise",
     "calibrate",
     "compare",

@@ -29,6 +29,7 @@ from .settings import (
     check_progress,
     configuration,
     device_and_config,
+    drive_file,
     for_each,
     pairs,
     path_text,
@@ -108,6 +109,9 @@ def planned(
     others = [*outputs.files, *outputs.times, *(["fio"] if outputs.fio else [])]
     if seeds > 1 and others:
         raise InputError(f"{outputs.label(others[0])}: is of one run: allowed without {outputs.label('seeds')}")
+    if (drive := drive_file(settings)) is not None:
+        label = outputs.label("drive")
+        raise InputError(f"{label} {drive}: a drive has one scheme and one past: allowed is one run, with one seed")
     left_out: dict[str, str] = {}
     if list(schemes) == ["all"]:
         schemes, left_out = possible(device, config, settings)

@@ -48,6 +48,10 @@ class NewFile:
         self._temporaries.append(temporary)
         return temporary
 
+    def is_written(self) -> bool:
+        """Whether anything was written."""
+        return os.path.getsize(self.temporary) > 0
+
     def failure(self, error: OSError) -> InputError:
         """The error for a file that cannot be written."""
         return InputError(f"{self.path}: cannot be written: {error.strerror or error}")

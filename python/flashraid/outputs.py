@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 TABLES = (".csv", ".parquet")
 # Outputs that are files, and the endings that their names may have; None for any.
-ENDINGS = {"latency_log": TABLES, "operation_log": TABLES, "series": TABLES, "hdr_log": None, "timeline": (".json",)}
+ENDINGS = {
+    "latency_log": TABLES,
+    "operation_log": TABLES,
+    "series": TABLES,
+    "hdr_log": None,
+    "timeline": (".json",),
+    "save_drive": None,
+}
 # Outputs that are options of these files: times as text.
 TIMES = ("series_interval", "timeline_window")
 
@@ -52,6 +59,9 @@ class OutputArguments(TypedDict, total=False):
 
     timeline_window: str | None
     """The simulated time that the timeline shows, as in 1.5s..1.6s. Default: 100 ms from the first measured arrival."""
+
+    save_drive: Path | None
+    """The drive as the run leaves it, for `drive` of another run (docs/drives.md)."""
 
     fio: bool
     """Whether to make `Result.fio_json`. Default: false."""
@@ -165,6 +175,7 @@ class OpenOutputs:
     def __init__(self, outputs: Outputs) -> None:
         self._outputs = outputs
         self._files: dict[str, NewFile] = {}
+        self._complete: dict[str, NewFile] = {}
         self._tables: dict[str, str] = {}  # CSV on its way to Parquet
         with ExitStack() as undo:
             for name, path in outputs.files.items():
@@ -186,11 +197,13 @@ class OpenOutputs:
         for name, table in self._tables.items():
             with self._said_of(name):
                 _to_parquet(table, self._files[name].temporary)
-        return {name: file.path for name, file in self._files.items()}
+        # A run that is stopped leaves no drive, and neither does one that ends with a part that has failed.
+        self._complete = {name: file for name, file in self._files.items() if name != "save_drive" or file.is_written()}
+        return {name: file.path for name, file in self._complete.items()}
 
     def keep(self) -> None:
         """Gives the complete files their names."""
-        for file in self._files.values():
+        for file in self._complete.values():
             file.keep()
 
     @contextmanager
@@ -210,7 +223,7 @@ class OpenOutputs:
         try:
             yield
         except InputError as error:
-            found = re.match(r"(\w+)(?= = | cannot be written: | without )", str(error))
+            found = re.match(r"(\w+)(?= = |: | cannot be written: | without )", str(error))
             if found is None or found[1] not in self._outputs.labels:
                 raise
             raise InputError(self._outputs.labels[found[1]] + str(error)[found.end() :]) from None

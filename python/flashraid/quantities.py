@@ -49,6 +49,24 @@ def number(value: float, decimals: int | None) -> str:
     return f"{value:,.{decimals}f}"
 
 
+def with_interval(mean: float, half_width: float, decimals: int | None) -> str:
+    """A mean with half the width of its interval, where that shows: `12.3 ±0.4`."""
+    if decimals is None:
+        decimals = decimals_of(number(mean, None))
+    if half_width:
+        # Neither more digits than the figure has, nor more than two of the interval.
+        of_half = max(0, 1 - math.floor(math.log10(half_width)))
+        shown = min(max(decimals, decimals_of(number(mean, decimals))), of_half)
+        if half_width >= 0.5 * 10**-shown:
+            return f"{mean:,.{shown}f} ±{half_width:,.{shown}f}"
+    return number(mean, decimals)
+
+
+def decimals_of(text: str) -> int:
+    """How many decimals a number is written with."""
+    return len(text.partition(".")[2])
+
+
 def difference(value: float, first: float) -> str:
     """A value relative to the first: in percent, from twice as much on as a factor; nothing if they are equal."""
     if first == 0 or value == first:

@@ -17,6 +17,7 @@ from .settings import (
     check_progress,
     check_texts,
     device_and_config,
+    drive_file,
     given,
     pairs,
     path_text,
@@ -71,15 +72,17 @@ def run(
 
     The keyword arguments `latency_log`, `operation_log` and `series` (.csv or .parquet), `hdr_log` and `timeline`
     (.json) name additional files to write, with `series_interval="250us"` and `timeline_window="1.5s..1.6s"`;
-    `fio=True` provides `Result.fio_json`. See docs/outputs.md.
+    `fio=True` provides `Result.fio_json`. See docs/outputs.md. `save_drive` names the file in which to save the drive
+    as the run leaves it; `drive` is such a file, with which the run begins, and `device` and `scheme` may be left out
+    (docs/drives.md).
     """
     outputs, others = Outputs.split(settings)
     trace, (device, config) = path_text(trace, "trace"), device_and_config(device, config)
     check_texts(**given(scheme=scheme))
     check_flags(engine=engine)
     check_progress(progress)
-    outputs.check(trace=trace, device=device, config=config)
     own = pairs(others, scheme)
+    outputs.check(trace=trace, device=device, config=config, drive=drive_file(own))
     found = doubts(trace, device, scheme, config, own)
     for text in found:
         warnings.warn(text, stacklevel=2)

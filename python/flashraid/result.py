@@ -25,8 +25,9 @@ class Result(RunResult, Drawn):
 
     `json` is the text that the command writes, `warnings` lists what is likely to mislead in it, and `status` is the
     command's exit status: 0 done, 1 verification found a violation, 3 requests failed for lack of space or were left
-    unfinished, 130 stopped before the end. Requests that failed because injected faults lost their data leave it at 0.
-    `files` names the additional files by output (`latency_log`, `series`, `hdr_log`, `timeline`).
+    unfinished, or the drive could not be saved, 130 stopped before the end. Requests that failed because injected
+    faults lost their data leave it at 0. `files` names the additional files by output (`latency_log`, `series`,
+    `hdr_log`, `timeline`, `save_drive`).
     """
 
     def __init__(

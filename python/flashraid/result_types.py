@@ -148,6 +148,9 @@ class RunResult(Record):
     wear_outs: list[WearOut]
     """SSDs that were worn out (`pe_limit`), in order. Present for an array."""
 
+    drive: Drive | None
+    """The drive that the run began with. Null without `drive`: then the device was new before fill and precondition."""
+
     precondition: Preconditioned
     """Outcome of the precondition. Present with `precondition`."""
 
@@ -725,6 +728,12 @@ class Run(Record):
 
     fit: Literal["wrap", "compact", "error"]
     """How addresses beyond the logical space are handled."""
+
+    drive: str
+    """The drive to begin with, which a run has left (`--save-drive`): PATH, or PATH@SHA256, which no other file is
+    taken for. Then device, scheme, host and what prepares the device are the drive's. Empty for a device that is
+    built and prepared.
+    """
 
     space_bytes: int
     """Size of the logical space; 0 for the user capacity. Unit: bytes."""
@@ -1573,6 +1582,28 @@ class WearOut(Record):
 
     pages_lost: int
     """Host pages that could not be rebuilt immediately after the wear-out. Unit: pages."""
+
+
+class Drive(Record):
+    """A drive that an earlier run has left (`drive`), and what it has been through since it was prepared."""
+
+    sha256: str
+    """SHA-256 of all that is in its file, but for the digest at the end."""
+
+    version: str
+    """Version of flashraid that wrote the file."""
+
+    runs: int
+    """Runs that the drive has served. Unit: runs."""
+
+    requests: int
+    """Their requests. Unit: requests."""
+
+    programmed_bytes: int
+    """Data of the host that they have programmed, in whole pages. Unit: bytes."""
+
+    simulated_ns: int
+    """Their simulated time, together. Unit: ns."""
 
 
 class Preconditioned(Record):

@@ -5,6 +5,7 @@ None stands for a setting that is not given.
 Where a number may also be a text, the text may have a unit: 16KiB, 20us, 50%.
 """
 
+from os import PathLike
 from typing import Literal, TypedDict
 
 Format = Literal[
@@ -328,6 +329,12 @@ class SimulationSettings(TypedDict, total=False):
     piggyback: bool | None
     """Whether the rebuild gives priority to stripes in which a host read has just reconstructed a page. Default:
     false.
+    """
+
+    drive: str | PathLike[str] | None
+    """The drive to begin with, which a run has left (`--save-drive`): PATH, or PATH@SHA256, which no other file is
+    taken for. Then device, scheme, host and what prepares the device are the drive's. Empty for a device that is
+    built and prepared.
     """
 
     space_bytes: int | str | None

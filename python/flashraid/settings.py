@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -126,6 +127,12 @@ def check_progress(progress: object) -> None:
 def device_and_config(device: Path | None, config: Path | None) -> tuple[str | None, str | None]:
     """The device (preset or file) and the configuration file, as the engine takes them."""
     return utf8_path(device, "device"), None if config is None else path_text(config, "config")
+
+
+def drive_file(settings: Pairs) -> str | None:
+    """The file of the drive that the settings name."""
+    name = next((value for key, value in reversed(settings) if bare(key) == "drive"), "")
+    return re.sub(r"@[0-9a-fA-F]{64}$", "", name) or None
 
 
 def list_text(values: Iterable[object]) -> str:

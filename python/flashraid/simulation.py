@@ -6,6 +6,7 @@ from typing import NamedTuple, Unpack
 
 from . import _native
 from ._native import InputError
+from .files import NewFile
 from .result import Result
 from .result_types import Verified
 from .setting_types import SimulationSettings
@@ -35,7 +36,7 @@ class Simulation:
         config: Path | None = None,
         **settings: Unpack[SimulationSettings],
     ) -> None:
-        """Builds the device, and fills and preconditions it as configured.
+        """Builds the device, and fills and preconditions it as configured, or takes the `drive` that is named.
 
         The arguments are those of `run` that do not concern a trace.
         """
@@ -95,6 +96,25 @@ class Simulation:
     def finish(self) -> None:
         """Runs until all submitted requests have completed."""
         self._native.finish()
+
+    def clone(self) -> "Simulation":
+        """An independent simulation that goes on from here: what happens to one does not concern the other."""
+        clone = Simulation.__new__(Simulation)
+        clone._native = self._native.clone()
+        return clone
+
+    def save_drive(self, path: Path) -> None:
+        """Saves the drive as it would be if it were switched off now, for `drive=path` (docs/drives.md).
+
+        The simulation stays as it is. Raises InputError, and writes nothing, if anything is in flight, or if something
+        has failed that the file of a drive does not tell.
+        """
+        file = NewFile(path, "save_drive")
+        try:
+            self._native.save_drive(file.temporary)
+            file.keep()
+        finally:
+            file.discard()
 
     def fail(self, fault: str) -> None:
         """Injects a fault now: `chip:0.1`, `page:lpn=7` and so on, as docs/faults.md lists them.

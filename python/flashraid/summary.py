@@ -6,11 +6,10 @@ Every number is a figure of the JSON, found by its path and written by its kind;
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import floor, log10
 from typing import TYPE_CHECKING, Any, Literal
 
 from .intervals import is_apart, mean_and_half_width, mean_of
-from .quantities import COUNT, HUNDREDTHS, TIME, difference, number
+from .quantities import COUNT, HUNDREDTHS, TIME, decimals_of, difference, number, with_interval
 from .record import Record
 from .rows import (
     AMPLIFICATION,
@@ -249,17 +248,8 @@ def _text(row: Row, spread: tuple[float, float], one: float) -> str:
         return "no GC ran"
     decimals = row.kind.decimals
     if decimals is None or (mean != int(mean) and row.kind is COUNT):
-        decimals = _decimals(number(mean, None))
-    if half:
-        # Neither more digits than the figure has, nor more than two of the interval.
-        shown = min(max(decimals, _decimals(number(mean, decimals))), max(0, 1 - floor(log10(half))))
-        if half >= 0.5 * 10**-shown:
-            return f"{mean:,.{shown}f} ±{half:,.{shown}f}"
-    return number(mean, decimals)
-
-
-def _decimals(text: str) -> int:
-    return len(text.partition(".")[2])
+        decimals = decimals_of(number(mean, None))
+    return with_interval(mean, half, decimals)
 
 
 def _best(better: str | None, values: Mapping[int, Sequence[float]]) -> set[int]:

@@ -12,18 +12,22 @@ from typing import TYPE_CHECKING, Any
 from . import machine
 from ._native import InputError
 from .comparing import MOST_JOBS
+from .figures.drawn import Drawn
 from .interrupts import Interrupts
 from .settings import Path, check_progress, check_texts, path_text
 from .sizes import check_numbers
 from .sweeping import serial, view
 from .sweeping.dataset import Dataset, read
-from .sweeping.job import DONE, FAILED, REFUSED
+from .sweeping.job import DONE, FAILED, REFUSED, Job
 from .sweeping.plan import Plan, made
 from .sweeping.plan import read as read_plan
 from .sweeping.resolved import Resolved, jobs_of, resolve
 
 if TYPE_CHECKING:
     import polars
+
+    from .figures import Figure
+    from .sweeping import on_dask
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class SweepStatus:
 Watch = Callable[[SweepStatus], object]
 
 
-class Sweep:
+class Sweep(Drawn):
     """The results of a sweep.
 
     `folder` is its dataset, or None if it was not kept. `partial` is whether it was interrupted.
@@ -141,6 +145,21 @@ class Sweep:
         """What the command shows of each point, or of all points that differ in the seed alone."""
         return view.lines(self.to_frame(), self.axes)
 
+    def figures(self) -> "list[Figure]":
+        """What `plot` and `chart` draw: each main figure over an axis, with a line for each combination of others."""
+        from .figures import of_sweeps
+
+        return of_sweeps.of_sweep(self)
+
+    def report(self, path: Path, title: str = "") -> None:
+        """Writes a report to the file `path` (.html); `title` replaces its heading.
+
+        Raises InputError if the file cannot be written.
+        """
+        from .report import of_sweeps
+
+        of_sweeps.of_sweep(self, path, title)
+
     def __repr__(self) -> str:
         return f"<Sweep: {len(self._resolved)} points over {', '.join(self.axes) or 'nothing'}, status {self.status}>"
 
@@ -194,8 +213,8 @@ def sweep_planned(plan: Plan, out: str | None, jobs: int | None, scheduler: str 
     resolved = resolve(plan)
     place = out or tempfile.mkdtemp(prefix="flashraid-")
     try:
-        with Dataset(place) as dataset:
-            is_partial = _do(resolved, dataset, jobs, scheduler, watch)
+        with Dataset(place) as dataset, Workers(jobs, scheduler) as workers:
+            is_partial = do_runs(resolved, dataset, workers, watch)
             dataset.tidy([each.job.run for each in resolved if each.job])
         return Sweep(plan, resolved, read(FilePath(place)), FilePath(out) if out else None, partial=is_partial)
     finally:
@@ -203,7 +222,34 @@ def sweep_planned(plan: Plan, out: str | None, jobs: int | None, scheduler: str 
             shutil.rmtree(place, ignore_errors=True)
 
 
-def _do(resolved: list[Resolved], dataset: Dataset, jobs: int | None, scheduler: str | None, watch: Watch) -> bool:
+class Workers:
+    """Who does runs: this process, its machine's cores, or a cluster; for one list of runs after another."""
+
+    def __init__(self, jobs: int | None, scheduler: str | None) -> None:
+        self._threads = jobs or machine.cores()
+        self._scheduler = scheduler
+        self._cluster: on_dask.Workers | None = None
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def do_all(self, jobs: list[Job], then: serial.Then, status: Callable[..., bool]) -> None:
+        """Does the jobs. Raises KeyboardInterrupt when `status` says no."""
+        if self._scheduler is None and (self._threads == 1 or len(jobs) == 1):
+            serial.do_all(jobs, then, status)
+        elif jobs:
+            from .sweeping import on_dask
+
+            if self._cluster is None:
+                self._cluster = on_dask.Workers(self._scheduler, self._threads)
+            self._cluster.do_all(jobs, then, lambda now: status(now.workers, now.dashboard, now.waits_for))
+
+
+def do_runs(resolved: list[Resolved], dataset: Dataset, workers: Workers, watch: Watch) -> bool:
     """Does what the dataset does not have. Returns whether it was interrupted."""
     all_jobs = list(jobs_of(resolved))
     left = [job for job in all_jobs if not dataset.is_finished(job.run)]
@@ -216,22 +262,14 @@ def _do(resolved: list[Resolved], dataset: Dataset, jobs: int | None, scheduler:
             done += 1
             failed += json.loads(row)["status"] in (REFUSED, FAILED)
 
-    def status(workers: int = 1, dashboard: str = "", waits_for: str = "") -> bool:
-        said = SweepStatus(len(all_jobs), kept, done, failed, workers, dashboard, waits_for)
+    def status(processes: int = 1, dashboard: str = "", waits_for: str = "") -> bool:
+        said = SweepStatus(len(all_jobs), kept, done, failed, processes, dashboard, waits_for)
         return watch(said) is not False
 
     if not status():
         return True
-    threads = min(jobs or machine.cores(), max(1, len(left)))
     try:
-        if scheduler is None and threads == 1:
-            serial.do_all(left, then, status)
-        elif left:
-            from .sweeping import on_dask
-
-            on_dask.do_all(
-                left, then, lambda now: status(now.workers, now.dashboard, now.waits_for), scheduler, threads
-            )
+        workers.do_all(left, then, status)
     except KeyboardInterrupt:
         return True
     status()

@@ -102,6 +102,8 @@ RUN = [name for name in PAGES if PROVE or name not in LONG]
 def folder(tmp_path):
     """The files that documents name."""
     (tmp_path / "samples").symlink_to(ROOT / "samples")
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "sweep.toml").symlink_to(ROOT / "examples" / "sweep.toml")
     (tmp_path / "new.toml").write_text((ROOT / "devices/array-5x.toml").read_text())
     (tmp_path / "mine.toml").write_text(PROFILE)
     # Within 60 ms, then some from 10 s on and some from 10 min on, near address 0 and near 5 GiB.

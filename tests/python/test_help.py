@@ -61,6 +61,6 @@ def test_help_has_headings_in_order(command):
 
 
 def test_an_unknown_command_is_refused_with_the_nearest(command):
-    message = "error: no such command compre; the nearest is compare: run, compare, report, "
+    message = "error: no such command compre; the nearest is compare: run, compare, sweep, advise, report, "
     assert command("compre", status=2).stderr.startswith(message)
     assert command("trace", "inf", status=2).stderr.startswith("error: no such command inf; the nearest is info: ")

@@ -57,9 +57,12 @@ RUNS = {
 
 
 @pytest.fixture(scope="module")
-def results():
+def results(tmp_path_factory):
     with warnings.catch_warnings(action="ignore"):
         found = {name: fr.run(GOLDEN / "trace.csv", device="tiny", **run).to_dict() for name, run in RUNS.items()}
+    drive = tmp_path_factory.mktemp("schema") / "of.drive"
+    fr.run(GOLDEN / "trace.csv", device="tiny", scheme="raid5", fit="wrap", save_drive=drive)
+    found["drive"] = fr.run(GOLDEN / "trace.csv", drive=drive, fit="wrap").to_dict()
     simulation = fr.Simulation(device="tiny", scheme="raid1", verify=True)
     simulation.submit("write", 0, 4096)
     simulation.fail_chip(0, 0)
@@ -76,7 +79,7 @@ def test_the_schema_is_one():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("name", [*RUNS, "simulation"])
+@pytest.mark.parametrize("name", [*RUNS, "drive", "simulation"])
 def test_it_takes_results(results, name):
     VALIDATOR.validate(results[name])
 

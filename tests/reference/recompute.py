@@ -56,7 +56,7 @@ NOT_RECOMPUTED = {
     "workload/passes": "how often the trace was begun, as the run was told (crates/sim/tests/suite/wear_out.rs)",
     "capacity/user_bytes capacity/space_bytes capacity/filled_bytes capacity/redundancy_bytes capacity/tables*": GIVEN,
     "capacity/redundancy_share capacity/nvram*": GIVEN,
-    "capacity/placed_pages precondition*": "happens before time begins, so that no log has it",
+    "capacity/placed_pages precondition* drive*": "happens before time begins, so that no log has it",
     "requests/unmapped_reads requests/prefilled_pages": DECIDED,
     "parity_updates* buffer/kind buffer/read_hits buffer/read_misses buffer/write_hits buffer/write_misses": DECIDED,
     "buffer/evictions buffer/pages_written_out buffer/failed_evictions*": DECIDED,
@@ -818,7 +818,7 @@ def of_wear(run: Run, found: dict[str, Any]) -> None:
     mean = sum(values) / blocks
     spread = sum((value - mean) ** 2 for value in values) + (blocks - len(values)) * mean * mean
     deviation = sqrt(spread / blocks)
-    is_all = not run.has_warmup and run.of_run["precondition"] == "none"
+    is_all = not run.has_warmup and run.of_run["precondition"] == "none" and not run.of_run["drive"]
     found["wear/erase_mean"] = mean if is_all else Between(mean, inf)
     found["wear/erase_max"] = max(values, default=0) if is_all else Between(max(values, default=0), inf)
     found["wear/erase_stddev"] = deviation if is_all else Between(0, inf)
@@ -859,7 +859,7 @@ def of_ssds(run: Run, found: dict[str, Any], units: list[dict[str, int]]) -> Non
     dies = 1 if device["lun"] == "chip" else device["dies_per_chip"]
     averaged_from = min((request.arrival for request in run.requests), default=run.begin)
     is_whole = all(done.start >= averaged_from for done in run.operations) or run.has_warmup
-    is_all = not run.has_warmup and run.of_run["precondition"] == "none"
+    is_all = not run.has_warmup and run.of_run["precondition"] == "none" and not run.of_run["drive"]
     has_spare_chips = any("/" in fault["fault"] and fault["spare"] for fault in run.result["faults"])
     for ssd in range(run.array["devices"] + run.array["spare_devices"]):
         own = f"devices/{ssd}"

@@ -1,6 +1,6 @@
 //! What is counted: page operations by action and cause, and the load of each member.
 
-use flashraid_vocabulary::{Action, Cause};
+use flashraid_vocabulary::{Action, Cause, persistent};
 
 /// Number of actions counted: reads, programs, erases.
 pub const ACTIONS: usize = 3;
@@ -42,3 +42,5 @@ pub struct Held {
     /// Pages with a copy.
     pub copies: u32,
 }
+
+persistent!(Held { keeps [bases, copies], });

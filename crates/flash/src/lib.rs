@@ -2,7 +2,7 @@
 //!
 //! The layer above submits page operations by (member, page, version) and gets completions; it never learns a physical page
 //! but to label contents. Reading order: `settings`, `ssd` (the state of one SSD), `numbering`, `topology`, `mapping`, `nand`, `collection`, `faults`; then
-//! `untimed` (fill and precondition), `view` (what schemes may look at), `report` and `check`.
+//! `untimed` (fill and precondition), `switching_off` (what is kept then), `view` (what schemes may look at), `report` and `check`.
 
 #![warn(missing_docs)]
 
@@ -20,6 +20,7 @@ mod numbering;
 mod report;
 mod settings;
 mod ssd;
+mod switching_off;
 mod topology;
 mod untimed;
 mod view;

@@ -54,6 +54,8 @@ pub struct Flash {
     pub(crate) untimed: bool,
     pub(crate) programmed_now: u64,
     pub(crate) victims_now: u64,
+    /// Of each unit, pages that GC moved to it, and erases of GC, before the device was switched on.
+    pub(crate) gc_before: Vec<[u64; 2]>,
     /// What GC runs have done beside the page operations in `counts`.
     pub collected: GcCounts,
     pub(crate) loads: Vec<MemberLoad>,
@@ -156,6 +158,7 @@ impl Flash {
             untimed: false,
             programmed_now: 0,
             victims_now: 0,
+            gc_before: vec![[0; 2]; units],
             collected: GcCounts::default(),
             loads: vec![MemberLoad::default(); members as usize],
             held: vec![Held::default(); members as usize],

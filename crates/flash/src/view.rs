@@ -1,9 +1,8 @@
 //! What schemes may look at.
 
-use crate::counts::{ERASE, action_index};
 use crate::nand::events::NEVER;
 use crate::{CellOperation, Flash, nand};
-use flashraid_vocabulary::{Action, Cause, GcLoad, Health, MemberId, MemberPage, ReadLoad, Version, View};
+use flashraid_vocabulary::{GcLoad, Health, MemberId, MemberPage, ReadLoad, Version, View};
 
 impl Flash {
     /// Until what the unit does now next changes its state, and for a page read, with its transfer, for each page operation queued at it
@@ -50,8 +49,7 @@ impl Flash {
         let victim = self.first_ppn(block).0;
         let unit = self.unit_of_plane(plane);
         let chip = self.neighbors(unit).filter(|other| self.chip_of_unit(*other) == self.chip_of_unit(unit));
-        let [moves, erases] = [action_index(Action::Program), ERASE]
-            .map(|action| chip.clone().map(|unit| self.units[unit as usize].operations[action][Cause::Gc as usize]).sum());
+        let (moves, erases) = chip.map(|unit| self.gc_so_far(unit)).fold((0, 0), |sum, of| (sum.0 + of[0], sum.1 + of[1]));
         GcLoad {
             elapsed_ns: now_ns - run.since_ns,
             moves,

@@ -154,6 +154,16 @@ impl Simulation {
         self.with(py, |simulation| simulation.verify())?.as_ref().map(json).transpose()
     }
 
+    /// Saves the drive as it would be if it were switched off now.
+    fn save_drive(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        self.with(py, |simulation| simulation.save_drive(&path))?.map_err(to_python)
+    }
+
+    /// A simulation that goes on from here by itself.
+    fn clone(&self, py: Python<'_>) -> PyResult<Self> {
+        self.with(py, |simulation| Self(Mutex::new(simulation.clone())))
+    }
+
     /// The result so far, as JSON text.
     fn result(&self, py: Python<'_>) -> PyResult<String> {
         let result = self.with(py, |simulation| simulation.result(&Source::default(), false, None))?;

@@ -15,8 +15,9 @@ use crate::operation::{Decisions, Extent, Group, IdleWork, Operation, OperationK
 use crate::parts::bits::Bits;
 use crate::parts::cut;
 use crate::replacement::{Migrated, Order};
-use flashraid_vocabulary::{Change, GcAdvisor, Lpn, MemberId, MemberPage, StripeId, Version, View, Wave};
+use flashraid_vocabulary::{Change, GcAdvisor, Lpn, MemberId, MemberPage, Persistent, StripeId, Version, View, Wave};
 use std::fmt::{self, Debug, Formatter};
+use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -116,8 +117,9 @@ impl Debug for Grouping {
 
 /// A redundancy scheme. Deterministic, and free of clocks, queues and random sources of its own.
 ///
-/// `GcAdvisor` is GC's side of it: schemes that never keep a base implement it without any method.
-pub trait Scheme: GcAdvisor + CloneScheme + Send + Sync {
+/// `GcAdvisor` is GC's side of it: schemes that never keep a base implement it without any method. `Persistent` is what it keeps when the drive is switched
+/// off, with nothing in flight and everything drained: the durable state, and the decided one, which equals it then.
+pub trait Scheme: GcAdvisor + CloneScheme + Persistent + Send + Sync {
     /// Where its pages lie. The methods of the same names as this one's are for whoever has a scheme at hand.
     fn addressing(&self) -> &dyn Addressing;
 
@@ -368,6 +370,16 @@ impl<S: Scheme + Clone + 'static> CloneScheme for S {
 impl Clone for Box<dyn Scheme> {
     fn clone(&self) -> Self {
         (**self).boxed_clone()
+    }
+}
+
+impl Persistent for Box<dyn Scheme> {
+    fn save(&self, to: &mut dyn Write) -> io::Result<()> {
+        (**self).save(to)
+    }
+
+    fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        (**self).restore(from)
     }
 }
 

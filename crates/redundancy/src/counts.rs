@@ -1,5 +1,8 @@
 //! Counts that schemes keep in addition to those of the engine.
 
+use flashraid_vocabulary::Persistent;
+use std::io::{self, Read, Write};
+
 /// How many parity updates of each kind were made (one for each operation that changes a stripe's parity).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // the names are those of the result's keys
@@ -63,5 +66,19 @@ impl GuardCounts {
     pub fn begin(&mut self) {
         let Self { entries, most_entries, old_pages, .. } = *self;
         *self = Self { entries, most_entries, old_pages, most_old_pages: old_pages, ..Self::default() };
+    }
+}
+
+/// What there is now is kept, what has happened is not.
+impl Persistent for GuardCounts {
+    fn save(&self, to: &mut dyn Write) -> io::Result<()> {
+        (self.entries, self.old_pages).save(to)
+    }
+
+    fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        self.entries.restore(from)?;
+        self.old_pages.restore(from)?;
+        self.begin();
+        Ok(())
     }
 }

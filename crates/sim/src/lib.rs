@@ -8,6 +8,7 @@ pub mod assemble;
 pub mod buffer;
 mod clock;
 pub mod config;
+mod drive;
 pub mod engine;
 mod error;
 mod inject;
@@ -30,6 +31,7 @@ pub mod torture;
 pub mod verify;
 
 pub use config::{Asked, Config, ConfigError};
+pub use drive::FORMAT as DRIVE_FORMAT;
 pub use error::RunError;
 pub use inject::Injected;
 pub use outputs::Outputs;

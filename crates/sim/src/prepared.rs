@@ -1,13 +1,15 @@
-//! A device before its first request: built, filled and preconditioned. That can take much longer than a run, so that many runs may begin with clones of one.
+//! A device before its first request: built, filled and preconditioned, or as a run left it (`drive`). To prepare it can take much longer than a run, so that
+//! many runs may begin with clones of one.
 
 use crate::any_engine::{AnyEngine, with_engine};
-use crate::config::{Config, ConfigError, Precondition, Survival, keys, share_of};
+use crate::config::{Config, ConfigError, Precondition, Survival, share_of};
+use crate::drive::{Header, file};
 use crate::engine::content::Content;
 use crate::engine::{Engine, Reached};
 use crate::media::{Flash, Media};
+use crate::result::types::Drive;
 use flashraid_vocabulary::wall::Stopwatch;
 use flashraid_workload::SplitMix64;
-use serde_json::Value as Json;
 
 /// See the module.
 #[derive(Clone)]
@@ -22,14 +24,19 @@ pub struct Prepared {
     pub(crate) preconditioned: Option<Reached>,
     /// False if fill or precondition were stopped.
     pub(crate) is_complete: bool,
+    /// The drive that it was, if it comes from a file.
+    pub(crate) drive: Option<Drive>,
 }
 
 impl Prepared {
-    /// A device as the configuration describes it, filled and preconditioned as it says. `go_on` is called now and then
+    /// A device as the configuration describes it, filled and preconditioned as it says, or the drive that it names. `go_on` is called now and then
     /// during long preparations with the pages written; returning false cuts the precondition short.
     ///
     /// Not generic, so that the engine is compiled in this crate and not again in those that call it.
     pub fn new(config: Config, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Self, ConfigError> {
+        if !config.run.drive.is_empty() {
+            return Self::load(config);
+        }
         let mut engine = AnyEngine::assemble(&config)?;
         let stopwatch = Stopwatch::start();
         let mut is_complete = true;
@@ -41,7 +48,18 @@ impl Prepared {
         let (filled_pages, preconditioned) = with_engine!(&mut engine, engine => prepare(engine, &config, &mut go_on)?);
         with_engine!(&engine, engine => refuse_worn_out(&engine.media))?;
         let fill_seconds = stopwatch.seconds();
-        Ok(Self { config, engine, survival, fill_seconds, filled_pages, preconditioned, is_complete })
+        Ok(Self { config, engine, survival, fill_seconds, filled_pages, preconditioned, is_complete, drive: None })
+    }
+
+    /// The drive that the configuration names.
+    fn load(config: Config) -> Result<Self, ConfigError> {
+        let stopwatch = Stopwatch::start();
+        let mut engine = AnyEngine::assemble(&config)?;
+        let survival = with_engine!(&engine, engine => config.survival(engine.scheme()));
+        let (header, drive) = file::load(&config, &mut engine)?;
+        let Header { filled_pages, preconditioned, .. } = header;
+        let fill_seconds = stopwatch.seconds();
+        Ok(Self { config, engine, survival, fill_seconds, filled_pages, preconditioned, is_complete: true, drive: Some(drive) })
     }
 
     /// Whether fill and precondition came to their end.
@@ -51,7 +69,7 @@ impl Prepared {
 
     /// A clone of it for runs of this configuration, which must prepare a device in the same way.
     pub(crate) fn for_runs_of(&self, config: Config) -> Result<Self, ConfigError> {
-        if identity(&config) != identity(&self.config) {
+        if config.run.drive != self.config.run.drive || config.identity() != self.config.identity() {
             return Err(ConfigError("the device was prepared in another way than this configuration says".into()));
         }
         Ok(Self { config, ..self.clone() })
@@ -61,21 +79,8 @@ impl Prepared {
 /// What of a configuration decides what a device is before its first request, as text; `None` if that is erased, so that to build it anew costs no more than a clone.
 pub fn preparation(config: &Config) -> Option<String> {
     let run = &config.run;
-    let is_erased = run.fill == 0.0 && run.fill_bytes == 0 && run.precondition == "none";
-    (!is_erased).then(|| identity(config).to_string())
-}
-
-/// The configuration without what only concerns requests and what becomes of them.
-fn identity(config: &Config) -> Json {
-    let mut json = serde_json::to_value(config).unwrap_or_default();
-    let is_random = config.run.precondition != "none";
-    let of_runs = |key: &str| matches!(key, "fail" | "replace") || key == "seed" && !is_random;
-    for key in keys().filter(|key| key.effect.of_replays || of_runs(key.name)) {
-        if let Some(table) = json.get_mut(key.table).and_then(Json::as_object_mut) {
-            table.remove(key.name);
-        }
-    }
-    json
+    let is_erased = run.fill == 0.0 && run.fill_bytes == 0 && run.precondition == "none" && run.drive.is_empty();
+    (!is_erased).then(|| format!("{} {}", run.drive, config.identity()))
 }
 
 /// What is done before the first request may not wear out an SSD, which cannot fail before time begins.

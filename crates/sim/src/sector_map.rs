@@ -1,7 +1,7 @@
 //! A bit for each sector of each page.
 
-use flashraid_vocabulary::Lpn;
 use flashraid_vocabulary::memory::{prefetch, zeroed};
+use flashraid_vocabulary::{Lpn, persistent};
 
 /// A set of sectors. Those of a page, at most 64, are bits of a word.
 #[derive(Clone, Debug)]
@@ -10,6 +10,11 @@ pub(crate) struct SectorMap {
     /// Sectors of a page, as a power of two.
     pub(crate) shift: u32,
 }
+
+persistent!(SectorMap {
+    arrays [words],
+    anew [shift],
+});
 
 impl SectorMap {
     /// No sector of so many pages.

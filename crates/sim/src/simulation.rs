@@ -6,7 +6,7 @@ use crate::engine::{CompletedRequest, Halted, Reached, ReplacementRecord};
 use crate::error::RunError;
 use crate::inject::Injector;
 use crate::prepared::Prepared;
-use crate::result::types::Drain;
+use crate::result::types::{Drain, Drive};
 use crate::result::{Measured, Snapshot};
 use crate::time::LATEST_NS;
 use crate::verify::{Checked, Checks, Verified};
@@ -24,6 +24,8 @@ pub struct Simulation {
     pub(crate) preconditioned: Option<Reached>,
     /// False if fill or precondition were stopped.
     pub(crate) is_prepared: bool,
+    /// The drive that it began with, if that comes from a file.
+    pub(crate) drive: Option<Drive>,
     pub(crate) checks: Checks,
     pub(crate) measured: Measured,
     pub(crate) injector: Injector,
@@ -31,7 +33,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// A device as the configuration describes it, filled and preconditioned as it says. `go_on` is called now and then
+    /// A device as the configuration describes it, filled and preconditioned as it says, or the drive that it names. `go_on` is called now and then
     /// during long preparations with the pages written; returning false cuts the precondition short.
     pub fn new(config: Config, mut go_on: impl FnMut(u64) -> bool) -> Result<Self, ConfigError> {
         Self::of(Prepared::new(config, &mut go_on)?, None)
@@ -39,7 +41,7 @@ impl Simulation {
 
     /// A simulation that begins with this device, for a trace of so many requests, if that is known.
     pub(crate) fn of(device: Prepared, requests: Option<u64>) -> Result<Self, ConfigError> {
-        let Prepared { config, engine, survival, fill_seconds, filled_pages, preconditioned, is_complete } = device;
+        let Prepared { config, engine, survival, fill_seconds, filled_pages, preconditioned, is_complete, drive } = device;
         let start = with_engine!(&engine, engine => Snapshot::of(engine));
         Ok(Self {
             measured: Measured::from(start),
@@ -52,6 +54,7 @@ impl Simulation {
             filled_pages,
             preconditioned,
             is_prepared: is_complete,
+            drive,
             checks: Checks::default(),
         })
     }

@@ -21,9 +21,9 @@ pub fn prefetch<T>(array: &[T], index: usize) {
     let _ = (array, index, LINE);
 }
 
-/// A zeroed vector of `len` elements, on huge pages if the system grants them.
-pub fn zeroed<T: Clone + Default>(len: usize) -> Vec<T> {
-    let array = vec![T::default(); len];
+/// A zeroed vector of `len` elements, on huge pages if the system grants them. (`vec![T::default(); len]` would write all of it, but for plain numbers.)
+pub fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Vec<T> {
+    let array = bytemuck::zeroed_vec(len);
     want_huge(&array);
     array
 }

@@ -63,6 +63,7 @@ class Commands(click.RichGroup):
         "run": "replay",
         "compare": "compare",
         "sweep": "sweep",
+        "advise": "advise",
         "report": "report",
         "devices": "listing",
         "schemes": "listing",
@@ -82,8 +83,9 @@ def flashraid(context: click.Context, version: bool) -> int:
     """Simulate redundancy (RAID) inside flash storage.
 
     Exit status: 0 done; 1 verification found a violation; 2 bad usage, configuration or input; 3 requests failed
-    for lack of space or were left unfinished; 130 interrupted (Ctrl-C, SIGTERM or SIGHUP). Requests that failed
-    because injected faults lost their data do not change the status; a warning reports them.
+    for lack of space or were left unfinished, or the drive could not be saved; 130 interrupted (Ctrl-C, SIGTERM or
+    SIGHUP). Requests that failed because injected faults lost their data do not change the status; a warning reports
+    them.
     """
     if context.invoked_subcommand is not None:
         return 0

@@ -1,8 +1,11 @@
 """What the commands that replay a trace have in common."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from ..outputs import Outputs
+from ..files import NewFile
+from ..outputs import Outputs, check_report
 from .progress import Progress
 
 EPILOG = "docs/result.md explains each key of the JSON, docs/glossary.md the terms."
@@ -11,6 +14,21 @@ EPILOG = "docs/result.md explains each key of the JSON, docs/glossary.md the ter
 def json_target_of(json_target: str | None, outputs: Outputs) -> str | None:
     """The target of the JSON; output in fio's format goes to standard output by default."""
     return "-" if outputs.fio and json_target is None else json_target
+
+
+@contextmanager
+def report_file(path: str | None) -> Iterator[NewFile | None]:
+    """The file of a report, checked at once and written when there are results; None if there is to be none."""
+    if path is None:
+        yield None
+        return
+    check_report(path, "--report")
+    file = NewFile(path, "--report")
+    try:
+        yield file
+        print(f"report: {file.path}", file=sys.stderr)
+    finally:
+        file.discard()
 
 
 def warn(texts: list[str]) -> None:

@@ -106,7 +106,7 @@ def _setting(setting: dict[str, Any], values: dict[str, Any]) -> Iterator[str]:
     elif default is None:
         yield f"#{key} ="
     else:
-        yield f"#{key} = {_toml(default)}"
+        yield f"#{key} = {_toml(default, setting['allowed'])}"
 
 
 def _parameters(scheme: str | None) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _parameters(scheme: str | None) -> Iterator[str]:
     for parameter in entry_of(scheme)["parameters"]:
         yield ""
         yield from _comment(parameter | {"words": []})
-        yield f"#{parameter['name']} = {_toml(parameter['default'])}"
+        yield f"#{parameter['name']} = {_toml(parameter['default'], parameter['allowed'])}"
 
 
 def _comment(of: dict[str, Any]) -> Iterator[str]:
@@ -142,8 +142,8 @@ def _is_default(setting: dict[str, Any], value: Any) -> bool:
     return default is not None and _native.same_value(f"{setting['table']}.{setting['key']}", default, text_of(value))
 
 
-def _toml(default: str) -> str:
-    """A default of the schema, which is text, as a value of TOML."""
+def _toml(default: str, allowed: str) -> str:
+    """A default of the schema, which is text, as a value of TOML; `allowed` tells whether it is a list."""
     if default in ("true", "false") or default.replace(".", "", 1).isdigit():
         return default
-    return json.dumps(default) if default else "[]"
+    return "[]" if not default and "comma-separated list" in allowed else json.dumps(default)

@@ -95,6 +95,7 @@ OPTIONS: list[Option] = [
     ("--fit", "fit", "compact|wrap|error", WORKLOAD),
     ("--warmup", "warmup", "N|TIME", WORKLOAD),
     ("--until", "until", "end|worn:N", WORKLOAD),
+    ("--drive", "drive", "FILE", DEVICE),
     ("--space", "space_bytes", "SIZE", DEVICE),
     ("--fill", "fill", "SHARE", DEVICE),
     ("--fill-bytes", "fill_bytes", "SIZE", DEVICE),
@@ -225,12 +226,12 @@ def _given(values: dict[str, Any], options: list[Option]) -> list[Said]:
     return settings
 
 
-def assignments(texts: tuple[str, ...]) -> Pairs:
-    """The keys and values of `--set`."""
+def assignments(texts: tuple[str, ...], option: str = "--set", allowed: str = "KEY=VALUE") -> Pairs:
+    """The keys and values of an option that takes assignments."""
     settings = []
     for text in texts:
         key, equals, value = text.partition("=")
         if not (key and equals):
-            raise InputError(f"--set {text}: allowed is KEY=VALUE")
+            raise InputError(f"{option} {text}: allowed is {allowed}")
         settings.append((key, value))
     return settings

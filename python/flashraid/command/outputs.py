@@ -43,6 +43,7 @@ OPTIONS = [
         "START..END",
         "Simulated time that the timeline covers; by default the first 100ms measured.",
     ),
+    ("--save-drive", "save_drive", "FILE", "The drive as the run leaves it, for --drive of another run."),
 ]
 # What is made of the results: option, field of Outputs, metavar, help.
 DRAWN = [
@@ -53,6 +54,7 @@ LABELS = {name: option for option, name, _, _ in [*OPTIONS, *DRAWN]} | {
     "json": "--json",
     "device": "--device",
     "config": "--config",
+    "drive": "--drive",
     "seeds": "--seeds",
     "jobs": "--jobs",
     "fio": "--output-format",

@@ -6,7 +6,7 @@ from .._native import InputError
 from ..comparison import Comparison
 from ..outputs import Outputs
 from ..replay import run_pairs
-from ..settings import Pairs, configuration
+from ..settings import Pairs, configuration, drive_file
 from . import options, results, sanity
 from .common import EPILOG, json_target_of, status_of, warn
 from .output import Target
@@ -66,7 +66,7 @@ def run(
             json_target=json_target,
         )
         return compare_as_planned(plan, json_target, quiet)
-    outputs.check(json_target, trace=trace, device=device, config=config)
+    outputs.check(json_target, trace=trace, device=device, config=config, drive=drive_file(settings))
     with (
         Target(json_target) as target,
         drawings(outputs, trace, device, scheme, config, settings) as (drawn, outputs),

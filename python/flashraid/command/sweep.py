@@ -9,6 +9,7 @@ import rich_click as click
 
 from .._native import InputError
 from ..comparing import MOST_JOBS
+from ..report import of_sweeps
 from ..sizes import format_bytes
 from ..sweeping import view
 from ..sweeping.job import DONE
@@ -16,6 +17,7 @@ from ..sweeping.plan import read
 from ..sweeping.resolved import Resolved, jobs_of, resolve
 from ..sweeps import Sweep, SweepStatus, sweep_planned
 from . import options
+from .common import report_file
 from .layout import print_tables, table_of
 from .progress import Progress, duration
 
@@ -37,9 +39,12 @@ MOST_LINES = 60
 @options.option(
     "--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers do the runs, as tcp://host:8786."
 )
+@options.option("--report", metavar="FILE.html", help="Write a report for a browser.")
 @options.flag("--dry-run", help="Show the points and how many runs they are, and do none.")
 @options.quiet
-def sweep(plan: str, out: str | None, jobs: int | None, scheduler: str | None, dry_run: bool, quiet: bool) -> int:
+def sweep(
+    plan: str, out: str | None, jobs: int | None, scheduler: str | None, report: str | None, dry_run: bool, quiet: bool
+) -> int:
     """Do many runs: every combination of settings, devices, schemes, traces and seeds that a plan names.
 
     Results stream into a Parquet dataset with a row for each run. Runs that it has are not done again, so that an
@@ -58,7 +63,7 @@ def sweep(plan: str, out: str | None, jobs: int | None, scheduler: str | None, d
         if plan == "-":
             raise InputError("--out: needed for a plan from standard input")
         out = os.path.splitext(plan)[0] + ".sweep"
-    with Progress(quiet=quiet) as progress:
+    with report_file(report) as file, Progress(quiet=quiet) as progress:
         run = progress.begin("sweep")
         began = time.monotonic()
         is_said: list[bool] = []
@@ -67,15 +72,19 @@ def sweep(plan: str, out: str | None, jobs: int | None, scheduler: str | None, d
             if status.dashboard and not is_said:
                 is_said.append(True)
                 progress.say(f"Dask's dashboard: {status.dashboard}")
-            return run("runs", status.done, status.done / max(1, status.runs), _text(status, time.monotonic() - began))
+            return run(
+                "runs", status.done, status.done / max(1, status.runs), text_of(status, time.monotonic() - began)
+            )
 
         result = sweep_planned(found, out, jobs, scheduler, watch)
         progress.hide()
+        if file is not None:
+            of_sweeps.of_sweep(result, file)
     _tell(result, out)
     return result.status
 
 
-def _text(status: SweepStatus, seconds: float) -> str:
+def text_of(status: SweepStatus, seconds: float) -> str:
     """How far it is, in words."""
     text = f"{status.done:,} of {status.runs:,} runs"
     if status.kept:
@@ -90,7 +99,7 @@ def _text(status: SweepStatus, seconds: float) -> str:
     return text
 
 
-def _text_of(value: object) -> str:
+def _shown(value: object) -> str:
     return "-" if value is None else str(value)
 
 
@@ -98,7 +107,7 @@ def _show_points(axes: Sequence[str], resolved: Sequence[Resolved]) -> None:
     """What a plan comes to."""
     table = table_of("", [*axes, "run"] if axes else ["run"])
     for each in resolved[:MOST_LINES]:
-        values = ["-" if axis in each.idle else _text_of(each.point.get(axis)) for axis in axes]
+        values = ["-" if axis in each.idle else _shown(each.point.get(axis)) for axis in axes]
         table.add_row(*values, each.job.run[:12] if each.job else f"refused: {each.refused}")
     print_tables(table)
     if len(resolved) > MOST_LINES:
@@ -119,7 +128,7 @@ def _show(result: Sweep) -> None:
     for line, row in zip(found, cells, strict=True):
         own = [str(line.runs)] if has_seeds else []
         own += [line.status] if has_others else []
-        table.add_row(*(map(_text_of, line.values) if axes else [""]), *row, *own)
+        table.add_row(*(map(_shown, line.values) if axes else [""]), *row, *own)
     print_tables(table)
     if len(result.lines()) > MOST_LINES:
         print(f"and {len(result.lines()) - MOST_LINES:,} more, in the dataset")

@@ -25,6 +25,7 @@ DONE, REFUSED, FAILED = "done", "refused", "failed"
 STATUS = {0: DONE, 1: "violation", 3: "unserved"}
 INTERRUPTED = 130
 # The columns that every row has, and how those begin that tell where and when it was made.
+EVENTS = ("rebuild", "replacements")
 HEAD, PROVENANCE = ("run", "status", "reason", "trace"), "provenance."
 
 
@@ -176,10 +177,18 @@ def do(job: Job, go_on: Callable[[], bool] = lambda: True, most_bytes: int | Non
         else:
             if status == INTERRUPTED:
                 raise KeyboardInterrupt
-            figures = {"warnings": "; ".join(warnings), **dict(flat(json.loads(text)))}
+            figures = {"warnings": "; ".join(warnings), **dict(figures_of(json.loads(text)))}
             row = row_of(job.run, job.source.name, STATUS[status], "", figures)
     seconds = time.perf_counter() - began
     return line(row, f"{socket.gethostname()}:{os.getpid()}", seconds)
+
+
+def figures_of(result: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The columns of a result: each figure by its path, and of rebuilds and replacements those of the first one."""
+    yield from flat(result)
+    for event in EVENTS:
+        for first in result.get(event, [])[:1]:
+            yield from flat(first, f"{event}.0.")
 
 
 def row_of(run: str, trace: str, status: str, reason: str, figures: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -8,8 +8,8 @@ grow with the sweep, and what it loses when it dies is little.
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -172,19 +172,51 @@ class _Sweep:
         self.then(line(row_of(job.run, job.source.name, FAILED, reason), "", 0.0))
 
 
-def do_all(
-    jobs: Sequence[Job], then: Then, go_on: Callable[[Progress], bool], scheduler: str | None, threads: int
-) -> None:
-    """Does the jobs on the cluster of `scheduler`, else with so many threads of this machine.
+class Workers:
+    """A cluster for one list of jobs after another."""
 
-    `go_on` is asked all the time; KeyboardInterrupt is raised when it says no. Raises InputError if the cluster cannot
-    be used, or is away for too long: what was done until then has been told.
-    """
-    sweep = _Sweep(deque(jobs), then, go_on)
-    if scheduler is None:
-        with _local(threads) as cluster, Client(cluster) as client:
-            _do_with(client, sweep, machine.free_bytes())
-        return
+    def __init__(self, scheduler: str | None, threads: int) -> None:
+        """The cluster of `scheduler`; else a process of this machine with so many threads, made when there are jobs."""
+        self._scheduler, self._threads = scheduler, threads
+        self._exit = ExitStack()
+        self._local: Client | None = None
+
+    def close(self) -> None:
+        """Ends what was made."""
+        self._exit.close()
+
+    def do_all(self, jobs: Sequence[Job], then: Then, go_on: Callable[[Progress], bool]) -> None:
+        """Does the jobs. `go_on` is asked all the time; KeyboardInterrupt is raised when it says no.
+
+        Raises InputError if the cluster cannot be used, or is away for too long: what was done until then has been
+        told.
+        """
+        sweep = _Sweep(deque(jobs), then, go_on)
+        if self._scheduler is None:
+            _do_with(self._client(), sweep, machine.free_bytes())
+        else:
+            _do_with_scheduler(self._scheduler, sweep)
+
+    def _client(self) -> Client:
+        """A cluster of this machine: a process with a thread for each run, which shares its memory and prepared
+        devices. What jobs say of their memory counts, not what Dask measures.
+        """
+        if self._local is None:
+            cluster = LocalCluster(
+                n_workers=1,
+                threads_per_worker=self._threads,
+                processes=True,
+                memory_limit=0,
+                dashboard_address=":0",
+                silence_logs=50,
+            )
+            self._exit.callback(cluster.close, timeout=5)
+            self._local = self._exit.enter_context(Client(cluster))
+        return self._local
+
+
+def _do_with_scheduler(scheduler: str, sweep: _Sweep) -> None:
+    """Does the jobs, and waits if the scheduler is away."""
     away_since = None
     while sweep.jobs:
         try:
@@ -206,26 +238,6 @@ def do_all(
 def _away(scheduler: str, error: Exception) -> InputError:
     why = "" if isinstance(error, Lost) else f" ({error})"
     return InputError(f"scheduler {scheduler}: no answer for {PATIENCE_SECONDS:.0f} s{why}; what was finished is kept")
-
-
-@contextmanager
-def _local(threads: int) -> Iterator[LocalCluster]:
-    """A cluster of this machine: a process with a thread for each run, which shares its memory and prepared devices.
-
-    What jobs say of their memory counts, not what Dask measures.
-    """
-    cluster = LocalCluster(
-        n_workers=1,
-        threads_per_worker=threads,
-        processes=True,
-        memory_limit=0,
-        dashboard_address=":0",
-        silence_logs=50,
-    )
-    try:
-        yield cluster
-    finally:
-        cluster.close(timeout=5)
 
 
 def _do_with(client: Client, sweep: _Sweep, share: int | None) -> None:

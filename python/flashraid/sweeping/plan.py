@@ -97,22 +97,33 @@ def parameters_of(scheme: str | None = None) -> frozenset[str]:
 
 
 def _table(where: str, said: Mapping[str, Any], name: str) -> Point:
-    """A table of the plan, with keys of profiles in one word: `profile.read_share`."""
+    """A table of the plan, with each key in one word: `profile.streams.0.weight`, `device.channels`."""
     found = said.get(name, {})
     if not isinstance(found, Mapping):
         raise InputError(f"{where}: {name}: allowed is a table")
-    return dict(_flat(found, ""))
+    return dict(_flat(found))
 
 
-def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    """Its keys; a table below `profile`, or one of settings (`device.channels`), is a part of the key."""
+def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Its keys: those of a table of settings, of a profile or of one of its streams with that of the table before."""
     tables = {each["table"] for each in json.loads(_native.settings())}
     for key, value in table.items():
-        is_table = isinstance(value, Mapping) and "from" not in value
-        if is_table and (prefix.startswith(PROFILE) or key == "profile" or key in tables):
-            yield from _flat(value, f"{prefix}{key}.")
+        if key == "profile" and isinstance(value, Mapping):
+            yield from _of_profile(value)
+        elif key in tables and isinstance(value, Mapping):
+            yield from ((f"{key}.{name}", each) for name, each in value.items())
         else:
-            yield prefix + key, value
+            yield key, value
+
+
+def _of_profile(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if key != "streams" or not isinstance(value, Mapping):
+            yield f"{PROFILE}{key}", value
+            continue
+        for number, stream in value.items():
+            members = stream.items() if isinstance(stream, Mapping) else ()
+            yield from ((f"{PROFILE}streams.{number}.{name}", each) for name, each in members)
 
 
 def _tables(where: str, said: Mapping[str, Any], name: str) -> list[Point]:
@@ -120,7 +131,7 @@ def _tables(where: str, said: Mapping[str, Any], name: str) -> list[Point]:
     found = said.get(name, [])
     if not (isinstance(found, list | tuple) and all(isinstance(each, Mapping) for each in found)):
         raise InputError(f"{where}: {name}: allowed are tables, each under [[{name}]]")
-    return [dict(each) if name == "when" else dict(_flat(each, "")) for each in found]
+    return [dict(each) if name == "when" else dict(_flat(each)) for each in found]
 
 
 def _listed(where: str, said: Mapping[str, Any]) -> list[Point]:

@@ -1,11 +1,11 @@
 """What a sweep found, for people: a row for each point, or one for all its seeds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..intervals import mean_and_half_width
-from ..quantities import HUNDREDTHS, PER_SECOND, THOUSANDTHS, TIME, YEARS, Kind, number
+from ..quantities import HUNDREDTHS, PER_SECOND, THOUSANDTHS, TIME, YEARS, Kind, with_interval
 from .job import DONE
 
 if TYPE_CHECKING:
@@ -22,6 +22,12 @@ class Figure:
     name: str
     kind: Kind
     better: str = ""
+
+    def of(self, row: Mapping[str, Any]) -> float | None:
+        """The figure of a run; latencies without requests are none."""
+        kind, is_latency, _ = self.column.rpartition(".p99")
+        value: float | None = row.get(self.column)
+        return None if is_latency and not row.get(f"{kind}.count") else value
 
 
 FIGURES = (
@@ -54,8 +60,7 @@ def lines(frame: "polars.DataFrame", axes: Sequence[str]) -> list[Line]:
     """The lines of a sweep's frame, in its order."""
     own = axes_of(axes)
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    columns = [*own, "run", "status", *(each.column for each in FIGURES if each.column in frame.columns)]
-    for row in frame.select(columns).iter_rows(named=True):
+    for row in frame.iter_rows(named=True):
         groups.setdefault(tuple(row[axis] for axis in own), []).append(row)
     return [_line(values, rows) for values, rows in groups.items()]
 
@@ -66,7 +71,7 @@ def _line(values: tuple[Any, ...], rows: list[dict[str, Any]]) -> Line:
     means: list[float | None] = []
     half_widths = []
     for figure in FIGURES:
-        known = [row[figure.column] for row in runs if row.get(figure.column) is not None]
+        known = [value for row in runs if (value := figure.of(row)) is not None]
         mean, half_width = mean_and_half_width(known) if known else (None, 0.0)
         means.append(mean)
         half_widths.append(half_width)
@@ -90,5 +95,4 @@ def _cell(line: Line, at: int, one: float, kind: Kind) -> str:
     mean, half_width = line.means[at], line.half_widths[at]
     if mean is None:
         return "-"
-    text = number(mean / one, kind.decimals)
-    return f"{text} ± {number(half_width / one, kind.decimals)}" if half_width else text
+    return with_interval(mean / one, half_width / one, kind.decimals)

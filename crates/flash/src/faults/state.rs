@@ -1,7 +1,7 @@
 //! What is known of failures.
 
 use crate::Settings;
-use flashraid_vocabulary::{Fault, Ppn};
+use flashraid_vocabulary::{Fault, Ppn, persistent};
 use std::collections::BTreeSet;
 
 /// Everything about failures that planes and blocks do not say themselves.
@@ -15,12 +15,18 @@ pub(crate) struct Faults {
     /// Doomed blocks: plane, and number in it.
     pub(super) doomed: Vec<(u32, u16)>,
     /// Programs and erases that are to fail.
-    pub(super) armed: Vec<Fault>,
+    pub(crate) armed: Vec<Fault>,
     /// Pages of each member's data chips that are gone.
     pub(crate) pages_gone: Vec<u32>,
     /// Members whose mirror chips take no copies until they are rebuilt.
     pub(crate) no_copies: Vec<bool>,
 }
+
+persistent!(Faults {
+    keeps [any, unreadable, doomed],
+    arrays [pages_gone],
+    anew [lost, armed, no_copies], // dead chips and failures that are still to come are not saved
+});
 
 impl Faults {
     pub(crate) fn new(settings: &Settings, lost: Ppn) -> Self {

@@ -5,6 +5,7 @@
 //! their GC costs changes with the state of their stripes: they are in a short list of their own, and looked at one by one.
 
 use crate::mapping::blocks::{Block, NONE};
+use flashraid_vocabulary::persistent;
 
 /// Lists of one plane's closed blocks for each number of live pages.
 #[derive(Clone, Debug)]
@@ -18,6 +19,11 @@ pub struct Victims {
     counts: usize,
     words: usize,
 }
+
+persistent!(Victims {
+    arrays [lists, filled, pinned],
+    anew [counts, words],
+});
 
 impl Victims {
     /// No block is closed yet.

@@ -7,7 +7,7 @@
 //! one of them (it moves fewer pages than a block holds, plus what is left of its open block) and gives its victim back, so
 //! what the host may still take in a plane never shrinks by GC. `Plane::debt` is the block on loan.
 
-use flashraid_vocabulary::memory;
+use flashraid_vocabulary::{memory, persistent, persistent_words};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -46,6 +46,8 @@ pub enum BlockState {
     Retired,
 }
 
+persistent_words!(BlockState { Free, Open, Closed, Doomed, Data, Log, Victim, Retired });
+
 /// A block; four fit a cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(16))]
@@ -70,6 +72,11 @@ pub struct Block {
     /// In a victim list.
     pub(crate) listed: bool,
 }
+
+persistent!(Block {
+    keeps [previous, next, live, bases, written, state, listed],
+    anew [reads, pending], // none, as nothing is in flight
+});
 
 /// How full flash is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -129,6 +136,12 @@ pub struct Plane {
     frees: u32,
 }
 
+persistent!(Plane {
+    // The thresholds follow from the blocks that are left.
+    keeps [gc_pages, idle_pages, open, free_blocks, free_pages, debt, dead, retired, fresh, most_erases, erased, frees],
+    anew [blocks, in_use], // spare chips and what they replace are not saved
+});
+
 /// Every block and plane of the device.
 #[derive(Clone, Debug)]
 pub struct Blocks {
@@ -154,6 +167,12 @@ pub struct Blocks {
     /// Hybrid mapping, which counts pages by itself: planes that live count as having space.
     pub(crate) is_hybrid: bool,
 }
+
+persistent!(Blocks {
+    keeps [total_erases, free_blocks],
+    arrays [blocks, erases, planes],
+    anew [endurance, wears_out, blocks_per_plane, stride, pages_per_block, gc_reserve_blocks, wear_dynamic, is_hybrid],
+});
 
 /// So large a share of these pages, rounded up.
 pub(crate) fn share_of_pages(share: f64, pages: u32) -> u32 {

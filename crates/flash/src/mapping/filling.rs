@@ -5,15 +5,13 @@
 //! else may happen ends this first: pages are then placed as always (`untimed`), and all is as if they had been from the beginning.
 
 use super::blocks::{BlockState, NONE, WriteStream};
+use super::maps::LARGE_SHARE;
 use super::space::DATA;
 use crate::{Flash, Placement};
 use flashraid_vocabulary::{MemberPage, Ppn, Version};
 
 /// So many turns ahead the processor is asked for what the page's number will be written to.
 const AHEAD: usize = 8;
-
-/// Of a device of which a smaller share is filled, most planes' part of the reverse map stays untouched.
-const SMALL_SHARE: u64 = 8;
 
 /// The planes of a domain in the order of their turns, and the domain's `fill_turn` before each.
 #[derive(Clone, Debug)]
@@ -42,7 +40,7 @@ pub(crate) struct Filling {
 impl Flash {
     /// Nothing has been written yet, and the fill begins: of about so many pages.
     pub fn begin_fill(&mut self, pages: u64) {
-        if pages > self.settings.geometry.physical_pages() / SMALL_SHARE {
+        if pages > self.settings.geometry.physical_pages() / LARGE_SHARE as u64 {
             self.maps.expect_fill();
         }
         let is_erased = self.blocks.planes.iter().all(|plane| plane.open[WriteStream::Host as usize] == NONE);

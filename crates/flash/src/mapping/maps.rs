@@ -6,12 +6,16 @@
 //! has to be written to a page's entry when it is superseded.
 
 use flashraid_vocabulary::memory;
-use flashraid_vocabulary::{Ppn, Version};
+use flashraid_vocabulary::{Persistent, Ppn, Version};
+use std::io::{self, Read, Write};
 
 /// Slots are 30-bit numbers; the two bits above them hold the version.
 pub const SLOT_LIMIT: u64 = 1 << 30;
 const SLOT_MASK: u32 = (SLOT_LIMIT - 1) as u32;
 const CHUNK_SHIFT: u32 = 10;
+
+/// If a smaller share of the device is written, most planes' part of the reverse map stays untouched.
+pub(super) const LARGE_SHARE: usize = 8;
 
 /// Forward and reverse maps.
 #[derive(Clone, Debug)]
@@ -20,6 +24,25 @@ pub struct Maps {
     reverse: Vec<u32>,
     /// Mapped current pages in each run of 1024 slots, so that a large discard skips what is unmapped.
     chunks: Vec<u16>,
+}
+
+impl Persistent for Maps {
+    fn save(&self, to: &mut dyn Write) -> io::Result<()> {
+        let Self { forward, reverse, chunks } = self;
+        chunks[..].save(to)?;
+        forward.iter().try_for_each(|map| map[..].save(to))?;
+        reverse[..].save(to)
+    }
+
+    fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        self.chunks[..].restore(from)?;
+        let mapped: usize = self.chunks.iter().map(|mapped| usize::from(*mapped)).sum();
+        if mapped > self.reverse.len() / LARGE_SHARE {
+            self.expect_fill();
+        }
+        self.forward.iter_mut().try_for_each(|map| map[..].restore(from))?;
+        self.reverse[..].restore(from)
+    }
 }
 
 impl Maps {

@@ -1,6 +1,6 @@
 //! Space domains: sets of planes that share their free pages, because a program may take any of them.
 
-use flashraid_vocabulary::Priority;
+use flashraid_vocabulary::{Priority, persistent};
 
 /// "No operation".
 pub(crate) const NIL: u32 = u32::MAX;
@@ -73,6 +73,12 @@ pub(crate) struct Domain {
     /// Turn of placement in no simulated time: channel, unit in the channel, plane in the unit.
     pub(crate) fill_turn: (u32, u32, u32),
 }
+
+persistent!(Domain {
+    keeps [free_pages, living_planes, next_channel, fill_turn],
+    // Nothing is reserved, and spare chips and what they replace are not saved.
+    anew [reserved, plane, channels, units, kind, replacement_planes],
+});
 
 impl Domain {
     /// Reserves a page, if there is one that is not reserved yet.

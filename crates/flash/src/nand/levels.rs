@@ -18,9 +18,6 @@ use crate::mapping::space::{NIL, Queue};
 use flashraid_vocabulary::{MemberPage, Observer, Ppn, Version, memory};
 use std::collections::VecDeque;
 
-/// Programmed before time began.
-const UNTIMED: u64 = u64::MAX;
-
 /// The last attempt of a read, which is being decoded.
 #[derive(Clone, Copy, Debug)]
 struct Decoding {
@@ -36,9 +33,9 @@ pub(crate) struct Levels {
     /// Of each block when it is new.
     drawn: Vec<u8>,
     /// Attempts to read pages of each block since its erase.
-    reads: Vec<u32>,
-    /// When each block took its first program since its erase.
-    written_ns: Vec<u64>,
+    pub(crate) reads: Vec<u32>,
+    /// When each block took its first program since its erase: a time modulo 2^64, which lies before time began if that was before.
+    pub(crate) written_ns: Vec<u64>,
     /// By record.
     of_reads: Vec<u32>,
     /// Reads that were started, by level: those above the highest are the last.
@@ -54,7 +51,7 @@ impl Levels {
         Self {
             drawn: (0..blocks).map(|_| draw(ldpc, &mut state) as u8).collect(),
             reads: memory::zeroed(blocks),
-            written_ns: vec![UNTIMED; blocks],
+            written_ns: vec![0u64.wrapping_sub(ldpc.stored_ns); blocks],
             of_reads: Vec::new(),
             counts: vec![0; ldpc.highest as usize + 2],
             decoding: VecDeque::new(),
@@ -108,11 +105,8 @@ impl Flash {
     /// The level of the pages of a block now.
     pub fn level_of(&self, block: usize) -> u32 {
         let Some(levels) = &self.levels else { return 0 };
-        let Ldpc { retention_ns, reads, stored_ns, .. } = *self.ldpc();
-        let retained_ns = match levels.written_ns[block] {
-            UNTIMED => self.now_ns.saturating_add(stored_ns),
-            written_ns => self.now_ns - written_ns,
-        };
+        let Ldpc { retention_ns, reads, .. } = *self.ldpc();
+        let retained_ns = self.now_ns.wrapping_sub(levels.written_ns[block]);
         let by_time = retained_ns.checked_div(retention_ns).unwrap_or(0).min(u64::from(u32::MAX)) as u32;
         let by_reads = levels.reads[block].checked_div(reads).unwrap_or(0);
         self.level_when_new(block).saturating_add(by_time).saturating_add(by_reads)

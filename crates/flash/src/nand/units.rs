@@ -8,7 +8,7 @@
 
 use crate::mapping::space::{NIL, Queue};
 use crate::{ACTIONS, Counts};
-use flashraid_vocabulary::{Cause, Priority};
+use flashraid_vocabulary::{Cause, Priority, persistent};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UnitState {
@@ -78,6 +78,15 @@ pub struct Unit {
     pub busy_ns: [u64; Cause::COUNT],
 }
 
+persistent!(Unit {
+    keeps [turn_of_plane, writable],
+    // Its place, which spare chips alone change; work, of which there is none; statistics.
+    anew [
+        channel, member, number, bit, state, want, blocked, filled, queues, current, retries, attempt, queued, since_ns, cell_after_ns, operations,
+        array_ns, busy_ns,
+    ],
+});
+
 impl Unit {
     pub(crate) fn new(channel: u32, number: u32) -> Self {
         Self {
@@ -146,6 +155,12 @@ pub struct Channel {
     /// Time in use, by the cause of the work.
     pub busy_ns: [u64; Cause::COUNT],
 }
+
+persistent!(Channel {
+    keeps [turn, turn_of_pool, writable],
+    // Its place; work, of which there is none; spare chips in use; statistics.
+    anew [first_unit, free_ns, has_event, wanted, wants, idle, blocked, replacements, queued, domains, busy_ns],
+});
 
 impl Channel {
     pub(crate) fn new(number: u32, units: u32) -> Self {

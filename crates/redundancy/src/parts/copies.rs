@@ -17,11 +17,12 @@ use crate::{
     Scheme, Step,
 };
 use flashraid_vocabulary::{
-    Cause, Change, Divisor, GcAdvisor, HostOp, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave,
+    Cause, Change, Divisor, GcAdvisor, HostOp, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Persistent, Sources, StripeId, Version,
+    View, Wave, persistent,
 };
 
 /// What schemes that keep copies differ in.
-pub trait Steering: Clone + Send + Sync + 'static {
+pub trait Steering: Clone + Persistent + Send + Sync + 'static {
     /// The group whose copy of a written page serves the host, out of `groups`, of which there are at least two. `copy` names the copies.
     fn host_read(&mut self, groups: u32, copy: &dyn Fn(u32) -> MemberPage, view: &dyn View) -> u32;
 
@@ -45,6 +46,8 @@ pub struct LeastBusy {
     /// Which copy serves the next read that finds all equally busy.
     turn: u32,
 }
+
+persistent!(LeastBusy { keeps [turn], });
 
 impl Steering for LeastBusy {
     fn host_read(&mut self, groups: u32, copy: &dyn Fn(u32) -> MemberPage, view: &dyn View) -> u32 {
@@ -108,6 +111,11 @@ pub struct Copies<S> {
     page_bytes: u32,
     steering: S,
 }
+
+persistent!(Copies<S> where [S: Steering] {
+    keeps [steering],
+    anew [layout, page_bytes],
+});
 
 impl<S: Steering> Copies<S> {
     /// Over all members of the device, whose number `groups` divides.

@@ -11,7 +11,8 @@
 //! victim, so only the heads of the cost lists are candidates.
 
 use crate::parts::bits;
-use flashraid_vocabulary::{StripeId, memory, prefetch};
+use bytemuck::Zeroable;
+use flashraid_vocabulary::{StripeId, memory, persistent, prefetch};
 
 /// No entry, or no neighbor in a list.
 const NIL: u32 = u32::MAX;
@@ -41,8 +42,8 @@ pub struct Update {
     pub victim: Option<StripeId>,
 }
 
-/// What is decided of a stripe. (Of integers, as such an array is not touched before it is used.)
-#[derive(Clone, Copy, Debug, Default)]
+/// What is decided of a stripe.
+#[derive(Clone, Copy, Debug, Zeroable)]
 struct StripeEntry {
     /// Its entry plus 1, 0 if it has none.
     entry: u32,
@@ -52,8 +53,13 @@ struct StripeEntry {
     pending: u32,
 }
 
+persistent!(StripeEntry {
+    keeps [entry, written],
+    anew [pending], // none, as nothing is in flight
+});
+
 /// A place in the cache.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct CacheEntry {
     stripe: StripeId,
     /// Its data strips.
@@ -68,13 +74,17 @@ struct CacheEntry {
     links: [Link; 2],
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Link {
     older: u32,
     newer: u32,
 }
 
 const UNLINKED: Link = Link { older: NIL, newer: NIL };
+
+persistent!(CacheEntry { keeps [stripe, width, changed, updated, class, links], });
+persistent!(Link { keeps [older, newer], });
+persistent!(CostList { keeps [oldest, newest], });
 
 /// Ends of a list.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +118,12 @@ pub struct ParityCache {
     classes: Vec<CostList>,
     updates: u64,
 }
+
+persistent!(ParityCache {
+    keeps [entries, free, recency, updates],
+    arrays [stripes, classes],
+    anew [most_reads, alpha, most_entries, spared],
+});
 
 impl ParityCache {
     /// For `stripes` stripes of at most `width` data strips (at most 32) and `most_entries` entries (at least 1).

@@ -32,7 +32,7 @@ use crate::{
     Addressing, Decisions, Extent, Failure, Group, Grouping, Lock, Method, Operation, OperationKind, Outcomes, ParityUpdates, Step,
 };
 use flashraid_vocabulary::{
-    Cause, Change, Delivery, HostOp, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave,
+    Cause, Change, Delivery, HostOp, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave, persistent,
 };
 
 /// Stripes with one parity strip over any map.
@@ -43,6 +43,11 @@ pub struct Raid<M> {
     point: DecisionPoint,
     updates: ParityUpdates,
 }
+
+persistent!(Raid<M> where [M: StripeMap] {
+    keeps [map],
+    anew [page_bytes, point, updates],
+});
 
 impl<M: StripeMap> Raid<M> {
     /// Over the stripes of `map`.

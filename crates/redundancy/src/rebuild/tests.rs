@@ -12,6 +12,8 @@ struct Damaged {
     on_member_1: BTreeSet<u32>,
 }
 
+flashraid_vocabulary::persistent!(Damaged { anew [damage, on_member_1], });
+
 impl Damaged {
     fn new(damage: &[(u32, Damage)]) -> Self {
         let mut stripes = vec![Damage::None; 10];

@@ -19,7 +19,8 @@ use crate::{
     Addressing, Bases, Build, CommitCause, Damage, Decisions, Entry, Extent, Failure, Group, GuardCounts, IdleWork, Lost, Members, Method,
     Operation, OperationKind, Outcomes, ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step,
 };
-use flashraid_vocabulary::{Change, GcAdvisor, HostOp, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave, memory, prefetch};
+use bytemuck::Zeroable;
+use flashraid_vocabulary::{Change, GcAdvisor, HostOp, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave, memory, prefetch, persistent};
 use std::collections::VecDeque;
 
 /// FRA.
@@ -43,7 +44,7 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
 }
 
 /// The recorded state of a stripe; `next` is its state after the operation that holds the stripe.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Zeroable)]
 struct Notes {
     /// Strips that have changed since the parity was computed.
     changed: u64,
@@ -56,6 +57,8 @@ struct Notes {
     is_queued: bool,
 }
 
+persistent!(Notes { keeps [changed, noted, next_changed, next_noted, is_void, is_queued], });
+
 /// RAID-5 with parities written in idle time.
 #[derive(Clone, Debug)]
 pub struct Fra<M> {
@@ -66,12 +69,17 @@ pub struct Fra<M> {
     counts: GuardCounts,
 }
 
+persistent!(Fra<M> where [M: StripeMap] {
+    keeps [raid, queue, counts],
+    arrays [stripes],
+});
+
 impl<M: StripeMap> Fra<M> {
     /// FRA over the stripes of `map`.
     pub fn new(map: M, page_bytes: u32) -> Self {
         let stripes = map.stripes() as usize;
         Self {
-            stripes: vec![Notes::default(); stripes],
+            stripes: memory::zeroed(stripes),
             queue: memory::reserved(stripes).into(),
             raid: Raid::new(map, page_bytes),
             counts: GuardCounts::default(),

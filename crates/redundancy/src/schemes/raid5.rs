@@ -19,7 +19,7 @@ use crate::{
     Addressing, Build, Damage, Decisions, Entry, Extent, Group, Lost, Members, Operation, OperationKind, Outcomes, ParameterError,
     ParityUpdates, Protects, Redundancy, Scheme, Step,
 };
-use flashraid_vocabulary::{GcAdvisor, Lpn, MemberPage, StripeId, Version, View, Wave};
+use flashraid_vocabulary::{GcAdvisor, Lpn, MemberPage, StripeId, Version, View, Wave, persistent};
 
 /// RAID-5.
 pub const ENTRY: Entry = Entry {
@@ -50,6 +50,11 @@ pub struct Raid5<M> {
     pub(crate) raid: Raid<M>,
     rule: UpdateRule,
 }
+
+persistent!(Raid5<M> where [M: StripeMap] {
+    keeps [raid],
+    anew [rule],
+});
 
 impl<M: StripeMap> Raid5<M> {
     /// Computes the parity of partial-stripe writes by `rule`.

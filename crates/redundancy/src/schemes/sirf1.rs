@@ -16,7 +16,7 @@
 
 use crate::parts::copies::{Copies, Steering};
 use crate::{Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
-use flashraid_vocabulary::{MemberPage, Version, View};
+use flashraid_vocabulary::{MemberPage, Version, View, persistent};
 
 const GROUPS: Parameter = Parameter {
     name: "groups",
@@ -83,6 +83,11 @@ struct Sirf1 {
     by_load: bool,
     first_copy: bool,
 }
+
+persistent!(Sirf1 {
+    keeps [toggle],
+    anew [by_load, first_copy],
+});
 
 impl Sirf1 {
     /// The group whose copy's LUN has the fewest page operations in service and queued; among equals the one whose channel has;

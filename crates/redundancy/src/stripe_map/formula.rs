@@ -6,7 +6,7 @@
 
 use super::{Role, Row, StripeMap};
 use crate::{Build, Parameter, ParameterError, Values};
-use flashraid_vocabulary::{Divisor, LocalPage, Lpn, MemberId, MemberPage, StripeId};
+use flashraid_vocabulary::{Divisor, LocalPage, Lpn, MemberId, MemberPage, StripeId, persistent};
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,10 @@ pub struct Formula {
     move_by: i8,
     is_symmetric: bool,
 }
+
+persistent!(Formula {
+    anew [stripes, members, per_turn, per_stripe, first_parity, move_by, is_symmetric],
+});
 
 impl Formula {
     /// The layout that the user asked for, on the members of a device.

@@ -8,7 +8,7 @@ pub mod table;
 
 use crate::Grouping;
 use crate::parts::bits::{self, Bits};
-use flashraid_vocabulary::{LocalPage, Lpn, MemberId, MemberPage, StripeId};
+use flashraid_vocabulary::{LocalPage, Lpn, MemberId, MemberPage, Persistent, StripeId};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ pub trait Row: Copy + Debug + Send + Sync {
 }
 
 /// Stripes of one parity strip and at least two data strips. Neighboring strips hold neighboring host pages.
-pub trait StripeMap: Clone + Send + Sync + 'static {
+pub trait StripeMap: Clone + Persistent + Send + Sync + 'static {
     /// Where the strips of a stripe lie.
     type Row: Row;
 

@@ -8,7 +8,7 @@
 use super::{Role, Row, StripeMap};
 use crate::parts::bits::Bits;
 use crate::{Grouping, Percentages};
-use flashraid_vocabulary::{LocalPage, Lpn, MemberId, MemberPage, StripeId};
+use flashraid_vocabulary::{LocalPage, Lpn, MemberId, MemberPage, StripeId, persistent};
 use std::sync::Arc;
 
 /// Members of a stripe, at most. Numbers of members may be larger, as spare ones follow.
@@ -79,6 +79,11 @@ pub struct Table {
     parities: Vec<u32>,
     strips: Vec<u32>,
 }
+
+persistent!(Table {
+    arrays [rows, parities, strips],
+    anew [stripes, widths],
+});
 
 impl Table {
     /// Stripes on the members of `eldest_first`, in that order of age, with so large shares of the parity. `members` is the number above those of all

@@ -14,7 +14,7 @@ use crate::{
     ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step, Values,
 };
 use flashraid_vocabulary::{
-    Cause, Change, GcAdvisor, HostOp, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave,
+    Cause, Change, GcAdvisor, HostOp, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave, persistent,
 };
 
 /// Chained declustering.
@@ -126,6 +126,11 @@ struct Chained {
     ring: Ring,
     by_load: bool,
 }
+
+// A drive that is switched off keeps nothing of it.
+persistent!(Chained {
+    anew [ring, by_load],
+});
 
 impl Chained {
     /// Both copies are written and trimmed together, so checking one is enough. A lost page counts as written.

@@ -40,6 +40,12 @@ pub struct CommitsAnotherFirst {
     committed: u64,
 }
 
+flashraid_vocabulary::persistent!(CommitsAnotherFirst {
+    keeps [inner, open],
+    arrays [dirty],
+    anew [deferred, committed],
+});
+
 impl CommitsAnotherFirst {
     /// On `members` members (at least 3) of `stripes` pages.
     pub fn new(members: u16, stripes: u32, page_bytes: u32) -> Self {

@@ -10,8 +10,8 @@ use super::victim::Victim;
 use crate::mutants::BufferFault;
 use crate::sector_map::SectorMap;
 use flashraid_redundancy::Grouping;
-use flashraid_vocabulary::Lpn;
 use flashraid_vocabulary::memory::reserved;
+use flashraid_vocabulary::{Lpn, persistent};
 use std::collections::VecDeque;
 
 /// More requests or operations than go on at one instant, or are acknowledged within one access time, but for the rarest.
@@ -67,6 +67,15 @@ pub struct Buffer {
     #[cfg(feature = "mutants")]
     pub(crate) mutant: Option<BufferFault>,
 }
+
+// It is empty when the drive is switched off, and so it is when that is switched on again, of DRAM and of NVRAM.
+persistent!(Buffer {
+    keeps [on_flash],
+    anew [
+        pages, counts, departures, slots, completions, answer_ns, numbers, woken,
+        #[cfg(feature = "mutants")] mutant,
+    ],
+});
 
 impl Buffer {
     /// Space for pages (at least one) of `page_bytes` (at most `MOST_PAGE_BYTES`) out of `space_pages`, in stripes of at most `width`,

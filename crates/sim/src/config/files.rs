@@ -91,10 +91,15 @@ fn read_json(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
     let Some(Json::Object(tables)) = document.get("config") else {
         return Err(ConfigError(format!("{file}: a JSON file must be a result, with an object config")));
     };
+    settings_of(&place, tables)
+}
+
+/// The settings in an object that has the tables of a configuration.
+pub(super) fn settings_of(place: &str, tables: &serde_json::Map<String, Json>) -> Result<Vec<Setting>, ConfigError> {
     let mut settings = Vec::new();
     for (table, content) in tables {
         let Json::Object(keys) = content else {
-            return Err(outside_tables(&place, table));
+            return Err(outside_tables(place, table));
         };
         check_table(table).map_err(|ConfigError(text)| ConfigError(format!("{place}{text}")))?;
         for (key, value) in keys {
@@ -112,9 +117,9 @@ fn read_json(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
             settings.push(Setting {
                 table: table.clone(),
                 key: key.clone(),
-                key_place: place.clone(),
+                key_place: place.into(),
                 given,
-                place: place.clone(),
+                place: place.into(),
                 source: SettingSource::Background,
             });
         }

@@ -1,12 +1,12 @@
 //! Gathers settings from their sources, later ones over earlier, and checks each against its key.
 
 use super::files::{device_settings, read_file};
+use super::from_drive::FromDrive;
 use super::lookup::{check_key, resolve_override};
+use super::merge::{build, device_and_array, refuse_missing};
 use super::schemes::scheme_names;
 use super::setting::{Setting, SettingSource, last};
-use super::values::{deserialize, read_parameter, read_table};
-use super::{Array, Config, ConfigError, Device, Host, Key, Member, Run, SchemeChoice, find_scheme};
-use crate::presets;
+use super::{Array, Config, ConfigError, Device, find_scheme};
 use flashraid_redundancy::Entry;
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use std::path::Path;
 const MIRROR_CHIPS: &str = "mirror_chips";
 
 impl Config {
-    /// Gathers settings, later ones over earlier: the device (preset name or TOML file), the configuration file (TOML, or a
+    /// Gathers settings, later ones over earlier: those of a drive, if one is named; the device (preset name or TOML file), the configuration file (TOML, or a
     /// result's JSON), the scheme's name, then `overrides` (`key` or `table.key`, and its value as text).
     ///
     /// Parameters in a file's `scheme` table, and mirror chips, belong to the scheme that the file names: another `scheme` brings its own.
@@ -37,6 +37,7 @@ pub(super) fn gather(
 ) -> Result<(Config, Vec<Setting>, &'static Entry), ConfigError> {
     let device_settings = device.map(device_settings).transpose()?.unwrap_or_default();
     let mut file_settings = file.map(read_file).transpose()?.unwrap_or_default();
+    let drive = FromDrive::of(&file_settings, overrides)?;
     refuse_two_devices(&device_settings, &file_settings)?;
     if describes_device(&file_settings) {
         // They are the numbers of that device, as in a file of its own, and not wishes.
@@ -50,9 +51,15 @@ pub(super) fn gather(
     let (place, name) = match (overridden.or(scheme), &in_file) {
         (Some(name), _) => ("", name),
         (None, Some(setting)) => (setting.place.as_str(), setting.given.text.as_str()),
-        (None, None) => return Err(ConfigError(format!("no scheme: give one of {}", scheme_names()))),
+        (None, None) => match &drive {
+            Some(drive) => ("", drive.scheme()),
+            None => return Err(ConfigError(format!("no scheme: give one of {}", scheme_names()))),
+        },
     };
     let entry = find_scheme(name).map_err(|ConfigError(text)| ConfigError(format!("{place}{text}")))?;
+    if let Some(drive) = &drive {
+        drive.refuse_scheme(place, entry.name)?;
+    }
     if in_file.is_some_and(|setting| setting.given.text != entry.name) {
         file_settings.retain(|setting| setting.table != "scheme" && setting.key != MIRROR_CHIPS);
     }
@@ -65,7 +72,8 @@ pub(super) fn gather(
         }
     }
 
-    let mut settings = device_settings;
+    let mut settings = drive.as_ref().map_or(Vec::new(), |drive| drive.settings.clone());
+    settings.extend(device_settings);
     settings.extend(file_settings);
     if settings.iter().any(|setting| setting.table == Device::TABLE.name) {
         settings.insert(0, Setting::of_scheme(MIRROR_CHIPS, entry.mirror_chips));
@@ -75,7 +83,10 @@ pub(super) fn gather(
     }
     settings.retain(|setting| !(setting.table == "scheme" && setting.key == "name"));
     let described = device.or(file.and_then(Path::to_str)).unwrap_or_default();
-    let config = build(described, &settings, entry)?;
+    let mut config = build(described, &settings, entry)?;
+    if let Some(drive) = drive {
+        drive.put_into(&mut config, &settings)?;
+    }
     config.check()?;
     Ok((config, settings, entry))
 }
@@ -107,14 +118,6 @@ fn load(device: &str) -> Result<Vec<Setting>, ConfigError> {
     Ok(settings)
 }
 
-/// The SSD, and how many of them there are: those of an array are one member each. Models are not looked at.
-fn device_and_array(settings: &[Setting]) -> Result<(Device, Array), ConfigError> {
-    let array: Array = deserialize(read_table(settings, &Array::TABLE)?)?;
-    let device: Device = deserialize(read_table(settings, &Device::TABLE)?)?;
-    let member = if array.is_single() { device.member } else { Member::Device };
-    Ok((Device { member, ..device }, array))
-}
-
 /// Whether the settings describe a whole device.
 fn describes_device(settings: &[Setting]) -> bool {
     let table = &Device::TABLE;
@@ -135,43 +138,4 @@ fn refuse_two_devices(asked: &[Setting], file: &[Setting]) -> Result<(), ConfigE
         return Err(ConfigError(place + &why));
     }
     Ok(())
-}
-
-/// The whole configuration out of `settings` (later ones over earlier) and defaults. `described` is what was to describe the device.
-fn build(described: &str, settings: &[Setting], entry: &Entry) -> Result<Config, ConfigError> {
-    for setting in settings {
-        check_key(setting, Some(entry))?;
-    }
-    refuse_missing(described, settings)?;
-    let (device, array) = device_and_array(settings)?;
-    Ok(Config {
-        array: array.with_models_of(&device)?,
-        device,
-        scheme: SchemeChoice {
-            name: entry.name.into(),
-            parameters: entry.parameters().map(|parameter| read_parameter(settings, parameter)).collect::<Result<_, _>>()?,
-        },
-        host: deserialize(read_table(settings, &Host::TABLE)?)?,
-        run: deserialize(read_table(settings, &Run::TABLE)?)?,
-    })
-}
-
-/// All keys of the device that are missing are named at once. `described` is the file that was to give them; a preset gives all.
-fn refuse_missing(described: &str, settings: &[Setting]) -> Result<(), ConfigError> {
-    let has = |key: &&Key| last(settings, key.table, key.name).is_some();
-    let missing: Vec<_> = Device::TABLE.keys.iter().filter(|key| key.default.is_none() && !has(key)).collect();
-    let is_begun = settings.iter().any(|setting| setting.table == Device::TABLE.name);
-    let place = if described.is_empty() { String::new() } else { format!("{described}: ") };
-    match missing[..] {
-        [] => Ok(()),
-        _ if !is_begun && described.is_empty() => {
-            Err(ConfigError(format!("no device: give a preset ({}) or a TOML file", presets::names())))
-        }
-        [key] => Err(ConfigError(format!("{place}device.{} is missing; it has no default: {}", key.name, key.about))),
-        _ => {
-            let names = missing.iter().map(|key| key.name).collect::<Vec<_>>().join(", ");
-            let what = if is_begun { "" } else { "no device: " };
-            Err(ConfigError(format!("{place}{what}table device lacks {names}, which have no defaults")))
-        }
-    }
 }

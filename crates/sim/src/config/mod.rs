@@ -7,9 +7,9 @@
 //!
 //! To be read in this order:
 //! - what a setting is: `key` and `units`, `words`, `effect`, then `schema`; `preparation`, `faults` and `models` are keys with a grammar of their own;
-//! - where values come from: `setting`, `files`, `lookup`, `values`, `defaults`, which `gather` joins; `asked` knows which of them were asked for;
+//! - where values come from: `setting`, `files`, `from_drive`, `lookup`, `values`, `defaults` and `merge`, which `gather` joins; `asked` knows which of them were asked for;
 //! - what may be: `check`, `check_device`, `check_faults`;
-//! - what follows: `built`, `capacity`, `survival`; `reference` is docs/configuration.md, and `json_schema` what a result says of it.
+//! - what follows: `built`, `capacity`, `survival`, `identity` (what decides what a drive is); `reference` is docs/configuration.md, and `json_schema` what a result says of it.
 
 mod asked;
 mod built;
@@ -23,10 +23,13 @@ mod effect;
 mod error;
 mod faults;
 mod files;
+mod from_drive;
 mod gather;
+mod identity;
 mod json_schema;
 mod key;
 mod lookup;
+mod merge;
 mod models;
 mod near;
 mod preparation;

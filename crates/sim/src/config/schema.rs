@@ -348,6 +348,10 @@ table! {
         queue_depth: u32 = Some("0"), "requests", whole(0, u32::MAX as u64), EVER.of_replays(), Draw::Never(OWN_REQUESTS);
         /// How addresses beyond the logical space are handled.
         fit: Fit = Some("error"), "", Kind::Word(Fit::WORDS), BEYOND.of_replays(), Draw::Never(OWN_REQUESTS);
+        /// The drive to begin with, which a run has left (`--save-drive`): PATH, or PATH@SHA256, which no other file is taken for. Then device, scheme, host
+        /// and what prepares the device are the drive's. Empty for a device that is built and prepared.
+        drive: String = Some(""), "", Kind::Text { allowed: "the name of a file, or PATH@SHA256", valid: |_| true }, EVER,
+            Draw::Never("torture builds its devices");
         /// Size of the logical space; 0 for the user capacity.
         space_bytes: u64 = Some("0"), "bytes", whole(0, MOST), EVER;
         /// Share of the logical space that is written before the first request, in whole pages and in no simulated time.

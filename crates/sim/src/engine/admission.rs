@@ -104,7 +104,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         if C::TRACKED {
             // What leaves NVRAM belongs to no request: it leaves because of the latest.
-            let sequence = if request == NIL { self.submitted.wrapping_sub(1) } else { self.requests[request as usize].sequence };
+            let sequence = match request {
+                NIL => self.number_of_version(self.submitted).wrapping_sub(1),
+                _ => self.number_of_version(self.requests[request as usize].sequence),
+            };
             self.list_evicted(operation);
             let parity = if job == TRANSLATION { None } else { self.scheme.parity_of(operation.first) };
             self.content.begin(id, operation, parity, sequence, &self.leaving_with);

@@ -71,7 +71,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Returns the number with which NVRAM took in the page.
     fn write_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64) -> u64 {
-        let sequence = self.requests[id as usize].sequence;
+        let sequence = self.number_of_version(self.requests[id as usize].sequence);
         let lanes = if C::TRACKED { self.buffered().lanes_of(sectors) } else { 0 };
         if C::TRACKED {
             self.content.submitted(sequence, lpn, if lanes == u64::MAX { Submitted::Whole } else { Submitted::Part(lanes) });
@@ -147,6 +147,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.submit(&HostRequest { arrival_ns, offset_bytes: 0, size_bytes: 0, op: HostOp::Flush, stream: 0, source: 0 }, false);
             self.finish()?;
             self.completed.pop();
+            // It is none of the host's requests.
+            self.submitted -= 1;
         } else if self.buffer.is_some() {
             self.evict_all(NIL);
             self.finish()?;

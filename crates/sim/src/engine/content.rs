@@ -3,12 +3,12 @@
 
 use crate::config::PartialWrites;
 use flashraid_redundancy::Operation;
-use flashraid_vocabulary::{Delivery, Lpn, MemberPage, Observer, Ppn, Sources};
+use flashraid_vocabulary::{Delivery, Lpn, MemberPage, Observer, Persistent, Ppn, Sources, persistent};
 
 /// Content tracking. Operations are named by their slot in the engine, programs by their record, pages in the data buffer by their entry.
 /// Parts of pages are sets of lanes: bit i is the i-th 64th of the page. What an implementation leaves out does nothing, as with [`Observer`].
 #[expect(unused_variables, reason = "what is not implemented does nothing")]
-pub trait Content: Observer + Clone + Send + Sync {
+pub trait Content: Observer + Persistent + Clone + Send + Sync {
     /// Whether anything is tracked: lets the engine skip the calls.
     const TRACKED: bool;
 
@@ -129,6 +129,8 @@ pub enum Submitted {
 pub struct Untracked;
 
 impl Observer for Untracked {}
+
+persistent!(Untracked {});
 
 impl Content for Untracked {
     const TRACKED: bool = false;

@@ -6,9 +6,10 @@ use super::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::{Decisions, Extent, IdleWork, Operation, Outcomes, Step};
 use flashraid_vocabulary::{Action, HostOp, Lpn, PageOperation, Version, Wave};
+use serde::{Deserialize, Serialize};
 
 /// What the precondition reached.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reached {
     /// Pages overwritten.
     pub overwritten_pages: u64,

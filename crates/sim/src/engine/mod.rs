@@ -12,7 +12,7 @@
 //! 5. Work of nobody: `background`, `replacing` (SSDs of an array), `collection` (answers to GC); `instant` (work in no simulated time).
 //! 6. When something fails: `failure`, `gone`. The map on flash: `translation`.
 //! 7. Verification: `content` (what is asked), `tags`.
-//! 8. What is told: `recorder` and `recording`, `exposure` and `window`, `in_flight`.
+//! 8. What is told: `recorder` and `recording`, `exposure` and `window`, `in_flight`. What is kept: `switching_off`.
 
 mod admission;
 mod background;
@@ -42,6 +42,7 @@ mod slot;
 mod space;
 mod state;
 mod sums;
+mod switching_off;
 pub mod tags;
 mod time;
 pub mod translation;

@@ -46,6 +46,12 @@ impl<C: Content, M: Media> Engine<C, M> {
         sequence
     }
 
+    /// The number of the versions that a request makes, which no other request makes in the life of the drive.
+    #[inline]
+    pub(super) fn number_of_version(&self, sequence: u64) -> u64 {
+        self.earlier_requests + sequence
+    }
+
     /// Serves a request that was taken.
     #[inline(always)]
     pub(super) fn serve_request(&mut self, id: u32, op: HostOp, offset_bytes: u64, size_bytes: u64) {
@@ -169,7 +175,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         for page in request.offset_bytes >> self.page_shift..self.pages_up(request.offset_bytes + request.size_bytes) {
             let lpn = self.wrapped(page);
-            self.content.acknowledged(request.sequence, lpn, request.failed.is_some());
+            self.content.acknowledged(self.number_of_version(request.sequence), lpn, request.failed.is_some());
         }
     }
 

@@ -55,6 +55,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) free_requests: u32,
     pub(super) outstanding: u64,
     pub(super) submitted: u64,
+    /// Requests that the drive has served before it was switched on.
+    pub(super) earlier_requests: u64,
     /// Completions since the caller last emptied it, in order.
     pub completed: Vec<CompletedRequest>,
     pub(super) slots: Vec<Slot>,
@@ -170,6 +172,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             free_requests: NIL,
             outstanding: 0,
             submitted: 0,
+            earlier_requests: 0,
             completed: Vec::new(),
             slots: reserved(ROOM),
             free_slots: NIL,
@@ -247,6 +250,11 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Simulated time.
     pub fn now_ns(&self) -> u64 {
         self.clock.now_ns()
+    }
+
+    /// Requests submitted so far.
+    pub fn submitted(&self) -> u64 {
+        self.submitted
     }
 
     /// Requests submitted and not completed.

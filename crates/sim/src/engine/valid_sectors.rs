@@ -3,7 +3,8 @@
 use crate::buffer::SECTOR_BYTES;
 use crate::config::{Host, PartialWrites, Unwritten};
 use crate::sector_map::SectorMap;
-use flashraid_vocabulary::Lpn;
+use flashraid_vocabulary::{Lpn, Persistent};
+use std::io::{self, Read, Write};
 
 /// Sectors of a page: bit i is sector i.
 pub(super) type Sectors = u128;
@@ -21,6 +22,19 @@ pub(super) struct ValidSectors {
     space_sectors: u64,
     /// The first byte touched in the page of the write that is decided next.
     pub(super) start: u32,
+}
+
+impl Persistent for ValidSectors {
+    fn save(&self, to: &mut dyn Write) -> io::Result<()> {
+        self.valid.save(to)?;
+        self.used.iter().try_for_each(|used| used.save(to))
+    }
+
+    fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        let Self { valid, used, prefills: _, parts: _, space_sectors: _, start: _ } = self;
+        valid.restore(from)?;
+        used.iter_mut().try_for_each(|used| used.restore(from))
+    }
 }
 
 impl ValidSectors {

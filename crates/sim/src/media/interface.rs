@@ -2,11 +2,11 @@
 
 use super::{About, Completion, Counts, Done, FlashFault, GcQuery, Inspect, MapEvent, Shape, Slice};
 use flashraid_vocabulary::{
-    Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, SemivalidAction, Version, View,
+    Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Persistent, Ppn, SemivalidAction, Version, View,
 };
 
 /// See `media`.
-pub trait Media: View + Inspect + Clone + Send + Sync {
+pub trait Media: View + Inspect + Persistent + Clone + Send + Sync {
     /// What never changes.
     fn shape(&self) -> Shape;
 

@@ -31,6 +31,8 @@ pub struct Outputs {
     pub timeline_window: Option<Range<u64>>,
     /// The result in the form of fio's JSON too.
     pub fio: bool,
+    /// The drive as the run leaves it.
+    pub save_drive: Option<PathBuf>,
 }
 
 impl Default for Outputs {
@@ -44,13 +46,14 @@ impl Default for Outputs {
             timeline: None,
             timeline_window: None,
             fio: false,
+            save_drive: None,
         }
     }
 }
 
 impl Outputs {
     /// What pairs of key and text ask for: files by `latency_log`, `operation_log`, `series`, `hdr_log` and `timeline`; `series_interval`,
-    /// `timeline_window`, `fio`.
+    /// `timeline_window`, `fio`, `save_drive`.
     pub fn from_pairs(pairs: &[(String, String)]) -> Result<Self, ConfigError> {
         let mut asked = Self::default();
         let mut interval = None;
@@ -64,8 +67,9 @@ impl Outputs {
                 "series_interval" => interval = Some(parse_interval(value)?),
                 "timeline_window" => asked.timeline_window = Some(parse_window(value)?),
                 "fio" => asked.fio = value == "true",
+                "save_drive" => asked.save_drive = Some(value.into()),
                 _ => {
-                    let keys = "latency_log, operation_log, series, series_interval, hdr_log, timeline, timeline_window, fio";
+                    let keys = "latency_log, operation_log, series, series_interval, hdr_log, timeline, timeline_window, fio, save_drive";
                     return Err(ConfigError(format!("unknown output {key}: allowed is {keys}")));
                 }
             }
@@ -80,9 +84,9 @@ impl Outputs {
         Ok(asked)
     }
 
-    /// Whether no output is requested.
+    /// Whether nothing is to be recorded.
     pub fn is_empty(&self) -> bool {
-        *self == Self { series_interval_ns: self.series_interval_ns, ..Self::default() }
+        *self == Self { series_interval_ns: self.series_interval_ns, save_drive: self.save_drive.clone(), ..Self::default() }
     }
 
     /// The time that a timeline shows if the first measured request arrives at `start_ns`.

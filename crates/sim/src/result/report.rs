@@ -102,6 +102,7 @@ impl Simulation {
             wear,
             devices: self.report_ssds(engine, &now),
             wear_outs: self.report_wear_outs(engine),
+            drive: self.drive.clone(),
             precondition: self.preconditioned.map(|reached| Preconditioned {
                 overwritten_bytes: reached.overwritten_pages * page_bytes,
                 write_amplification: reached.write_amplification,

@@ -292,8 +292,8 @@ mod tests {
     #[cfg(feature = "mutants")]
     #[test]
     fn a_clock_out_of_order_is_an_error() {
-        use crate::simulation::{AnyEngine, Simulation};
-        use crate::{Config, Source};
+        use crate::any_engine::AnyEngine;
+        use crate::{Config, Simulation, Source};
         use flashraid_flash::FlashFault;
         use flashraid_vocabulary::{HostOp, HostRequest};
         let result = |fault: Option<FlashFault>| {

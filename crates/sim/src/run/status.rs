@@ -9,17 +9,17 @@ pub enum Status {
     Done,
     /// Verification found a violation, which outweighs all else.
     Violation,
-    /// Requests failed for lack of space, or were left unfinished.
+    /// Requests failed for lack of space, or were left unfinished; or the drive that was asked for could not be saved.
     Unserved,
     /// The run was stopped before its end.
     Interrupted,
 }
 
 impl Status {
-    /// How the run ended of which this is the result.
-    pub(super) fn of(result: &RunResult) -> Self {
+    /// How the run ended of which this is the result. `is_saved` is false if a drive was to be saved at its end and was not.
+    pub(super) fn of(result: &RunResult, is_saved: bool) -> Self {
         let is_clean = result.verify.is_none_or(|verify| verify.found.is_clean());
-        Self::gravest(is_clean, result.partial, result.requests.failed.no_space + result.requests.unfinished)
+        Self::gravest(is_clean, result.partial, result.requests.failed.no_space + result.requests.unfinished + u64::from(!is_saved))
     }
 
     fn gravest(is_clean: bool, is_partial: bool, unserved: u64) -> Self {

@@ -5,7 +5,7 @@ use super::stage::Stage;
 use super::status::Status;
 use super::warnings::{warnings_after, warnings_of_verification};
 use crate::any_engine::with_engine;
-use crate::config::{Asked, Config, Happened, Until};
+use crate::config::{Asked, Config, ConfigError, Happened, Until};
 use crate::error::RunError;
 use crate::inject::Injector;
 use crate::media::{Inspect, Media};
@@ -83,6 +83,7 @@ fn run_asked(
         let why = "the trace is repeated: allowed is a trace that can be read again, not a pipe";
         return Err(RunError::Request(format!("until = {}: {why}", config.run.until)));
     }
+    refuse_to_save_failures(&config, outputs)?;
     let requests = count_requests(trace, &config, progress)?;
     let device = match device {
         None => Prepared::new(config, &mut |pages| progress(Stage::Preconditioning(pages)))?,
@@ -134,15 +135,32 @@ fn run_asked(
     if is_done && simulation.config.run.drain {
         drain(&mut simulation, &mut result)?;
     }
+    let mut is_saved = true;
     warnings.extend(warnings_after(&simulation, &result));
     warnings.extend(simulation.injector.warnings());
     warnings.extend(warnings_of_outputs);
     warnings.extend(warnings_of_verification(&simulation, &result));
     if is_done {
         warnings.extend(asked.notes_after(&happened(&simulation, &source, delivered, &result)));
+        if let Some(path) = &outputs.save_drive
+            && let Some(why) = simulation.save_drive_at_end(path)?
+        {
+            is_saved = false;
+            warnings.push(format!("the drive was not saved: {why}"));
+        }
     }
-    let status = Status::of(&result);
+    let status = Status::of(&result, is_saved);
     Ok(Finished { result, fio, warnings, status })
+}
+
+/// A drive of which a part fails cannot be saved: that is said before the run.
+fn refuse_to_save_failures(config: &Config, outputs: &Outputs) -> Result<(), ConfigError> {
+    match outputs.save_drive {
+        Some(_) if !config.run.fail.is_empty() => {
+            Err(ConfigError("save_drive: a drive of which something has failed cannot be saved: allowed without fail".into()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What happened in a run that settings depend on. Counts that a warm-up resets are unknown if there was one.

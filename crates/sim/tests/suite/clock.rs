@@ -25,6 +25,11 @@ struct Unhurried {
     idle_since_ns: Option<u64>,
 }
 
+flashraid_vocabulary::persistent!(Unhurried {
+    keeps [inner],
+    anew [paused, threshold_ns, idle_since_ns],
+});
+
 impl GcAdvisor for Unhurried {
     fn rule(&self, address: MemberPage) -> SemivalidAction {
         self.inner.rule(address)

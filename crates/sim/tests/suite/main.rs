@@ -10,6 +10,7 @@ mod corpus;
 mod decision_point;
 mod determinism;
 mod documents;
+mod drives;
 mod effects;
 mod failure;
 mod generated;

@@ -26,6 +26,8 @@ struct Table {
     of_page: Arc<BTreeMap<MemberPage, StripeId>>,
 }
 
+flashraid_vocabulary::persistent!(Table { anew [rows, first, of_page], });
+
 /// The strips of a stripe, the parity last.
 #[derive(Clone, Copy, Debug)]
 struct TableRow {

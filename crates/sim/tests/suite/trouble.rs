@@ -18,6 +18,8 @@ struct RequiresItself {
     inner: Box<dyn Scheme>,
 }
 
+flashraid_vocabulary::persistent!(RequiresItself { keeps [inner], });
+
 impl GcAdvisor for RequiresItself {
     fn rule(&self, address: MemberPage) -> SemivalidAction {
         self.inner.rule(address)

@@ -4,6 +4,7 @@ use crate::Settings;
 use crate::gc::state::Merge;
 use crate::mapping::blocks::NONE;
 use crate::mapping::space::NIL;
+use flashraid_vocabulary::persistent;
 
 /// A logical block.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,11 @@ pub(crate) struct Logical {
     /// A merge runs: no page of it is given out.
     pub(crate) merging: bool,
 }
+
+persistent!(Logical {
+    keeps [data, log],
+    anew [reserved_log, unbacked, active, merging], // nothing, as nothing is in flight
+});
 
 pub(super) const EMPTY: Logical = Logical { data: NONE, log: NONE, reserved_log: 0, unbacked: 0, active: 0, merging: false };
 
@@ -44,6 +50,11 @@ pub(crate) struct Instance {
     /// Somebody waits for a page.
     pub(crate) starved: bool,
 }
+
+persistent!(Instance {
+    keeps [logs, oldest, newest, sequential, sequential_next, starved],
+    anew [member, position, reserved_random],
+});
 
 impl Instance {
     pub(super) fn new(member: u32, position: u32) -> Self {
@@ -97,6 +108,12 @@ pub(crate) struct Hybrid {
     /// Programs without a page: only after failures.
     pub(super) waiting: Vec<u32>,
 }
+
+persistent!(Hybrid {
+    arrays [logical, instances, taken, owner, in_order],
+    // Nothing is reserved, and no merge runs.
+    anew [most_logs, shared, per_instance, reserved, words, merges, left, waiting],
+});
 
 impl Hybrid {
     /// All erased.

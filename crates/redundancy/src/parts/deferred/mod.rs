@@ -32,7 +32,8 @@ use crate::parts::stripe::{Guard, Stripe, Sum};
 use crate::parts::update::Chosen;
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Build, Draws, GuardCounts, Members, Method, Operation, OperationKind, Parameter, ParameterError, Values};
-use flashraid_vocabulary::{Cause, Change, SemivalidAction, StripeId, Version, View, Wave, memory};
+use bytemuck::Zeroable;
+use flashraid_vocabulary::{Cause, Change, SemivalidAction, StripeId, Version, View, Wave, memory, persistent};
 
 /// How much NVRAM there is for parities.
 pub const PARITY_CACHE_BYTES: Parameter = Parameter {
@@ -83,9 +84,8 @@ fn can_be_covered<R: Row>(stripe: &Stripe<R>, changed: u64, is_made: bool) -> bo
     !recoverable || (is_made && lost.count_ones() == 1)
 }
 
-/// Durable state of a stripe. `next` is what the operation that has it makes of it. (Of integers, as such an array is not touched before it is
-/// used.)
-#[derive(Clone, Copy, Debug, Default)]
+/// Durable state of a stripe. `next` is what the operation that has it makes of it.
+#[derive(Clone, Copy, Debug, Zeroable)]
 struct Durable {
     associated: u32,
     /// Associated strips that have a base.
@@ -95,6 +95,11 @@ struct Durable {
     /// Entries that are being made: one or none.
     making: u32,
 }
+
+persistent!(Durable {
+    keeps [associated, bases, next_associated, next_bases],
+    anew [making], // none, as nothing is in flight
+});
 
 /// Stripes with rotating parity whose updates NVRAM defers.
 #[derive(Clone, Debug)]
@@ -110,6 +115,12 @@ pub struct DeferredParity<M, R> {
     making: u32,
     counts: GuardCounts,
 }
+
+persistent!(DeferredParity<M, R> where [M: StripeMap, R: Rule] {
+    keeps [raid, cache, counts],
+    arrays [stripes],
+    anew [rule, page_bytes, making],
+});
 
 /// Entries of a cache of the size that the user asked for: at least one, and no more than there are stripes.
 pub fn entries(build: &Build, stripes: u32) -> Result<u32, ParameterError> {

@@ -25,7 +25,7 @@ use crate::{
     Addressing, Build, Damage, Decisions, Draws, Extent, Group, IdleWork, Lock, Lost, Method, Migrated, Operation, OperationKind, Order,
     Outcomes, Parameter, ParameterError, ParityUpdates, Percentages, Protects, Scheme, Step, Values,
 };
-use flashraid_vocabulary::{Change, GcAdvisor, Health, Lpn, MemberId, MemberPage, Priority, StripeId, Version, View, Wave};
+use flashraid_vocabulary::{Change, GcAdvisor, Health, Lpn, MemberId, MemberPage, Priority, StripeId, Version, View, Wave, persistent};
 use manager::Running;
 use shadow::Shadow;
 use std::collections::{BTreeMap, VecDeque};
@@ -108,6 +108,13 @@ pub struct Replacing {
     shadows: Vec<Option<Shadow>>,
     migrated: Migrated,
 }
+
+persistent!(Replacing {
+    keeps [raid, wanted, looks_to_skip],
+    arrays [limits, parities, eldest_first, shadows],
+    // What belongs to a replacement that runs, and to operations; statistics.
+    anew [rule, policy, shares, targets, goals, running, copying, orders, migrated],
+});
 
 /// When an SSD is replaced.
 pub const ERASURE_THRESHOLD: Parameter = Parameter {

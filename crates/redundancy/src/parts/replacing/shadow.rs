@@ -10,10 +10,12 @@ use crate::stripe_map::Row;
 use crate::stripe_map::StripeMap;
 use crate::stripe_map::table::TableRow;
 use crate::{Operation, OperationKind, Order};
-use flashraid_vocabulary::{Action, Change, Health, LocalPage, MemberId, MemberPage, PageOperation, StripeId, Version, View, Wave};
+use flashraid_vocabulary::{
+    Action, Change, Health, LocalPage, MemberId, MemberPage, PageOperation, StripeId, Version, View, Wave, persistent,
+};
 
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Shadow {
     /// The SSD that was replaced.
     old: MemberId,
@@ -22,6 +24,8 @@ pub(super) struct Shadow {
     /// Stripes of which its page equals the one of the SSD in its place: a bit each.
     valid: Vec<u64>,
 }
+
+persistent!(Shadow { keeps [old, is_in_use, valid], });
 
 impl Shadow {
     fn is_valid(&self, stripe: StripeId) -> bool {

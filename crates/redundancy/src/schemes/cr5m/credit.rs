@@ -1,7 +1,7 @@
 //! Which channels take another mirrored write: the limit of SPEC 1.4, and the space for its base and its copy (pin credit, SPEC 1.6).
 
 use crate::parts::bits::Bits;
-use flashraid_vocabulary::{MemberId, StripeId, View};
+use flashraid_vocabulary::{MemberId, StripeId, View, persistent};
 
 /// What is counted for each channel (SPEC 1.2).
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,6 +15,11 @@ struct ChannelCredit {
     /// The stripe that is being consolidated to relieve this channel.
     consolidating: Option<StripeId>,
 }
+
+persistent!(ChannelCredit {
+    keeps [mirrored_writes, programs],
+    anew [booked, consolidating], // nothing, as nothing is in flight
+});
 
 /// What all channels have in common.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +42,12 @@ pub struct Credit {
     /// Channels to be relieved by a consolidation that is not in progress yet.
     wanting: u64,
 }
+
+persistent!(Credit {
+    keeps [wanting],
+    arrays [channels],
+    anew [limits],
+});
 
 impl Credit {
     /// Nothing was written on any of so many channels.

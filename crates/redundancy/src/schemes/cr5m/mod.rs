@@ -40,7 +40,7 @@ use crate::{
 };
 use credit::Credit;
 pub use entry::{ENTRY, over};
-use flashraid_vocabulary::{Cause, Change, GcAdvisor, Lpn, MemberPage, PageOperation, SemivalidAction, StripeId, Version, View, Wave};
+use flashraid_vocabulary::{Cause, Change, GcAdvisor, Lpn, MemberPage, PageOperation, SemivalidAction, StripeId, Version, View, Wave, persistent};
 use recency::MirroredStripes;
 
 /// How the parity of a stripe is brought up to date.
@@ -86,6 +86,11 @@ struct Cr5m<M> {
     /// Durable.
     stripes: MirroredStripes,
 }
+
+persistent!(Cr5m<M> where [M: StripeMap] {
+    keeps [raid, credit, stripes],
+    anew [rule, data_chips, mirror_chips, pages_per_chip],
+});
 
 /// `Operation::step` of a write whose mirroring was refused after its update reads, and which has made RAID-5's pre-reads since.
 const REFUSED: u8 = 2;

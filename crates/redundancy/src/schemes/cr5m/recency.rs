@@ -1,7 +1,7 @@
 //! Which stripes are mirrored, in the order of their latest mirrored write (SPEC 1.6: the least recent one is consolidated under pressure).
 
 use crate::stripe_map::{Role, Row, StripeMap};
-use flashraid_vocabulary::{MemberId, StripeId, prefetch};
+use flashraid_vocabulary::{MemberId, StripeId, prefetch, persistent};
 
 /// Which strips of each stripe are mirrored, and the mirrored stripes in a list by their latest mirrored write.
 ///
@@ -18,6 +18,11 @@ pub struct MirroredStripes {
     /// For each channel where its search begins, plus 1; 0 if the list is passed.
     starts: Vec<u32>,
 }
+
+persistent!(MirroredStripes {
+    keeps [ends],
+    arrays [stripes, starts],
+});
 
 impl MirroredStripes {
     /// No stripe is mirrored.

@@ -104,6 +104,11 @@ pub(in crate::engine) struct Failures {
 }
 
 impl Failures {
+    /// Whether nobody waits for a page in some space domain any more.
+    pub(in crate::engine) fn is_exhausted(&self) -> bool {
+        self.exhausted.contains(&true)
+    }
+
     pub(in crate::engine) fn new(options: Option<RebuildOptions>, shape: &Shape) -> Self {
         let members = shape.members as usize;
         Self {

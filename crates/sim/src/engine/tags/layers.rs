@@ -3,8 +3,10 @@
 //! A page has 64 lanes, the unit in which parts of pages are told apart. Its content is the XOR over its lanes of a number for (write, page,
 //! lane); lanes never written count as zero. So parts that come from several writes add up to a page, whichever way they were merged.
 
+use flashraid_vocabulary::{Persistent, persistent};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
+use std::io::{self, Read, Write};
 
 /// Every lane of a page.
 pub const ALL: u64 = u64::MAX;
@@ -94,6 +96,19 @@ impl Layers {
     }
 }
 
+impl Persistent for Layers {
+    fn save(&self, to: &mut dyn Write) -> io::Result<()> {
+        self.0.to_vec().save(to)
+    }
+
+    fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        let mut layers = Vec::new();
+        layers.restore(from)?;
+        self.0 = layers.into();
+        Ok(())
+    }
+}
+
 /// The layers of every host page.
 #[derive(Clone, Debug)]
 pub struct PageLayers {
@@ -102,6 +117,11 @@ pub struct PageLayers {
     /// Pages made of several writes, or of a part.
     mixed: FxHashMap<u64, Layers>,
 }
+
+persistent!(PageLayers {
+    keeps [mixed],
+    arrays [whole],
+});
 
 impl PageLayers {
     /// So many pages, unwritten.

@@ -5,7 +5,7 @@ use crate::config::PartialWrites;
 use crate::engine::content::{InBuffer, InEntry, Shares};
 use flashraid_redundancy::parts::bits::Bits;
 use flashraid_redundancy::{Operation, OperationKind};
-use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Sources};
+use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Sources, persistent};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -106,6 +106,13 @@ pub struct Tags {
     /// Of these, those that returned something else than a version they may see.
     pub mismatches: u64,
 }
+
+persistent!(Tags {
+    keeps [newest, durable, deferred, discarded, used, unknown],
+    arrays [flash],
+    // Operations, requests and buffered pages, of which there are none; statistics.
+    anew [gathered, programs, reads, entries, active, doubts, reads_checked, mismatches],
+});
 
 impl Tags {
     /// For a device of so many pages and a logical space of so many.

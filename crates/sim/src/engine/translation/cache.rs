@@ -8,7 +8,7 @@
 //! All arrays are flat, and nothing scans: each operation takes constant time, but for taking the dirty entries of a page, which takes
 //! constant time for each.
 
-use flashraid_vocabulary::memory;
+use flashraid_vocabulary::{memory, persistent, persistent_words};
 
 const NIL: u32 = u32::MAX;
 /// Entries beyond its capacity, all of them pinned, for which the table has space without growing.
@@ -17,9 +17,10 @@ const INITIAL_CAPACITY: usize = 1 << 16;
 const PROTECTED_PERCENT: u64 = 80;
 
 /// Where an entry is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum EntryState {
     /// In use; when it is let go it goes to the protected segment if it was used more than once.
+    #[default]
     Pinned,
     Probationary,
     Protected,
@@ -27,7 +28,7 @@ enum EntryState {
     Leaving,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct CmtEntry {
     key: u32,
     state: EntryState,
@@ -44,6 +45,12 @@ struct CmtEntry {
     next: u32,
 }
 
+persistent_words!(EntryState { Pinned, Probationary, Protected, Leaving });
+persistent!(CmtEntry {
+    keeps [key, state, used_again, dirty, newer, older, previous, next],
+    anew [is_loading, pins], // nothing uses it
+});
+
 /// A segment: its newest and oldest entry, and how many there are.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
@@ -51,6 +58,8 @@ struct Segment {
     oldest: u32,
     len: u32,
 }
+
+persistent!(Segment { keeps [newest, oldest, len], });
 
 const EMPTY: Segment = Segment { newest: NIL, oldest: NIL, len: 0 };
 
@@ -91,6 +100,12 @@ pub(super) struct CachedMap {
     /// First dirty entry of each translation page.
     dirty: Vec<u32>,
 }
+
+persistent!(CachedMap {
+    keeps [entries, free, len, leaving, probationary, protected],
+    arrays [places, dirty],
+    anew [capacity, most_protected],
+});
 
 impl CachedMap {
     /// An empty table for `capacity` entries of `keys`, which lie in `pages` translation pages.

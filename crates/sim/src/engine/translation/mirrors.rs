@@ -2,8 +2,8 @@
 
 use crate::engine::options::Dftl;
 use crate::media::{Media, Shape};
-use flashraid_vocabulary::Version;
 use flashraid_vocabulary::memory::zeroed;
+use flashraid_vocabulary::{Version, persistent};
 
 /// The mirror tables of all members: which entry belongs to which slot of the flash's maps.
 #[derive(Clone, Debug)]
@@ -19,6 +19,11 @@ pub(super) struct MirrorTable {
     unused: Vec<Vec<u32>>,
     used: Vec<u32>,
 }
+
+persistent!(MirrorTable {
+    arrays [of_slot, slots, unused, used],
+    anew [shape, first],
+});
 
 impl MirrorTable {
     /// Whether there are mirror chips.

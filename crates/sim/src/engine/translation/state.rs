@@ -8,7 +8,7 @@ use crate::engine::slot::{NIL, ROOM};
 use crate::media::{MapEvent, Media, Shape};
 use flashraid_redundancy::{Lock, Operation, OperationKind};
 use flashraid_vocabulary::memory::reserved;
-use flashraid_vocabulary::{Lpn, MemberId, MemberPage, PageOperation, StripeId, Version, Wave};
+use flashraid_vocabulary::{Lpn, MemberId, MemberPage, PageOperation, StripeId, Version, Wave, persistent};
 use rustc_hash::FxHashSet;
 
 /// Locks of translation pages have numbers beyond those of stripes.
@@ -107,10 +107,27 @@ pub struct Translation {
     pub(super) repairs: u32,
     /// Translation pages of which an operation has left a copy without a place, until there is space to repair it.
     pub(super) unallocated: Vec<u32>,
-    pub(super) stored: Option<Stored>,
+    pub(super) stored: Option<Box<Stored>>,
     /// What was counted.
     pub counts: TranslationCounts,
 }
+
+persistent!(Stored {
+    keeps [moved, appeared],
+    arrays [entries],
+});
+
+// The table is kept too: who switches a drive off in order lets it write what RAM holds of the map, and read that again.
+persistent!(Translation {
+    keeps [table, mirrors],
+    arrays [on_flash, newest, stale],
+    parts [stored],
+    // What is made of the configuration; work, of which there is none; statistics.
+    anew [
+        members, to_twin, entries, shift, pages, first_page, page_bytes, queued, loading, grouped, held, waves, work, pins, victims, waiting, news,
+        repairs, unallocated, counts,
+    ],
+});
 
 impl Translation {
     /// Nothing cached, nothing on flash. `tracked` says whether it is checked what translation pages say.
@@ -149,10 +166,9 @@ impl Translation {
             news: Vec::new(),
             repairs: 0,
             unallocated: Vec::new(),
-            stored: tracked.then(|| Stored {
-                entries: vec![0; entries as usize],
-                moved: FxHashSet::default(),
-                appeared: FxHashSet::default(),
+            stored: tracked.then(|| {
+                let stored = Stored { entries: vec![0; entries as usize], moved: FxHashSet::default(), appeared: FxHashSet::default() };
+                Box::new(stored)
             }),
             counts: TranslationCounts::default(),
         }

@@ -77,7 +77,7 @@ impl Translation {
         self.newest[page as usize] += 1;
         let work = &mut self.work[id as usize];
         work.version = self.newest[page as usize];
-        let Some(Stored { moved, appeared, .. }) = &mut self.stored else { return self.table.clean(page, |_| {}) };
+        let Some(Stored { moved, appeared, .. }) = self.stored.as_deref_mut() else { return self.table.clean(page, |_| {}) };
         let mirrors = &self.mirrors;
         self.table.clean(page, |entry| {
             appeared.remove(&entry);

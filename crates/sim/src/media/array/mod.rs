@@ -17,7 +17,7 @@ use super::{
 };
 use flashraid_flash::{ACTIONS, EventQueue};
 use flashraid_vocabulary::{
-    Cause, Change, Failure, Fault, Health, LocalPage, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version,
+    Cause, Change, Failure, Fault, Health, LocalPage, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version, persistent,
 };
 pub use links::LinkTimes;
 use links::Links;
@@ -63,6 +63,16 @@ pub struct Array {
     asking: Vec<u32>,
     asked_by: Vec<usize>,
 }
+
+persistent!(Array {
+    keeps [spares, leaving, has_failures],
+    arrays [ssds, ssd_of, member_of],
+    // What is made of the configuration; work and time.
+    anew [
+        spares_are_members, shape, ssd_bits, domains_each, first, now_ns, events, is_of_bus, links, completed_requests, completions, started, freed,
+        worn_out, asking, asked_by,
+    ],
+});
 
 /// The page as its SSD numbers it.
 #[inline(always)]

@@ -14,4 +14,4 @@ pub use flash::{
 };
 pub use mechanisms::{BufferFigures, Drain, FailedPart, GuardFigures, MappingFigures, Preconditioned, Rebuild, Replacement, Window};
 pub use requests::{Bandwidth, Failures, Latencies, LatencyFigures, LatencyQuantile, LatencySummary, Losses, Requests, Workload};
-pub use run::{EngineCost, RunResult, SCHEMA};
+pub use run::{Drive, EngineCost, RunResult, SCHEMA};

@@ -116,6 +116,8 @@ pub struct RunResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<WearOut>")]
     pub wear_outs: Option<Vec<WearOut>>,
+    /// The drive that the run began with. Null without `drive`: then the device was new before fill and precondition.
+    pub drive: Option<Drive>,
     /// Outcome of the precondition. Present with `precondition`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Preconditioned")]
@@ -161,6 +163,27 @@ pub struct RunResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "EngineCost")]
     pub engine: Option<EngineCost>,
+}
+
+/// A drive that an earlier run has left (`drive`), and what it has been through since it was prepared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Drive {
+    /// SHA-256 of all that is in its file, but for the digest at the end.
+    pub sha256: String,
+    /// Version of flashraid that wrote the file.
+    pub version: String,
+    /// Runs that the drive has served.
+    #[schemars(extend("unit" = "runs"))]
+    pub runs: u64,
+    /// Their requests.
+    #[schemars(extend("unit" = "requests"))]
+    pub requests: u64,
+    /// Data of the host that they have programmed, in whole pages.
+    #[schemars(extend("unit" = "bytes"))]
+    pub programmed_bytes: u64,
+    /// Their simulated time, together.
+    #[schemars(extend("unit" = "ns"))]
+    pub simulated_ns: u64,
 }
 
 /// Time and memory that the run took on the host machine.

@@ -13,6 +13,7 @@ None stands for a setting that is not given.
 Where a number may also be a text, the text may have a unit: 16KiB, 20us, 50%.
 \"\"\"
 
+from os import PathLike
 from typing import Literal, TypedDict
 ";
 
@@ -88,6 +89,8 @@ fn arguments() -> Vec<Argument> {
                 (None, Kind::Real { .. }) => real(key.unit),
                 (None, Kind::Flag) => Type::Other("bool"),
                 (None, Kind::Word(_)) => unreachable!("a list of words"),
+                // The name of a file.
+                (None, Kind::Text { .. }) if key.name == "drive" => Type::Other("str | PathLike[str]"),
                 // A text that is a plain number may as well be given as one.
                 (None, Kind::Text { valid, .. }) if valid("1") => Type::Other("int | str"),
                 (None, Kind::Text { .. }) => Type::Other("str"),

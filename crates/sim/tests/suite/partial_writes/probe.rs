@@ -105,6 +105,8 @@ pub struct Probe {
     pub wrong: Vec<String>,
 }
 
+flashraid_vocabulary::persistent!(Probe { anew [naive, expected, courses, reads, parts, needed, zeroes, wrong], });
+
 impl Probe {
     pub fn new(naive: Naive) -> Self {
         Self {

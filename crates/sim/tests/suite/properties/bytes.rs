@@ -54,6 +54,10 @@ pub struct Bytes {
     pub wrong: Vec<String>,
 }
 
+flashraid_vocabulary::persistent!(Bytes {
+    anew [flash, host, submissions, given, entries, gathered, programs, reads, request, deferred, page_bytes, reads_checked, wrong],
+});
+
 fn grown<T: Clone + Default>(list: &mut Vec<T>, index: u32) -> &mut T {
     if list.len() <= index as usize {
         list.resize(index as usize + 1, T::default());

@@ -26,6 +26,11 @@ struct Watched<S> {
     seen: Arc<Seen>,
 }
 
+flashraid_vocabulary::persistent!(Watched<S> where [S: Scheme] {
+    keeps [inner],
+    anew [seen],
+});
+
 impl<S: Scheme> GcAdvisor for Watched<S> {
     fn rule(&self, address: MemberPage) -> SemivalidAction {
         let action = self.inner.rule(address);

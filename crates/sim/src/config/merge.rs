@@ -1,0 +1,55 @@
+//! The whole configuration, merged of settings, later ones over earlier, and defaults.
+
+use super::lookup::check_key;
+use super::setting::{Setting, last};
+use super::values::{deserialize, read_parameter, read_table};
+use super::{Array, Config, ConfigError, Device, Host, Key, Member, Run, SchemeChoice};
+use crate::presets;
+use flashraid_redundancy::Entry;
+
+/// The whole configuration out of `settings` (later ones over earlier) and defaults. `described` is what was to describe the device.
+pub(super) fn build(described: &str, settings: &[Setting], entry: &Entry) -> Result<Config, ConfigError> {
+    for setting in settings {
+        check_key(setting, Some(entry))?;
+    }
+    refuse_missing(described, settings)?;
+    let (device, array) = device_and_array(settings)?;
+    Ok(Config {
+        array: array.with_models_of(&device)?,
+        device,
+        scheme: SchemeChoice {
+            name: entry.name.into(),
+            parameters: entry.parameters().map(|parameter| read_parameter(settings, parameter)).collect::<Result<_, _>>()?,
+        },
+        host: deserialize(read_table(settings, &Host::TABLE)?)?,
+        run: deserialize(read_table(settings, &Run::TABLE)?)?,
+    })
+}
+
+/// The SSD, and how many of them there are: those of an array are one member each. Models are not looked at.
+pub(super) fn device_and_array(settings: &[Setting]) -> Result<(Device, Array), ConfigError> {
+    let array: Array = deserialize(read_table(settings, &Array::TABLE)?)?;
+    let device: Device = deserialize(read_table(settings, &Device::TABLE)?)?;
+    let member = if array.is_single() { device.member } else { Member::Device };
+    Ok((Device { member, ..device }, array))
+}
+
+/// All keys of the device that are missing are named at once. `described` is the file that was to give them; a preset gives all.
+pub(super) fn refuse_missing(described: &str, settings: &[Setting]) -> Result<(), ConfigError> {
+    let has = |key: &&Key| last(settings, key.table, key.name).is_some();
+    let missing: Vec<_> = Device::TABLE.keys.iter().filter(|key| key.default.is_none() && !has(key)).collect();
+    let is_begun = settings.iter().any(|setting| setting.table == Device::TABLE.name);
+    let place = if described.is_empty() { String::new() } else { format!("{described}: ") };
+    match missing[..] {
+        [] => Ok(()),
+        _ if !is_begun && described.is_empty() => {
+            Err(ConfigError(format!("no device: give a preset ({}) or a TOML file", presets::names())))
+        }
+        [key] => Err(ConfigError(format!("{place}device.{} is missing; it has no default: {}", key.name, key.about))),
+        _ => {
+            let names = missing.iter().map(|key| key.name).collect::<Vec<_>>().join(", ");
+            let what = if is_begun { "" } else { "no device: " };
+            Err(ConfigError(format!("{place}{what}table device lacks {names}, which have no defaults")))
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Drives in files: the state in which a run leaves a drive, with which others begin.
+//!
+//! A file has a line of JSON (`header`), the state of the drive as `flashraid_vocabulary::persistent` writes it, compressed, and the SHA-256 of all before. What
+//! the state consists of each part says itself: `switching_off` in the engine and in `flash`, and [`Persistent`](flashraid_vocabulary::Persistent) of schemes.
+//! The device is built of the configuration in the header, and its state put back; so a file is of use only to a flashraid in which the same parts keep the
+//! same: whoever changes what is kept raises [`FORMAT`].
+
+pub(crate) mod file;
+mod header;
+mod save;
+
+pub use header::FORMAT;
+pub(crate) use header::{Header, refuse_another, split_name};

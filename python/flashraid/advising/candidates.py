@@ -1,0 +1,83 @@
+"""What an advisor chooses from: schemes, each with its parameters at their defaults and with one of them changed."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from .. import _native
+from .._native import InputError
+from ..settings import Pairs, bare, configuration, known_name, possible
+
+# Sizes that a parameter in bytes is tried with, as multiples of its default.
+SIZES = (0.5, 2, 4)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A scheme with the settings that it is tried with, beside those that all have."""
+
+    scheme: str
+    settings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        return " ".join([self.scheme, *(f"{key}={value}" for key, value in self.settings)])
+
+    @property
+    def point(self) -> dict[str, Any]:
+        """What a sweep is told of it."""
+        return {"scheme": self.scheme, **dict(self.settings)}
+
+
+def candidates(
+    device: str | None,
+    config: str | None,
+    schemes: Sequence[str] | None,
+    settings: Pairs,
+    vary: Mapping[str, Sequence[str]],
+) -> tuple[list[Candidate], dict[str, str]]:
+    """All that there is to choose from, and why some schemes cannot be had.
+
+    Of each scheme that the device can have (or of `schemes`): its defaults; and each word of each parameter, and
+    several sizes of one in bytes, alone. `vary` has more settings with values, of which every combination is tried.
+    """
+    known = {each["name"]: each for each in json.loads(_native.schemes(None))}
+    refused: dict[str, str] = {}
+    if schemes is None:
+        schemes, refused = possible(device, config, settings)
+    for scheme in schemes:
+        known_name("scheme", scheme, known)
+    given = {bare(key) for key, _ in settings} | set(vary)
+    found: dict[tuple[str, str], Candidate] = {}
+    for scheme in schemes:
+        for own in _of(known[scheme], given):
+            for more in product(*([(key, value) for value in values] for key, values in vary.items())):
+                candidate = Candidate(scheme, (*own, *more))
+                told = [*settings, *candidate.settings]
+                try:
+                    detail = configuration(device, scheme, config, told)
+                except InputError as error:
+                    refused.setdefault(scheme, str(error))
+                    continue
+                # What changes nothing is the same candidate.
+                if not {each["key"] for each in detail["idle"]} & {key for key, _ in candidate.settings}:
+                    found.setdefault((scheme, json.dumps(detail["config"])), candidate)
+    chosen = {each.scheme for each in found.values()}
+    return list(found.values()), {scheme: why for scheme, why in refused.items() if scheme not in chosen}
+
+
+def _of(scheme: Mapping[str, Any], given: set[str]) -> Iterator[tuple[tuple[str, str], ...]]:
+    """The parameters that a scheme is tried with: none, then each value of each one that nobody gave."""
+    yield ()
+    for parameter in scheme["parameters"]:
+        name, default = parameter["name"], parameter["default"]
+        if name in given:
+            continue
+        values = [word for word in parameter["choices"] if word != default]
+        if parameter["unit"] == "bytes":
+            values = [str(int(size * int(default))) for size in SIZES]
+        for value in values:
+            yield ((name, value),)

@@ -1,0 +1,158 @@
+"""The choice among finalists, and what is to be said of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isinf, log2
+
+from ..intervals import is_apart, mean_of
+from ..quantities import with_interval
+from .front import front
+from .objectives import OPEN, Objective, Value
+from .search import Tried
+
+# A figure that a candidate does not have, or that is more than so many doublings from the best, counts as so many.
+MOST_DOUBLINGS = 4.0
+# Differences that count: below, and within the intervals, two candidates are alike in a figure.
+ALIKE = 0.01
+PROTECTION = "protection"
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A candidate of the front, and how far it is from the best in each subject, in doublings; the least is best."""
+
+    tried: Tried
+    regrets: Mapping[str, float]  # by subject
+    score: float
+
+
+def ranked(found: Sequence[Tried], objectives: Sequence[Objective], preferred: Sequence[str] = ()) -> list[Ranked]:
+    """The front, the best first: what is on average over the subjects the least doublings from the best figures.
+
+    `preferred` are subjects that count twice. What does not survive a failure comes behind what does.
+    """
+    costs = [each.costs(objectives) for each in found]
+    at_front = front(costs)
+    best = [min(costs[at][number] for at in at_front) for number in range(len(objectives))] if at_front else []
+    result = []
+    for at in at_front:
+        of: dict[str, list[float]] = {}
+        for objective, own, least in zip(objectives, costs[at], best, strict=True):
+            of.setdefault(objective.subject, []).append(_doublings(own, least))
+        regrets = {subject: mean_of(values) for subject, values in of.items() if subject != PROTECTION}
+        weights = {subject: 2 if subject in preferred else 1 for subject in regrets}
+        score = sum(weights[subject] * regret for subject, regret in regrets.items()) / sum(weights.values())
+        result.append(Ranked(found[at], regrets, score))
+    return sorted(result, key=lambda each: (not is_protected(each.tried), each.score))
+
+
+def _doublings(cost: float, least: float) -> float:
+    if isinf(least) or cost <= least:
+        return 0.0
+    return MOST_DOUBLINGS if isinf(cost) or least <= 0 else min(MOST_DOUBLINGS, log2(cost / least))
+
+
+def is_protected(tried: Tried) -> bool:
+    """Whether it survives any failure."""
+    return any(value.mean for name, value in tried.values.items() if name.startswith("survives_"))
+
+
+def text_of(objective: Objective, value: Value) -> str:
+    """A figure with its unit and interval."""
+    if value.mean is None:
+        return "-"
+    unit, one = objective.kind.unit([value.mean])
+    return f"{with_interval(value.mean / one, value.half_width / one, objective.kind.decimals)} {unit}".rstrip()
+
+
+def is_alike(one: Value, other: Value) -> bool:
+    """Whether two figures do not differ, or by no more than the seeds make them."""
+    if one.mean is None or other.mean is None:
+        return one.mean == other.mean
+    if abs(one.mean - other.mean) <= ALIKE * max(abs(one.mean), abs(other.mean)):
+        return True
+    return len(one.each) > 1 and not is_apart(one.each, other.each)
+
+
+def sentences(
+    order: Sequence[Ranked], objectives: Sequence[Objective], changes: Mapping[str, str], doubts: Sequence[str]
+) -> list[str]:
+    """The recommendation in words: what is recommended, why, the runner-up, what would change it, and the doubts."""
+    if not order:
+        return ["Nothing is recommended: no candidate has all that is asked for."]
+    first = order[0]
+    said = [f"Recommended: {first.tried.candidate.name}."]
+    if not is_protected(first.tried):
+        said.append("It survives no failure, and neither does anything else that has what is asked for.")
+    worst = [subject for subject, regret in first.regrets.items() if regret > 0.5]
+    near = [subject for subject, regret in first.regrets.items() if regret <= 0.05]
+    if near:
+        said.append(f"It is the best of the front, or as good, in {_list(near)}.")
+    if worst:
+        said.append(f"It is far from the best in {_list(worst)}.")
+    if len(order) > 1:
+        second = order[1]
+        said.append(f"Runner-up: {second.tried.candidate.name}{_differences(first.tried, second.tried, objectives)}.")
+        if second.score - first.score < 0.02:
+            said.append("The two are so close that a small change of what matters to you decides between them.")
+    same = [what for what, name in changes.items() if name == first.tried.candidate.name]
+    other = {what: name for what, name in changes.items() if name != first.tried.candidate.name}
+    said += [f"With {what}, {name} would be recommended." for what, name in other.items()]
+    if same:
+        said.append(f"The choice stays the same with {_list(same)}.")
+    return said + [f"But: {doubt}" for doubt in doubts]
+
+
+def _differences(first: Tried, second: Tried, objectives: Sequence[Objective]) -> str:
+    better: list[str] = []
+    worse: list[str] = []
+    for objective in objectives:
+        one, other = first.values[objective.name], second.values[objective.name]
+        if objective.subject == PROTECTION or is_alike(one, other):
+            continue
+        text = f"{objective.title} {text_of(objective, other)} against {text_of(objective, one)}"
+        is_better = objective.cost(other.mean) < objective.cost(one.mean)
+        (better if is_better else worse).append(text)
+    parts = [f"{word} in {'; '.join(texts)}" for word, texts in (("better", better), ("worse", worse)) if texts]
+    return f", which is {', and '.join(parts)}" if parts else ", which differs in nothing that was measured"
+
+
+def _list(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+# The load below which waiting is rare, and above which it grows with the length of the trace.
+IDLE, OVERLOADED = 0.05, 0.9
+FEWEST_BEYOND = 10  # requests beyond a quantile
+
+
+def doubts(found: Sequence[Tried], requests: int, tail: str) -> list[str]:
+    """Why the answer may be worth less than it looks."""
+    if not found:
+        return []
+    rows = [row for each in found for row in each.rows.get(OPEN, [])]
+    said = []
+    share = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}[tail]
+    for kind in ("read", "write"):
+        counts = [int(row.get(f"latency_ns.{kind}.count") or 0) for row in rows]
+        if max(counts) > 0 and max(counts) * (1 - share) < FEWEST_BEYOND:
+            said.append(
+                f"the trace is too short: {max(counts):,} {kind}s, of which {max(counts) * (1 - share):.0f} are beyond "
+                f"{tail.replace('_', '.')}."
+            )
+    loads = [float(row.get("workload.busiest_load") or 0) for row in rows]
+    if max(loads) < IDLE:
+        said.append(f"the load is too low to matter: the busiest part is in use for {max(loads):.1%} of the time.")
+    if over := [each for each in found if _load(each) > OVERLOADED]:
+        names = _list([each.candidate.name for each in over[:3]])
+        more = f" and {len(over) - 3} more" if len(over) > 3 else ""
+        said.append(f"{names}{more} cannot keep up with the trace: latencies grow with its length.")
+    if not any(row.get("collection.collections") for row in rows):
+        said.append("no GC ran: write amplification is that of redundancy alone (--fill, --steady: a used drive).")
+    if all(len(set(value.each)) <= 1 for each in found for value in each.values.values()):
+        said.append("nothing is random in these runs: the seeds gave the same figures, and intervals say nothing.")
+    return said
+
+
+def _load(tried: Tried) -> float:
+    return max((float(row.get("workload.busiest_load") or 0) for row in tried.rows.get(OPEN, [])), default=0.0)

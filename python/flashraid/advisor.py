@@ -1,0 +1,419 @@
+"""The advisor: which scheme, with which parameters, for a workload on a device, and how sure that is."""
+
+import json
+import shlex
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Unpack
+
+from . import _native
+from ._native import InputError
+from .advising.candidates import Candidate, candidates
+from .advising.choice import Ranked, doubts, ranked, sentences, text_of
+from .advising.objectives import FAILING, LIFETIME, OPEN, Objective, Value, objectives, value_of
+from .advising.search import UNIT_BYTES, DoRuns, Must, Search, Tried, Workload, plan_of
+from .comparing import MOST_SEEDS
+from .figures.drawn import Drawn
+from .files import must_be_read_again
+from .interrupts import Interrupts
+from .setting_types import Settings
+from .settings import (
+    Pairs,
+    Path,
+    bare,
+    check_progress,
+    configuration,
+    device_and_config,
+    known_name,
+    pairs,
+    path_text,
+    texts,
+)
+from .settings import text_of as setting_text
+from .sizes import check_numbers, filled_pages, parse_bytes, parse_time
+from .sweeping.dataset import Dataset, read
+from .sweeping.resolved import Resolved, resolve
+from .sweeps import SweepStatus, Workers, do_runs
+
+if TYPE_CHECKING:
+    import polars
+
+    from .figures import Figure
+
+SUBJECTS = ("latency", "throughput", "endurance", "capacity", "memory", "rebuild")
+PARTS = ("member", "chip", "channel", "device")
+TAILS = ("p50", "p90", "p99", "p99_9", "p99_99")
+YEARS_OF_WARRANTY = 5
+
+# Told of the round and of its runs; returning False stops the advisor.
+Watch = Callable[[str, SweepStatus], object]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked."""
+
+    trace: str
+    device: str | None
+    config: str | None
+    settings: Pairs
+    schemes: Sequence[str] | None = None
+    vary: Mapping[str, Sequence[str]] | None = None
+    musts: Sequence[Must] = ()
+    fault: str | None = "chip:0.0"
+    tail: str = "p99"
+    seeds: int = 3
+    preferred: Sequence[str] = ()
+
+
+def advise(
+    trace: Path,
+    *,
+    device: Path | None = None,
+    config: Path | None = None,
+    schemes: Iterable[str] | None = None,
+    survives: str | None = None,
+    max_p99_read: str | None = None,
+    max_p99_write: str | None = None,
+    min_capacity: float | None = None,
+    max_nvram: str | None = None,
+    min_dwpd: float | None = None,
+    vary: Mapping[str, Sequence[object]] | None = None,
+    prefer: Iterable[str] = (),
+    tail: str = "p99",
+    fault: str | None = None,
+    seeds: int = 3,
+    out: Path | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    progress: Watch | None = None,
+    **settings: Unpack[Settings],
+) -> "Advice":
+    """Searches the schemes and their parameters for a workload, and recommends one (docs/advisor.md).
+
+    `trace`, `device`, `config` and the settings are those of `run`; `schemes` is what to choose from, by default all
+    that the device can have.
+
+    What an answer must have: `survives` (`member`, `chip`, `channel` or `device`); `max_p99_read` and `max_p99_write`,
+    as `500us`; `min_capacity`, the usable share of the flash; `max_nvram`, as `64KiB`; `min_dwpd`, drive writes a day
+    that the flash endures for five years. `vary` has more settings with their values, of which every combination is
+    tried; `tail` is the quantile of the latencies that are compared; `prefer` names subjects that count twice:
+    latency, throughput, endurance, capacity, memory, rebuild. The finalists are run with so many `seeds`, and with the
+    failure of `fault`, by default one chip or SSD. `out`, `jobs` and `scheduler` are those of `sweep`: runs that are in
+    `out` are not done again.
+
+    `progress` is called several times a second with the round and a SweepStatus, and stops by returning False. Raises
+    InputError if no scheme is possible, and KeyboardInterrupt when it is stopped.
+    """
+    trace_text, (device_text, config_text) = path_text(trace, "trace"), device_and_config(device, config)
+    check_progress(progress)
+    check_numbers(seeds=seeds)
+    question = asked(
+        trace_text,
+        device_text,
+        config_text,
+        pairs(settings),
+        schemes=None if schemes is None else texts("schemes", schemes),
+        survives=survives,
+        max_p99_read=max_p99_read,
+        max_p99_write=max_p99_write,
+        min_capacity=min_capacity,
+        max_nvram=max_nvram,
+        min_dwpd=min_dwpd,
+        vary={key: [setting_text(value) for value in values] for key, values in (vary or {}).items()},
+        prefer=texts("prefer", prefer),
+        tail=tail,
+        fault=fault,
+        seeds=seeds,
+    )
+    folder = None if out is None else path_text(out, "out")
+    with Interrupts() as interrupts:
+        return search(
+            question,
+            folder,
+            jobs,
+            scheduler,
+            lambda name, status: not interrupts.came and (progress is None or progress(name, status) is not False),
+        )
+
+
+def asked(
+    trace: str,
+    device: str | None,
+    config: str | None,
+    settings: Pairs,
+    *,
+    schemes: Sequence[str] | None,
+    survives: str | None,
+    max_p99_read: str | None,
+    max_p99_write: str | None,
+    min_capacity: float | None,
+    max_nvram: str | None,
+    min_dwpd: float | None,
+    vary: Mapping[str, Sequence[str]],
+    prefer: Sequence[str],
+    tail: str,
+    fault: str | None,
+    seeds: int,
+    label: Callable[[str], str] = str,
+) -> Question:
+    """What is asked, checked; `label` gives the name of an argument in messages."""
+    must_be_read_again(trace, "the advisor replays the trace many times")
+    known_name(label("tail"), tail, TAILS)
+    for subject in prefer:
+        known_name(label("prefer"), subject, SUBJECTS)
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise InputError(f"{label('seeds')} {seeds}: allowed is a whole number from 1 to {MOST_SEEDS}")
+    for key, _ in settings:
+        if bare(key) in OWN:
+            raise InputError(f"{key}: not allowed here: the advisor sets it itself")
+    # The device is looked at with a scheme that needs nothing of it.
+    simplest = json.loads(_native.schemes(None))[0]["name"]
+    detail = configuration(device, simplest, config, settings)
+    is_array = detail["config"].get("array", {}).get("devices", 1) > 1
+    part = "device" if is_array else "chip"
+    musts = []
+    if survives is not None:
+        known_name(label("survives"), survives, PARTS)
+        wanted = survives
+        if survives == "member":
+            wanted = "device" if is_array else detail["config"]["device"]["member"]
+        musts.append(Must(f"{label('survives')} {survives}", OPEN, f"survives.{wanted}", least=1))
+        part = wanted
+    for name, text, kind in (("max_p99_read", max_p99_read, "read"), ("max_p99_write", max_p99_write, "write")):
+        if text is not None:
+            most = parse_time(label(name), text)
+            musts.append(Must(f"{label(name)} {text}", OPEN, f"latency_ns.{kind}.p99", most=most))
+    if max_nvram is not None:
+        most = parse_bytes(label("max_nvram"), max_nvram)
+        musts.append(Must(f"{label('max_nvram')} {max_nvram}", OPEN, "capacity.nvram_bytes", most=most))
+    if min_capacity is not None:
+        if not 0 <= min_capacity <= 1:
+            raise InputError(f"{label('min_capacity')} {min_capacity}: allowed is a share from 0 to 1")
+        text = f"{label('min_capacity')} {min_capacity}"
+        musts.append(Must(text, OPEN, "capacity.raw_per_user_byte", most=1 / min_capacity if min_capacity else None))
+    if min_dwpd is not None:
+        if not detail["config"]["device"]["pe_limit"]:
+            raise InputError(f"{label('min_dwpd')}: the device has no limit of erases: allowed with pe_limit above 0")
+        least = min_dwpd * 365 * YEARS_OF_WARRANTY
+        musts.append(Must(f"{label('min_dwpd')} {min_dwpd}", OPEN, "lifetime.full_drive_writes", least=least))
+    where = fault or f"{part}:0" + (".0" if part == "chip" else "")
+    return Question(trace, device, config, settings, schemes, vary, musts, where, tail, seeds, prefer)
+
+
+# Settings that the advisor's runs have of their own.
+OWN = ("drive", "queue_depth", "fail", "replace", "verify", "verify_every", "until", "seed")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of the workload, and what would be recommended then."""
+
+    what: str
+    choice: str
+
+
+def search(question: Question, out: str | None, jobs: int | None, scheduler: str | None, watch: Watch) -> "Advice":
+    """Searches. Raises KeyboardInterrupt if the watch returns False, InputError if there is nothing to choose from."""
+    vary = question.vary or {}
+    choice, refused = candidates(question.device, question.config, question.schemes, question.settings, vary)
+    if not choice:
+        raise InputError(f"no scheme can be had: {next(iter(refused.values()), 'none is named')}")
+    requests = requests_of(question.trace, question.settings)
+    fixed = fixed_of(question, choice)
+    place = out or tempfile.mkdtemp(prefix="flashraid-")
+    try:
+        with Dataset(place) as dataset, Workers(jobs, scheduler) as workers:
+            do = runs_of(dataset, workers, watch)
+            workload = Workload(fixed, requests, question.fault, question.seeds)
+            wanted = objectives(question.tail, question.fault is not None)
+            tried = [Tried(each) for each in choice]
+            found = Search(tried, wanted, list(question.musts), workload, do)
+            order = ranked(found.run(), wanted, question.preferred)
+            at_front = {id(each.tried) for each in order}
+            for each in tried:
+                if not each.out and id(each) not in at_front:
+                    each.out = "another one is as good or better in everything"
+            changes = list(_changes(order[:MOST_CHANGED], found, question))
+            return Advice(question, wanted, tried, order, changes, refused, workload, found.cost)
+    finally:
+        if out is None:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+# Of the front, so many are tried under another load and fill.
+MOST_CHANGED = 4
+
+
+def _changes(order: Sequence[Ranked], found: Search, question: Question) -> Iterator[Change]:
+    """What would be recommended if the workload were another."""
+    if len(order) < 2:
+        return
+    fixed = found.workload.fixed
+    speed = float(fixed.get("speed", 1))
+    changes: dict[str, dict[str, Any]] = {
+        "half the load": {"speed": speed / 2},
+        "twice the load": {"speed": speed * 2},
+    }
+    space, filled = int(fixed["space_bytes"]), int(fixed.get("fill_bytes", 0))
+    for share in (0.5, 0.9):
+        if abs(filled / space - share) > 0.1:
+            changes[f"{share:.0%} of the space filled"] = {"fill_bytes": int(share * space) // UNIT_BYTES * UNIT_BYTES}
+    quick = [each for each in found.objectives if each.run != FAILING]
+    for what, change in changes.items():
+        workload = replace(found.workload, fixed={**fixed, **change})
+        tried = [Tried(each.tried.candidate) for each in order]
+        Search(tried, quick, [], workload, found.do).look_again(what)
+        again = ranked([each for each in tried if not each.out], quick, question.preferred)
+        yield Change(what, again[0].tried.candidate.name if again else "nothing")
+
+
+def requests_of(trace: str, settings: Pairs) -> int:
+    """How many requests a run replays."""
+    reading = [(key, value) for key, value in settings if key in READING]
+    limit = int(dict(settings).get("limit", 0))
+    count: int = json.loads(_native.trace_info(trace, reading, 4096, None, None))["requests"]
+    return min(count, limit) if limit else count
+
+
+READING = ("format", "time_unit", "device_filter", "on_error", "op", "action", "object_bytes")
+
+
+def fixed_of(question: Question, choice: Iterable[Candidate]) -> dict[str, Any]:
+    """What all runs have in common: with the same logical space and filled bytes, those of the smallest capacity."""
+    own = [
+        configuration(question.device, each.scheme, question.config, [*question.settings, *each.settings])
+        for each in choice
+    ]
+    run, page_bytes = own[0]["config"]["run"], own[0]["config"]["device"]["page_bytes"]
+    space_bytes = run["space_bytes"] or min(each["user_bytes"] for each in own)
+    fill_bytes = run["fill_bytes"] or filled_pages(run["fill"], space_bytes // page_bytes) * page_bytes
+    places = {"trace": question.trace, "device": question.device, "config": question.config}
+    settings = {key: value for key, value in question.settings if key not in ("fill", "fill_bytes", "space_bytes")}
+    common = {"space_bytes": space_bytes, **({"fill_bytes": fill_bytes} if fill_bytes else {})}
+    return {key: value for key, value in places.items() if value is not None} | settings | common
+
+
+def runs_of(dataset: Dataset, workers: Workers, watch: Watch) -> DoRuns:
+    """Does runs into a dataset, which keeps them for a second question."""
+
+    def do(name: str, points: Sequence[dict[str, Any]]) -> list[Mapping[str, Any]]:
+        resolved = resolve(plan_of(points))
+        if do_runs(resolved, dataset, workers, lambda status: watch(name, status)):
+            raise KeyboardInterrupt
+        rows = {row["run"]: row for row in read(dataset.path).to_dicts()}
+        return [_row(each, rows) for each in resolved]
+
+    return do
+
+
+def _row(each: Resolved, rows: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    return rows[each.job.run] if each.job else {"status": "refused", "reason": each.refused}
+
+
+class Advice(Drawn):
+    """An answer of the advisor: the Pareto front, the best first, and a recommendation.
+
+    `front` lists its members as `Ranked`; `tried` has every candidate, with the reason why it is not on the front;
+    `refused` has the schemes that the device cannot have. `cost` is the number of flash operations simulated.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        wanted: list[Objective],
+        tried: list[Tried],
+        front: list[Ranked],
+        changes: list[Change],
+        refused: Mapping[str, str],
+        workload: Workload,
+        cost: int,
+    ) -> None:
+        self.question, self.objectives, self.tried, self.front = question, wanted, tried, front
+        self.changes, self.refused, self.cost = changes, refused, cost
+        self._workload = workload
+
+    @property
+    def recommended(self) -> Candidate | None:
+        """The recommended candidate; None if no candidate has what is asked for."""
+        return self.front[0].tried.candidate if self.front else None
+
+    @property
+    def runner_up(self) -> Candidate | None:
+        """The second best."""
+        return self.front[1].tried.candidate if len(self.front) > 1 else None
+
+    @property
+    def sentences(self) -> list[str]:
+        """The recommendation in words."""
+        found = [each.tried for each in self.front]
+        said = doubts(found, self._workload.requests, self.question.tail)
+        return sentences(self.front, self.objectives, {each.what: each.choice for each in self.changes}, said)
+
+    def to_frame(self) -> "polars.DataFrame":
+        """A row for each member of the front, the best first: its figures, half the width of their 95 % intervals, and
+        the command that runs it again.
+        """
+        import polars
+
+        return polars.DataFrame([self._row(each) for each in self.front])
+
+    def _row(self, each: Ranked) -> dict[str, Any]:
+        row: dict[str, Any] = {"candidate": each.tried.candidate.name, "scheme": each.tried.candidate.scheme}
+        for objective in [*self.objectives, LIFETIME]:
+            value = self._value(each.tried, objective)
+            row[objective.name] = value.mean
+            row[f"{objective.name}_half_width"] = value.half_width
+        return row | {"score": each.score, "command": self.command(each.tried.candidate)}
+
+    def _value(self, tried: Tried, objective: Objective) -> Value:
+        return tried.values.get(objective.name) or value_of(objective, tried.rows[objective.run])
+
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """The front as a table of texts: heads, and a row for each member."""
+        shown = [each for each in [*self.objectives, LIFETIME] if self._is_shown(each)]
+        rows = [
+            [
+                each.tried.candidate.name,
+                *(text_of(objective, self._value(each.tried, objective)) for objective in shown),
+            ]
+            for each in self.front
+        ]
+        return ["candidate", *(each.title for each in shown)], rows
+
+    def _is_shown(self, objective: Objective) -> bool:
+        """Whether the figure tells anything apart."""
+        means = {self._value(each.tried, objective).mean for each in self.front}
+        return means != {None} and (
+            len(means) > 1 or objective.run != OPEN or not objective.name.startswith("survives")
+        )
+
+    def command(self, candidate: Candidate, run: str = OPEN) -> str:
+        """The command that does a run of a candidate again: as it is, in a `closed` loop, or `failing`."""
+        point = self._workload.point(candidate, run, 1)
+        words = ["flashraid", "run", shlex.quote(str(point.pop("trace")))]
+        for key in ("device", "scheme", "config"):
+            if key in point:
+                words += [f"--{key}", shlex.quote(str(point.pop(key)))]
+        return " ".join([*words, *(shlex.quote(f"--set={key}={setting_text(value)}") for key, value in point.items())])
+
+    def figures(self) -> "list[Figure]":
+        """What `plot` and `chart` draw: the distances from the best, and the front in pairs of figures."""
+        from .figures import of_sweeps
+
+        return of_sweeps.of_advice(self)
+
+    def report(self, path: Path, title: str = "") -> None:
+        """Writes a report to the file `path` (.html); `title` replaces its heading.
+
+        Raises InputError if the file cannot be written.
+        """
+        from .report import of_sweeps
+
+        of_sweeps.of_advice(self, path, title)
+
+    def __repr__(self) -> str:
+        name = self.recommended.name if self.recommended else "nothing"
+        return f"<Advice: {name}, of {len(self.front)} on the front and {len(self.tried)} candidates>"

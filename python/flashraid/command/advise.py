@@ -1,0 +1,137 @@
+"""The command that recommends a scheme. Returns its exit status."""
+
+import sys
+import time
+
+import rich_click as click
+
+from .. import advisor
+from ..comparing import MOST_JOBS
+from ..report import of_sweeps
+from ..settings import Pairs
+from ..sweeps import SweepStatus
+from . import options
+from .common import report_file, warn
+from .completion import complete_scheme_list
+from .layout import print_tables, print_text, table_of
+from .progress import Progress
+from .sweep import text_of
+
+MUST, SEARCH = "What it must have", "Search"
+
+
+def _must(*names: str, **more: object) -> options.Declared:
+    return options.option(*names, panel=MUST, **more)  # type: ignore[arg-type]
+
+
+def _search(*names: str, **more: object) -> options.Declared:
+    return options.option(*names, panel=SEARCH, **more)  # type: ignore[arg-type]
+
+
+@click.command(epilog="docs/advisor.md says how the choice is made.")
+@options.trace
+@options.device
+@options.config
+@_must("--survives", metavar="member|chip|channel|device", help="Failure of which it must lose nothing.")
+@_must("--max-p99-read", metavar="TIME", help="Most latency of 99 % of the reads, as in 500us.")
+@_must("--max-p99-write", metavar="TIME", help="The same of the writes.")
+@_must("--min-capacity", metavar="SHARE", type=options.Number(kind=float), help="Least usable share of the flash.")
+@_must("--max-nvram", metavar="SIZE", help="Most NVRAM, as in 64KiB.")
+@_must(
+    "--min-dwpd",
+    metavar="X",
+    type=options.Number(kind=float),
+    help="Least drive writes a day that the flash endures for five years; the device needs pe_limit.",
+)
+@_search(
+    "--schemes",
+    metavar="A,B,C",
+    help="Schemes to choose from; by default all that the device can have.",
+    complete=complete_scheme_list,
+)
+@_search("--vary", metavar="KEY=A,B,...", multiple=True, help="Values of a setting to try too. May be repeated.")
+@_search("--prefer", metavar="SUBJECT,...", help=f"What counts twice: {', '.join(advisor.SUBJECTS)}.")
+@_search("--tail", metavar="QUANTILE", default="p99", help="Quantile of the latencies that are compared.")
+@_search("--fault", metavar="WHAT", help="What fails in the middle of a run; by default one chip, or one SSD.")
+@_search("--seeds", metavar="N", type=options.Number(), default=3, help="Seeds with which the finalists are run.")
+@_search("--out", metavar="FOLDER", help="Keep all runs in this dataset; those that it has are not done again.")
+@_search("--jobs", metavar="N", type=options.Number(1, MOST_JOBS), help="Most runs at the same time.")
+@_search("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers do the runs.")
+@options.option("--report", metavar="FILE.html", help="Write a report for a browser.")
+@options.quiet
+@options.with_settings
+def advise(
+    trace: str,
+    settings: Pairs,
+    device: str | None,
+    config: str | None,
+    survives: str | None,
+    max_p99_read: str | None,
+    max_p99_write: str | None,
+    min_capacity: float | None,
+    max_nvram: str | None,
+    min_dwpd: float | None,
+    schemes: str | None,
+    vary: tuple[str, ...],
+    prefer: str | None,
+    tail: str,
+    fault: str | None,
+    seeds: int,
+    out: str | None,
+    jobs: int | None,
+    scheduler: str | None,
+    report: str | None,
+    quiet: bool,
+) -> int:
+    """Recommend a scheme and its parameters for a workload on a device.
+
+    Tries all schemes and their parameters on short pieces of the trace, and the best on all of it. Shows the Pareto
+    front and a recommendation, with what would change it.
+
+    Example: flashraid advise trace.csv.gz --device ssd1 --fill 0.5 --survives chip --max-p99-read 2ms
+    """
+    question = advisor.asked(
+        trace,
+        device,
+        config,
+        settings,
+        schemes=None if schemes is None else [name.strip() for name in schemes.split(",")],
+        survives=survives,
+        max_p99_read=max_p99_read,
+        max_p99_write=max_p99_write,
+        min_capacity=min_capacity,
+        max_nvram=max_nvram,
+        min_dwpd=min_dwpd,
+        vary={key: values.split(",") for key, values in options.assignments(vary, "--vary", "KEY=A,B,...")},
+        prefer=[] if prefer is None else [word.strip() for word in prefer.split(",")],
+        tail=tail,
+        fault=fault,
+        seeds=seeds,
+        label=lambda name: "--" + name.replace("_", "-"),
+    )
+    with report_file(report) as file, Progress(quiet=quiet) as progress:
+        run = progress.begin("advise")
+        rounds: dict[str, float] = {}
+
+        def watch(name: str, status: SweepStatus) -> bool:
+            began = rounds.setdefault(name, time.monotonic())
+            said = f"{name}: {text_of(status, time.monotonic() - began)}"
+            return run("runs", status.done, status.done / max(1, status.runs), said)
+
+        found = advisor.search(question, out, jobs, scheduler, watch)
+        progress.hide()
+        if file is not None:
+            of_sweeps.of_advice(found, file)
+    heads, rows = found.cells()
+    if rows:
+        table = table_of("the Pareto front, the recommended one first", heads)
+        for row in rows:
+            table.add_row(*row)
+        print_tables(table)
+    print_text(*found.sentences)
+    if found.recommended:
+        print(f"Run it again: {found.command(found.recommended)}")
+        return 0
+    warn([f"{each.candidate.name}: {each.out}" for each in found.tried if each.out])
+    print("no candidate has all that is asked for", file=sys.stderr)
+    return 3

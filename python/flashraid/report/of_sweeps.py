@@ -1,0 +1,75 @@
+"""The reports of sweeps and of advice."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..files import NewFile
+from ..outputs import check_report
+from ..settings import Path
+from ..sweeping import view
+from . import page
+from .parts import Block, Code, List, Notice, Part, Table, Text
+
+if TYPE_CHECKING:
+    from ..advisor import Advice
+    from ..sweeps import Sweep
+
+MOST_ROWS = 500  # of a table in the page; the dataset has all
+
+
+def of_sweep(sweep: "Sweep", path: Path | NewFile, title: str = "") -> None:
+    """Writes the report of a sweep to a file. Raises InputError if that cannot be."""
+    if not isinstance(path, NewFile):
+        check_report(path, "report")
+    axes = view.axes_of(sweep.axes)
+    page.write(title or f"Sweep over {', '.join(axes) or 'one point'}", list(_sweep_parts(sweep)), path)
+
+
+def _sweep_parts(sweep: "Sweep") -> Iterator[Part]:
+    counts = ", ".join(f"{count:,} {status}" for status, count in sweep.counts().items())
+    yield Part("", "summary", [Text(f"{sum(sweep.counts().values()):,} runs: {counts}."), *_troubles(sweep)])
+    lines = sweep.lines()
+    heads, cells = view.cells(lines[:MOST_ROWS])
+    axes = view.axes_of(sweep.axes)
+    rows = [
+        [*("-" if value is None else str(value) for value in line.values), *row]
+        for line, row in zip(lines, cells, strict=False)
+    ]
+    about = "Main figures of each point; with several seeds their mean, and half the width of its 95 % interval"
+    yield Part("Points", "points", [Table.of_texts(about, [*axes, *heads], rows)])
+    if figures := sweep.figures():
+        yield Part("Charts", "charts", [*figures])
+    yield Part("Plan", "plan", [Code(sweep.plan.text)], is_folded=True)
+
+
+def _troubles(sweep: "Sweep") -> list[Block]:
+    partial = [Notice("The sweep was interrupted: not all runs are done.")] if sweep.partial else []
+    return [
+        *partial,
+        *(Notice(f"{status}: {reason} ({count:,} points)") for status, reason, count in sweep.reasons()),
+    ]
+
+
+def of_advice(advice: "Advice", path: Path | NewFile, title: str = "") -> None:
+    """Writes the report of an answer to a file. Raises InputError if that cannot be."""
+    if not isinstance(path, NewFile):
+        check_report(path, "report")
+    name = advice.recommended.name if advice.recommended else "nothing"
+    page.write(title or f"Advice: {name}", list(_advice_parts(advice)), path)
+
+
+def _advice_parts(advice: "Advice") -> Iterator[Part]:
+    yield Part("", "summary", [List(advice.sentences)])
+    heads, rows = advice.cells()
+    if rows:
+        yield Part("The Pareto front", "front", [Table.of_texts("Members of the front, the best first", heads, rows)])
+    if figures := advice.figures():
+        yield Part("Charts", "charts", [*figures])
+    left_out = [[each.candidate.name, each.out] for each in advice.tried if each.out]
+    left_out += [[scheme, why] for scheme, why in advice.refused.items()]
+    if left_out:
+        table = Table.of_texts("Why others are not on the front", ["candidate", "reason"], left_out, are_figures=False)
+        yield Part("Left out", "left-out", [table], is_folded=True)
+    commands = [advice.command(each.tried.candidate) for each in advice.front]
+    if commands:
+        yield Part("Origin", "origin", [Text("Each member of the front, run again:"), Code("\n".join(commands))])

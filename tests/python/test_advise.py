@@ -1,0 +1,303 @@
+"""The advisor: what it chooses from, its fronts, that it keeps to what is asked, and what it says."""
+
+import itertools
+import json
+import shlex
+
+import pytest
+from conftest import PROVE, ROOT, SCHEMES, write_trace
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import flashraid as fr
+from flashraid import advisor
+from flashraid.advising import candidates, choice, front, objectives, search
+
+DEVICE = {"device": "tiny", "fill": 0.5, "fit": "wrap", "jobs": 1}
+SOME = ["raid0", "raid1", "raid5", "ppc"]
+TRACES = [ROOT / "samples" / f"{name}-transactions.csv.gz" for name in ("pgbench", "sqlite", "postmark")]
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    """Bursts of reads and writes of different sizes, on a few places again and again."""
+    folder = tmp_path_factory.mktemp("trace")
+    rows = [
+        (at // 4 * 6000 + at % 4, "R" if at % 5 < 2 else "W", (at * at % 977) * 4096, (1 + at % 3) * 4096)
+        for at in range(2000)
+    ]
+    return write_trace(folder, rows)
+
+
+@pytest.fixture(scope="module")
+def advice(trace):
+    return fr.advise(trace, survives="chip", schemes=SOME, seeds=2, precondition="random:0.3", **DEVICE)
+
+
+# ---- fronts ----
+
+COSTS = st.lists(st.lists(st.integers(1, 4), min_size=3, max_size=3), min_size=1, max_size=9)
+
+
+@given(COSTS)
+@settings(deadline=None)
+def test_a_front_is_what_nothing_dominates(costs):
+    found = front.front(costs)
+    for at, own in enumerate(costs):
+        is_beaten = any(
+            all(a <= b for a, b in zip(other, own, strict=True)) and list(other) != list(own) for other in costs
+        )
+        is_first = costs.index(own) == at
+        assert (at in found) == (not is_beaten and is_first)
+
+
+@given(COSTS, st.sampled_from([0.0, 0.3, 1.0]))
+@settings(deadline=None)
+def test_a_cover_covers_the_front_and_is_a_part_of_it(costs, tolerance):
+    found = front.cover(costs, tolerance)
+    whole = front.front(costs)
+    assert set(found) <= set(whole)
+    for at in whole:
+        assert any(all(a <= b * (1 + tolerance) for a, b in zip(costs[each], costs[at], strict=True)) for each in found)
+    if tolerance == 0:
+        assert found == whole
+
+
+# ---- candidates ----
+
+
+def of_device(device="tiny", schemes=None, vary=(), settings=()):
+    return candidates.candidates(device, None, schemes, list(settings), dict(vary))
+
+
+def test_each_parameter_is_tried_alone():
+    found, refused = of_device(schemes=["raid5"])
+    words = {each["name"]: each for each in json.loads(fr._native.schemes("raid5"))[0]["parameters"]}
+    changed = [each.settings for each in found]
+    assert changed[0] == ()
+    assert all(len(each) == 1 for each in changed[1:])
+    assert {value for ((key, value),) in changed[1:] if key == "update"} == set(words["update"]["choices"]) - {"fewest"}
+    # What needs another parameter changes nothing alone.
+    assert not any(key == "tie" for ((key, _),) in changed[1:])
+    assert not refused
+
+
+def test_sizes_are_tried_around_the_default():
+    found, _ = of_device(schemes=["ppc"])
+    sizes = [int(value) for each in found for key, value in each.settings if key == "parity_cache_bytes"]
+    assert sizes == [16384, 65536, 131072]
+
+
+def test_more_settings_are_varied_together():
+    plain, _ = of_device(schemes=["raid0", "raid1"])
+    found, _ = of_device(schemes=["raid0", "raid1"], vary={"gc_threshold": ["0.05", "0.1"], "read_ns": ["1us", "2us"]})
+    assert len(found) == 4 * len(plain)
+    assert len({each.name for each in found}) == len(found)
+
+
+def test_schemes_that_cannot_be_had_say_why():
+    found, refused = of_device()
+    assert set(SCHEMES) == {each.scheme for each in found} | set(refused)
+    assert "hotswap" in refused
+    assert "allowed is devices above 1" in refused["hotswap"]
+    with pytest.raises(fr.InputError, match="scheme raid9: there is none; the nearest is raid"):
+        of_device(schemes=["raid9"])
+
+
+# ---- answers ----
+
+
+def test_what_must_be_is_kept_to(trace):
+    plain = fr.advise(trace, schemes=SOME, seeds=1, **DEVICE).to_frame()
+    assert set(plain["scheme"]) == set(SOME), "each is on the front, as none has what all others have"
+    reads, capacities = sorted(plain["read_tail"]), sorted(plain["capacity"])
+    limits = [
+        ({"survives": "chip"}, lambda row: row["survives_chip"] == 1),
+        ({"max_nvram": "1KiB"}, lambda row: row["nvram"] <= 1024),
+        ({"max_p99_read": f"{int(reads[-1]) - 1}ns"}, lambda row: row["read_tail"] < reads[-1]),
+        ({"min_capacity": 0.6}, lambda row: row["capacity"] > capacities[0]),
+    ]
+    for asked, holds in limits:
+        found = fr.advise(trace, schemes=SOME, seeds=1, **asked, **DEVICE)
+        rows = found.to_frame().to_dicts()
+        assert rows
+        assert all(map(holds, rows)), asked
+        assert not all(map(holds, plain.to_dicts())), "the limit leaves something out"
+        assert any(str(next(iter(asked.values()))) in each.out for each in found.tried)
+
+
+def test_nothing_is_recommended_if_nothing_has_what_is_asked(trace, command):
+    line = ["advise", trace, "--device", "tiny", "--fill", "0.5", "--fit", "wrap", "--schemes", "raid0", "--jobs", "1"]
+    done = command(*line, "--survives", "chip", status=3)
+    assert "Nothing is recommended: no candidate has all that is asked for." in done.stdout
+    assert "raid0: --survives chip: it has False" in done.stderr
+
+
+def test_a_mislabelled_scheme_is_not_recommended(trace, monkeypatch):
+    """One that says it survives a chip, and loses data by it."""
+    real = advisor.runs_of
+
+    def lying(*arguments):
+        do = real(*arguments)
+        return lambda name, points: [
+            {**row, "survives.chip": True} if row.get("scheme") == "raid0" else row for row in do(name, points)
+        ]
+
+    monkeypatch.setattr(advisor, "runs_of", lying)
+    found = fr.advise(trace, schemes=["raid0", "raid1"], survives="chip", seeds=1, **DEVICE)
+    assert found.recommended.scheme == "raid1"
+    assert all(each.tried.candidate.scheme != "raid0" for each in found.front)
+    why = next(each.out for each in found.tried if each.candidate.scheme == "raid0")
+    assert why.startswith("is said to survive chip:0.0, and lost ")
+
+
+def test_figures_are_those_of_the_commands(advice, command):
+    frame = advice.to_frame()
+    for row, member in zip(frame.head(2).iter_rows(named=True), advice.front, strict=False):
+        each = {"read_tail": [], "throughput": [], "rebuild": []}
+        for seed, run in itertools.product((1, 2), ("open", "closed", "failing")):
+            line = shlex.split(advice.command(member.tried.candidate, run))[1:]
+            result = json.loads(command(*line, "--seed", seed, "--json", "-", "--quiet").stdout)
+            if run == "open":
+                each["read_tail"].append(result["latency_ns"]["read"]["p99"])
+            elif run == "closed":
+                each["throughput"].append(result["bandwidth"]["requests_per_second"])
+            else:
+                each["rebuild"].append(result["rebuild"][0]["window_of_vulnerability_ns"])
+        for name, values in each.items():
+            expected = None if None in values else sum(values) / 2
+            assert row[name] == (expected if expected is None else pytest.approx(expected, rel=1e-12)), name
+        assert row["command"] == advice.command(member.tried.candidate)
+
+
+def test_the_best_is_first_and_protected(advice):
+    assert advice.recommended == advice.front[0].tried.candidate
+    assert [each.score for each in advice.front] == sorted(each.score for each in advice.front)
+    assert all(each.tried.values["survives_chip"].mean == 1 for each in advice.front)
+    assert advice.sentences[0] == f"Recommended: {advice.recommended.name}."
+
+
+def test_unprotected_schemes_come_last_and_preferences_count(trace):
+    found = fr.advise(trace, schemes=["raid0", "raid1", "raid5"], seeds=1, **DEVICE)
+    assert found.front[-1].tried.candidate.scheme == "raid0"
+    preferring = fr.advise(trace, schemes=["raid0", "raid1", "raid5"], seeds=1, prefer=["capacity"], **DEVICE)
+    of = {each.tried.candidate.name: each for each in found.front}
+    for each in preferring.front:
+        before = of[each.tried.candidate.name]
+        assert each.regrets == before.regrets
+        count = len(each.regrets)
+        expected = (before.score * count + each.regrets["capacity"]) / (count + 1)
+        assert each.score == pytest.approx(expected)
+
+
+def test_the_choice_under_another_load_is_said(advice):
+    whats = [each.what for each in advice.changes]
+    assert whats[:2] == ["half the load", "twice the load"]
+    said = " ".join(advice.sentences)
+    for each in advice.changes:
+        assert each.what in said
+        assert each.choice in {member.tried.candidate.name for member in advice.front}
+
+
+# ---- doubts ----
+
+
+def tried(count=1000, load=0.5, gc=1, each=(1.0, 2.0)):
+    row = {"latency_ns.read.count": count, "workload.busiest_load": load, "collection.collections": gc}
+    value = objectives.Value(1.5, 0.1, each)
+    return search.Tried(candidates.Candidate("raid5"), values={"read_tail": value}, rows={"open": [row]})
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({}, None),
+        ({"count": 500}, "the trace is too short: 500 reads, of which 5 are beyond p99."),
+        ({"load": 0.01}, "the load is too low to matter: the busiest part is in use for 1.0% of the time."),
+        ({"load": 0.95}, "raid5 cannot keep up with the trace: latencies grow with its length."),
+        ({"gc": 0}, "no GC ran"),
+        ({"each": (1.5, 1.5)}, "nothing is random in these runs"),
+    ],
+)
+def test_doubts(given, text):
+    found = choice.doubts([tried(**given)], 1000, "p99")
+    assert len(found) == (text is not None)
+    assert not found or text in found[0]
+
+
+def test_a_difference_within_the_intervals_is_none():
+    value = objectives.Value
+    assert choice.is_alike(value(100.0), value(100.9))
+    assert not choice.is_alike(value(100.0), value(102.0))
+    assert choice.is_alike(value(100.0, 9, (95.0, 105.0)), value(103.0, 9, (109.0, 97.0)))
+    assert not choice.is_alike(value(100.0, 9, (95.0, 105.0)), value(110.0, 9, (105.0, 115.0)))
+    assert choice.is_alike(value(None), value(None))
+    assert not choice.is_alike(value(None), value(1.0))
+
+
+# ---- against an exhaustive search ----
+
+
+def exhaustive(monkeypatch, *arguments, **keywords):
+    """The same question with every candidate as a finalist."""
+    with monkeypatch.context() as changed:
+        changed.setattr(search, "ROUNDS", ())
+        changed.setattr(advisor, "MOST_CHANGED", 1)
+        return fr.advise(*arguments, **keywords)
+
+
+def check_front(found, whole):
+    """For each member of the whole front there is one found that is within 5 % of it in everything."""
+    costs = [each.tried.costs(whole.objectives) for each in found.front]
+    missed = [
+        each.tried.candidate.name
+        for each in whole.front
+        if not any(front.covers(own, each.tried.costs(whole.objectives), 0.05) for own in costs)
+    ]
+    assert not missed
+
+
+@pytest.mark.skipif(not PROVE, reason="a minute for each trace: in make prove")
+@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.stem)
+def test_the_front_is_that_of_an_exhaustive_search_at_a_fifth_of_its_cost(trace, monkeypatch):
+    asked = {"device": "ssd1", "fill": 0.1, "limit": 30_000, "seeds": 1, "jobs": 2}
+    with monkeypatch.context() as changed:
+        changed.setattr(advisor, "MOST_CHANGED", 1)
+        found = fr.advise(trace, **asked)
+    whole = exhaustive(monkeypatch, trace, **asked)
+    check_front(found, whole)
+    assert found.cost <= 0.2 * whole.cost
+
+
+# ---- the command ----
+
+
+def test_the_command_shows_the_front_and_the_choice(trace, command):
+    line = ["advise", trace, "--device", "tiny", "--fill", "0.5", "--fit", "wrap", "--schemes", "raid1,raid5"]
+    done = command(*line, "--jobs", "1", "--seeds", "1")
+    assert "the Pareto front, the recommended one first" in done.stdout
+    assert "Recommended: raid" in done.stdout
+    again = done.stdout.partition("Run it again: ")[2].strip()
+    assert command(*shlex.split(again)[1:]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--survives", "plane"], "--survives plane: there is none; there are member, chip, channel, device"),
+        (["--max-p99-read", "5"], "--max-p99-read 5: allowed is a time"),
+        (["--max-nvram", "x"], "--max-nvram x: allowed is a whole number of bytes"),
+        (["--min-capacity", "70"], "--min-capacity 70.0: allowed is a share from 0 to 1"),
+        (["--min-dwpd", "1"], "--min-dwpd: the device has no limit of erases"),
+        (["--prefer", "speed"], "--prefer speed: there is none"),
+        (["--tail", "p98"], "--tail p98: there is none; the nearest is p9"),
+        (["--vary", "gc_threshold"], "--vary gc_threshold: allowed is KEY=A,B,..."),
+        (["--schemes", "raid7"], "scheme raid7: there is none"),
+        (["--set", "verify=true"], "verify: not allowed here: the advisor sets it itself"),
+        (["--seeds", "0"], "--seeds 0: allowed is a whole number from 1"),
+    ],
+)
+def test_wrong_questions_are_refused(arguments, text, trace, command):
+    done = command("advise", trace, "--device", "tiny", *arguments, status=2)
+    assert text in done.stderr
+    assert len(done.stderr.splitlines()) == 1
