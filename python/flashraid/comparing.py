@@ -36,7 +36,7 @@ from .settings import (
     possible,
     texts,
 )
-from .sizes import check_numbers
+from .sizes import check_range
 
 # The closed loop that measures a scheme's capacity: its queue depth, and the most requests that it replays.
 QUEUE_DEPTH = 32
@@ -79,6 +79,13 @@ class Plan:
     seeds: int
     capacity: bool
     jobs: int | None
+    needed_bytes: Sequence[int]  # the memory of a run of each scheme
+    has_loops: bool  # whether the capacity of each scheme takes another replay, in a closed loop
+
+    @property
+    def runs(self) -> int:
+        """How many there will be, if none is interrupted or fails."""
+        return len(self.schemes) * (self.seeds + self.has_loops)
 
 
 def planned(
@@ -96,10 +103,9 @@ def planned(
     json_target: str | None = None,
 ) -> Plan:
     """Checks what was asked for, and completes it. "all" stands for every scheme that the device can have."""
-    for name, number, most in (("seeds", seeds, MOST_SEEDS), ("jobs", 1 if jobs is None else jobs, MOST_JOBS)):
-        check_numbers(**{name: number})
-        if not 1 <= number <= most:
-            raise InputError(f"{outputs.label(name)} {number}: allowed is a whole number from 1 to {most}")
+    check_range(outputs.label("seeds"), seeds, 1, MOST_SEEDS)
+    if jobs is not None:
+        check_range(outputs.label("jobs"), jobs, 1, MOST_JOBS)
     others = [*outputs.files, *outputs.times, *(["fio"] if outputs.fio else [])]
     if seeds > 1 and others:
         raise InputError(f"{outputs.label(others[0])}: is of one run: allowed without {outputs.label('seeds')}")
@@ -111,7 +117,27 @@ def planned(
         schemes, left_out = possible(device, config, settings)
     outputs.check(json_target, schemes, trace=trace, device=device, config=config)
     shares = for_each(device, schemes, config, settings)
-    return Plan(trace, device, config, schemes, shares, left_out, outputs, engine, seeds, capacity, jobs)
+    details = [
+        configuration(device, scheme, config, share.settings) for scheme, share in zip(schemes, shares, strict=True)
+    ]
+    needed_bytes = [detail["memory_bytes"] for detail in details]
+    is_closed = details[0]["config"]["run"]["queue_depth"] != 0
+    has_loops = capacity and not is_closed and can_be_read_again(trace)
+    return Plan(
+        trace,
+        device,
+        config,
+        schemes,
+        shares,
+        left_out,
+        outputs,
+        engine,
+        seeds,
+        capacity,
+        jobs,
+        needed_bytes,
+        has_loops,
+    )
 
 
 def compare(
@@ -165,7 +191,7 @@ def compare(
     for text in found:
         warnings.warn(text, stacklevel=2)
     with Interrupts() as interrupts:
-        together = _Together(interrupts, progress, len(plan.schemes) * (seeds + capacity))
+        together = _Together(interrupts, progress, plan.runs)
         comparison = compare_planned(plan, together.begin)
         if interrupts.came and comparison.results[-1].status != VIOLATION:
             comparison.results[-1].status = INTERRUPTED
@@ -244,15 +270,16 @@ def compare_planned(plan: Plan, begin: Begin) -> Comparison:
         opened = [undo.enter_context(plan.outputs.of_scheme(scheme).open()) for scheme in plan.schemes]
         runs = _runs(plan, opened, undo.enter_context(TemporaryDirectory(prefix="flashraid-")))
         no_files = undo.enter_context(Outputs({}).open())
-        side_by_side = _SideBySide(plan, begin, machine.at_once(_needed_bytes(plan), plan.jobs))
+        # A seed changes nothing of the memory.
+        needed_bytes = [needed for needed in plan.needed_bytes for _ in range(plan.seeds)]
+        side_by_side = _SideBySide(plan, begin, machine.at_once(needed_bytes, plan.jobs))
         undo.callback(side_by_side.stop)
         loops: dict[int, Done] = {}
 
         def ended(at: int, result: Result) -> None:
             """The closed loop of a scheme follows its first run, on which its settings depend."""
             scheme, of_seed = divmod(at, plan.seeds)
-            is_closed = result.config.run.queue_depth != 0
-            if plan.capacity and of_seed == 0 and not is_closed and can_be_read_again(plan.trace):
+            if plan.has_loops and of_seed == 0:
                 name, again = plan.schemes[scheme], _closed_loop(plan.shares[scheme].settings, result)
                 loop = _Run(f"{name}, closed loop", name, plan.trace, again, no_files, False)
                 loops[scheme] = side_by_side.do(loop)
@@ -273,13 +300,14 @@ class _SideBySide:
         self._plan, self._begin = plan, begin
         self._pool = ThreadPoolExecutor(jobs)
         self._then: dict[Done, Callable[[Result], None]] = {}
-        self._all: list[Done] = []
+        self._all: list[tuple[Done, OpenOutputs]] = []
+        self._kept = 0
         self._is_stopped = False
 
     def do(self, run: _Run, then: Callable[[Result], None] = lambda result: None) -> Done:
         """Does the run when there is a core for it; what is to be done then with its result is done by `wait`."""
         future = self._pool.submit(self._do, run)
-        self._all.append(future)
+        self._all.append((future, run.outputs))
         self._then[future] = then
         return future
 
@@ -306,32 +334,37 @@ class _SideBySide:
         """Waits for all runs, or for those under way if one is interrupted. Raises what a run has raised."""
         while self._then and not self._is_stopped:
             done, _ = wait(self._then, STEP_SECONDS, FIRST_COMPLETED)
-            for future in done:
+            # In the order of the runs, as `done` has none.
+            for future in [each for each in self._then if each in done]:
                 then = self._then.pop(future)
                 result = None if future.exception() else future.result()
                 if result is None or result.status == INTERRUPTED:
                     self.stop()
                 elif not self._is_stopped:
                     then(result)
+            self._keep()
         if self._is_stopped:
             self.stop()
-        for future in self._all:
+            self._keep()
+        for future, _ in self._all:
             if not future.cancelled():
                 future.result()
+
+    def _keep(self) -> None:
+        """Keeps the files of runs that have ended, up to the first that has not: no result behind that is shown."""
+        for future, outputs in self._all[self._kept :]:
+            if not future.done() or future.cancelled() or future.exception():
+                return
+            result = future.result()
+            if result is None or result.status == INTERRUPTED:
+                return
+            outputs.keep()
+            self._kept += 1
 
     def stop(self) -> None:
         """Those under way end soon, others never begin."""
         self._is_stopped = True
         self._pool.shutdown(cancel_futures=True)
-
-
-def _needed_bytes(plan: Plan) -> list[int]:
-    """The memory that each run needs; a seed changes nothing of it."""
-    of_schemes = (
-        configuration(plan.device, scheme, plan.config, share.settings)["memory_bytes"]
-        for scheme, share in zip(plan.schemes, plan.shares, strict=True)
-    )
-    return [needed for needed in of_schemes for _ in range(plan.seeds)]
 
 
 def _runs(plan: Plan, opened: Sequence[OpenOutputs], folder: str) -> list[_Run]:
@@ -364,6 +397,7 @@ def _comparison(plan: Plan, runs: Sequence[_Run], measured: Sequence[Done], loop
         result.warnings = plan.shares[at // plan.seeds].notes + own
         results.append(result)
         if result.status == INTERRUPTED:
+            run.outputs.keep()
             break
     if not results:
         raise KeyboardInterrupt
@@ -372,7 +406,7 @@ def _comparison(plan: Plan, runs: Sequence[_Run], measured: Sequence[Done], loop
     if plan.capacity and not is_partial and can_be_read_again(plan.trace):
         for scheme, result in enumerate(results[:: plan.seeds]):
             closed: Result | None = result
-            if result.config.run.queue_depth == 0:
+            if plan.has_loops:
                 loop = loops.get(scheme)
                 closed = None if loop is None or loop.cancelled() else loop.result()
             if closed is None or closed.partial:

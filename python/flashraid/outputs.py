@@ -170,11 +170,12 @@ def _ending(path: Path) -> str:
 
 
 class OpenOutputs:
-    """The outputs of a running simulation: `finish` keeps them, else they are removed."""
+    """The outputs of a running simulation: those that are complete get their names by `keep`, others are removed."""
 
     def __init__(self, outputs: Outputs) -> None:
         self._outputs = outputs
         self._files: dict[str, NewFile] = {}
+        self._complete: dict[str, NewFile] = {}
         self._tables: dict[str, str] = {}  # CSV on its way to Parquet
         with ExitStack() as undo:
             for name, path in outputs.files.items():
@@ -191,16 +192,19 @@ class OpenOutputs:
         written = {name: file.temporary for name, file in self._files.items()} | self._tables
         return [*(written | self._outputs.times).items(), *([("fio", "true")] if self._outputs.fio else [])]
 
-    def finish(self) -> dict[str, str]:
-        """Keeps the files after the engine has written everything. Returns them by output."""
+    def complete(self) -> dict[str, str]:
+        """Completes the files after the engine has written everything. Returns what `keep` calls them, by output."""
         for name, table in self._tables.items():
             with self._said_of(name):
                 _to_parquet(table, self._files[name].temporary)
         # A run that is stopped leaves no drive, and neither does one that ends with a part that has failed.
-        kept = {name: file for name, file in self._files.items() if name != "save_drive" or file.is_written()}
-        for file in kept.values():
+        self._complete = {name: file for name, file in self._files.items() if name != "save_drive" or file.is_written()}
+        return {name: file.path for name, file in self._complete.items()}
+
+    def keep(self) -> None:
+        """Gives the complete files their names."""
+        for file in self._complete.values():
             file.keep()
-        return {name: file.path for name, file in kept.items()}
 
     @contextmanager
     def _said_of(self, name: str) -> Iterator[None]:

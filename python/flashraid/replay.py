@@ -89,6 +89,7 @@ def run(
     with outputs.open() as opened, Interrupts() as interrupts:
         watched = _watched(interrupts, progress)
         result = run_pairs(trace, device, scheme, config, engine, watched, own, opened)
+        opened.keep()
         if interrupts.came and result.status != VIOLATION:
             result.status = INTERRUPTED
     for text in result.warnings:
@@ -120,7 +121,7 @@ def run_pairs(
     settings: Pairs,
     outputs: OpenOutputs,
 ) -> Result:
-    """`run` with settings as pairs and open files. Returns the result, which is partial if interrupted."""
+    """`run` with settings as pairs and open files, which it completes. The result is partial if interrupted."""
     with outputs.messages():
         found = _native.run(trace, device, scheme, config, settings, outputs.pairs, engine, progress)
-    return Result(*found, outputs.finish())
+    return Result(*found, outputs.complete())

@@ -23,6 +23,12 @@ def check_numbers(**values: object) -> None:
             raise InputError(f"{name} = {value!r}: allowed is a whole number from 0 to {LARGEST}")
 
 
+def check_range(name: str, value: object, least: int, most: int) -> None:
+    """Refuses a value that is not a whole number in this range; the error names the value."""
+    if not (_is_number(value) and least <= operator.index(value) <= most):  # type: ignore[arg-type]
+        raise InputError(f"{name} {value!r}: allowed is a whole number from {least} to {most}")
+
+
 def check_columns(**columns: Sequence[object]) -> None:
     """The same for every entry of lists or arrays."""
     for name, column in columns.items():

@@ -1,17 +1,13 @@
 """Comparisons: the capacity in a closed loop, and several seeds."""
 
 import json
-import os
 import re
-import signal
-import time
-from threading import Barrier, main_thread
 
 import pytest
-from conftest import write_trace, writes
+from conftest import write_trace
 
 import flashraid as fr
-from flashraid import _native, comparing, machine
+from flashraid import comparing
 
 DEVICE = {"device": "tiny", "fill": 0.5}
 OPTIONS = ["--device", "tiny", "--fill", "0.5"]
@@ -91,149 +87,6 @@ def test_capacity_of_several_seeds_is_that_of_the_first():
     assert rates(found) == [each[0], each[2]]
 
 
-def interrupted_in_run(number, monkeypatch):
-    """Ctrl-C comes at the end of this run."""
-    done, run_pairs = [], comparing.run_pairs
-
-    def run(*arguments):
-        done.append(run_pairs(*arguments))
-        if len(done) == number:
-            signal.pthread_kill(main_thread().ident, signal.SIGINT)
-            time.sleep(2 * comparing.STEP_SECONDS)  # so that it has come
-        return done[-1]
-
-    monkeypatch.setattr(comparing, "run_pairs", run)
-
-
-def test_an_interruption_of_the_closed_loop_keeps_the_results(monkeypatch, trace):
-    interrupted_in_run(3, monkeypatch)
-    with pytest.raises(fr.Interrupted) as stopped:
-        fr.compare(trace, schemes="raid0,raid5", jobs=1, **DEVICE)
-    comparison = stopped.value.result
-    assert [each.partial for each in comparison.results] == [False, False]
-    assert [each.scheme for each in comparison.capacity] == ["raid0"]
-    assert comparison.partial
-    monkeypatch.undo()
-    assert not fr.compare(trace, schemes="raid0,raid5", **DEVICE).partial
-
-
-def test_an_interruption_keeps_what_comes_before_the_first_run_that_did_not_end(monkeypatch, trace):
-    interrupted_in_run(2, monkeypatch)
-    with pytest.raises(fr.Interrupted) as stopped:
-        fr.compare(trace, schemes="raid0,raid1,raid4,raid5", jobs=1, **DEVICE)
-    assert [each.scheme for each in stopped.value.result.results] == ["raid0", "raid1"]
-    assert stopped.value.result.capacity == []
-
-
-def test_side_by_side_is_as_one_by_one(trace, tmp_path):
-    settings = {"schemes": "raid0,raid1,raid4,raid5", "engine": False, **DEVICE}
-    texts = []
-    for jobs in (1, 2, 4, None):
-        series = tmp_path / f"{jobs}.csv"
-        texts.append([fr.compare(trace, jobs=jobs, series=series, **settings).json])
-        texts[-1] += [(tmp_path / f"{jobs}-{name}.csv").read_text() for name in settings["schemes"].split(",")]
-    assert all(each == texts[0] for each in texts)
-    seeds = [
-        fr.compare("profile:cr5m-uniform", jobs=jobs, limit=200, seeds=3, fit="wrap", **settings) for jobs in (1, 3)
-    ]
-    assert seeds[0].json == seeds[1].json
-
-
-def test_runs_are_side_by_side(monkeypatch, trace):
-    """Each of two waits until the other has begun."""
-    meet, run_pairs = Barrier(2), comparing.run_pairs
-
-    def run(*arguments):
-        meet.wait(timeout=30)
-        return run_pairs(*arguments)
-
-    monkeypatch.setattr(comparing, "run_pairs", run)
-    assert len(fr.compare(trace, schemes="raid0,raid5", jobs=2, capacity=False, **DEVICE).results) == 2
-
-
-def test_a_run_that_fails_ends_all(tmp_path):
-    """The error is that of the first scheme that has one, whichever comes first."""
-    trace = write_trace(tmp_path, [(at * 900, "W", at * 4096, 4096) for at in range(2000)])
-    trace.write_text(trace.read_text() + "nonsense\n")
-    for jobs in (1, 2):
-        with pytest.raises(fr.InputError, match="nonsense"):
-            fr.compare(trace, schemes="raid0,raid5", jobs=jobs, series=tmp_path / "s.csv", fit="wrap", **DEVICE)
-        assert [path.name for path in tmp_path.iterdir()] == [trace.name]
-
-
-def test_progress_is_that_of_all_runs(tmp_path):
-    trace = write_trace(tmp_path, [(at * 900, "W", at * 4096, 4096) for at in range(60_000)])
-    told = []
-    settings = {"schemes": "raid0,raid5", "fit": "wrap", **DEVICE}
-    fr.compare(trace, progress=lambda *of: told.append(of) or True, **settings)
-    shares = [share for _, _, share in told]
-    assert all(0 <= share <= 1 for share in shares)
-    assert shares == sorted(shares)
-    with pytest.raises(fr.Interrupted) as stopped:
-        fr.compare(trace, progress=lambda *of: False, **settings)
-    assert stopped.value.result.partial
-
-
-def test_jobs_out_of_range_are_refused(command, trace):
-    for jobs in (0, 1025):
-        with pytest.raises(fr.InputError, match=rf"^jobs {jobs}: allowed is a whole number from 1 to 1024"):
-            fr.compare(trace, schemes="raid0", jobs=jobs, **DEVICE)
-    line = [trace, *OPTIONS, "--quiet", "--jobs"]
-    refused = command("compare", *line, "0", "--schemes", "raid0", status=2).stderr
-    assert refused == "error: --jobs 0: allowed is a whole number from 1 to 1024\n"
-    refused = command("run", *line, "2", "--scheme", "raid0", status=2).stderr
-    assert refused == "error: --jobs: one run is the work of one core: allowed with --seeds\n"
-    assert command("run", *line, "2", "--scheme", "raid0", "--seeds", "2").stdout
-
-
-@pytest.mark.parametrize(
-    ("free", "jobs", "expected"),
-    [
-        (None, None, 4),
-        (None, 2, 2),
-        (None, 9, 5),
-        (50, None, 1),  # at least one, whether it fits or not
-        (100, None, 2),
-        (109, None, 2),
-        (110, None, 3),
-        (10_000, None, 4),
-    ],
-)
-def test_fewer_runs_at_once_where_memory_is_short(monkeypatch, free, jobs, expected):
-    monkeypatch.setattr(machine, "cores", lambda: 4)
-    monkeypatch.setattr(machine, "free_bytes", lambda: free)
-    assert machine.at_once([10, 60, 10, 40, 10], jobs) == expected
-
-
-def test_free_memory_is_what_the_system_or_the_group_has_left(monkeypatch, tmp_path):
-    memory = tmp_path / "meminfo"
-    memory.write_text("MemTotal:  900 kB\nMemAvailable:     500 kB\n")
-    monkeypatch.setattr(machine, "MEMORY", memory)
-    monkeypatch.setattr(machine, "GROUPS", tmp_path / "none")
-    assert machine.free_bytes() == 500 * 1024
-    group = tmp_path / machine.own_group()
-    group.mkdir(parents=True, exist_ok=True)
-    (group / "memory.current").write_text("1000")
-    monkeypatch.setattr(machine, "GROUPS", tmp_path)
-    for limit, expected in [("max", 500 * 1024), ("3000", 2000), ("900", 0)]:
-        (group / "memory.max").write_text(limit)
-        assert machine.free_bytes() == expected
-    monkeypatch.setattr(machine, "MEMORY", tmp_path / "none")
-    assert machine.free_bytes() == 0
-
-
-@pytest.mark.parametrize("verify", [False, True])
-def test_a_run_takes_no_more_memory_than_is_said(command, tmp_path, verify):
-    """Of a full device; and not much more is said."""
-    trace = write_trace(tmp_path, writes(5))
-    line = ["run", trace, "--device", "ssd1", "--scheme", "raid5", "--fill", "1", "--quiet", "--json", "-"]
-    line += ["--verify"] if verify else []
-    taken = json.loads(command(*line, env=os.environ).stdout)["engine"]["peak_rss_bytes"]
-    settings = [("fill", "1"), ("verify", str(verify).lower())]
-    said = json.loads(_native.configuration("ssd1", "raid5", None, settings))["memory_bytes"]
-    assert said / 3 < taken < said
-
-
 def test_seeds_are_runs_with_these_seeds(command, trace):
     line = ["compare", trace, "--device", "tiny", "--set", "blocks_per_plane=16", "--set", "pages_per_block=16"]
     line += [
@@ -283,6 +136,7 @@ def test_seeds_of_a_run(command, trace, tmp_path):
     ("options", "says"),
     [
         (["--seeds", "0"], "--seeds 0: allowed is a whole number from 1 to 1000"),
+        (["--seeds", "-1"], "--seeds -1: allowed is a whole number from 1 to 1000"),
         (["--seeds", "1001"], "--seeds 1001: allowed is a whole number from 1 to 1000"),
         (["--seeds", "2", "--series", "s.csv"], "--series: is of one run: allowed without --seeds"),
         (["--seeds", "2", "--output-format", "fio-json"], "--output-format: is of one run: allowed without --seeds"),

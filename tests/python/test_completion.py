@@ -55,6 +55,8 @@ def test_names_are_completed(complete, begun, expected):
         (["run", "x", "--device", "ssd"], ["ssd1", "ssd2", "ssd3"]),
         (["compare", "x", "--set", "gc_pol"], ["gc_policy="]),
         (["run", "samples/"], []),
+        (["zzz", "--he"], ["--help\tShow this message and exit."]),
+        (["trace", "zzz", "--"], ["--help\tShow this message and exit."]),
     ],
 )
 def test_options_and_arguments_are_completed(words, expected):

@@ -64,6 +64,7 @@ impl Flash {
         }
         self.check_loads()?;
         self.check_starved()?;
+        (0..self.channels.len() as u32).try_for_each(|channel| self.check_bus(channel))?;
         self.check_free_blocks()?;
         self.check_faults()
     }

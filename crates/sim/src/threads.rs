@@ -70,6 +70,16 @@ mod tests {
             });
             assert_eq!(taken, (3..=50u64).map(|number| number * number).collect::<Vec<_>>(), "{threads} threads");
         }
+        let mut asked = 0;
+        let slow = |number| {
+            thread::sleep(3 * PATIENCE);
+            number
+        };
+        in_order(1, 0..1, slow, |result| {
+            asked += u32::from(result.is_none());
+            assert!(result.is_none() || asked > 0, "nobody was asked whether to go on while no result was due");
+            ControlFlow::Continue(())
+        });
         in_order(2, 5..5, |number| number, |result| panic!("{result:?} of nothing"));
     }
 }

@@ -46,7 +46,8 @@ class Commands(click.RichGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is meant, its name, and its arguments."""
         name = arguments[0]
-        if name not in self.modules and not name.startswith("-"):
+        # While a shell completes a word, the message would stand in the prompt.
+        if name not in self.modules and not name.startswith("-") and not context.resilient_parsing:
             from difflib import get_close_matches
 
             near = get_close_matches(name, self.modules, 1, cutoff=0)[0]

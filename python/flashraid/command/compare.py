@@ -83,7 +83,7 @@ def compare_as_planned(plan: Plan, json_target: str | None, quiet: bool) -> int:
         said: list[str] = []
         if not quiet:
             said = [f"{first}: {text}" for text in sanity.show(plan.trace, device, first, plan.config, of_first)]
-        with Progress(quiet=quiet, runs=len(plan.schemes) * (plan.seeds + plan.capacity)) as progress:
+        with Progress(quiet=quiet, runs=plan.runs) as progress:
             comparison = compare_planned(
                 replace(plan, outputs=outputs),
                 lambda name, configured: None if progress.interrupted else progress.begin(name, configured),

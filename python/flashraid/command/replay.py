@@ -76,6 +76,7 @@ def run(
         with Progress(quiet=quiet) as progress:
             watch = progress.begin(scheme or "run", lambda: configuration(device, scheme, config, settings))
             result = run_pairs(trace, device, scheme, config, not no_engine, watch, settings, opened)
+            opened.keep()
             progress.hide()
             target.write(result.fio_json if outputs.fio else result.json)
         drawn.write(Comparison([result]), quiet)

@@ -236,6 +236,20 @@ impl Flash {
         best
     }
 
+    /// Checks that the bus is not forgotten: without an event it has nobody to serve, and if no program is looked for, none waits; for tests.
+    pub(crate) fn check_bus(&self, channel_id: u32) -> Result<(), String> {
+        let channel = &self.channels[channel_id as usize];
+        let pools = || channel.domains.iter().flat_map(|domain| [false, true].map(|for_replacement| pool_of(*domain, for_replacement)));
+        if !self.has_waiting_program(channel_id) && pools().any(|pool| self.pool(pool).mask != 0) {
+            return Err(format!("a program waits for channel {channel_id}, which does not look for it"));
+        }
+        let may_take = |pool| self.more_urgent(channel, (u32::MAX, NIL), pool).1 != NIL;
+        if !channel.has_event && (channel.wanted != 0 || pools().any(may_take)) {
+            return Err(format!("the bus of channel {channel_id} is forgotten, which units want for {:b} or for programs", channel.wanted));
+        }
+        Ok(())
+    }
+
     /// When the first program of a class that waits in a pool was submitted.
     fn waits_since(&self, class: u32, pool: u32) -> u64 {
         let head = self.pool(pool).queues[class as usize].head;

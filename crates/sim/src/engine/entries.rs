@@ -49,3 +49,18 @@ impl<T> IndexMut<u32> for Entries<T> {
         &mut self.list[position as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_that_was_given_back_holds_what_is_put_there_next() {
+        let mut entries = Entries::with_room(1);
+        let (first, second) = (entries.put("a"), entries.put("b"));
+        entries.give_back(first);
+        assert_eq!(entries.put("c"), first);
+        assert_eq!((entries[first], entries[second]), ("c", "b"));
+        assert_eq!(entries.put("d"), 2);
+    }
+}

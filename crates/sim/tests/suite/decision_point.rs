@@ -4,9 +4,10 @@
 use crate::support::{config, filled, pages, tags};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Untracked;
-use flashraid_sim::media::Inspect;
+use flashraid_sim::engine::recorder::DoneRecord;
+use flashraid_sim::media::{Activity, Inspect, Media, Recording};
 use flashraid_sim::{Config, verify};
-use flashraid_vocabulary::{Cause, Fault, HostOp, LocalPage, Lpn, MemberId, MemberPage, Version, View};
+use flashraid_vocabulary::{Cause, Fault, HostOp, LocalPage, Lpn, MemberId, MemberPage, Part, Version, View};
 use flashraid_workload::SplitMix64;
 use std::collections::BTreeMap;
 
@@ -92,6 +93,31 @@ fn a_repair_may_compute_two_pages() {
         engine.now_ns() - start_ns
     };
     assert_eq!(repaired_ns("19us") - repaired_ns("0"), 2 * XOR);
+}
+
+/// In one wave too, in the order in which the repair names them: a parity that covers the base that a chip takes with it, and the strip.
+#[test]
+fn pages_are_computed_in_the_order_of_their_wave() {
+    let config = placed("ppc", &[("xor_ns", "19us")]);
+    let mut engine = filled(&config, 96);
+    engine.submit(&pages(HostOp::Write, 90, 2), true);
+    engine.finish().unwrap();
+    let (data, parity) = (engine.scheme().locate(Lpn(90)), engine.scheme().parity_of(Lpn(90)).unwrap());
+    engine.record(false);
+    engine.media.record(Recording::Done, true);
+    let Part::Page { channel, chip, .. } = engine.media.part_of(engine.media.lookup(data, Version::Current).unwrap()) else { panic!() };
+    engine.fail(Fault::Loss(Part::Chip { channel, chip }));
+    engine.finish().unwrap();
+    let mut computed = BTreeMap::new();
+    let mut reads_ns = 0;
+    for DoneRecord { done, kind, .. } in &engine.recorder.as_ref().unwrap().done {
+        let Some((page, _)) = done.page.filter(|(page, _)| *kind == "repair" && page.page == data.page) else { continue };
+        match done.activity {
+            Activity::Program => assert_eq!(computed.insert(page, done.submitted_ns), None),
+            _ => reads_ns = reads_ns.max(done.end_ns),
+        }
+    }
+    assert_eq!(computed, BTreeMap::from([(parity, reads_ns + XOR), (data, reads_ns + 2 * XOR)]));
 }
 
 /// The queues that a scheme sees are those of a recount, at every event; of GC runs it sees those that block.

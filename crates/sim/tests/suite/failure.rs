@@ -1,7 +1,7 @@
 //! What becomes of operations when something fails, and rebuilds with the engine. What every scheme must survive at any instant is
 //! `torture`'s to show; here is what can be derived.
 
-use crate::support::{config, engine, pages, proving, request, tags};
+use crate::support::{config, engine, pages, proving, request, small, tags};
 use flashraid_redundancy::{Protects, SCHEMES};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Content;
@@ -24,6 +24,16 @@ fn drive(scheme: &str, pairs: &[(&str, &str)]) -> Config {
 
 fn count(engine: &Engine<impl Content>, action: Action, cause: Cause) -> u64 {
     engine.media.counts[action as usize][cause as usize]
+}
+
+#[test]
+fn faults_come_in_their_time_however_far_it_moves() {
+    let config = small("raid5", &[("fail", "page:lpn=1@1ms,page:lpn=2@2ms")]);
+    let mut simulation = Simulation::new(config, |_| true).unwrap();
+    simulation.advance_until(10_000_000).unwrap();
+    let result = simulation.result(&Default::default(), false, None).unwrap();
+    let times: Vec<_> = result.faults.iter().map(|fault| fault.at_ns).collect();
+    assert_eq!(times, [1_000_000, 2_000_000]);
 }
 
 /// Versions of pages on a chip.

@@ -31,6 +31,7 @@ mod read_errors;
 mod recompute;
 mod results;
 mod shift;
+mod steps;
 mod stripe_map;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,0 +1,364 @@
+"""Runs of a comparison side by side: what there is at the end, however many are under way at the same time."""
+
+import json
+import os
+import signal
+import time
+from concurrent.futures import wait as futures_wait
+from threading import Barrier, Event, Thread, main_thread
+
+import pytest
+from conftest import fill, write_trace, writes
+
+import flashraid as fr
+from flashraid import _native, comparing, machine
+from flashraid.command import compare
+from flashraid.command.progress import Progress
+from flashraid.interrupts import Interrupts
+from flashraid.outputs import Outputs
+
+DEVICE = {"device": "tiny", "fill": 0.5}
+OPTIONS = ["--device", "tiny", "--fill", "0.5"]
+
+
+@pytest.fixture
+def trace(tmp_path):
+    return write_trace(tmp_path, [(at * 900, "R" if at % 3 else "W", at % 50 * 4096, 8192) for at in range(300)])
+
+
+def interrupted_in_run(number, monkeypatch):
+    """Ctrl-C comes at the end of this run."""
+    done, run_pairs = [], comparing.run_pairs
+
+    def run(*arguments):
+        done.append(run_pairs(*arguments))
+        if len(done) == number:
+            signal.pthread_kill(main_thread().ident, signal.SIGINT)
+            time.sleep(2 * comparing.STEP_SECONDS)  # so that it has come
+        return done[-1]
+
+    monkeypatch.setattr(comparing, "run_pairs", run)
+
+
+def test_an_interruption_of_the_closed_loop_keeps_the_results(monkeypatch, trace):
+    interrupted_in_run(3, monkeypatch)
+    with pytest.raises(fr.Interrupted) as stopped:
+        fr.compare(trace, schemes="raid0,raid5", jobs=1, **DEVICE)
+    comparison = stopped.value.result
+    assert [each.partial for each in comparison.results] == [False, False]
+    assert [each.scheme for each in comparison.capacity] == ["raid0"]
+    assert comparison.partial
+    monkeypatch.undo()
+    assert not fr.compare(trace, schemes="raid0,raid5", **DEVICE).partial
+
+
+def test_an_interruption_keeps_what_comes_before_the_first_run_that_did_not_end(monkeypatch, trace):
+    interrupted_in_run(2, monkeypatch)
+    with pytest.raises(fr.Interrupted) as stopped:
+        fr.compare(trace, schemes="raid0,raid1,raid4,raid5", jobs=1, **DEVICE)
+    assert [each.scheme for each in stopped.value.result.results] == ["raid0", "raid1"]
+    assert stopped.value.result.capacity == []
+
+
+def test_side_by_side_is_as_one_by_one(trace, tmp_path):
+    settings = {"schemes": "raid0,raid1,raid4,raid5", "engine": False, **DEVICE}
+    texts = []
+    for jobs in (1, 2, 4, None):
+        series = tmp_path / f"{jobs}.csv"
+        texts.append([fr.compare(trace, jobs=jobs, series=series, **settings).json])
+        texts[-1] += [(tmp_path / f"{jobs}-{name}.csv").read_text() for name in settings["schemes"].split(",")]
+    assert all(each == texts[0] for each in texts)
+    seeds = [
+        fr.compare("profile:cr5m-uniform", jobs=jobs, limit=200, seeds=3, fit="wrap", **settings) for jobs in (1, 3)
+    ]
+    assert seeds[0].json == seeds[1].json
+
+
+def test_runs_are_side_by_side(monkeypatch, trace):
+    """Each of two waits until the other has begun."""
+    meet, run_pairs = Barrier(2), comparing.run_pairs
+
+    def run(*arguments):
+        meet.wait(timeout=30)
+        return run_pairs(*arguments)
+
+    monkeypatch.setattr(comparing, "run_pairs", run)
+    assert len(fr.compare(trace, schemes="raid0,raid5", jobs=2, capacity=False, **DEVICE).results) == 2
+
+
+def test_closed_loops_are_in_the_order_of_the_schemes(monkeypatch, trace):
+    """However those runs are listed that are found to have ended."""
+    done, run_pairs = [], comparing.run_pairs
+
+    def run(*arguments):
+        done.append(arguments[2])
+        return run_pairs(*arguments)
+
+    def backwards(futures, *_):
+        ended, others = futures_wait(futures)
+        return [each for each in reversed(futures) if each in ended], others
+
+    monkeypatch.setattr(comparing, "run_pairs", run)
+    monkeypatch.setattr(comparing, "wait", backwards)
+    schemes = ["raid0", "raid1", "raid4", "raid5"]
+    fr.compare(trace, schemes=schemes, jobs=1, **DEVICE)
+    assert done == 2 * schemes
+
+
+def test_a_run_that_fails_ends_all(tmp_path):
+    """The error is that of the first scheme that has one, whichever comes first."""
+    trace = write_trace(tmp_path, [(at * 900, "W", at * 4096, 4096) for at in range(2000)])
+    trace.write_text(trace.read_text() + "nonsense\n")
+    for jobs in (1, 2):
+        with pytest.raises(fr.InputError, match="nonsense"):
+            fr.compare(trace, schemes="raid0,raid5", jobs=jobs, series=tmp_path / "s.csv", fit="wrap", **DEVICE)
+        assert [path.name for path in tmp_path.iterdir()] == [trace.name]
+
+
+def test_progress_is_that_of_all_runs(long_trace):
+    told = []
+    settings = {"schemes": "raid0,raid5", "fit": "wrap", **DEVICE}
+    fr.compare(long_trace, progress=lambda *of: told.append(of) or True, limit=400_000, **settings)
+    shares = [share for _, _, share in told]
+    assert shares
+    assert all(0 <= share <= 1 for share in shares)
+    assert shares == sorted(shares)
+    with pytest.raises(fr.Interrupted) as stopped:
+        fr.compare(long_trace, progress=lambda *of: False, **settings)
+    assert stopped.value.result.partial
+
+
+def test_jobs_out_of_range_are_refused(command, trace):
+    for jobs in (0, -1, 1025, True, "2"):
+        with pytest.raises(fr.InputError, match=rf"^jobs {jobs!r}: allowed is a whole number from 1 to 1024"):
+            fr.compare(trace, schemes="raid0", jobs=jobs, **DEVICE)
+    line = [trace, *OPTIONS, "--quiet", "--jobs"]
+    for jobs in (0, -1, 1025):
+        refused = command("compare", *line, jobs, "--schemes", "raid0", status=2).stderr
+        assert refused == f"error: --jobs {jobs}: allowed is a whole number from 1 to 1024\n"
+    refused = command("run", *line, "2", "--scheme", "raid0", status=2).stderr
+    assert refused == "error: --jobs: one run is the work of one core: allowed with --seeds\n"
+    assert command("run", *line, "2", "--scheme", "raid0", "--seeds", "2").stdout
+
+
+@pytest.mark.parametrize(
+    ("free", "jobs", "expected"),
+    [
+        (None, None, 4),
+        (None, 2, 2),
+        (None, 9, 5),
+        (50, None, 1),  # at least one, whether it fits or not
+        (100, None, 2),
+        (109, None, 2),
+        (110, None, 3),
+        (10_000, None, 4),
+    ],
+)
+def test_fewer_runs_at_once_where_memory_is_short(monkeypatch, free, jobs, expected):
+    monkeypatch.setattr(machine, "cores", lambda: 4)
+    monkeypatch.setattr(machine, "free_bytes", lambda: free)
+    assert machine.at_once([10, 60, 10, 40, 10], jobs) == expected
+
+
+def test_free_memory_is_what_the_system_or_the_group_has_left(monkeypatch, tmp_path):
+    memory = tmp_path / "meminfo"
+    memory.write_text("MemTotal:  900 kB\nMemAvailable:     500 kB\n")
+    monkeypatch.setattr(machine, "MEMORY", memory)
+    monkeypatch.setattr(machine, "GROUPS", tmp_path / "none")
+    assert machine.free_bytes() == 500 * 1024
+    group = tmp_path / machine.own_group()
+    group.mkdir(parents=True, exist_ok=True)
+    (group / "memory.current").write_text("1000")
+    monkeypatch.setattr(machine, "GROUPS", tmp_path)
+    for limit, expected in [("max", 500 * 1024), ("3000", 2000), ("900", 0)]:
+        (group / "memory.max").write_text(limit)
+        assert machine.free_bytes() == expected
+    monkeypatch.setattr(machine, "MEMORY", tmp_path / "none")
+    assert machine.free_bytes() == 0
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_a_run_takes_no_more_memory_than_is_said(command, tmp_path, verify):
+    """Of a full device; and not much more is said."""
+    trace = write_trace(tmp_path, writes(5))
+    line = ["run", trace, "--device", "ssd1", "--scheme", "raid5", "--fill", "1", "--quiet", "--json", "-"]
+    line += ["--verify"] if verify else []
+    taken = json.loads(command(*line, env=os.environ).stdout)["engine"]["peak_rss_bytes"]
+    settings = [("fill", "1"), ("verify", str(verify).lower())]
+    said = json.loads(_native.configuration("ssd1", "raid5", None, settings))["memory_bytes"]
+    assert said / 3 < taken < said
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_pipe", "expected"),
+    [
+        ({}, False, 4),
+        ({"capacity": False}, False, 2),
+        ({"settings": [("queue_depth", "4")]}, False, 2),
+        ({"seeds": 3}, False, 8),
+        ({"schemes": ["raid5"]}, True, 1),
+    ],
+)
+def test_the_number_of_runs_is_known_before_the_first(monkeypatch, trace, tmp_path, settings, is_pipe, expected):
+    """To the command, which counts those that have ended, and to a progress function."""
+    runs = []
+
+    class Counted(Progress):
+        def __exit__(self, *error):
+            runs.append((self.ended, self.runs))
+            super().__exit__(*error)
+
+    def plan():
+        """A new one, as a pipe is read once."""
+        path = trace
+        if is_pipe:
+            path = tmp_path / f"pipe-{len(runs)}"
+            os.mkfifo(path)
+            Thread(target=fill, args=[path, trace.read_bytes()], daemon=True).start()
+        some = {"schemes": ["raid0", "raid5"], "settings": [], "seeds": 1, "capacity": True} | settings
+        some["settings"] = [*some["settings"], ("fill", "0.5")]
+        return comparing.planned(str(path), "tiny", None, outputs=Outputs({}), engine=False, jobs=1, **some)
+
+    monkeypatch.setattr(compare, "Progress", Counted)
+    planned = plan()
+    assert planned.runs == expected
+    assert compare.compare_as_planned(planned, "-", quiet=True) == 0
+    assert runs == [(expected, expected)]
+
+    planned = plan()
+    told = []
+    together = comparing._Together(Interrupts(), lambda *of: told.append(of[2]) or True, planned.runs)
+
+    def begin(name, configured):
+        watch = together.begin(name, configured)
+        watch("replaying", 1, 1.0)
+        return watch
+
+    comparing.compare_planned(planned, begin)
+    assert told == pytest.approx([(at + 1) / expected for at in range(expected)])
+
+
+def test_each_seed_has_one_run_and_each_scheme_one_closed_loop(monkeypatch, trace):
+    done, run_pairs = [], comparing.run_pairs
+
+    def run(*arguments):
+        done.append((arguments[2], dict(arguments[6]).get("queue_depth")))
+        return run_pairs(*arguments)
+
+    monkeypatch.setattr(comparing, "run_pairs", run)
+    fr.compare(trace, schemes="raid0,raid5", seeds=3, jobs=2, **DEVICE)
+    expected = [(scheme, depth) for scheme in ("raid0", "raid5") for depth in (None, None, None, "32")]
+    assert sorted(done, key=str) == sorted(expected, key=str)
+
+
+def test_the_run_of_each_seed_needs_its_memory(monkeypatch, trace):
+    asked = []
+    monkeypatch.setattr(machine, "at_once", lambda needed, jobs: asked.append((needed, jobs)) or 1)
+    fr.compare(trace, schemes="raid0,raid5", seeds=3, jobs=5, capacity=False, **DEVICE)
+    said = [
+        json.loads(_native.configuration("tiny", scheme, None, [("fill", "0.5")]))["memory_bytes"]
+        for scheme in ("raid0", "raid5")
+    ]
+    assert asked == [([said[0]] * 3 + [said[1]] * 3, 5)]
+
+
+def test_notes_are_of_their_scheme_for_each_seed(trace):
+    with pytest.warns(UserWarning, match="parity_in_response"):
+        found = fr.compare(
+            trace, schemes="raid0,raid5,raid1", seeds=2, parity_in_response=False, capacity=False, **DEVICE
+        )
+    noted = [any("parity_in_response" in text for text in result.warnings) for result in found.results]
+    assert list(zip([result.scheme for result in found.results], noted, strict=True)) == [
+        ("raid0", True),
+        ("raid0", True),
+        ("raid5", False),
+        ("raid5", False),
+        ("raid1", True),
+        ("raid1", True),
+    ]
+
+
+def test_the_share_of_all_runs_does_not_fall_where_a_stage_has_none():
+    told = []
+    together = comparing._Together(Interrupts(), lambda *of: told.append(of) or True, 2)
+    watch = together.begin("raid5", dict)
+    watch("replaying", 1, 0.5)
+    watch("verifying", 1, None)
+    assert told == [("replaying", 1, 0.25), ("verifying", 1, 0.25)]
+
+
+def test_the_error_is_that_of_the_first_scheme(monkeypatch, trace):
+    """Not that of the run that fails first."""
+    has_failed = Event()
+
+    def run(_trace, _device, scheme, *_):
+        if scheme == "raid0":
+            has_failed.wait(timeout=30)
+        has_failed.set()
+        raise fr.InputError(scheme)
+
+    monkeypatch.setattr(comparing, "run_pairs", run)
+    with pytest.raises(fr.InputError, match="raid0"):
+        fr.compare(trace, schemes="raid0,raid5", jobs=2, **DEVICE)
+
+
+def test_an_error_stops_the_runs_under_way(monkeypatch, trace):
+    is_running = Event()
+
+    def run(_trace, _device, scheme, _config, _engine, watched, *_):
+        if scheme == "raid5":
+            is_running.wait(timeout=30)
+            raise fr.InputError(scheme)
+        is_running.set()
+        until = time.monotonic() + 30
+        while watched("replaying", 1, 0.1) and time.monotonic() < until:
+            time.sleep(0.01)
+        assert time.monotonic() < until
+        raise fr.InputError("stopped")
+
+    monkeypatch.setattr(comparing, "run_pairs", run)
+    with pytest.raises(fr.InputError, match="stopped"):
+        fr.compare(trace, schemes="raid0,raid5", jobs=2, **DEVICE)
+
+
+def written(folder):
+    return sorted(path.name for path in folder.glob("series*"))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_an_interruption_leaves_the_files_of_the_results_alone(monkeypatch, trace, long_trace, tmp_path, ending):
+    """Of the runs that ended before, and of the first that did not; none of a run behind it, even if that has ended."""
+    run_pairs, has_ended = comparing.run_pairs, {scheme: Event() for scheme in ("raid0", "raid5")}
+
+    def run(*arguments):
+        scheme = arguments[2]
+        if scheme in has_ended:
+            done = run_pairs(*arguments)
+            has_ended[scheme].set()
+            return done
+        assert all(event.wait(timeout=60) for event in has_ended.values())
+        signal.pthread_kill(main_thread().ident, signal.SIGINT)
+        return run_pairs(str(long_trace), *arguments[1:])
+
+    monkeypatch.setattr(comparing, "run_pairs", run)
+    settings = {"jobs": 3, "fit": "wrap", "capacity": False, "series": tmp_path / f"series.{ending}", **DEVICE}
+    with pytest.raises(fr.Interrupted) as stopped:
+        fr.compare(trace, schemes="raid0,raid1,raid5", **settings)
+    results = stopped.value.result.results
+    assert [(each.scheme, each.partial) for each in results] == [("raid0", False), ("raid1", True)]
+    assert written(tmp_path) == [f"series-raid0.{ending}", f"series-raid1.{ending}"]
+    assert [each.files for each in results] == [{"series": str(tmp_path / name)} for name in written(tmp_path)]
+
+
+def test_an_error_leaves_the_files_of_the_schemes_before(monkeypatch, trace, tmp_path):
+    run_pairs = comparing.run_pairs
+
+    def run(*arguments):
+        if arguments[2] == "raid1":
+            raise fr.InputError("of raid1")
+        return run_pairs(*arguments)
+
+    monkeypatch.setattr(comparing, "run_pairs", run)
+    with pytest.raises(fr.InputError, match="of raid1"):
+        fr.compare(trace, schemes="raid0,raid1", jobs=1, series=tmp_path / "series.csv", **DEVICE)
+    assert written(tmp_path) == ["series-raid0.csv"]
