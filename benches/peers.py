@@ -15,7 +15,7 @@ import re
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -42,17 +42,33 @@ class Spent:
 def spend(line: Sequence[str | Path], folder: Path, stdin: str = "", success: int = 0) -> Spent:
     """Runs a program to its end, which it reports by this exit status."""
     before = os.times()
-    done = subprocess.run(list(map(str, line)), cwd=folder, input=stdin, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(
+            list(map(str, line)), cwd=folder, input=stdin, capture_output=True, text=True, errors="replace", check=False
+        )
+    except OSError as error:
+        raise WrongCount(f"{line[0]}: cannot be run: {error.strerror}") from None
     after = os.times()
     if done.returncode != success:
-        raise WrongCount(f"{line[0]}: exit status {done.returncode}: {(done.stderr or done.stdout)[-500:].strip()}")
+        said = " ".join((done.stderr or done.stdout)[-500:].split())
+        raise WrongCount(f"{line[0]}: exit status {done.returncode}, not {success}: {said or 'it says nothing'}")
     used = after.children_user + after.children_system - before.children_user - before.children_system
     return Spent(used, done.stdout)
 
 
 def flashraid(workload: str, _program: Path | None, folder: Path) -> float:
     """A run for its result alone. Pages that were never written are there when they are read, as in the others."""
-    line = [COMMAND, "run", trace(workload, FULL_EFFORT), "--device", "ssd1", "--scheme", "raid0", "--format", "ssdsim"]
+    line: list[str | Path] = [
+        COMMAND,
+        "run",
+        trace(workload, FULL_EFFORT),
+        "--device",
+        "ssd1",
+        "--scheme",
+        "raid0",
+        "--format",
+        "ssdsim",
+    ]
     spent = spend([*line, "--set", "unwritten=prefill", "--json", "-", "--quiet"], folder)
     operations = json.loads(spent.output)["flash_ops"]
     found = operations["reads"]["host"], operations["programs"]["host"]
@@ -69,18 +85,16 @@ def mqsim(workload: str, program: Path | None, folder: Path) -> float:
     (folder / "ssd.xml").write_text(mqsim_device())
     (folder / "workload.xml").write_text(mqsim_workload(trace(workload, FULL_EFFORT)))
     spent = spend([program or "", "-i", "ssd.xml", "-w", "workload.xml"], folder)
-    (result,) = folder.glob("workload_scenario_1.xml")
-    count = re.search(r"<Request_Count>(\d+)</Request_Count>", result.read_text())
+    count = re.search(r"<Request_Count>(\d+)</Request_Count>", written(folder / "workload_scenario_1.xml", "MQSim"))
     if count is None or int(count[1]) != REQUESTS:
         raise WrongCount(f"MQSim: {count and count[1]} requests of {REQUESTS}")
     return spent.seconds
 
 
-def xml(name: str, values: dict[str, object]) -> str:
+def xml(name: str, values: Mapping[str, object]) -> str:
     """An element with elements that have texts."""
     inside = "".join(
-        value if key.startswith("<") else f"<{key}>{escape(str(value))}</{key}>\n"
-        for key, value in values.items()  # type: ignore[misc]
+        str(value) if key.startswith("<") else f"<{key}>{escape(str(value))}</{key}>\n" for key, value in values.items()
     )
     return f"<{name}>\n{inside}</{name}>\n"
 
@@ -226,15 +240,18 @@ def ssdsim(workload: str, program: Path | None, folder: Path) -> float:
     # It never does what stands in the last lines of a file: these are a late read, and a line that it does not finish.
     (folder / "t").write_text(f"{text}{last_ns + 10**9} 1 0 8 1\n{last_ns + 2 * 10**9} 1 0 8 1", encoding="ascii")
     spent = spend([program or ""], folder, "t\n", success=1)
-    found = [int(number) for number in re.findall(r"^(?:read|write) request count: *(\d+)", result_of(folder), re.M)]
+    result = written(folder / "statistic10.dat", "SSDsim")
+    found = [int(number) for number in re.findall(r"^(?:read|write) request count: *(\d+)", result, re.M)]
     if not REQUESTS <= sum(found) <= REQUESTS + 2:
         raise WrongCount(f"SSDsim: {found} requests of {REQUESTS}")
     return spent.seconds
 
 
-def result_of(folder: Path) -> str:
-    """SSDsim's statistics."""
-    return (folder / "statistic10.dat").read_text(encoding="ascii", errors="replace")
+def written(result: Path, name: str) -> str:
+    """What the simulator of this name has written."""
+    if not result.is_file():
+        raise WrongCount(f"{name}: it wrote no {result.name}: is the program {name}?")
+    return result.read_text(encoding="ascii", errors="replace")
 
 
 # ---- pairs
@@ -268,10 +285,12 @@ def main() -> int:
     parser.add_argument("--pairs", metavar="N", type=int, default=PAIRS, help=f"pairs of runs, by default {PAIRS}")
     given = parser.parse_args()
     programs = {name: path for name in PEERS if (path := getattr(given, name)) is not None}
-    if not programs or given.pairs < 1:
-        parser.error(f"allowed is at least one of {', '.join(f'--{name}' for name in PEERS)}, and --pairs of 1 or more")
+    if not programs:
+        parser.error(f"no simulator: allowed is at least one of {', '.join(f'--{name}' for name in PEERS)}")
+    if given.pairs < 1:
+        parser.error(f"--pairs {given.pairs}: allowed is 1 or more")
     for name, path in programs.items():
-        if not os.access(path, os.X_OK):
+        if not (path.is_file() and os.access(path, os.X_OK)):
             parser.error(f"--{name} {path}: allowed is a program")
     FULL_EFFORT.folder.mkdir(parents=True, exist_ok=True)
     for workload in PAGES:

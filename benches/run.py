@@ -5,14 +5,15 @@ a count is wrong; a target missed is marked, as it depends on the machine: the t
 read in 128 MiB takes 172 ns. `--quick` does all of it once on small devices and short traces with unoptimized programs:
 whether it runs to its end, not how fast.
 
-`--instructions` only counts the instructions for each request, and compares them with the last line of
-`benches/history.csv`: exit status 1 if a case takes above 3 % more than there, counted with the same compiler.
-`--record RELEASE` measures all of it and adds a line.
+`--instructions` only counts the instructions for each request, and compares them with the least of
+`benches/history.csv`: exit status 1 if a case takes above 3 % more than that, counted with the same compiler. Without
+valgrind nothing is counted, and nothing fails. `--record RELEASE` measures all of it and adds a line.
 """
 
 import argparse
 import csv
 import hashlib
+import io
 import json
 import os
 import re
@@ -290,7 +291,17 @@ def row(case: Case, found: dict[str, Any]) -> tuple[str, ...]:
 
 def cargo(*arguments: str) -> str:
     """Standard output of a cargo command."""
-    return subprocess.run(["cargo", *arguments], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return rust("cargo", *arguments)
+
+
+def rust(program: str, *arguments: str) -> str:
+    """Standard output of a program of Rust's toolchain, which says itself why it fails."""
+    try:
+        return subprocess.run([program, *arguments], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    except FileNotFoundError:
+        raise fr.InputError(f"{program}: there is none in PATH: needed is Rust's toolchain") from None
+    except subprocess.CalledProcessError as error:
+        raise fr.InputError(f"{program} {arguments[0]}: exit status {error.returncode}") from None
 
 
 def nanoseconds(program: str, effort: Effort) -> float:
@@ -314,23 +325,42 @@ def instructions(case: Case, effort: Effort) -> float:
 
 
 def all_instructions(effort: Effort) -> dict[str, float]:
-    """The instructions of each case that is counted, beside its target and the last line of the history."""
-    last = history()[-1]
-    is_comparable = effort.shrink == 1 and last["rustc"] == compiler()
-    if not is_comparable:
-        print(f"(no comparison with {last['release']}, of rustc {last['rustc']})")
+    """The instructions of each case that is counted, beside its target and the least of the history."""
+    least = least_instructions() if effort.shrink == 1 else {}
+    if not least:
+        print(f"(no comparison: rustc {compiler()}, with little work or without a line in {HISTORY.name})")
     found = {}
     for case in (each for each in CASES if each.name in effort.counted):
         count = found[case.name] = instructions(case, effort)
-        before = last[case.name]
-        texts = [f"{count / float(before) - 1:+.1%} of {last['release']}"] if is_comparable and before else []
+        texts = []
+        if case.name in least:
+            before, release = least[case.name]
+            texts.append(f"{count / before - 1:+.1%} of {release}")
         if case.most_instructions is not None and effort.shrink == 1:
             texts.append(f"target {case.most_instructions:,}{' MISSED' if count > case.most_instructions else ''}")
         print(f"{case.name:<20} {count:8.0f}  {'; '.join(texts)}", flush=True)
-    grown = [name for name, count in found.items() if last[name] and count > MOST_REGRESSION * float(last[name])]
-    if is_comparable and grown:
-        raise WrongCount(f"{', '.join(grown)}: more than {last['release']} by over {MOST_REGRESSION - 1:.0%}")
     return found
+
+
+def least_instructions() -> dict[str, tuple[int, str]]:
+    """The least instructions of each case in the history, counted with this compiler, and the release that had them."""
+    lines = [line for line in history() if line["rustc"] == compiler()]
+    known = {
+        case.name: [(int(line[case.name]), line["release"]) for line in lines if line.get(case.name)] for case in CASES
+    }
+    return {name: min(counts) for name, counts in known.items() if counts}
+
+
+def refuse_growth(found: Mapping[str, float]) -> None:
+    """Refuses counts above the least ones by more than what counts as none."""
+    least = least_instructions()
+    grown = [
+        f"{name} (of {least[name][1]})"
+        for name, count in found.items()
+        if name in least and count > MOST_REGRESSION * least[name][0]
+    ]
+    if grown:
+        raise WrongCount(f"{', '.join(grown)}: more instructions than the least by over {MOST_REGRESSION - 1:.0%}")
 
 
 def history() -> list[dict[str, str]]:
@@ -344,15 +374,20 @@ def record(release: str, report: dict[str, Any]) -> None:
     lines = history()
     counts = {name: str(round(count)) for name, count in report["instructions_per_request"].items()}
     line = {"release": release, "rustc": compiler(), "random_read_ns": str(round(report["random_read_ns"])), **counts}
-    with HISTORY.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows([*lines, line])
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows([*lines, line])
+    file = NewFile(HISTORY, "the history")
+    try:
+        file.write(text.getvalue())
+    finally:
+        file.discard()
 
 
 def compiler() -> str:
     """The version of the Rust compiler."""
-    return subprocess.run(["rustc", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()[1]
+    return rust("rustc", "--version").split()[1]
 
 
 def main() -> int:
@@ -364,26 +399,34 @@ def main() -> int:
     what.add_argument("--record", metavar="RELEASE", help="add a line to benches/history.csv")
     given = parser.parse_args()
     effort = QUICK if given.quick else FULL_EFFORT
+    if given.record is not None and given.quick:
+        parser.error("--record: a line holds figures of all the work: allowed without --quick")
     if given.record is not None and shutil.which("valgrind") is None:
         parser.error("--record needs valgrind, which counts the instructions")
     if given.instructions and shutil.which("valgrind") is None:
-        print("Instructions for each request: not counted, as there is no valgrind")
-        return 0
-    if given.instructions:
-        build(effort, (case.workload for case in CASES if case.name in effort.counted))
-        all_instructions(effort)
+        if given.json is not None:
+            parser.error("--json: nothing is counted without valgrind")
+        print("Instructions for each request: not counted and not compared, as there is no valgrind")
         return 0
     file = None if given.json is None else NewFile(given.json, "--json")
     try:
-        report = measured(effort)
+        report = counted(effort) if given.instructions else measured(effort)
         if file is not None:
             file.write(json.dumps(report, indent=2) + "\n")
     finally:
         if file is not None:
             file.discard()
+    if effort.shrink == 1:
+        refuse_growth(report.get("instructions_per_request", {}))
     if given.record is not None:
         record(given.record, report)
     return 0
+
+
+def counted(effort: Effort) -> dict[str, Any]:
+    """Counts instructions alone."""
+    build(effort, (case.workload for case in CASES if case.name in effort.counted))
+    return {"version": fr.__version__, "instructions_per_request": all_instructions(effort)}
 
 
 def build(effort: Effort, workloads: Iterable[str]) -> None:
@@ -434,9 +477,9 @@ def end(main: Callable[[], int]) -> None:
     """Runs a program, and exits with its status."""
     try:
         sys.exit(main())
-    except WrongCount as error:
+    except (WrongCount, fr.InputError) as error:
         print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(1 if isinstance(error, WrongCount) else 2)
 
 
 if __name__ == "__main__":

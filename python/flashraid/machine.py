@@ -6,6 +6,7 @@ from pathlib import Path
 
 MEMORY = Path("/proc/meminfo")
 GROUPS = Path("/sys/fs/cgroup")
+MEMBERSHIP = Path("/proc/self/cgroup")
 
 
 def cores() -> int:
@@ -16,9 +17,9 @@ def cores() -> int:
 def free_bytes() -> int | None:
     """Memory that is free, or would be if caches were dropped; None if the system does not say.
 
-    Where a control group limits the process, as in a container, what is left of its limit.
+    Where control groups limit the process, as in a container, what is left of the tightest limit.
     """
-    found = [each for each in (_of_system(), _of_group()) if each is not None]
+    found = [each for each in (_of_system(), _of_groups()) if each is not None]
     return min(found, default=None)
 
 
@@ -43,15 +44,24 @@ def _of_system() -> int | None:
     return None
 
 
-def own_group() -> str:
-    """The control group of this process, as a path below that of all; empty if it has none of its own."""
-    lines = _lines(Path("/proc/self/cgroup"))
-    return next((line.removeprefix("0::/") for line in lines if line.startswith("0::/")), "")
-
-
-def _of_group() -> int | None:
-    limit, used = (_lines(GROUPS / own_group() / name) for name in ("memory.max", "memory.current"))
-    return max(0, int(limit[0]) - int(used[0])) if limit and used and limit[0] != "max" else None
+def _of_groups() -> int | None:
+    """What is left of the limits of the process's control groups, and of the groups that they are in."""
+    left = []
+    for line in _lines(MEMBERSHIP):
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":  # version 2
+            top, limit_name, used_name = GROUPS, "memory.max", "memory.current"
+        elif "memory" in controllers.split(","):  # version 1
+            top, limit_name, used_name = GROUPS / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        own = top / path.lstrip("/")
+        # A container may see its own group as the top one, and none below that.
+        for group in (own, *(each for each in own.parents if each.is_relative_to(top))):
+            limit, used = _lines(group / limit_name), _lines(group / used_name)
+            if limit and used and limit[0] != "max":
+                left.append(max(0, int(limit[0]) - int(used[0])))
+    return min(left, default=None)
 
 
 def _lines(path: Path) -> list[str]:

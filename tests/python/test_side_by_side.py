@@ -160,21 +160,47 @@ def test_fewer_runs_at_once_where_memory_is_short(monkeypatch, free, jobs, expec
     assert machine.at_once([10, 60, 10, 40, 10], jobs) == expected
 
 
-def test_free_memory_is_what_the_system_or_the_group_has_left(monkeypatch, tmp_path):
-    memory = tmp_path / "meminfo"
+@pytest.mark.parametrize(
+    ("membership", "top", "limit_name", "used_name"),
+    [
+        ("0::/slice/job\n", ".", "memory.max", "memory.current"),
+        (
+            "7:cpu:/elsewhere\n5:hugetlb,memory:/slice/job\n0::/other\n",
+            "memory",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+        ),
+    ],
+)
+def test_free_memory_is_what_the_system_or_a_group_has_left(
+    monkeypatch, tmp_path, membership, top, limit_name, used_name
+):
+    memory, groups, member = tmp_path / "meminfo", tmp_path / "groups", tmp_path / "cgroup"
     memory.write_text("MemTotal:  900 kB\nMemAvailable:     500 kB\n")
-    monkeypatch.setattr(machine, "MEMORY", memory)
-    monkeypatch.setattr(machine, "GROUPS", tmp_path / "none")
+    member.write_text(membership)
+    for name, path in (("MEMORY", memory), ("GROUPS", groups), ("MEMBERSHIP", member)):
+        monkeypatch.setattr(machine, name, path)
     assert machine.free_bytes() == 500 * 1024
-    group = tmp_path / machine.own_group()
-    group.mkdir(parents=True, exist_ok=True)
-    (group / "memory.current").write_text("1000")
-    monkeypatch.setattr(machine, "GROUPS", tmp_path)
-    for limit, expected in [("max", 500 * 1024), ("3000", 2000), ("900", 0)]:
-        (group / "memory.max").write_text(limit)
-        assert machine.free_bytes() == expected
+
+    def limited(group, limit, used):
+        group = groups / top / group
+        group.mkdir(parents=True, exist_ok=True)
+        (group / limit_name).write_text(f"{limit}\n")
+        (group / used_name).write_text(f"{used}\n")
+
+    for limit, expected in [("max", 500 * 1024), (2**63 - 4096, 500 * 1024), (3000, 2000), (900, 0)]:
+        if limit != "max" or top == ".":
+            limited("slice/job", limit, 1000)
+            assert machine.free_bytes() == expected
+    limited("slice/job", 9000, 1000)
+    limited("slice", 9000, 4000)
+    assert machine.free_bytes() == 5000
+    limited(".", 9000, 6000)
+    assert machine.free_bytes() == 3000
+    limited("slice/another", 100, 100)
+    assert machine.free_bytes() == 3000
     monkeypatch.setattr(machine, "MEMORY", tmp_path / "none")
-    assert machine.free_bytes() == 0
+    assert machine.free_bytes() == 3000
 
 
 @pytest.mark.parametrize("verify", [False, True])
