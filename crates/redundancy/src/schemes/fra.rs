@@ -20,7 +20,9 @@ use crate::{
     Operation, OperationKind, Outcomes, ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step,
 };
 use bytemuck::Zeroable;
-use flashraid_vocabulary::{Change, GcAdvisor, HostOp, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave, memory, prefetch, persistent};
+use flashraid_vocabulary::{
+    Change, GcAdvisor, HostOp, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave, memory, persistent, prefetch,
+};
 use std::collections::VecDeque;
 
 /// FRA.

@@ -40,7 +40,9 @@ use crate::{
 };
 use credit::Credit;
 pub use entry::{ENTRY, over};
-use flashraid_vocabulary::{Cause, Change, GcAdvisor, Lpn, MemberPage, PageOperation, SemivalidAction, StripeId, Version, View, Wave, persistent};
+use flashraid_vocabulary::{
+    Cause, Change, GcAdvisor, Lpn, MemberPage, PageOperation, SemivalidAction, StripeId, Version, View, Wave, persistent,
+};
 use recency::MirroredStripes;
 
 /// How the parity of a stripe is brought up to date.

@@ -1,7 +1,7 @@
 //! Which stripes are mirrored, in the order of their latest mirrored write (SPEC 1.6: the least recent one is consolidated under pressure).
 
 use crate::stripe_map::{Role, Row, StripeMap};
-use flashraid_vocabulary::{MemberId, StripeId, prefetch, persistent};
+use flashraid_vocabulary::{MemberId, StripeId, persistent, prefetch};
 
 /// Which strips of each stripe are mirrored, and the mirrored stripes in a list by their latest mirrored write.
 ///
