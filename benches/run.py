@@ -60,6 +60,8 @@ WORKLOADS: dict[str, dict[str, Any]] = {
     "a400": {"space": SPACE_PAGES, "interval_ns": 400_000, "sha256": "1ddb0706669e"},
     "writes-64G": {"space": SPREAD_PAGES, "interval_ns": 100_000},
     "writes-1T": {"space": 16 * SPREAD_PAGES, "interval_ns": 25_000},  # four times the channels
+    # The same share of 16 TiB, in pages of 16 KiB, whose transfers take four times as long.
+    "writes-16T": {"space": 256 * SPREAD_PAGES, "interval_ns": 50_000, "page_bytes": 4 * PAGE_BYTES},
     "mixed-64G": {"space": SPREAD_PAGES, "interval_ns": 100_000, **MIXED},
     "array-5x": {"space": 131_072, "interval_ns": 3_000_000, "read_share": 0.2},  # of the hot-swapping paper
     "array-8x": {"space": 131_072 * 2_000, "interval_ns": 50_000, "read_share": 0.2},
@@ -67,6 +69,7 @@ WORKLOADS: dict[str, dict[str, Any]] = {
 }
 Settings = Mapping[str, str]
 LARGE: dict[str, str] = {"channels": "16", "chips_per_channel": "16"}  # 1 TiB
+LARGEST = LARGE | {"spare_chips": "0", "blocks_per_plane": "16383", "page_bytes": "16384"}  # 16 TiB, nearly 2^30 pages
 PPC: dict[str, str] = {"page_bytes": "4096", "blocks_per_plane": "32768"}  # 40 GiB, without collection
 FILL: dict[str, str] = {"fill": "0.5"}
 FULL: dict[str, str] = {
@@ -148,6 +151,15 @@ CASES = (
     Case("raid5 a400, verify", "a400", "raid5", FILL | VERIFY, against="raid5 a400", most_ratio=1.5),
     Case("raid0 writes, 64 GB", "writes-64G", "raid0"),
     Case("raid0 writes, 1 TB", "writes-1T", "raid0", LARGE, against="raid0 writes, 64 GB", most_ratio=1.5),
+    Case(
+        "raid0 writes, 16 TB",
+        "writes-16T",
+        "raid0",
+        LARGEST,
+        against="raid0 writes, 64 GB",
+        most_ratio=1.5,
+        most_gigabytes=16,
+    ),
     Case("raid0 mixed, 64 GB", "mixed-64G", "raid0", FULL),
     Case("hotswap ageing", "array-5x", "hotswap", AGEING, target_ops_rate=2_000_000, device="array-5x"),
     Case("hotswap, 8 TB", "array-8x", "hotswap", FILL | ONE_REPLACED, device="array-8x", most_gigabytes=12),

@@ -274,7 +274,7 @@ pub fn config(asked: impl Into<Asked>) -> Result<ConfigDetail, ConfigError> {
     let scheme = config.build_scheme()?;
     let user_bytes = scheme.user_pages() * u64::from(config.device.page_bytes);
     let placement = Placed::of(config.placement(scheme.as_ref()), u32::from(config.members()));
-    let (space_bytes, memory_bytes) = (config.space_bytes(scheme.as_ref()), config.memory_bytes());
+    let (space_bytes, memory_bytes) = (config.space_bytes(scheme.as_ref()), config.memory_bytes(scheme.as_ref()));
     Ok(ConfigDetail { user_bytes, space_bytes, memory_bytes, placement, idle, config })
 }
 

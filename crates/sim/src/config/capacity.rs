@@ -3,7 +3,7 @@
 use super::{Allocation, Array, Config, Device, Lun, Mapping, Member, NvramVictim};
 use crate::buffer::{BufferKind, BufferOptions, VictimRule};
 use flashraid_flash::Placement;
-use flashraid_redundancy::Scheme;
+use flashraid_redundancy::{Scheme, find};
 use flashraid_vocabulary::Geometry;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -176,9 +176,13 @@ impl Array {
     }
 }
 
-/// Memory of a run in bytes: for each physical page, for each if what pages hold is tracked, and for all that does not grow with the device.
-const MAPS_OF_A_PAGE: u64 = 16;
+/// Memory of a run in bytes: of an entry of a map, of a block, of a stripe whose scheme remembers something of each, of a physical page if what pages hold
+/// is tracked, of a page of a data buffer, and of all that does not grow with the device.
+const MAP_ENTRY: u64 = 4;
+const BLOCK: u64 = 48;
+const STRIPE: u64 = 48;
 const CONTENTS_OF_A_PAGE: u64 = 20;
+const BUFFERED_PAGE: u64 = 64;
 const PROGRAM: u64 = 48 << 20;
 
 impl Config {
@@ -187,12 +191,24 @@ impl Config {
         self.array.derived(&self.device)
     }
 
-    /// About the most memory in bytes that a run of it takes, once all of the device has been written. Requests that wait under overload come on top.
-    pub fn memory_bytes(&self) -> u64 {
+    /// About the most memory in bytes that a run of it under `scheme` takes, once all of the device has been written. Requests that wait under overload
+    /// come on top.
+    pub fn memory_bytes(&self, scheme: &dyn Scheme) -> u64 {
+        let entry = find(&self.scheme.name).expect("the scheme was built");
         let derived = self.derived();
-        let pages = derived.physical_pages + derived.spare_bytes / u64::from(self.device.page_bytes);
-        let contents = if self.run.verify { CONTENTS_OF_A_PAGE } else { 0 };
-        PROGRAM + pages * (MAPS_OF_A_PAGE + contents)
+        let page_bytes = u64::from(self.device.page_bytes);
+        let pages = derived.physical_pages + derived.spare_bytes / page_bytes;
+        // One in each direction, one for each other version that a page may have, and two for where its entry is if the map is on flash.
+        let has_copies = entry.mirror_chips > 0;
+        let on_flash = if self.device.mapping == Mapping::Dftl { 2 } else { 0 };
+        let entries = 2 + u64::from(entry.bases.is_some()) + u64::from(has_copies) + on_flash;
+        let of_page = MAP_ENTRY * entries + if self.run.verify { CONTENTS_OF_A_PAGE } else { 0 };
+        let is_remembered =
+            entry.bases.is_some() || has_copies || entry.has_window || entry.parity_cache.is_some() || entry.replaces_devices;
+        let of_stripe = if is_remembered { STRIPE } else { 0 };
+        let buffered = (derived.buffer_bytes + derived.nvram_buffer_bytes) / page_bytes;
+        let blocks = pages / u64::from(self.device.pages_per_block);
+        PROGRAM + pages * of_page + blocks * BLOCK + u64::from(scheme.stripes()) * of_stripe + buffered * BUFFERED_PAGE
     }
 
     /// Tables of the controllers with their bytes: those of an FTL are in each SSD, and those of a scheme in the controller of the array.
