@@ -26,8 +26,10 @@ from .settings import (
     Path,
     bare,
     check_progress,
+    check_texts,
     configuration,
     device_and_config,
+    given,
     known_name,
     pairs,
     path_text,
@@ -37,7 +39,7 @@ from .settings import text_of as setting_text
 from .sizes import check_numbers, filled_pages, parse_bytes, parse_time
 from .sweeping.dataset import Dataset, read
 from .sweeping.resolved import Resolved, resolve
-from .sweeps import SweepStatus, Workers, do_runs
+from .sweeps import SweepStatus, Workers, check_workers, do_runs, folder_text
 
 if TYPE_CHECKING:
     import polars
@@ -112,7 +114,18 @@ def advise(
     """
     trace_text, (device_text, config_text) = path_text(trace, "trace"), device_and_config(device, config)
     check_progress(progress)
+    check_workers(jobs, scheduler)
     check_numbers(seeds=seeds)
+    words = {"survives": survives, "max_p99_read": max_p99_read, "max_p99_write": max_p99_write}
+    check_texts(**given(**words, max_nvram=max_nvram, tail=tail, fault=fault))
+    for name, number in given(min_capacity=min_capacity, min_dwpd=min_dwpd).items():
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < float("inf"):
+            raise InputError(f"{name} = {number!r}: allowed is a number from 0")
+    for key, values in _pairs(vary or {}):
+        check_texts(key=key)
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable) or isinstance(values, Mapping):
+            raise InputError(f"vary: {key} = {values!r}: allowed is a list of values")
+    folder = None if out is None else folder_text(out)
     question = asked(
         trace_text,
         device_text,
@@ -125,13 +138,12 @@ def advise(
         min_capacity=min_capacity,
         max_nvram=max_nvram,
         min_dwpd=min_dwpd,
-        vary={key: [setting_text(value) for value in values] for key, values in (vary or {}).items()},
+        vary={key: [setting_text(value) for value in values] for key, values in _pairs(vary or {})},
         prefer=texts("prefer", prefer),
         tail=tail,
         fault=fault,
         seeds=seeds,
     )
-    folder = None if out is None else path_text(out, "out")
     with Interrupts() as interrupts:
         return search(
             question,
@@ -140,6 +152,12 @@ def advise(
             scheduler,
             lambda name, status: not interrupts.came and (progress is None or progress(name, status) is not False),
         )
+
+
+def _pairs(vary: object) -> list[tuple[Any, Any]]:
+    if not isinstance(vary, Mapping):
+        raise InputError(f"vary = {vary!r}: allowed is a mapping of keys to lists of values")
+    return list(vary.items())
 
 
 def asked(

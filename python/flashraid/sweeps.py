@@ -1,6 +1,7 @@
 """Sweeps: many runs as a plan says, on all cores or on a cluster, into a dataset."""
 
 import json
+import re
 import shutil
 import tempfile
 from collections import Counter
@@ -190,22 +191,37 @@ def sweep(
     can be run.
     """
     check_progress(progress)
-    if jobs is not None:
-        check_numbers(jobs=jobs)
-        if not 1 <= jobs <= MOST_JOBS:
-            raise InputError(f"jobs {jobs}: allowed is a whole number from 1 to {MOST_JOBS}")
-    if scheduler is not None:
-        check_texts(scheduler=scheduler)
-        if jobs is not None:
-            raise InputError("jobs: a cluster has its own number of threads: allowed without scheduler")
+    check_workers(jobs, scheduler)
     found = made(plan) if isinstance(plan, Mapping) else read_plan(path_text(plan, "plan"))
-    folder = None if out is None else path_text(out, "out")
+    folder = None if out is None else folder_text(out)
     with Interrupts() as interrupts:
         watch: Watch = lambda status: not interrupts.came and (progress is None or progress(status) is not False)  # noqa: E731
         result = sweep_planned(found, folder, jobs, scheduler, watch)
     if result.partial:
         raise KeyboardInterrupt
     return result
+
+
+def folder_text(out: Path) -> str:
+    """The folder of a dataset as text."""
+    text = path_text(out, "out")
+    if not text:
+        raise InputError("out: empty name: allowed is the name of a folder")
+    return text
+
+
+def check_workers(jobs: int | None, scheduler: str | None) -> None:
+    """Refuses what cannot say who does the runs."""
+    if jobs is not None:
+        check_numbers(jobs=jobs)
+        if not 1 <= jobs <= MOST_JOBS:
+            raise InputError(f"jobs {jobs}: allowed is a whole number from 1 to {MOST_JOBS}")
+    if scheduler is not None:
+        check_texts(scheduler=scheduler)
+        if not re.fullmatch(r"([a-z]+://)?[^\s:/]+:\d{1,5}", scheduler):
+            raise InputError(f"scheduler {scheduler!r}: allowed is an address, as tcp://host:8786")
+        if jobs is not None:
+            raise InputError("jobs: a cluster has its own number of threads: allowed without scheduler")
 
 
 def sweep_planned(plan: Plan, out: str | None, jobs: int | None, scheduler: str | None, watch: Watch) -> Sweep:

@@ -169,6 +169,33 @@ FUNCTIONS = {
         "seed": 1,
         "progress": None,
     },
+    "sweep": {
+        "plan": {"fixed": {"trace": "trace.csv", "device": "tiny", "scheme": "raid5"}},
+        "out": None,
+        "jobs": 1,
+        "scheduler": None,
+        "progress": None,
+    },
+    "advise": {
+        "device": "tiny",
+        "config": None,
+        "schemes": ["raid0"],
+        "survives": None,
+        "max_p99_read": None,
+        "max_p99_write": None,
+        "min_capacity": None,
+        "max_nvram": None,
+        "min_dwpd": None,
+        "vary": None,
+        "prefer": [],
+        "tail": "p99",
+        "fault": None,
+        "seeds": 1,
+        "out": None,
+        "jobs": 1,
+        "scheduler": None,
+        "progress": None,
+    },
     "load": {"path": "result.json"},
     "profiles": {},
     "reproduce": {
@@ -183,7 +210,7 @@ FUNCTIONS = {
     "schemes": {"name": "raid5"},
     "devices": {"name": "tiny", "scheme": "raid5"},
 }
-OF_NO_TRACE = ("load", "synth", "reproduce", "schemes", "devices")
+OF_NO_TRACE = ("sweep", "load", "synth", "reproduce", "schemes", "devices")
 
 
 def test_every_function_is_tried():

@@ -62,7 +62,7 @@ FEW = {"blocks_per_plane": 512, "pages_per_block": 4, "fit": "wrap", "limit": 20
 
 
 def simulates(words: list[str]) -> bool:
-    return words[1] in ("run", "compare", "calibrate") and "--config" not in words
+    return words[1] in ("run", "compare", "calibrate", "advise") and "--config" not in words
 
 
 def without(words: list[str], option: str, instead: list[str]) -> list[str]:
@@ -123,7 +123,7 @@ def folder(tmp_path):
 @pytest.fixture
 def flashraid(monkeypatch):
     """The library, as documents import it, with less to do."""
-    for name in ("run", "compare"):
+    for name in ("run", "compare", "advise"):
         function = getattr(fr, name)
         monkeypatch.setattr(fr, name, lambda *given, call=function, **named: call(*given, **{**named, **FEW}))
     return fr

@@ -12,7 +12,7 @@ from typing import Any
 from .. import _native
 from .._native import InputError
 from ..files import STANDARD_INPUT
-from ..settings import bare, known_name
+from ..settings import bare, check_texts, known_name
 from . import sampling
 
 # What a point names beside settings. Keys of a profile begin with the prefix.
@@ -48,8 +48,9 @@ def read(path: str) -> Plan:
 
 def made(said: Mapping[str, Any], where: str = "plan") -> Plan:
     """The plan that a dict describes, with the tables of the file as keys."""
+    _check_texts(where, said)
     for key in said:
-        known_name(f"{where}: table", str(key), ("fixed", "grid", "sample", "list", "when", "skip"))
+        known_name(f"{where}: table", key, ("fixed", "grid", "sample", "list", "when", "skip"))
     fixed = _table(where, said, "fixed")
     check_keys(f"{where}: fixed", fixed)
     points = [fixed]
@@ -73,6 +74,19 @@ def made(said: Mapping[str, Any], where: str = "plan") -> Plan:
         raise InputError(f"{where}: no trace: give one in fixed, or an axis of them")
     text = json.dumps(said, sort_keys=True, default=str)
     return Plan(tuple(points), _axes(points), text, where)
+
+
+def _check_texts(where: str, said: Any) -> None:
+    """Refuses keys and texts that no file could have."""
+    if isinstance(said, Mapping):
+        for key, value in said.items():
+            check_texts(**{f"{where}: key": key})
+            _check_texts(f"{where}: {key}", value)
+    elif isinstance(said, list | tuple):
+        for value in said:
+            _check_texts(where, value)
+    elif isinstance(said, str):
+        check_texts(**{where: said})
 
 
 def check_keys(where: str, keys: Iterable[str]) -> None:
