@@ -21,8 +21,8 @@ from flashraid import machine
 
 ROOT = Path(__file__).parents[1]
 COMMAND = Path(sys.executable).with_name("flashraid")
-RUNS_OF_CORE = 12
-REQUESTS = 150_000
+RUNS_OF_CORE = 40
+REQUESTS = 1_000_000
 SECONDS = 1.0  # of a simulated run
 MOST_MS = 3.0  # for each run, of the scheduler
 LEAST_SHARE = 0.95  # of what bare processes do
