@@ -295,6 +295,15 @@ def test_few_candidates_are_searched_as_all_of_them_are(tmp_path, monkeypatch):
     assert found.cost <= 0.2 * whole.cost
 
 
+def test_what_a_round_throws_out_is_no_finalist(tmp_path, monkeypatch):
+    """One that lacks what it must have is out in the first round, and has no part in how the budget is spent."""
+    monkeypatch.setattr(advisor, "MOST_CHANGED", 1)
+    trace = write_trace(tmp_path, bursts(27_000))
+    found = fr.advise(trace, schemes=SOME, survives="chip", seeds=1, **DEVICE)
+    assert next(each.out for each in found.tried if each.candidate.scheme == "raid0") == "survives chip: it does not"
+    assert all(each.tried.candidate.scheme != "raid0" for each in found.front)
+
+
 @pytest.mark.skipif(not PROVE, reason="a minute for each trace: in make prove")
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.stem)
 def test_the_front_is_that_of_an_exhaustive_search_at_a_fifth_of_its_cost(trace, monkeypatch):

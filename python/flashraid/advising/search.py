@@ -131,17 +131,17 @@ class Search:
                 each.estimate = each.estimate or each.cost / share
                 each.short = each.costs(self.objectives)
             near = self._keep(tolerance, f"round {number}: another one is as good within {tolerance:.0%}")
-        self._final("final", self._in())
+        finalists = self._in()
+        self._final("final", finalists)
         if near:
-            more = self._farthest(near)
+            more = self._farthest(finalists, near)
             for each in more:
                 each.out = ""
             self._final("final, further", more)
         return self._in()
 
-    def _farthest(self, near: list[Tried]) -> list[Tried]:
+    def _farthest(self, finalists: Sequence[Tried], near: list[Tried]) -> list[Tried]:
         """Those of the last round that differ most from the finalists, as many as the budget has room for."""
-        finalists = [each for each in self.tried if each.rows and each not in near]
         scale = sum(each.cost for each in finalists) / max(1.0, sum(each.estimate for each in finalists))
         whole = scale * sum(each.estimate for each in self.tried)
         left = BUDGET * whole - self.spent
@@ -221,7 +221,6 @@ class Search:
         for at, each in enumerate(left):
             if at not in kept:
                 each.out = why
-                each.rows = {}
         return [each for at, each in enumerate(left) if at not in kept]
 
     def _final(self, name: str, finalists: Sequence[Tried]) -> None:
