@@ -27,6 +27,7 @@ from .settings import (
     bare,
     check_progress,
     check_texts,
+    common_space,
     configuration,
     device_and_config,
     given,
@@ -36,7 +37,7 @@ from .settings import (
     texts,
 )
 from .settings import text_of as setting_text
-from .sizes import check_numbers, filled_pages, parse_bytes, parse_time
+from .sizes import check_range, parse_bytes, parse_time
 from .sweeping.dataset import Dataset, read
 from .sweeping.resolved import Resolved, resolve
 from .sweeps import SweepStatus, Workers, check_workers, do_runs, folder_text
@@ -115,7 +116,6 @@ def advise(
     trace_text, (device_text, config_text) = path_text(trace, "trace"), device_and_config(device, config)
     check_progress(progress)
     check_workers(jobs, scheduler)
-    check_numbers(seeds=seeds)
     words = {"survives": survives, "max_p99_read": max_p99_read, "max_p99_write": max_p99_write}
     check_texts(**given(**words, max_nvram=max_nvram, tail=tail, fault=fault))
     for name, number in given(min_capacity=min_capacity, min_dwpd=min_dwpd).items():
@@ -185,8 +185,7 @@ def asked(
     known_name(label("tail"), tail, TAILS)
     for subject in prefer:
         known_name(label("prefer"), subject, SUBJECTS)
-    if not 1 <= seeds <= MOST_SEEDS:
-        raise InputError(f"{label('seeds')} {seeds}: allowed is a whole number from 1 to {MOST_SEEDS}")
+    check_range(label("seeds"), seeds, 1, MOST_SEEDS)
     settings = [(bare(key), value) for key, value in settings]
     for key in [*(key for key, _ in settings), *(bare(key) for key in vary)]:
         if key in OWN or (key in OF_WORKLOAD and key in vary):
@@ -235,10 +234,10 @@ def asked(
     return Question(trace, device, config, settings, schemes, vary, musts, where, tail, seeds, prefer, run)
 
 
-# Settings that the advisor's runs have of their own.
 RAW, WRITES = Kind((("flash bytes a usable byte", 1),), 3), Kind((("drive writes", 1),), 0)
 # What says how much there is to do: the same for all candidates.
 OF_WORKLOAD = ("limit", "warmup", "speed", "fill", "fill_bytes", "space_bytes")
+# Settings that the advisor's runs have of their own.
 OWN = ("drive", "queue_depth", "fail", "replace", "verify", "verify_every", "until", "seed")
 
 
@@ -327,9 +326,7 @@ def fixed_of(question: Question, choice: Iterable[Candidate]) -> dict[str, Any]:
         configuration(question.device, each.scheme, question.config, [*question.settings, *each.settings])
         for each in choice
     ]
-    run, page_bytes = own[0]["config"]["run"], own[0]["config"]["device"]["page_bytes"]
-    space_bytes = run["space_bytes"] or min(each["user_bytes"] for each in own)
-    fill_bytes = run["fill_bytes"] or filled_pages(run["fill"], space_bytes // page_bytes) * page_bytes
+    space_bytes, fill_bytes = common_space(own)
     places = {"trace": question.trace, "device": question.device, "config": question.config}
     settings = {key: value for key, value in question.settings if key not in ("fill", "fill_bytes", "space_bytes")}
     common = {"space_bytes": space_bytes, **({"fill_bytes": fill_bytes} if fill_bytes else {})}
@@ -389,7 +386,7 @@ class Advice(Drawn):
     def sentences(self) -> list[str]:
         """The recommendation in words."""
         found = [each.tried for each in self.front]
-        said = doubts(found, self._workload.requests, self.question.tail)
+        said = doubts(found, self.question.tail)
         return sentences(self.front, self.objectives, {each.what: each.choice for each in self.changes}, said)
 
     def to_frame(self) -> "polars.DataFrame":

@@ -178,13 +178,22 @@ def for_each(device: str | None, schemes: Sequence[str], config: str | None, set
     own_of = [_of(scheme, schemes, settings) for scheme in schemes]
     found = [configuration(device, scheme, config, own) for scheme, own in zip(schemes, own_of, strict=True)]
     shares = _shares(own_of, [{each["key"]: each["text"] for each in detail["idle"]} for detail in found])
-    run, page_bytes = found[0]["config"]["run"], found[0]["config"]["device"]["page_bytes"]
-    space_bytes = run["space_bytes"] or min(each["user_bytes"] for each in found)
-    fill_bytes = run["fill_bytes"] or filled_pages(run["fill"], space_bytes // page_bytes) * page_bytes
+    space_bytes, fill_bytes = common_space(found)
     common = [("space_bytes", str(space_bytes)), ("fill", "0"), ("fill_bytes", str(fill_bytes))]
     # Nothing is left to refuse: the common space and fill were checked with the scheme of the smallest capacity. To
     # build the schemes of a large array once more would take seconds.
     return [Share(own + common, notes) for own, notes in shares]
+
+
+def common_space(found: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """The logical space and the filled bytes that all these configurations get, to be compared.
+
+    They are those given, else those of the smallest capacity; the first configuration has what was given.
+    """
+    run, page_bytes = found[0]["config"]["run"], found[0]["config"]["device"]["page_bytes"]
+    space_bytes = run["space_bytes"] or min(each["user_bytes"] for each in found)
+    fill_bytes = run["fill_bytes"] or filled_pages(run["fill"], space_bytes // page_bytes) * page_bytes
+    return space_bytes, fill_bytes
 
 
 def possible(device: str | None, config: str | None, settings: Pairs) -> tuple[list[str], dict[str, str]]:

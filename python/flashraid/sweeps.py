@@ -16,7 +16,7 @@ from .comparing import MOST_JOBS
 from .figures.drawn import Drawn
 from .interrupts import Interrupts
 from .settings import Path, check_progress, check_texts, path_text
-from .sizes import check_numbers
+from .sizes import check_range
 from .sweeping import serial, view
 from .sweeping.dataset import Dataset, read
 from .sweeping.job import DONE, FAILED, REFUSED, Job
@@ -51,6 +51,8 @@ class SweepStatus:
     """What of the cluster is away; empty while all is well."""
 
 
+# Gives the name of an argument in messages.
+Label = Callable[[str], str]
 # Called several times a second; returning False stops the sweep.
 Watch = Callable[[SweepStatus], object]
 
@@ -202,26 +204,25 @@ def sweep(
     return result
 
 
-def folder_text(out: Path) -> str:
+def folder_text(out: Path, label: Label = str) -> str:
     """The folder of a dataset as text."""
-    text = path_text(out, "out")
+    text = path_text(out, label("out"))
     if not text:
-        raise InputError("out: empty name: allowed is the name of a folder")
+        raise InputError(f"{label('out')}: empty name: allowed is the name of a folder")
     return text
 
 
-def check_workers(jobs: int | None, scheduler: str | None) -> None:
-    """Refuses what cannot say who does the runs."""
+def check_workers(jobs: int | None, scheduler: str | None, label: Label = str) -> None:
+    """Refuses what cannot say who does the runs; `label` gives the name of an argument in messages."""
     if jobs is not None:
-        check_numbers(jobs=jobs)
-        if not 1 <= jobs <= MOST_JOBS:
-            raise InputError(f"jobs {jobs}: allowed is a whole number from 1 to {MOST_JOBS}")
+        check_range(label("jobs"), jobs, 1, MOST_JOBS)
     if scheduler is not None:
         check_texts(scheduler=scheduler)
         if not re.fullmatch(r"([a-z]+://)?[^\s:/]+:\d{1,5}", scheduler):
-            raise InputError(f"scheduler {scheduler!r}: allowed is an address, as tcp://host:8786")
+            raise InputError(f"{label('scheduler')} {scheduler!r}: allowed is an address, as tcp://host:8786")
         if jobs is not None:
-            raise InputError("jobs: a cluster has its own number of threads: allowed without scheduler")
+            why = "a cluster has its own number of threads"
+            raise InputError(f"{label('jobs')}: {why}: allowed without {label('scheduler')}")
 
 
 def sweep_planned(plan: Plan, out: str | None, jobs: int | None, scheduler: str | None, watch: Watch) -> Sweep:

@@ -248,7 +248,7 @@ def tried(count=1000, load=0.5, gc=1, each=(1.0, 2.0)):
     ],
 )
 def test_doubts(given, text):
-    found = choice.doubts([tried(**given)], 1000, "p99")
+    found = choice.doubts([tried(**given)], "p99")
     assert len(found) == (text is not None)
     assert not found or text in found[0]
 
@@ -345,6 +345,9 @@ def test_the_command_shows_the_front_and_the_choice(trace, command):
         (["--fault", "chip:9.9"], "fail = chip:9.9@50%"),
         (["--vary", "seed=1,2"], "seed: not allowed here"),
         (["--vary", "speed=1,2"], "speed: not allowed here"),
+        (["--jobs", "1", "--scheduler", "tcp://127.0.0.1:1"], "--jobs: a cluster has its own number of threads"),
+        (["--scheduler", "nowhere"], "--scheduler 'nowhere': allowed is an address, as tcp://host:8786"),
+        (["--out", ""], "--out: empty name: allowed is the name of a folder"),
         (["--seeds", "0"], "--seeds 0: allowed is a whole number from 1"),
     ],
 )

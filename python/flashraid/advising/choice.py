@@ -120,7 +120,7 @@ IDLE, OVERLOADED = 0.05, 0.9
 FEWEST_BEYOND = 10  # requests beyond a quantile
 
 
-def doubts(found: Sequence[Tried], requests: int, tail: str) -> list[str]:
+def doubts(found: Sequence[Tried], tail: str) -> list[str]:
     """Why the answer may be worth less than it looks."""
     if not found:
         return []

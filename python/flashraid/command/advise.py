@@ -10,9 +10,9 @@ from ..advising.objectives import CLOSED, FAILING, OPEN
 from ..comparing import MOST_JOBS
 from ..report import of_sweeps
 from ..settings import Pairs
-from ..sweeps import SweepStatus
+from ..sweeps import SweepStatus, check_workers, folder_text
 from . import options
-from .common import report_file, warn
+from .common import option_of, report_file, warn
 from .completion import complete_scheme_list
 from .layout import print_tables, print_text, table_of
 from .progress import Progress
@@ -91,6 +91,8 @@ def advise(
 
     Example: flashraid advise trace.csv.gz --device ssd1 --fill 0.5 --survives chip --max-p99-read 2ms
     """
+    check_workers(jobs, scheduler, option_of)
+    folder = None if out is None else folder_text(out, option_of)
     question = advisor.asked(
         trace,
         device,
@@ -108,7 +110,7 @@ def advise(
         tail=tail,
         fault=fault,
         seeds=seeds,
-        label=lambda name: "--" + name.replace("_", "-"),
+        label=option_of,
     )
     with report_file(report) as file, Progress(quiet=quiet) as progress:
         run = progress.begin("advise")
@@ -119,7 +121,7 @@ def advise(
             said = f"{name}: {text_of(status, time.monotonic() - began)}"
             return run("runs", status.done, status.done / max(1, status.runs), said)
 
-        found = advisor.search(question, out, jobs, scheduler, watch)
+        found = advisor.search(question, folder, jobs, scheduler, watch)
         progress.hide()
         if file is not None:
             of_sweeps.of_advice(found, file)

@@ -16,6 +16,11 @@ def json_target_of(json_target: str | None, outputs: Outputs) -> str | None:
     return "-" if outputs.fio and json_target is None else json_target
 
 
+def option_of(name: str) -> str:
+    """The option that an argument of the library is."""
+    return f"--{name.replace('_', '-')}"
+
+
 @contextmanager
 def report_file(path: str | None) -> Iterator[NewFile | None]:
     """The file of a report, checked at once and written when there are results; None if there is to be none."""

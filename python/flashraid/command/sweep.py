@@ -15,9 +15,9 @@ from ..sweeping import view
 from ..sweeping.job import DONE
 from ..sweeping.plan import read
 from ..sweeping.resolved import Resolved, jobs_of, resolve
-from ..sweeps import Sweep, SweepStatus, sweep_planned
+from ..sweeps import Sweep, SweepStatus, check_workers, folder_text, sweep_planned
 from . import options
-from .common import report_file
+from .common import option_of, report_file
 from .layout import print_tables, table_of
 from .progress import Progress, duration
 
@@ -52,18 +52,17 @@ def sweep(
 
     Example: flashraid sweep examples/sweep.toml
     """
-    if scheduler is not None and jobs is not None:
-        raise InputError("--jobs: a cluster has its own number of threads: allowed without --scheduler")
+    check_workers(jobs, scheduler, option_of)
     found = read(plan)
     if dry_run:
         resolved = resolve(found)
         _show_points(found.axes, resolved)
         return 0
-    if out == "":
-        raise InputError("--out: empty name: allowed is the name of a folder")
-    if out is None:
-        if plan == "-":
-            raise InputError("--out: needed for a plan from standard input")
+    if out is not None:
+        out = folder_text(out, option_of)
+    elif plan == "-":
+        raise InputError("--out: needed for a plan from standard input")
+    else:
         out = os.path.splitext(plan)[0] + ".sweep"
     with report_file(report) as file, Progress(quiet=quiet) as progress:
         run = progress.begin("sweep")

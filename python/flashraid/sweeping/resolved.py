@@ -12,8 +12,7 @@ from .._native import InputError
 from ..kept import content
 from ..profile_text import PREFIX, changed, is_profile, seed_of
 from ..profile_text import text_of as profile
-from ..settings import Pairs, bare, configuration, text_of
-from ..sizes import filled_pages
+from ..settings import Pairs, bare, common_space, configuration, text_of
 from .job import Job, Source
 from .plan import PLACES, PROFILE, Plan, Point, parameters_of
 
@@ -152,9 +151,7 @@ def _with_common_space(made: Sequence[_Made | Resolved]) -> list[_Made | Resolve
         capacities = {each.detail["user_bytes"] for each in of_group}
         if len(capacities) == 1 or any(each.detail["config"]["run"]["space_bytes"] for each in of_group):
             continue
-        run, page_bytes = of_group[0].detail["config"]["run"], of_group[0].detail["config"]["device"]["page_bytes"]
-        space_bytes = min(capacities)
-        fill_bytes = run["fill_bytes"] or filled_pages(run["fill"], space_bytes // page_bytes) * page_bytes
+        space_bytes, fill_bytes = common_space([each.detail for each in of_group])
         common_settings = [("space_bytes", str(space_bytes)), ("fill", "0"), ("fill_bytes", str(fill_bytes))]
         for at, each in zip(places, of_group, strict=True):
             settings = [pair for pair in each.settings if bare(pair[0]) not in ("fill", "fill_bytes")] + common_settings
