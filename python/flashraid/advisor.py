@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from . import _native
 from ._native import InputError
 from .advising.candidates import Candidate, candidates
-from .advising.choice import Ranked, doubts, ranked, sentences, text_of
+from .advising.choice import PROTECTION, Ranked, doubts, ranked, sentences, text_of
 from .advising.objectives import LIFETIME, OPEN, Objective, Value, objectives, value_of
 from .advising.search import UNIT_BYTES, DoRuns, Must, Search, Tried, Workload, plan_of
 from .comparing import MOST_SEEDS
@@ -340,7 +340,9 @@ def runs_of(dataset: Dataset, workers: Workers, watch: Watch) -> DoRuns:
         resolved = resolve(plan_of(points))
         if do_runs(resolved, dataset, workers, lambda status: watch(name, status)):
             raise KeyboardInterrupt
-        rows = {row["run"]: row for row in read(dataset.path).to_dicts()}
+        whole = read(dataset.path)
+        wanted = [each.job.run for each in resolved if each.job]
+        rows = {row["run"]: row for row in whole.filter(whole["run"].is_in(wanted)).iter_rows(named=True)}
         return [_row(each, rows) for each in resolved]
 
     return do
@@ -423,9 +425,7 @@ class Advice(Drawn):
     def _is_shown(self, objective: Objective) -> bool:
         """Whether the figure tells anything apart."""
         means = {self._value(each.tried, objective).mean for each in self.front}
-        return means != {None} and (
-            len(means) > 1 or objective.run != OPEN or not objective.name.startswith("survives")
-        )
+        return means != {None} and (len(means) > 1 or objective.subject != PROTECTION)
 
     def command(self, candidate: Candidate, run: str = OPEN) -> str:
         """The command that does a run of a candidate again: as it is, in a `closed` loop, or `failing`."""

@@ -7,6 +7,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +87,10 @@ class Sweep(Drawn):
         Points whose difference changes nothing are one run, and have the same row. A run that is not finished has the
         status `unfinished`; the columns of docs/sweeps.md are null where a run does not have them.
         """
+        return self._frame
+
+    @cached_property
+    def _frame(self) -> "polars.DataFrame":
         import polars
 
         from .sweeping.dataset import frame_of
@@ -117,8 +122,7 @@ class Sweep(Drawn):
         """The rows of points that were refused or failed, with the reason."""
         import polars
 
-        frame = self.to_frame()
-        return frame.filter(polars.col("status").is_in([REFUSED, FAILED]))
+        return self._frame.filter(polars.col("status").is_in([REFUSED, FAILED]))
 
     def counts(self) -> dict[str, int]:
         """How many runs of the plan have each status, `done` first; points that are refused have no run."""
@@ -132,12 +136,12 @@ class Sweep(Drawn):
         return [(status, reason, count) for (status, reason), count in found.items()]
 
     def _heads(self) -> list[dict[str, Any]]:
-        return self.to_frame().select("run", "status", "reason").to_dicts()
+        return self._frame.select("run", "status", "reason").to_dicts()
 
     @property
     def status(self) -> int:
         """The command's exit status: 130 interrupted, 1 a violation, 3 points without a whole result, 0 else."""
-        found = set(self.to_frame()["status"])
+        found = set(self._frame["status"])
         if "violation" in found:
             return 1
         if self.partial or "unfinished" in found:
@@ -146,7 +150,7 @@ class Sweep(Drawn):
 
     def lines(self) -> list[view.Line]:
         """What the command shows of each point, or of all points that differ in the seed alone."""
-        return view.lines(self.to_frame(), self.axes)
+        return view.lines(self._frame, self.axes)
 
     def figures(self) -> "list[Figure]":
         """What `plot` and `chart` draw: each main figure over an axis, with a line for each combination of others."""
@@ -283,9 +287,9 @@ def do_runs(resolved: list[Resolved], dataset: Dataset, workers: Workers, watch:
 
     def then(row: str) -> None:
         nonlocal done, failed
-        if dataset.add(row):
+        if (ended := dataset.add(row)) is not None:
             done += 1
-            failed += json.loads(row)["status"] in (REFUSED, FAILED)
+            failed += ended in (REFUSED, FAILED)
 
     def status(processes: int = 1, dashboard: str = "", waits_for: str = "") -> bool:
         said = SweepStatus(len(all_jobs), kept, done, failed, processes, dashboard, waits_for)

@@ -120,7 +120,8 @@ def _show_points(axes: Sequence[str], resolved: Sequence[Resolved]) -> None:
 
 def _show(result: Sweep) -> None:
     """A line for each point, or for all its seeds."""
-    found = result.lines()[:MOST_LINES]
+    lines = result.lines()
+    found = lines[:MOST_LINES]
     axes = view.axes_of(result.axes)
     heads, cells = view.cells(found)
     has_seeds, has_others = any(line.runs > 1 for line in found), any(line.status != DONE for line in found)
@@ -131,8 +132,8 @@ def _show(result: Sweep) -> None:
         own += [line.status] if has_others else []
         table.add_row(*(map(_shown, line.values) if axes else [""]), *row, *own)
     print_tables(table)
-    if len(result.lines()) > MOST_LINES:
-        print(f"and {len(result.lines()) - MOST_LINES:,} more, in the dataset")
+    if len(lines) > MOST_LINES:
+        print(f"and {len(lines) - MOST_LINES:,} more, in the dataset")
 
 
 def _tell(result: Sweep, out: str) -> None:

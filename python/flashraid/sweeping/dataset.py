@@ -69,17 +69,18 @@ class Dataset:
         """Whether the run has a row, unless it failed for a reason that may be gone by now."""
         return self._statuses.get(run, FAILED) != FAILED
 
-    def add(self, line: str) -> bool:
-        """Adds a row. Returns False if the run was finished before: then it changes nothing."""
+    def add(self, line: str) -> str | None:
+        """Adds a row. Returns its status; None if the run was finished before: then it changes nothing."""
         head = json.loads(line)
         if self.is_finished(head["run"]):
-            return False
+            return None
         self._append(f"{line}\n".encode())
         self._statuses[head["run"]] = head["status"]
         self._rows += 1
         if self._rows >= ROWS_AT_ONCE:
             self._become_file()
-        return True
+        status: str = head["status"]
+        return status
 
     def _append(self, data: bytes) -> None:
         """All of it or nothing."""
