@@ -126,9 +126,16 @@ class Sweep(Drawn):
 
     def counts(self) -> dict[str, int]:
         """How many runs of the plan have each status, `done` first; points that are refused have no run."""
-        statuses = {row["run"] or at: row["status"] for at, row in enumerate(self._heads())}
+        statuses = {row["run"]: row["status"] for row in self._heads() if row["run"]}
         found = Counter(statuses.values())
         return {name: found[name] for name in sorted(found, key=lambda name: (name != DONE, name))}
+
+    @property
+    def summary(self) -> str:
+        """The counts of runs and of refused points in words."""
+        counts, refused = self.counts(), sum(each.job is None for each in self._resolved)
+        said = ", ".join(f"{count:,} {status}" for status, count in counts.items())
+        return f"{sum(counts.values()):,} runs: {said or 'none'}{f'; {refused:,} points refused' if refused else ''}"
 
     def reasons(self) -> list[tuple[str, str, int]]:
         """Why points were refused or failed: status, reason, and how many points it concerns."""

@@ -345,6 +345,7 @@ def test_the_command_shows_the_front_and_the_choice(trace, command):
         (["--fault", "chip:9.9"], "fail = chip:9.9@50%"),
         (["--vary", "seed=1,2"], "seed: not allowed here"),
         (["--vary", "speed=1,2"], "speed: not allowed here"),
+        (["--vary", "gc_threshold=0.1,2"], "no scheme can have gc_threshold = 2: gc_threshold = 2: allowed is"),
         (["--jobs", "1", "--scheduler", "tcp://127.0.0.1:1"], "--jobs: a cluster has its own number of threads"),
         (["--scheduler", "nowhere"], "--scheduler 'nowhere': allowed is an address, as tcp://host:8786"),
         (["--out", ""], "--out: empty name: allowed is the name of a folder"),

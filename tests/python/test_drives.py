@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import COMMAND, PAGE, write_device, write_trace, writes
@@ -53,6 +54,11 @@ def test_a_run_begins_where_another_has_ended(tmp_path, made):
     fr.run(trace, drive=name, device=device, scheme="raid5", speed=2.0, **SETTINGS)
 
 
+def process_bytes():
+    """The memory that this process uses."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
 def test_the_command_has_the_same_options(command, tmp_path, made):
     trace, device, _ = made
     first, again, second = (tmp_path / name for name in ("first.drive", "again.drive", "second.drive"))
@@ -68,6 +74,7 @@ def test_the_command_has_the_same_options(command, tmp_path, made):
         (["--scheme", "raid4"], f"scheme = raid4: the drive {first} has raid5: allowed is that, or none"),
         (["--fill", "0.5"], f"fill = 0.5: the drive {first} has 0.6: allowed is that, or none"),
         (["--set", "gc_threshold=0.4"], f"gc_threshold = 0.4: the drive {first} has 0.1: allowed is that, or none"),
+        (["--steady"], f"precondition = steady: the drive {first} has random:0.3: allowed is that, or none"),
         (["--save-drive", first], f"--drive and --save-drive are both {first}: allowed are different files"),
         (["--seeds", "2"], f"--drive {first}: a drive has one scheme and one past: allowed is one run, with one seed"),
         (
@@ -89,6 +96,20 @@ def test_a_comparison_saves_a_drive_for_each_scheme(tmp_path):
         assert fr.run(trace, drive=tmp_path / f"of-{scheme}.drive").scheme == scheme
     with pytest.raises(fr.InputError, match="a drive has one scheme and one past"):
         fr.compare(trace, schemes=["raid0"], drive=tmp_path / "of-raid0.drive")
+    # The seed, which only matters with a precondition, is not what is wrong.
+    with pytest.raises(
+        fr.InputError, match=r"^precondition = random:1: the drive .* has none: allowed is that, or none"
+    ):
+        fr.run(trace, drive=tmp_path / "of-raid0.drive", precondition="random:1")
+
+
+def test_a_clone_has_memory_for_what_is_used():
+    """Maps of a device of 64 GB, of which nothing is written, would be 250 MB."""
+    simulation = fr.Simulation(device="ssd1", scheme="raid5")
+    before = process_bytes()
+    clone = simulation.clone()
+    assert process_bytes() - before < 50 << 20
+    assert clone.now_ns == simulation.now_ns
 
 
 def test_a_simulation_begins_with_a_drive_saves_it_and_is_cloned(tmp_path, made):

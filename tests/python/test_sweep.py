@@ -210,6 +210,22 @@ def test_points_that_cannot_be_are_rows_with_the_reason(trace):
         fr.sweep({"fixed": {"trace": trace, "device": "tiny", "scheme": "raid9"}}, jobs=1)
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("trace", "profile:nope", "nope"),
+        ("profile.requets", 5, "requets"),
+        ("profile.streams.0.weights", 5, "weights"),
+        ("profile.streams.0.weight", -1, "weight"),
+        ("profile.streams.9.weight", 1, r"profile.streams.9: allowed is 0 to"),
+    ],
+)
+def test_what_no_profile_has_is_refused_with_the_plan(key, value, text):
+    point = {"trace": "profile:ppc-osdb", "device": "ssd1", "scheme": "raid5"}
+    with pytest.raises(fr.InputError, match=text):
+        resolved.resolve(plan.made({"fixed": point | {key: value}}))
+
+
 def test_a_run_that_is_refused_when_it_begins_is_a_row(tmp_path, trace):
     broken = tmp_path / "broken.csv"
     broken.write_text((tmp_path / "trace.csv").read_text() + "900000000,X,0,4096,,\n")
@@ -446,11 +462,11 @@ def test_two_sweeps_do_not_write_to_one_folder(trace, tmp_path):
     assert [each.name for each in other.iterdir()] == ["thesis.tex"]
 
 
-def write_plan(folder, trace, extra=""):
+def write_plan(folder, trace, extra="", schemes=("raid0", "raid5")):
     path = folder / "plan.toml"
     path.write_text(
         f'[fixed]\ntrace = "{trace}"\ndevice = "tiny"\nfill = 0.5\n{extra}\n'
-        '[grid]\nscheme = ["raid0", "raid5"]\nqueue_depth = [1, 2, 4]\n'
+        f"[grid]\nscheme = {json.dumps(schemes)}\nqueue_depth = [1, 2, 4]\n"
     )
     return path
 
@@ -521,6 +537,8 @@ def test_the_command_shows_a_line_for_each_point(trace, tmp_path, command):
 def test_a_dry_run_does_nothing(trace, tmp_path, command):
     done = command("sweep", write_plan(tmp_path, trace), "--dry-run")
     assert "6 points, 6 runs, each of at most" in done.stdout
+    done = command("sweep", write_plan(tmp_path, trace, schemes=("raid5", "raid9")), "--dry-run")
+    assert "6 points, 3 of them refused, 3 runs, each of at most" in done.stdout
     assert not (tmp_path / "plan.sweep").exists()
 
 
@@ -594,5 +612,5 @@ def test_a_report_has_points_charts_and_troubles(trace, tmp_path, command):
     done = command("sweep", path, "--jobs", "1", "--report", tmp_path / "r.html", status=3)
     assert done.stderr.count("refused: ") == 1
     html = (tmp_path / "r.html").read_text()
-    for text in ("6 runs: 4 done, 2 refused.", "fill = 7.0", "Points", "Charts", "Busiest load"):
+    for text in ("4 runs: 4 done; 2 points refused.", "fill = 7.0", "Points", "Charts", "Busiest load"):
         assert text in html

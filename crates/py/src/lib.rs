@@ -250,6 +250,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(synthetic::fit, module)?)?;
     module.add_function(wrap_pyfunction!(synthetic::profiles, module)?)?;
     module.add_function(wrap_pyfunction!(synthetic::profile, module)?)?;
+    module.add_function(wrap_pyfunction!(synthetic::check_profile, module)?)?;
     module.add_function(wrap_pyfunction!(torture::torture, module)?)?;
     module.add_function(wrap_pyfunction!(devices, module)?)?;
     module.add_function(wrap_pyfunction!(device, module)?)?;

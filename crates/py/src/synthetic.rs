@@ -112,3 +112,9 @@ pub fn profiles() -> PyResult<String> {
 pub fn profile(name: &str) -> PyResult<&'static str> {
     flashraid_workload::profile::Shipped::find(name).map(|shipped| shipped.text).map_err(profile_error)
 }
+
+/// Refuses the TOML text of a profile that cannot be replayed; `name` is what messages call it.
+#[pyfunction]
+pub fn check_profile(text: &str, name: &str) -> PyResult<()> {
+    Profile::parse(text, name).and_then(|profile| profile.requests()).map(drop).map_err(profile_error)
+}

@@ -28,6 +28,22 @@ pub fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Vec<T> {
     array
 }
 
+/// A copy of an array that `zeroed` made, on huge pages or not. Of pieces in which all is zero it has no memory either, until they are written.
+pub fn copy_of<T: bytemuck::Zeroable + Copy + PartialEq>(array: &[T], is_huge: bool) -> Vec<T> {
+    const PIECE: usize = 4096;
+    let mut copy = bytemuck::zeroed_vec(array.len());
+    if is_huge {
+        want_huge(&copy);
+    }
+    for (to, from) in copy.chunks_mut(PIECE).zip(array.chunks(PIECE)) {
+        // All of a piece is looked at, which the processor does many elements at a time.
+        if from.iter().fold(false, |any, value| any | (*value != T::zeroed())) {
+            to.copy_from_slice(from);
+        }
+    }
+    copy
+}
+
 /// From now on, what is touched of the array lies on huge pages if the system grants them.
 pub fn want_huge<T>(array: &[T]) {
     #[cfg(target_os = "linux")]

@@ -42,7 +42,8 @@ def candidates(
     """All that there is to choose from, and why some schemes cannot be had.
 
     Of each scheme that the device can have (or of `schemes`): its defaults; and each word of each parameter, and
-    several sizes of one in bytes, alone. `vary` has more settings with values, of which every combination is tried.
+    several sizes of one in bytes, alone. `vary` has more settings with values, of which every combination is tried;
+    of those that a scheme cannot have the second part says why. Raises InputError for a value that none can have.
     """
     known = {each["name"]: each for each in json.loads(_native.schemes(None))}
     refused: dict[str, str] = {}
@@ -52,6 +53,7 @@ def candidates(
         known_name("scheme", scheme, known)
     given = {bare(key) for key, _ in settings} | set(vary)
     found: dict[tuple[str, str], Candidate] = {}
+    possible_values: set[tuple[str, str]] = set()
     for scheme in schemes:
         for own in _of(known[scheme], given):
             for more in product(*([(key, value) for value in values] for key, values in vary.items())):
@@ -60,13 +62,19 @@ def candidates(
                 try:
                     detail = configuration(device, scheme, config, told)
                 except InputError as error:
-                    refused.setdefault(scheme, str(error))
+                    if not own:
+                        refused[candidate.name] = str(error)
                     continue
+                possible_values.update(more)
                 # What changes nothing is the same candidate.
                 if not {each["key"] for each in detail["idle"]} & {key for key, _ in candidate.settings}:
                     found.setdefault((scheme, json.dumps(detail["config"])), candidate)
-    chosen = {each.scheme for each in found.values()}
-    return list(found.values()), {scheme: why for scheme, why in refused.items() if scheme not in chosen}
+    for key, values in vary.items():
+        for value in values:
+            if found and (key, value) not in possible_values:
+                why = next(why for name, why in refused.items() if f"{key}={value}" in name.split(" "))
+                raise InputError(f"no scheme can have {key} = {value}: {why}")
+    return list(found.values()), refused
 
 
 def _of(scheme: Mapping[str, Any], given: set[str]) -> Iterator[tuple[tuple[str, str], ...]]:

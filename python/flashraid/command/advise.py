@@ -60,7 +60,7 @@ def _search(*names: str, **more: object) -> options.Declared:
 @_search("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers do the runs.")
 @options.option("--report", metavar="FILE.html", help="Write a report for a browser.")
 @options.quiet
-@options.with_settings
+@options.with_settings_but(advisor.OWN)
 def advise(
     trace: str,
     settings: Pairs,

@@ -6,7 +6,7 @@ Help texts of settings come from the engine's schema.
 import inspect
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
@@ -165,6 +165,12 @@ quiet = flag("--quiet", help="Print no progress and no warnings.")
 def with_settings(command: Command) -> Command:
     """Gives a command the shared options; it receives their values and those of `--set` as its parameter `settings`."""
     return _with(command, "settings", OPTIONS, has_set=True)
+
+
+def with_settings_but(keys: Iterable[str]) -> Callable[[Command], Command]:
+    """The same without the options of some keys."""
+    left = [each for each in OPTIONS if each[1] not in set(keys)]
+    return lambda command: _with(command, "settings", left, has_set=True)
 
 
 def with_reading(command: Command) -> Command:

@@ -115,7 +115,9 @@ def _show_points(axes: Sequence[str], resolved: Sequence[Resolved]) -> None:
         print(f"and {len(resolved) - MOST_LINES:,} more points")
     jobs = list(jobs_of(resolved))
     largest = max((job.needed_bytes for job in jobs), default=0)
-    print(f"{len(resolved):,} points, {len(jobs):,} runs, each of at most {format_bytes(largest)} of memory")
+    refused = sum(each.job is None for each in resolved)
+    said = f", {refused:,} of them refused" if refused else ""
+    print(f"{len(resolved):,} points{said}, {len(jobs):,} runs, each of at most {format_bytes(largest)} of memory")
 
 
 def _show(result: Sweep) -> None:
@@ -139,9 +141,7 @@ def _show(result: Sweep) -> None:
 def _tell(result: Sweep, out: str) -> None:
     """What there is now."""
     _show(result)
-    counts = result.counts()
-    said = ", ".join(f"{count:,} {status}" for status, count in counts.items())
-    print(f"{out}: {sum(counts.values()):,} runs: {said}")
+    print(f"{out}: {result.summary}")
     for status, reason, count in result.reasons():
         print(f"{status}: {reason}{f' ({count:,} points)' if count > 1 else ''}", file=sys.stderr)
     if result.partial:

@@ -26,8 +26,7 @@ def of_sweep(sweep: "Sweep", path: Path | NewFile, title: str = "") -> None:
 
 
 def _sweep_parts(sweep: "Sweep") -> Iterator[Part]:
-    counts = ", ".join(f"{count:,} {status}" for status, count in sweep.counts().items())
-    yield Part("", "summary", [Text(f"{sum(sweep.counts().values()):,} runs: {counts}."), *_troubles(sweep)])
+    yield Part("", "summary", [Text(f"{sweep.summary}."), *_troubles(sweep)])
     lines = sweep.lines()
     heads, cells = view.cells(lines[:MOST_ROWS])
     axes = view.axes_of(sweep.axes)

@@ -118,9 +118,11 @@ def _source(point: Point) -> Source:
     columns = {key: text_of(value) for key, value in point.items() if key.startswith(PROFILE)}
     if "seed" in change:
         columns[f"{PROFILE}seed"] = str(change["seed"])
-    if not change:
-        return Source(trace) if trace.startswith(PREFIX) else Source(trace, text=profile(trace))
-    return Source(trace, text=changed(trace, change), changes=tuple(columns.items()))
+    text = changed(trace, change) if change else profile(trace)
+    _native.check_profile(text, trace)
+    if not change and trace.startswith(PREFIX):
+        return Source(trace)
+    return Source(trace, text=text, changes=tuple(columns.items()))
 
 
 def _file(trace: str) -> Source:

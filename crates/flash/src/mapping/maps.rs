@@ -18,12 +18,22 @@ const CHUNK_SHIFT: u32 = 10;
 pub(super) const LARGE_SHARE: usize = 8;
 
 /// Forward and reverse maps.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Maps {
     forward: [Vec<u32>; 3],
     reverse: Vec<u32>,
     /// Mapped current pages in each run of 1024 slots, so that a large discard skips what is unmapped.
     chunks: Vec<u16>,
+}
+
+impl Clone for Maps {
+    fn clone(&self) -> Self {
+        Self {
+            forward: self.forward.each_ref().map(|map| memory::copy_of(map, true)),
+            reverse: memory::copy_of(&self.reverse, self.is_largely_used()),
+            chunks: memory::copy_of(&self.chunks, true),
+        }
+    }
 }
 
 impl Persistent for Maps {
@@ -36,8 +46,7 @@ impl Persistent for Maps {
 
     fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
         self.chunks[..].restore(from)?;
-        let mapped: usize = self.chunks.iter().map(|mapped| usize::from(*mapped)).sum();
-        if mapped > self.reverse.len() / LARGE_SHARE {
+        if self.is_largely_used() {
             self.expect_fill();
         }
         self.forward.iter_mut().try_for_each(|map| map[..].restore(from))?;
@@ -57,6 +66,12 @@ impl Maps {
             reverse: vec![0; physical_pages],
             chunks: memory::zeroed((slots >> CHUNK_SHIFT) + 1),
         }
+    }
+
+    /// Whether a large part of the device is programmed.
+    fn is_largely_used(&self) -> bool {
+        let mapped: usize = self.chunks.iter().map(|mapped| usize::from(*mapped)).sum();
+        mapped > self.reverse.len() / LARGE_SHARE
     }
 
     /// A large part of the device is going to be programmed, a page of each plane in turn.

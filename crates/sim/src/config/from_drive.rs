@@ -58,8 +58,10 @@ impl FromDrive {
             let own = &own[table];
             Json::as_object(keys).into_iter().flatten().map(move |(key, value)| (table, key, value, own.get(key)))
         };
-        let mut values = TABLES.iter().map(|table| (table.name, &given[table.name])).flat_map(keys_of);
-        if let Some((table, key, value, own)) = values.find(|(.., value, own)| *own != Some(value)) {
+        let values = TABLES.iter().map(|table| (table.name, &given[table.name])).flat_map(keys_of);
+        let others = values.filter(|(.., value, own)| *own != Some(value));
+        // A key that the drive does not have matters because of another one.
+        if let Some((table, key, value, own)) = others.min_by_key(|(.., own)| own.is_none()) {
             let place = last(settings, table, key).map_or("", |setting| setting.place.as_str());
             let (path, own) = (&self.path, own.map_or("none".into(), shown));
             return Err(ConfigError(format!("{place}{key} = {}: the drive {path} has {own}: allowed is that, or none", shown(value))));
