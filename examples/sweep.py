@@ -11,13 +11,12 @@ import polars as pl
 
 import flashraid as fr
 
-if __name__ == "__main__":
-    found = fr.sweep(Path(__file__).with_suffix(".toml"))
-    table = (
-        found.to_frame()
-        .group_by("space_bytes", "scheme", maintain_order=True)
-        .agg(pl.col("write_amplification").mean())
-        .pivot("scheme", index="space_bytes", values="write_amplification")
-    )
-    with pl.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
-        print("write amplification, by the logical space", table, sep="\n")
+found = fr.sweep(Path(__file__).with_suffix(".toml"))
+table = (
+    found.to_frame()
+    .group_by("space_bytes", "scheme", maintain_order=True)
+    .agg(pl.col("write_amplification").mean())
+    .pivot("scheme", index="space_bytes", values="write_amplification")
+)
+with pl.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
+    print("write amplification, by the logical space", table, sep="\n")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from . import _native
 from ._native import InputError
 from .advising.candidates import Candidate, candidates
-from .advising.choice import PROTECTION, Ranked, doubts, ranked, sentences, text_of
+from .advising.choice import PROTECTION, Ranked, distinct, doubts, ranked, sentences, text_of
 from .advising.objectives import LIFETIME, OPEN, Objective, Value, objectives, value_of
 from .advising.search import UNIT_BYTES, DoRuns, Must, Search, Tried, Workload, plan_of
 from .comparing import MOST_SEEDS
@@ -270,6 +270,7 @@ def search(question: Question, out: str | None, jobs: int | None, scheduler: str
             for each in tried:
                 if not each.out and id(each) not in at_front:
                     each.out = "another one is as good or better in everything"
+            order = distinct(order, wanted)
             changes = list(_changes(order[:MOST_CHANGED], found, question))
             return Advice(question, wanted, tried, order, changes, refused, workload, found.cost)
     finally:

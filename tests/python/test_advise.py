@@ -263,6 +263,22 @@ def test_a_difference_within_the_intervals_is_none():
     assert not choice.is_alike(value(None), value(1.0))
 
 
+def test_members_that_differ_in_nothing_are_shown_once():
+    wanted = objectives.objectives("p99", has_failure=False)
+    order = []
+    for name, read_tail in (("a", 100.0), ("b", 100.9), ("c", 102.0), ("d", 101.5)):
+        values = {each.name: objectives.Value(read_tail if each.name == "read_tail" else 1.0) for each in wanted}
+        order.append(choice.Ranked(search.Tried(candidates.Candidate(name), values=values), {}, 0.0))
+    found = choice.distinct(order, wanted)
+    assert [each.tried.candidate.name for each in found] == ["a", "c"]
+    assert [each.tried.out for each in order] == [
+        "",
+        "a is like it in everything that was measured",
+        "",
+        "c is like it in everything that was measured",
+    ]
+
+
 # ---- against an exhaustive search ----
 
 

@@ -46,6 +46,20 @@ def ranked(found: Sequence[Tried], objectives: Sequence[Objective], preferred: S
     return sorted(result, key=lambda each: (not is_protected(each.tried), each.score))
 
 
+def distinct(order: Sequence[Ranked], objectives: Sequence[Objective]) -> list[Ranked]:
+    """Those that differ from each better one in something; the others are out."""
+    found: list[Ranked] = []
+    for each in order:
+        own = each.tried.values
+        for better in found:
+            if all(is_alike(own[of.name], better.tried.values[of.name]) for of in objectives):
+                each.tried.out = f"{better.tried.candidate.name} is like it in everything that was measured"
+                break
+        else:
+            found.append(each)
+    return found
+
+
 def is_protected(tried: Tried) -> bool:
     """Whether it survives any failure."""
     return any(value.mean for name, value in tried.values.items() if name.startswith("survives_"))

@@ -7,8 +7,6 @@ grow with the sweep, and what it loses when it dies is little.
 
 import logging
 import os
-import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -179,7 +177,7 @@ class Workers:
     """A cluster for one list of jobs after another."""
 
     def __init__(self, scheduler: str | None, threads: int) -> None:
-        """The cluster of `scheduler`; else a process of this machine with so many threads, made when there are jobs."""
+        """The cluster of `scheduler`; else so many threads of this process, made when there are jobs."""
         self._scheduler, self._threads = scheduler, threads
         self._exit = ExitStack()
         self._local: Client | None = None
@@ -202,35 +200,21 @@ class Workers:
                 _do_with_scheduler(self._scheduler, sweep)
 
     def _client(self) -> Client:
-        """A cluster of this machine: a process with a thread for each run, which shares its memory and prepared
-        devices. What jobs say of their memory counts, not what Dask measures.
+        """A cluster in this process, with a thread for each run, as the engine needs no lock of Python: they share
+        memory and prepared devices. What jobs say of their memory counts, not what Dask measures.
         """
         if self._local is None:
-            with _deaf_children():
-                cluster = LocalCluster(
-                    n_workers=1,
-                    threads_per_worker=self._threads,
-                    processes=True,
-                    memory_limit=0,
-                    dashboard_address=":0",
-                    silence_logs=logging.CRITICAL,
-                )
+            cluster = LocalCluster(
+                n_workers=1,
+                threads_per_worker=self._threads,
+                processes=False,
+                memory_limit=0,
+                dashboard_address=":0",
+                silence_logs=logging.CRITICAL,
+            )
             self._exit.callback(cluster.close, timeout=5)
-            self._local = self._exit.enter_context(Client(cluster))
+            self._local = self._exit.enter_context(Client(cluster, set_as_default=False))
         return self._local
-
-
-@contextmanager
-def _deaf_children() -> Iterator[None]:
-    """Processes that are started here ignore Ctrl-C, which a terminal sends to all: who started them ends them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -250,7 +234,7 @@ def _do_with_scheduler(scheduler: str, sweep: _Sweep) -> None:
     away_since = None
     while sweep.jobs:
         try:
-            with Client(scheduler, timeout=CONNECT_SECONDS) as client:
+            with Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as client:
                 away_since = None
                 _do_with(client, sweep, None)
         except (Lost, OSError, CommClosedError, TimeoutError) as error:
