@@ -77,6 +77,7 @@ def convert(
     rebase_time: bool,
     rebase_address: bool,
     progress: Callable[[str, int, float | None], object] | None,
+    pieces: tuple[int, int] | None = None,
 ) -> str: ...
 def anonymise(
     trace: str | Path,

@@ -1,6 +1,7 @@
 """The advisor: which scheme, with which parameters, for a workload on a device, and how sure that is."""
 
 import json
+import os
 import shlex
 import shutil
 import tempfile
@@ -13,7 +14,19 @@ from ._native import InputError
 from .advising.candidates import Candidate, candidates
 from .advising.choice import PROTECTION, Ranked, distinct, doubts, ranked, sentences, text_of
 from .advising.objectives import LIFETIME, OPEN, Objective, Value, objectives, value_of
-from .advising.search import UNIT_BYTES, DoRuns, Must, Search, Tried, Workload, plan_of
+from .advising.search import (
+    EXCERPT,
+    FEWEST_REQUESTS,
+    PIECES,
+    UNIT_BYTES,
+    DoRuns,
+    Excerpt,
+    Must,
+    Search,
+    Tried,
+    Workload,
+    plan_of,
+)
 from .comparing import MOST_SEEDS
 from .figures.drawn import Drawn
 from .files import must_be_read_again
@@ -257,11 +270,13 @@ def search(question: Question, out: str | None, jobs: int | None, scheduler: str
         raise InputError(f"no scheme can be had: {next(iter(refused.values()), 'none is named')}")
     requests = requests_of(question)
     fixed = fixed_of(question, choice)
-    place = out or tempfile.mkdtemp(prefix="flashraid-")
+    scratch = tempfile.mkdtemp(prefix="flashraid-")
+    place = out or os.path.join(scratch, "runs")
     try:
         with Dataset(place) as dataset, Workers(jobs, scheduler) as workers:
             do = runs_of(dataset, workers, watch)
-            workload = Workload(fixed, requests, question.fault, question.seeds)
+            excerpt = excerpt_of(question, requests, scratch)
+            workload = Workload(fixed, requests, question.fault, question.seeds, excerpt)
             wanted = objectives(question.tail, question.fault is not None)
             tried = [Tried(each) for each in choice]
             found = Search(tried, wanted, list(question.musts), workload, do)
@@ -274,8 +289,7 @@ def search(question: Question, out: str | None, jobs: int | None, scheduler: str
             changes = list(_changes(order[:MOST_CHANGED], found, question))
             return Advice(question, wanted, tried, order, changes, refused, workload, found.cost)
     finally:
-        if out is None:
-            shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 # Of the front, so many are tried under another load and fill.
@@ -312,10 +326,26 @@ def _changes(order: Sequence[Ranked], found: Search, question: Question) -> Iter
 
 def requests_of(question: Question) -> int:
     """How many requests a run replays."""
-    reading = [(key, setting_text(question.run[key])) for key in READING]
     limit = int(question.run["limit"])
-    count: int = json.loads(_native.trace_info(question.trace, reading, 4096, None, None))["requests"]
+    count: int = json.loads(_native.trace_info(question.trace, reading_of(question), 4096, None, None))["requests"]
     return min(count, limit) if limit else count
+
+
+def excerpt_of(question: Question, requests: int, folder: str) -> Excerpt | None:
+    """Writes an excerpt of what is replayed into a folder; none of what is too short for one."""
+    piece = round(EXCERPT * requests) // PIECES
+    if piece * PIECES < FEWEST_REQUESTS:
+        return None
+    path = os.path.join(folder, "excerpt.csv")
+    everything = (0, (1 << 64) - 1)
+    told = (everything, everything, 0, piece * PIECES, True, False, None, (piece, requests // PIECES))
+    _native.convert(question.trace, reading_of(question), path, "flashraid", *told)
+    return Excerpt(path, piece * PIECES)
+
+
+def reading_of(question: Question) -> Pairs:
+    """How the trace is read."""
+    return [(key, setting_text(question.run[key])) for key in READING]
 
 
 READING = ("format", "time_unit", "device_filter", "on_error", "op", "action", "object_bytes")
@@ -430,7 +460,7 @@ class Advice(Drawn):
 
     def command(self, candidate: Candidate, run: str = OPEN) -> str:
         """The command that does a run of a candidate again: as it is, in a `closed` loop, or `failing`."""
-        point = self._workload.point(candidate, run, 1)
+        point = self._workload.point(candidate, run)
         words = ["flashraid", "run", shlex.quote(str(point.pop("trace")))]
         for key in ("device", "scheme", "config"):
             if key in point:

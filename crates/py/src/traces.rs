@@ -3,7 +3,7 @@
 use crate::{DefectError, config_error, json, to_python, trace_error, watched};
 use flashraid_sim::Asked;
 use flashraid_workload::formats::{self, Format};
-use flashraid_workload::{TraceError, TraceOptions, TraceRows, TraceSlice};
+use flashraid_workload::{Pieces, TraceError, TraceOptions, TraceRows, TraceSlice};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -27,9 +27,10 @@ pub fn trace_info(
     })?)
 }
 
-/// Writes a part of a trace in a format, by default that of the output's name; what became of it as JSON text.
+/// Writes a part of a trace in a format, by default that of the output's name; what became of it as JSON text. `pieces` are the requests of evenly spaced
+/// pieces, and from the start of one to the next.
 #[pyfunction]
-#[pyo3(signature = (trace, reading, output, format, time_ns, address_bytes, skip, limit, rebase_time, rebase_address, progress))]
+#[pyo3(signature = (trace, reading, output, format, time_ns, address_bytes, skip, limit, rebase_time, rebase_address, progress, pieces=None))]
 #[allow(clippy::too_many_arguments)] // all given by name in Python
 pub fn convert(
     py: Python<'_>,
@@ -44,10 +45,12 @@ pub fn convert(
     rebase_time: bool,
     rebase_address: bool,
     progress: Option<Py<PyAny>>,
+    pieces: Option<(u64, u64)>,
 ) -> PyResult<String> {
     let (options, format) = (options(&reading)?, output_format(&output, format)?);
+    let pieces = pieces.map(|(taken, each)| Pieces { taken, each });
     let (time_ns, address_bytes) = (time_ns.0..time_ns.1, address_bytes.0..address_bytes.1);
-    let slice = TraceSlice { time_ns, address_bytes, skip, limit, rebase_time, rebase_address };
+    let slice = TraceSlice { time_ns, address_bytes, skip, pieces, limit, rebase_time, rebase_address };
     json(&watched(py, "converting", progress, |go_on| flashraid_workload::convert(&trace, &options, &slice, &output, format, go_on))?)
 }
 

@@ -43,7 +43,7 @@ pub use options::{BlockAction, DeviceLayout, MissingOp, OnError, TraceOptions};
 pub use profile::{Profile, ProfileError};
 pub use random::SplitMix64;
 pub use rows::TraceRows;
-pub use slice::{LeftOut, TraceSlice};
+pub use slice::{LeftOut, Pieces, TraceSlice};
 pub use synth::{Arrivals, Synth};
 pub use trace::{DeviceSummary, Trace, TraceSummary};
 pub use unit::TimeUnit;

@@ -5,6 +5,15 @@ use flashraid_vocabulary::{HostOp, HostRequest};
 use serde::Serialize;
 use std::ops::Range;
 
+/// Evenly spaced pieces: the first `taken` of every `each` requests. The time of what lies between them is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pieces {
+    /// Requests of a piece.
+    pub taken: u64,
+    /// Requests from the start of a piece to the start of the next one.
+    pub each: u64,
+}
+
 /// Which requests to take, and whether times and addresses of these begin anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceSlice {
@@ -14,6 +23,8 @@ pub struct TraceSlice {
     pub address_bytes: Range<u64>,
     /// Of those, not this many at the start.
     pub skip: u64,
+    /// Of those, only pieces.
+    pub pieces: Option<Pieces>,
     /// Of those, at most so many; 0 for all.
     pub limit: u64,
     /// Whether the first of them arrives at 0; else times stay.
@@ -25,7 +36,15 @@ pub struct TraceSlice {
 impl Default for TraceSlice {
     /// Everything, as it is.
     fn default() -> Self {
-        Self { time_ns: 0..u64::MAX, address_bytes: 0..u64::MAX, skip: 0, limit: 0, rebase_time: false, rebase_address: false }
+        Self {
+            time_ns: 0..u64::MAX,
+            address_bytes: 0..u64::MAX,
+            skip: 0,
+            pieces: None,
+            limit: 0,
+            rebase_time: false,
+            rebase_address: false,
+        }
     }
 }
 
@@ -37,6 +56,10 @@ impl TraceSlice {
                 let value = format!("{} to {}", range.start, range.end);
                 return Err(TraceError::Option { key: key.to_owned(), value, allowed: "a start before the end" });
             }
+        }
+        if self.pieces.is_some_and(|pieces| pieces.taken == 0 || pieces.taken > pieces.each) {
+            let value = format!("{:?}", self.pieces);
+            return Err(TraceError::Option { key: "pieces".to_owned(), value, allowed: "at least a request of each" });
         }
         Ok(())
     }
@@ -51,7 +74,7 @@ pub struct LeftOut {
     pub address: u64,
     /// Partly outside.
     pub straddling: u64,
-    /// Passed over by `skip`.
+    /// Passed over by `skip`, or between pieces.
     pub skipped: u64,
 }
 
@@ -61,12 +84,18 @@ pub(crate) struct Slicer<'a> {
     pub left_out: LeftOut,
     taken: u64,
     first_ns: u64,
+    /// Requests that all but `limit` and `pieces` have selected, and when the last of them arrived.
+    selected: u64,
+    previous_ns: u64,
+    /// The time between pieces.
+    removed_ns: u64,
     is_past_end: bool,
 }
 
 impl<'a> Slicer<'a> {
     pub fn new(slice: &'a TraceSlice) -> Self {
-        Self { slice, left_out: LeftOut::default(), taken: 0, first_ns: 0, is_past_end: false }
+        let left_out = LeftOut::default();
+        Self { slice, left_out, taken: 0, first_ns: 0, selected: 0, previous_ns: 0, removed_ns: 0, is_past_end: false }
     }
 
     /// Requests that were looked at, but for the one past the end.
@@ -96,13 +125,27 @@ impl<'a> Slicer<'a> {
             &mut self.left_out.address
         } else if has_address && (request.offset_bytes < address.start || end > address.end) {
             &mut self.left_out.straddling
-        } else if self.left_out.skipped < self.slice.skip {
+        } else if self.selected == 0 && self.left_out.skipped < self.slice.skip {
             &mut self.left_out.skipped
-        } else {
+        } else if self.is_in_a_piece(request.arrival_ns) {
             return Some(self.rebased(request));
+        } else {
+            &mut self.left_out.skipped
         };
         *reason += 1;
         None
+    }
+
+    /// Whether the next selected request is one of a piece. Between pieces, the time from the request before passes too, for what follows.
+    #[inline]
+    fn is_in_a_piece(&mut self, arrival_ns: u64) -> bool {
+        let is_in = self.slice.pieces.is_none_or(|Pieces { taken, each }| self.selected % each < taken);
+        if !is_in && self.taken > 0 {
+            self.removed_ns += arrival_ns - self.previous_ns;
+        }
+        self.selected += 1;
+        self.previous_ns = arrival_ns;
+        is_in
     }
 
     fn rebased(&mut self, request: &HostRequest) -> HostRequest {
@@ -112,6 +155,6 @@ impl<'a> Slicer<'a> {
         self.taken += 1;
         let is_moved = self.slice.rebase_address && request.op != HostOp::Flush;
         let offset_bytes = request.offset_bytes - if is_moved { self.slice.address_bytes.start } else { 0 };
-        HostRequest { arrival_ns: request.arrival_ns - self.first_ns, offset_bytes, ..*request }
+        HostRequest { arrival_ns: request.arrival_ns - self.first_ns - self.removed_ns, offset_bytes, ..*request }
     }
 }

@@ -1,9 +1,9 @@
-"""The search: all candidates on a short piece of the trace, fewer and fewer on longer ones, the finalists on all of it.
+"""The search: all candidates on an excerpt of the trace, then the finalists on all of it.
 
 The cost of a run is the number of its flash operations, which no machine changes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,15 +11,37 @@ from ..quantities import Kind
 from ..sizes import parse_time
 from ..sweeping.plan import Plan, Point
 from .candidates import Candidate
-from .front import cover, difference, distance
+from .forecast import Observed, forecast
+from .front import cover, difference, distance, front
 from .objectives import CLOSED, FAILING, OPEN, Objective, Value, value_of
 
-# The share of the trace that each round replays, and the tolerance within which a candidate then stands for another.
-ROUNDS = ((1 / 27, 0.03), (1 / 9, 0.05))
-# Of the cost of an exhaustive search with one seed, as the first round tells it: what is left of it after the finals
-# goes to those of the last round that differ most from the finalists.
+# The share of the trace that is in the excerpt, as so many pieces: one alone could be of another phase than the rest.
+EXCERPT = 1 / 27
+PIECES = 8
+FEWEST_REQUESTS = 1000  # of an excerpt
+# The most that a search may cost, as a share of an exhaustive one with one seed.
 BUDGET = 0.19
-FEWEST_REQUESTS = 1000
+# Within such a tolerance a candidate stands for another one in the excerpt: the least one that the budget allows.
+TOLERANCES = (
+    0.0,
+    0.002,
+    0.005,
+    0.01,
+    0.015,
+    0.02,
+    0.025,
+    0.03,
+    0.035,
+    0.04,
+    0.05,
+    0.06,
+    0.07,
+    0.1,
+    0.15,
+    0.2,
+    0.3,
+    0.5,
+)
 UNIT_BYTES = 1 << 16  # of a fill: a multiple of every page size
 MOST_CLOSED = 100_000
 QUEUE_DEPTH = 32
@@ -58,11 +80,11 @@ class Tried:
 
     candidate: Candidate
     out: str = ""  # why it is no finalist
-    cost: int = 0  # flash operations of its runs in the last round, with one seed
-    estimate: float = 0.0  # the same over all of the trace, as the first round tells it; 0 without rounds
-    short: list[float] = field(default_factory=list)  # its costs in the last round before the finals
-    values: dict[str, Value] = field(default_factory=dict)  # by objective, of the last round
-    rows: dict[str, Rows] = field(default_factory=dict)  # of the last round, by run
+    cost: int = 0  # flash operations of its last runs, with one seed
+    estimate: float = 0.0  # the same over all of the trace, as the excerpt tells it
+    short: list[float] = field(default_factory=list)  # its costs in the excerpt
+    values: dict[str, Value] = field(default_factory=dict)  # by objective, of its last runs
+    rows: dict[str, Rows] = field(default_factory=dict)  # of its last runs, by run
 
     def take(self, rows: Mapping[str, Rows], objectives: Sequence[Objective]) -> None:
         """Takes the figures of its runs."""
@@ -75,6 +97,18 @@ class Tried:
 
 
 @dataclass(frozen=True)
+class Excerpt:
+    """A part of the trace, in a file of its own."""
+
+    path: str
+    requests: int
+
+
+# How excerpts are read, whatever the trace was.
+AS_WRITTEN = {"format": "flashraid", "time_unit": "auto", "device_filter": "all"}
+
+
+@dataclass(frozen=True)
 class Workload:
     """What is replayed, and what all runs have in common."""
 
@@ -82,30 +116,39 @@ class Workload:
     requests: int
     fault: str | None  # what is failed, without the time
     seeds: int
+    excerpt: Excerpt | None = None  # none of a trace that is too short for one
 
-    def point(self, candidate: Candidate, run: str, share: float, seed: int | None = None) -> Point:
-        """The point of a run of a candidate, over so large a share of the trace.
+    def point(self, candidate: Candidate, run: str, seed: int | None = None, excerpt: Excerpt | None = None) -> Point:
+        """The point of a run of a candidate, over all of the trace or over the excerpt.
 
-        What a rebuild costs depends on how much is stored, so that a run with a failure has as small a share of that.
+        What a rebuild costs depends on how much is stored, so that of an excerpt a run with a failure has as small a
+        share of that, and does not read everything back.
         """
         point = {**self.fixed, **candidate.point}
-        requests = (
-            self.requests if share == 1 else max(min(FEWEST_REQUESTS, self.requests), round(share * self.requests))
-        )
-        if share < 1 and (warmup := str(point.get("warmup", ""))):
-            scaled = round(share * (int(warmup) if warmup.isdecimal() else parse_time("warmup", warmup)))
-            point["warmup"] = str(scaled) if warmup.isdecimal() else f"{scaled}ns"
+        share = 1.0
+        if excerpt:
+            share = excerpt.requests / self.requests
+            point |= {"trace": excerpt.path, "limit": 0, **AS_WRITTEN}
+            if warmup := str(point.get("warmup", "")):
+                scaled = round(share * (int(warmup) if warmup.isdecimal() else parse_time("warmup", warmup)))
+                point["warmup"] = str(scaled) if warmup.isdecimal() else f"{scaled}ns"
         if run == CLOSED:
             point |= {"queue_depth": QUEUE_DEPTH}
             point.pop("speed", None)  # a closed loop has its own
-            requests = min(requests, MOST_CLOSED)
+            if not excerpt and self.requests > MOST_CLOSED:
+                point["limit"] = MOST_CLOSED
         elif run == FAILING:
-            point |= {"fail": f"{self.fault}@50%", "verify": True}
+            point |= {"fail": f"{self.fault}@50%", "verify": excerpt is None}
             if "fill_bytes" in point:
                 point["fill_bytes"] = max(1, round(share * point["fill_bytes"] / UNIT_BYTES)) * UNIT_BYTES
         if seed is not None:
             point["seed"] = seed
-        return point if requests == self.requests else point | {"limit": requests}
+        return point
+
+    def times_as_long(self, run: str) -> float:
+        """How many times as many requests a run over all of the trace has as one over the excerpt."""
+        requests = min(self.requests, MOST_CLOSED) if run == CLOSED else self.requests
+        return requests / self.excerpt.requests if self.excerpt else 1.0
 
 
 @dataclass
@@ -123,61 +166,77 @@ class Search:
     def run(self) -> list[Tried]:
         """Returns the finalists, each with all its figures."""
         near: list[Tried] = []
-        for number, (share, tolerance) in enumerate(ROUNDS, 1):
-            if share * self.workload.requests < FEWEST_REQUESTS:
-                continue
-            self._round(f"round {number}", self._runs(), share)
-            for each in self._in():
-                each.estimate = each.estimate or each.cost / share
-                each.short = each.costs(self.objectives)
-            near = self._keep(tolerance, f"round {number}: another one is as good within {tolerance:.0%}")
+        if self.workload.excerpt:
+            near = self._preliminaries()
         finalists = self._in()
         self._final("final", finalists)
         if near:
-            more = self._farthest(finalists, near)
-            for each in more:
-                each.out = ""
-            self._final("final, further", more)
+            self._further(finalists, near)
         return self._in()
 
-    def _farthest(self, finalists: Sequence[Tried], near: list[Tried]) -> list[Tried]:
-        """Those of the last round that differ most from the finalists, as many as the budget has room for."""
-        scale = sum(each.cost for each in finalists) / max(1.0, sum(each.estimate for each in finalists))
-        whole = scale * sum(each.estimate for each in self.tried)
-        left = BUDGET * whole - self.spent
-        chosen: list[Tried] = []
-        while near:
-            known = [each.short for each in [*finalists, *chosen]]
-            worse = [min(distance(other, each.short) for other in known) for each in near]
-            other = [min(difference(one, each.short) for one in known) for each in near]
-            at = max(range(len(near)), key=lambda at: (worse[at], other[at]))
-            left -= scale * near[at].estimate
-            if left < 0 or other[at] == 0:
+    def _preliminaries(self) -> list[Tried]:
+        """Replays the excerpt under all candidates and keeps the finalists. Returns those that are near them."""
+        self._round("excerpt", self.workload.excerpt)
+        for each in self.tried:
+            each.estimate = sum(
+                sum(map(operations_of, rows)) * self.workload.times_as_long(run) for run, rows in each.rows.items()
+            )
+        left = self._in()
+        for each in left:
+            each.short = each.costs(self.objectives)
+        kept: list[int] = []
+        for tolerance in TOLERANCES:
+            kept = cover([each.short for each in left], tolerance)
+            if sum(left[at].estimate for at in kept) <= self._budget_left(1.0):
                 break
-            chosen.append(near.pop(at))
-        return chosen
+        finalists = {id(left[at]) for at in kept}
+        near = [each for each in left if id(each) not in finalists]
+        for each in near:
+            each.out = f"excerpt: another one is as good within {tolerance:.1%}"
+        return near
+
+    def _budget_left(self, scale: float) -> float:
+        """What may still be spent, if all of the trace costs so many times what the excerpt says."""
+        return BUDGET * scale * sum(each.estimate for each in self.tried) - self.spent
+
+    def _further(self, finalists: Sequence[Tried], near: list[Tried]) -> None:
+        """Makes more of them finalists, one by one, as long as the budget allows: the one that is forecast to be
+        farthest from all that are known.
+        """
+        done = list(finalists)
+        while near and (known := [each for each in done if len(each.values) == len(self.objectives)]):
+            scale = sum(each.cost for each in done) / max(1.0, sum(each.estimate for each in done))
+            whole = [each.costs(self.objectives) for each in known]
+            observed = [Observed(each.candidate, each.short, costs) for each, costs in zip(known, whole, strict=True)]
+            forecasts = [forecast(each.candidate, each.short, observed) for each in near]
+            at_front = set(front([*whole, *forecasts]))
+            worse = [min(distance(other, own) for other in whole) for own in forecasts]
+            other = [min(difference(one, own) for one in whole) for own in forecasts]
+            at = max(range(len(near)), key=lambda at: (len(whole) + at in at_front, worse[at], other[at]))
+            if scale * near[at].estimate > self._budget_left(scale) or other[at] == 0:
+                break
+            chosen = near.pop(at)
+            chosen.out = ""
+            self._final("final, further", [chosen])
+            done.append(chosen)
 
     def look_again(self, name: str) -> None:
         """Replays all of the trace under all candidates once."""
-        self._round(name, self._runs(), 1)
-
-    def _runs(self) -> Sequence[str]:
-        return (OPEN, CLOSED, FAILING) if self.workload.fault else (OPEN, CLOSED)
+        self._round(name, None)
 
     def _in(self) -> list[Tried]:
         return [each for each in self.tried if not each.out]
 
-    def _round(self, name: str, runs: Sequence[str], share: float) -> None:
-        """Replays so much of the trace under all candidates that are left."""
+    def _round(self, name: str, excerpt: Excerpt | None) -> None:
+        """Replays the trace or the excerpt under all candidates that are left."""
         left = self._in()
-        self._take(left, name, runs, share, [None])
+        self._take(left, name, [None], excerpt)
         for each in left:
             each.out = self._why_out(each.rows)
 
-    def _take(self, tried: Sequence[Tried], name: str, runs: Sequence[str], share: float, seeds: Seeds) -> None:
-        """Does runs of candidates, and takes their figures: of each run one for each seed."""
-        found = self._rows(tried, name, runs, share, seeds)
-        for each, rows in zip(tried, found, strict=True):
+    def _take(self, tried: Sequence[Tried], name: str, seeds: Seeds, excerpt: Excerpt | None = None) -> None:
+        """Does the runs of candidates, and takes their figures: of each run one for each seed."""
+        for each, rows in zip(tried, self._rows(tried, name, seeds, excerpt), strict=True):
             each.take(rows, self.objectives)
             operations = sum(operations_of(row) for of in rows.values() for row in of)
             each.cost = operations // len(seeds)
@@ -185,14 +244,15 @@ class Search:
             self.spent += each.cost
 
     def _rows(
-        self, tried: Sequence[Tried], name: str, runs: Sequence[str], share: float, seeds: Seeds
-    ) -> list[dict[str, Rows]]:
+        self, tried: Sequence[Tried], name: str, seeds: Seeds, excerpt: Excerpt | None
+    ) -> Iterator[dict[str, Rows]]:
+        runs = (OPEN, CLOSED, FAILING) if self.workload.fault else (OPEN, CLOSED)
         points = [
-            self.workload.point(each.candidate, run, share, seed) for each in tried for run in runs for seed in seeds
+            self.workload.point(each.candidate, run, seed, excerpt) for each in tried for run in runs for seed in seeds
         ]
-        rows = self.do(name, points) if points else []
-        of_run = [rows[at : at + len(seeds)] for at in range(0, len(rows), len(seeds))]
-        return [dict(zip(runs, of_run[at : at + len(runs)], strict=True)) for at in range(0, len(of_run), len(runs))]
+        rows = iter(self.do(name, points) if points else [])
+        for _ in tried:
+            yield {run: [next(rows) for _ in seeds] for run in runs}
 
     def _why_out(self, rows: Mapping[str, Rows]) -> str:
         """Why a candidate cannot be: a run of it failed, or it lacks what it must have.
@@ -214,18 +274,9 @@ class Search:
         """The column that says whether a candidate survives the fault."""
         return f"survives.{(self.workload.fault or '').partition(':')[0]}"
 
-    def _keep(self, tolerance: float, why: str) -> list[Tried]:
-        """Keeps what covers the front. Returns the others."""
-        left = self._in()
-        kept = set(cover([each.costs(self.objectives) for each in left], tolerance))
-        for at, each in enumerate(left):
-            if at not in kept:
-                each.out = why
-        return [each for at, each in enumerate(left) if at not in kept]
-
     def _final(self, name: str, finalists: Sequence[Tried]) -> None:
         """Replays all of the trace under the finalists, with several seeds."""
-        self._take(finalists, name, self._runs(), 1, range(1, self.workload.seeds + 1))
+        self._take(finalists, name, range(1, self.workload.seeds + 1))
         for each in finalists:
             each.out = self._why_false(each.rows) or self._why_out(each.rows)
 

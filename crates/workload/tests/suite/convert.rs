@@ -3,7 +3,7 @@
 use crate::support::{file, in_repository, options, read};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::formats::{self, FORMATS, Format};
-use flashraid_workload::{Converted, SplitMix64, TraceError, TraceOptions, TraceSlice, TraceWriter, anonymise, convert};
+use flashraid_workload::{Converted, Pieces, SplitMix64, TraceError, TraceOptions, TraceSlice, TraceWriter, anonymise, convert};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -151,6 +151,15 @@ fn slices() {
     // Counts are of what the other conditions leave.
     let (lines, report) = sliced("slices-count", &path, &TraceSlice { skip: 1, limit: 1, ..slice });
     assert_eq!((lines, report.left_out.skipped), (vec!["50,D,8192,8192".to_owned()], 1));
+    // Of every three requests two. The third one's time is left out: what follows it comes as long after its predecessor as it did.
+    let pieces = Some(Pieces { taken: 2, each: 3 });
+    let (lines, report) = sliced("slices-pieces", &path, &TraceSlice { pieces, ..TraceSlice::default() });
+    assert_eq!(lines, ["10,W,0,4096", "20,W,4096,4096", "30,R,6144,4096", "40,D,8192,8192"]);
+    assert_eq!((report.left_out.skipped, report.source.requests), (2, 6));
+    let skipping = TraceSlice { pieces, skip: 1, limit: 3, rebase_time: true, ..TraceSlice::default() };
+    assert_eq!(sliced("slices-skipped-pieces", &path, &skipping).0, ["0,W,4096,4096", "10,F,0,0", "20,D,8192,8192"]);
+    let none = TraceSlice { pieces: Some(Pieces { taken: 3, each: 2 }), ..TraceSlice::default() };
+    assert!(converted(&path, &TraceOptions::default(), &none, &file("slices-no-pieces", b""), "flashraid").is_err());
     let nothing = TraceSlice { time_ns: 70_000..80_000, ..TraceSlice::default() };
     let error = converted(&path, &TraceOptions::default(), &nothing, &file("slices-none", b"old"), "flashraid").unwrap_err().to_string();
     assert!(error.ends_with("none of the 6 requests read was selected; expected a part of the trace with at least one request"), "{error}");
