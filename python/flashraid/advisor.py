@@ -226,7 +226,9 @@ def asked(
     for name, text, kind in (("max_p99_read", max_p99_read, "read"), ("max_p99_write", max_p99_write, "write")):
         if text is not None:
             most = parse_time(label(name), text)
-            musts.append(Must(f"{label(name)} {text}", OPEN, f"latency_ns.{kind}.p99", most=most, kind=TIME))
+            musts.append(
+                Must(f"{label(name)} {text}", OPEN, f"latency_ns.{kind}.p99", most=most, kind=TIME, is_measured=True)
+            )
     if max_nvram is not None:
         most = parse_bytes(label("max_nvram"), max_nvram)
         musts.append(Must(f"{label('max_nvram')} {max_nvram}", OPEN, "capacity.nvram_bytes", most=most, kind=SIZE))
@@ -241,7 +243,7 @@ def asked(
             raise InputError(f"{label('min_dwpd')}: the device has no limit of erases: allowed with pe_limit above 0")
         least = min_dwpd * 365 * YEARS_OF_WARRANTY
         text = f"{label('min_dwpd')} {min_dwpd}"
-        musts.append(Must(text, OPEN, "lifetime.full_drive_writes", least=least, kind=WRITES))
+        musts.append(Must(text, OPEN, "lifetime.full_drive_writes", least=least, kind=WRITES, is_measured=True))
     where = fault or f"{part}:0" + (".0" if part == "chip" else "")
     configuration(device, simplest, config, [*settings, ("fail", f"{where}@50%")])  # refuses what there is not
     return Question(trace, device, config, settings, schemes, vary, musts, where, tail, seeds, prefer, run)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import flashraid as fr
 from flashraid import advisor, profile_text
 from flashraid.advising import candidates, choice, forecast, front, objectives, search
+from flashraid.quantities import SIZE, TIME
 from flashraid.sweeping import dataset
 
 DEVICE = {"device": "tiny", "fill": 0.5, "fit": "wrap", "jobs": 1}
@@ -373,6 +374,17 @@ def test_an_excerpt_has_pieces_of_all_of_the_trace(tmp_path, monkeypatch):
     short = dataset.read(out).filter((pl.col("trace") == "excerpt.csv") | pl.col("trace").str.ends_with("/excerpt.csv"))
     assert set(short["workload.requests"]) == {1000}
     assert set(short["workload.reads"]) == {250}, "two of eight pieces"
+
+
+def test_an_excerpt_rules_out_only_what_is_twice_as_bad():
+    column = "latency_ns.read.p99"
+    must = search.Must("max_p99_read 500us", "open", column, most=500_000, kind=TIME, is_measured=True)
+    assert must.why_not({column: 500_000}) is None
+    assert must.why_not({column: 500_001}) == "max_p99_read 500us: it has 500 us"
+    assert must.why_not({column: 1_000_000}, is_excerpt=True) is None
+    assert must.why_not({column: 1_000_001}, is_excerpt=True)
+    known = search.Must("max_nvram 64KiB", "open", "capacity.nvram_bytes", most=65_536, kind=SIZE)
+    assert known.why_not({"capacity.nvram_bytes": 65_537}, is_excerpt=True)
 
 
 # ---- forecasts ----

@@ -62,14 +62,16 @@ class Must:
     least: float | None = None
     most: float | None = None
     kind: Kind | None = None  # how the figure is written; None for a property
+    is_measured: bool = False  # else it follows from the configuration
 
-    def why_not(self, row: Mapping[str, Any]) -> str | None:
-        """What is wrong with a row; None if nothing is."""
+    def why_not(self, row: Mapping[str, Any], *, is_excerpt: bool = False) -> str | None:
+        """What is wrong with a row; None if nothing is. What an excerpt measures may be twice as bad."""
         value = row.get(self.column)
         if value is None:
             return f"{self.text}: there is no such figure"
-        is_too_low = self.least is not None and float(value) < self.least
-        if is_too_low or (self.most is not None and float(value) > self.most):
+        slack = 2.0 if is_excerpt and self.is_measured else 1.0
+        is_too_low = self.least is not None and float(value) * slack < self.least
+        if is_too_low or (self.most is not None and float(value) > self.most * slack):
             return f"{self.text}: it has {self.kind.text(float(value))}" if self.kind else f"{self.text}: it does not"
         return None
 
@@ -232,7 +234,7 @@ class Search:
         left = self._in()
         self._take(left, name, [None], excerpt)
         for each in left:
-            each.out = self._why_out(each.rows)
+            each.out = self._why_out(each.rows, is_excerpt=excerpt is not None)
 
     def _take(self, tried: Sequence[Tried], name: str, seeds: Seeds, excerpt: Excerpt | None = None) -> None:
         """Does the runs of candidates, and takes their figures: of each run one for each seed."""
@@ -254,7 +256,7 @@ class Search:
         for _ in tried:
             yield {run: [next(rows) for _ in seeds] for run in runs}
 
-    def _why_out(self, rows: Mapping[str, Rows]) -> str:
+    def _why_out(self, rows: Mapping[str, Rows], *, is_excerpt: bool = False) -> str:
         """Why a candidate cannot be: a run of it failed, or it lacks what it must have.
 
         With a failure only what is said to survive it must serve all requests.
@@ -265,8 +267,8 @@ class Search:
                 if not is_whole and (run != FAILING or row.get(self._label) or row["status"] != "unserved"):
                     return f"{row['status']}: {row['reason'] or row.get('warnings') or 'requests failed'}"
                 for must in self.musts:
-                    if must.run == run and (why := must.why_not(row)):
-                        return why
+                    if must.run == run and (why := must.why_not(row, is_excerpt=is_excerpt)):
+                        return f"excerpt: {why}" if is_excerpt and must.is_measured else why
         return ""
 
     @property
