@@ -1,7 +1,7 @@
 //! What a drive keeps when it is switched off: how each part of it is written to a file, and put back.
 //!
 //! A part is restored in place, into one that was built of the same configuration and is new. So all that follows from the configuration, and all that
-//! belongs to work in flight, to the time and to statistics, is made anew; and large arrays stay where `memory` has placed them. [`persistent!`] makes
+//! belongs to work in flight, to the time and to statistics, is made anew; and large arrays stay where `memory` has placed them. [`persistent!`](crate::persistent!) makes
 //! every field of a type say which of the two it is: a field that is added and named in neither list does not compile.
 //!
 //! Numbers are written in little-endian order, at full width. An array is cut into pieces; of a piece in which all is zero only that is written, and memory
