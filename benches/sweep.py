@@ -21,7 +21,7 @@ from flashraid import machine
 
 ROOT = Path(__file__).parents[1]
 COMMAND = Path(sys.executable).with_name("flashraid")
-RUNS_OF_CORE = 40
+RUNS_OF_CORE = 80
 REQUESTS = 1_000_000
 SECONDS = 1.0  # of a simulated run
 MOST_MS = 3.0  # for each run, of the scheduler

@@ -165,10 +165,14 @@ def test_a_restarted_scheduler_goes_on_with_what_is_left(cluster, tmp_path, long
 
 
 def test_no_worker_starts_a_run_that_does_not_fit(cluster, trace, tmp_path):
-    cluster.start_worker("--memory-limit", "150MB")
     out = tmp_path / "dataset"
     said = {"fixed": {"trace": trace, "scheme": "raid0", "fit": "wrap"}, "grid": {"device": ["tiny", "ssd1"]}}
-    frame = fr.sweep(said, out=out, scheduler=cluster.address).to_frame()
+    # Also if it begins before there is a worker.
+    seen = []
+    end = in_background(lambda: fr.sweep(said, out=out, scheduler=cluster.address, progress=seen.append))
+    wait_for(lambda: seen and seen[-1].waits_for == "workers")
+    cluster.start_worker("--memory-limit", "150MB")
+    frame = end().to_frame()
     assert frame["status"].to_list() == ["done", "failed"]
     assert "MiB of memory; the largest worker has 143" in frame["reason"][1]
     # With more memory it is done; what was done is not done again.
@@ -178,6 +182,22 @@ def test_no_worker_starts_a_run_that_does_not_fit(cluster, trace, tmp_path):
     assert again["status"].to_list() == ["done", "done"]
     assert again["provenance.ended"][0] == frame["provenance.ended"][0]
     assert dataset.read(out).height == 2
+
+
+def test_a_run_whose_only_large_worker_has_gone_is_a_row(cluster, long_trace, monkeypatch):
+    monkeypatch.setattr(on_dask, "PATIENCE_SECONDS", 2.0)
+    cluster.start_worker("--memory-limit", "150MB")
+    large = cluster.start_worker("--memory-limit", "2GB")
+    wait_for(lambda: _workers(cluster) == 2)
+    fixed = {"trace": str(long_trace), "scheme": "raid0", "fit": "wrap"}
+    said = {"fixed": fixed, "list": [{"device": "ssd1"}, {"device": "tiny", "limit": 1000}]}
+    seen = []
+    end = in_background(lambda: fr.sweep(said, scheduler=cluster.address, progress=seen.append))
+    wait_for(lambda: seen and seen[-1].done == 1)
+    large.kill()
+    found = end()
+    assert found.to_frame()["status"].to_list() == ["failed", "done"]
+    assert "MiB of memory; the largest worker has 143" in found.failed["reason"][0]
 
 
 def test_a_run_that_kills_its_workers_is_a_row(cluster, trace, tmp_path):

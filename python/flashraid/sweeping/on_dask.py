@@ -265,7 +265,8 @@ def _do_with(client: Client, sweep: _Sweep, share: int | None) -> None:
     try:
         while sweep.jobs or sweep.under_way:
             cluster.look(sweep)
-            while sweep.jobs and len(sweep.under_way) < AHEAD * max(1, cluster.threads):
+            # Only what fits is submitted: the scheduler would keep the rest until a worker comes that is large enough.
+            while cluster.is_known and sweep.jobs and len(sweep.under_way) < AHEAD * cluster.threads:
                 job = sweep.jobs.popleft()
                 if cluster.is_too_small(job):
                     sweep.fail(job, cluster.too_small(job))
@@ -292,10 +293,10 @@ class _Cluster:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._looked = self._had_workers = time.monotonic()
+        self._looked = self._had_workers = self._all_fitted = time.monotonic()
         self.threads = 0
         self._largest: float = 0
-        self._is_known = False
+        self.is_known = False  # whether there are workers of which the memory is known
         self._checked: set[str] = set()
 
     def look(self, sweep: _Sweep) -> None:
@@ -303,14 +304,14 @@ class _Cluster:
         if self._client.status != "running":
             raise Lost
         now = time.monotonic()
-        if self._is_known and now - self._looked < 5 * STEP_SECONDS:
+        if self.is_known and now - self._looked < 5 * STEP_SECONDS:
             return
         self._looked = now
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
         info = workers.values()
         self.threads = sum(each["nthreads"] for each in info)
         self._largest = max((each["resources"].get(MEMORY, 0) for each in info), default=0)
-        self._is_known = bool(info) and self._largest > 0
+        self.is_known = bool(info) and self._largest > 0
         sweep.progress.workers = len(info)
         sweep.progress.waits_for = "" if info else "workers"
         if info:
@@ -319,6 +320,18 @@ class _Cluster:
         elif now - self._had_workers > PATIENCE_SECONDS:
             address = self._client.scheduler.address
             raise InputError(f"scheduler {address}: no worker for {PATIENCE_SECONDS:.0f} s; what was finished is kept")
+        self._give_up_what_fits_no_more(sweep, now)
+
+    def _give_up_what_fits_no_more(self, sweep: _Sweep, now: float) -> None:
+        """What was submitted to a worker that has gone for too long, and fits no other one, has no result."""
+        lost = {key: job for key, job in sweep.under_way.items() if self.is_too_small(job)}
+        if not lost:
+            self._all_fitted = now
+        elif now - self._all_fitted > PATIENCE_SECONDS:
+            for key, job in lost.items():
+                del sweep.under_way[key]
+                sweep.fail(job, self.too_small(job))
+            self._client.cancel(list(lost), force=True)
 
     def _check_versions(self, workers: list[str]) -> None:
         """All workers must have this version, as results are those of one."""
@@ -332,7 +345,7 @@ class _Cluster:
 
     def is_too_small(self, job: Job) -> bool:
         """Whether the job fits no worker."""
-        return self._is_known and job.needed_bytes > self._largest
+        return self.is_known and job.needed_bytes > self._largest
 
     def too_small(self, job: Job) -> str:
         """Why it does not."""
@@ -346,6 +359,7 @@ def _collect(client: Client, sweep: _Sweep, ended: "Queue[Done]", sent: Sent) ->
         futures.append(ended.get(timeout=STEP_SECONDS))
         while True:
             futures.append(ended.get_nowait())
+    futures = [future for future in futures if future.key in sweep.under_way]  # but for what was given up
     done = [future for future in futures if future.status == "finished"]
     for future, outcome in zip(done, _gathered(client, done), strict=True):
         if outcome is None:  # a worker died with its result: it is done again
