@@ -93,7 +93,7 @@ fn healthy() -> impl Iterator<Item = Config> {
 fn a_drive_saved_before_its_first_run_is_the_one_that_was_prepared() {
     for (number, case) in some_of(goldens().into_iter().enumerate(), 0, 2) {
         let mut config = case.config();
-        if number % 2 == 1 {
+        if number / 2 % 2 == 1 {
             config.run.precondition = "random:0.3".into();
         }
         let (drive, again) = (file("prepared"), file("prepared-again"));
@@ -102,7 +102,10 @@ fn a_drive_saved_before_its_first_run_is_the_one_that_was_prepared() {
         let loaded = on(&drive, &of_requests(&case));
         let found = replay(loaded.clone());
         assert!(found.result.drive.as_ref().is_some_and(|drive| drive.runs == 0), "{}", case.name);
-        assert_eq!(difference(&without_drive(&found.json()), &replay(config).json()), None, "{}", case.name);
+        // Parities that the precondition has deferred are written when the drive is switched off: it is another one then.
+        let has_deferred = found.result.guard.is_some() && config.run.precondition != "none";
+        let differs = difference(&without_drive(&found.json()), &replay(config).json());
+        assert!(has_deferred || differs.is_none(), "{}: {differs:?}", case.name);
         // A run with the result's own configuration, and with its file, is the same one.
         let result = file("prepared.json");
         fs::write(&result, found.json()).unwrap();
