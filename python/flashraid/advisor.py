@@ -239,17 +239,28 @@ def asked(
         most_raw = 1 / min_capacity if min_capacity else None
         musts.append(Must(text, OPEN, "capacity.raw_per_user_byte", most=most_raw, kind=RAW))
     if min_dwpd is not None:
-        if not detail["config"]["device"]["pe_limit"]:
+        if not (pe_limit := detail["config"]["device"]["pe_limit"]):
             raise InputError(f"{label('min_dwpd')}: the device has no limit of erases: allowed with pe_limit above 0")
-        least = min_dwpd * 365 * YEARS_OF_WARRANTY
+        # An SSD that is alone does not fail by wear in a run, but what it writes in so many erases is known.
+        least = min_dwpd * 365 * YEARS_OF_WARRANTY * 1000 / pe_limit
         text = f"{label('min_dwpd')} {min_dwpd}"
-        musts.append(Must(text, OPEN, "lifetime.full_drive_writes", least=least, kind=WRITES, is_measured=True))
-    where = fault or f"{part}:0" + (".0" if part == "chip" else "")
+        musts.append(
+            Must(text, OPEN, "lifetime.full_drive_writes_per_1000_cycles", least=least, kind=WRITES, is_measured=True)
+        )
+    where = fault or ("device:0/" if is_array and part != "device" else "") + f"{part}:0" + (
+        ".0" if part == "chip" else ""
+    )
     configuration(device, simplest, config, [*settings, ("fail", f"{where}@50%")])  # refuses what there is not
     return Question(trace, device, config, settings, schemes, vary, musts, where, tail, seeds, prefer, run)
 
 
-RAW, WRITES = Kind((("flash bytes a usable byte", 1),), 3), Kind((("drive writes", 1),), 0)
+def _first(part: str, *, is_array: bool) -> str:
+    """The first of the parts that can fail, as `fail` names it."""
+    first = "chip:0.0" if part == "chip" else f"{part}:0"
+    return f"device:0/{first}" if is_array and part != "device" else first
+
+
+RAW, WRITES = Kind((("flash bytes a usable byte", 1),), 3), Kind((("drive writes per 1,000 erases", 1),), 0)
 # What says how much there is to do: the same for all candidates.
 OF_WORKLOAD = ("limit", "warmup", "speed", "fill", "fill_bytes", "space_bytes")
 # Settings that the advisor's runs have of their own.
@@ -362,7 +373,9 @@ def fixed_of(question: Question, choice: Iterable[Candidate]) -> dict[str, Any]:
     space_bytes, fill_bytes = common_space(own)
     places = {"trace": question.trace, "device": question.device, "config": question.config}
     settings = {key: value for key, value in question.settings if key not in ("fill", "fill_bytes", "space_bytes")}
-    common = {"space_bytes": space_bytes, **({"fill_bytes": fill_bytes} if fill_bytes else {})}
+    common: dict[str, object] = {"space_bytes": space_bytes, **({"fill_bytes": fill_bytes} if fill_bytes else {})}
+    if warmup := question.run["warmup"]:  # also that of a file, as shorter runs have a shorter one
+        common["warmup"] = setting_text(warmup)
     return {key: value for key, value in places.items() if value is not None} | settings | common
 
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flashraid as fr
-from flashraid import advisor, profile_text
+from flashraid import advisor, intervals, profile_text
 from flashraid.advising import candidates, choice, forecast, front, objectives, search
 from flashraid.quantities import SIZE, TIME
-from flashraid.sweeping import dataset
+from flashraid.sweeping import dataset, job
 
 DEVICE = {"device": "tiny", "fill": 0.5, "fit": "wrap", "jobs": 1}
 SOME = ["raid0", "raid1", "raid5", "ppc"]
@@ -120,11 +120,12 @@ def test_what_must_be_is_kept_to(trace, tmp_path):
     common = {"schemes": SOME, "seeds": 1, "out": tmp_path / "out", **DEVICE}  # where each finds the runs of the first
     plain = fr.advise(trace, **common).to_frame()
     assert set(plain["scheme"]) == set(SOME), "each is on the front, as none has what all others have"
-    reads, capacities = sorted(plain["read_tail"]), sorted(plain["capacity"])
+    reads, writes, capacities = (sorted(plain[name]) for name in ("read_tail", "write_tail", "capacity"))
     limits = [
         ({"survives": "chip"}, lambda row: row["survives_chip"] == 1),
         ({"max_nvram": "1KiB"}, lambda row: row["nvram"] <= 1024),
         ({"max_p99_read": f"{int(reads[-1]) - 1}ns"}, lambda row: row["read_tail"] < reads[-1]),
+        ({"max_p99_write": f"{int(writes[-1]) - 1}ns"}, lambda row: row["write_tail"] < writes[-1]),
         ({"min_capacity": 0.6}, lambda row: row["capacity"] > capacities[0]),
     ]
     for asked, holds in limits:
@@ -171,22 +172,36 @@ def test_a_mislabelled_scheme_is_not_recommended(trace, monkeypatch):
 
 
 def test_figures_are_those_of_the_commands(advice, command):
+    """Of every objective, from the file that the command writes; and half the width of its interval."""
     frame = advice.to_frame()
     for row, member in zip(frame.head(2).iter_rows(named=True), advice.front, strict=False):
-        each = {"read_tail": [], "throughput": [], "rebuild": []}
+        found = {each.name: [] for each in advice.objectives}
         for seed, run in itertools.product((1, 2), ("open", "closed", "failing")):
             line = shlex.split(advice.command(member.tried.candidate, run))[1:]
             result = json.loads(command(*line, "--seed", seed, "--json", "-", "--quiet").stdout)
-            if run == "open":
-                each["read_tail"].append(result["latency_ns"]["read"]["p99"])
-            elif run == "closed":
-                each["throughput"].append(result["bandwidth"]["requests_per_second"])
-            else:
-                each["rebuild"].append(result["rebuild"][0]["window_of_vulnerability_ns"])
-        for name, values in each.items():
-            expected = None if None in values else sum(values) / 2
-            assert row[name] == (expected if expected is None else pytest.approx(expected, rel=1e-12)), name
+            columns = dict(job.figures_of(result))
+            for each in advice.objectives:
+                if each.run == run:
+                    found[each.name].append(columns.get(each.column))
+        for name, values in found.items():
+            expected = (
+                (None, 0.0) if None in values else intervals.mean_and_half_width([float(value) for value in values])
+            )
+            assert row[name] == (expected[0] if expected[0] is None else pytest.approx(expected[0], rel=1e-12)), name
+            assert row[f"{name}_half_width"] == pytest.approx(expected[1]), name
         assert row["command"] == advice.command(member.tried.candidate)
+    columns = {each.name: (each.run, each.column) for each in advice.objectives}
+    assert columns["read_tail"] == ("open", "latency_ns.read.p99")
+    assert columns["write_tail"] == ("open", "latency_ns.write.p99")
+    assert columns["throughput"] == ("closed", "bandwidth.requests_per_second")
+    assert columns["rebuild_tail"] == ("failing", "rebuild.0.latency_ns.p99")
+    assert [each.name for each in advice.objectives if each.is_high_better] == [
+        "throughput",
+        "capacity",
+        "survives_chip",
+        "survives_channel",
+        "survives_device",
+    ]
 
 
 def test_the_best_is_first_and_protected(advice):
@@ -218,10 +233,39 @@ def test_the_choice_under_another_load_is_said(advice):
         assert each.choice in {member.tried.candidate.name for member in advice.front}
 
 
-def test_of_a_profile_the_share_of_writes_is_changed_too():
-    asked = {"device": "tiny", "fit": "wrap", "limit": 300, "jobs": 1, "seeds": 1}
+def test_a_changed_workload_is_what_its_name_says(monkeypatch):
+    """Each change with the points of its runs, and what all of them have in common."""
+    done = {}
+    real = advisor.runs_of
+
+    def recording(*arguments):
+        do = real(*arguments)
+
+        def recorded(name, points):
+            done[name] = points
+            return do(name, points)
+
+        return recorded
+
+    monkeypatch.setattr(advisor, "runs_of", recording)
+    asked = {"device": "tiny", "fit": "wrap", "limit": 300, "jobs": 1, "seeds": 1, "fill": 0.5}
     found = fr.advise("profile:cr5m-uniform", schemes=["raid1", "raid5"], **asked)
-    assert [each.what for each in found.changes][-2:] == ["half the weight of writes", "twice the weight of writes"]
+    plain = done["final"][0]
+    changed = {
+        each.what: {
+            key: value for key, value in done[each.what][0].items() if plain.get(key) != value and key != "scheme"
+        }
+        for each in found.changes
+    }
+    space = plain["space_bytes"]
+    assert changed.pop("half the load") == {"speed": 0.5}
+    assert changed.pop("twice the load") == {"speed": 2.0}
+    assert changed.pop("90% of the space filled") == {"fill_bytes": int(0.9 * space) // 65536 * 65536}
+    for what, factor in (("half the weight of writes", 0.5), ("twice the weight of writes", 2)):
+        ops = changed.pop(what)["profile.streams.0.ops"]
+        before = done["final"][0].get("profile.streams.0.ops", {"write": 1})
+        assert ops["write"] == factor * before["write"]
+    assert not changed
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5), st.integers(1, 5)), min_size=1, max_size=3))
@@ -257,6 +301,7 @@ def tried(count=1000, load=0.5, gc=1, each=(1.0, 2.0)):
     [
         ({}, None),
         ({"count": 500}, "the trace is too short: 500 reads, of which 5 are beyond p99."),
+        ({"count": 5000, "tail": "p99_9"}, "the trace is too short: 5,000 reads, of which 5 are beyond p99.9."),
         ({"load": 0.01}, "the load is too low to matter: the busiest part is in use for 1.0% of the time."),
         ({"load": 0.95}, "raid5 cannot keep up with the trace: latencies grow with its length."),
         ({"gc": 0}, "no GC ran"),
@@ -264,7 +309,9 @@ def tried(count=1000, load=0.5, gc=1, each=(1.0, 2.0)):
     ],
 )
 def test_doubts(given, text):
-    found = choice.doubts([tried(**given)], "p99")
+    given = dict(given)
+    tail = given.pop("tail", "p99")
+    found = choice.doubts([tried(**given)], tail)
     assert len(found) == (text is not None)
     assert not found or text in found[0]
 
@@ -385,6 +432,111 @@ def test_an_excerpt_rules_out_only_what_is_twice_as_bad():
     assert must.why_not({column: 1_000_001}, is_excerpt=True)
     known = search.Must("max_nvram 64KiB", "open", "capacity.nvram_bytes", most=65_536, kind=SIZE)
     assert known.why_not({"capacity.nvram_bytes": 65_537}, is_excerpt=True)
+
+
+def test_shorter_runs_have_a_shorter_warm_up(monkeypatch):
+    monkeypatch.setattr(search, "MOST_CLOSED", 9000)
+    excerpt = search.Excerpt("excerpt.csv", 1000)
+    fixed = {"trace": "t", "warmup": "2700", "fill_bytes": 27 << 20, "speed": 2.0, "limit": 27_000}
+    candidate = candidates.Candidate("raid5", (("update", "rmw"),))
+    for warmup, units in (("2700", ""), ("2700ns", "ns")):
+        workload = search.Workload({**fixed, "warmup": warmup}, 27_000, "chip:0.0", 3, excerpt)
+        points = {
+            (run, short is None): workload.point(candidate, run, None, short)
+            for run in ("open", "closed", "failing")
+            for short in (None, excerpt)
+        }
+        assert points["open", True] == {**fixed, "warmup": warmup, "scheme": "raid5", "update": "rmw"}
+        closed = points["closed", True]
+        assert (closed["limit"], closed["warmup"], closed["queue_depth"]) == (9000, f"900{units}", 32)
+        assert "speed" not in closed
+        assert points["failing", True]["fill_bytes"] == 27 << 20
+        for run in ("open", "closed", "failing"):
+            short = points[run, False]
+            assert (short["trace"], short["format"], short["limit"]) == ("excerpt.csv", "flashraid", 0)
+            assert short["warmup"] == f"100{units}"
+            assert short["fill_bytes"] == (1 << 20 if run == "failing" else 27 << 20)
+        assert [points["failing", whole]["verify"] for whole in (True, False)] == [True, False]
+        assert points["failing", True]["fail"] == "chip:0.0@50%"
+        assert [workload.times_as_long(run) for run in ("open", "closed", "failing")] == [27, 9, 27]
+
+
+def asked(trace, settings=(), **more):
+    nothing = dict.fromkeys(("schemes", "survives", "max_p99_read", "max_p99_write", "min_capacity", "max_nvram"))
+    nothing |= {"min_dwpd": None, "fault": None, "vary": {}, "prefer": [], "tail": "p99", "seeds": 1}
+    return advisor.asked(str(trace), "tiny", None, list(settings), **nothing | more)
+
+
+@pytest.mark.parametrize(
+    ("survives", "devices", "fault", "column"),
+    [
+        ("member", 1, "channel:0", "survives.channel"),
+        ("chip", 1, "chip:0.0", "survives.chip"),
+        ("channel", 1, "channel:0", "survives.channel"),
+        ("member", 4, "device:0", "survives.device"),
+        ("device", 4, "device:0", "survives.device"),
+        ("chip", 4, "device:0/chip:0.0", "survives.chip"),
+        ("channel", 4, "device:0/channel:0", "survives.channel"),
+    ],
+)
+def test_what_must_be_survived_is_what_fails(trace, survives, devices, fault, column):
+    question = asked(trace, [("devices", str(devices))], survives=survives)
+    assert (question.fault, question.musts[0].column) == (fault, column)
+    workload = search.Workload({}, 1, question.fault, 1)
+    assert search.Search([], [], [], workload, lambda name, points: [])._label == column
+
+
+def test_drive_writes_a_day_are_those_of_a_warranty(trace):
+    """Two a day for five years are 3,650, out of 500 erases of each block: 7,300 out of 1,000."""
+    must = asked(trace, [("pe_limit", "500")], min_dwpd=2.0).musts[0]
+    assert (must.column, must.least) == ("lifetime.full_drive_writes_per_1000_cycles", 7300)
+    found = fr.advise(trace, schemes=["raid1", "raid5"], seeds=1, pe_limit=1000, min_dwpd=0.1, **DEVICE)
+    assert found.front
+    assert all(each.rows["open"][0][must.column] >= 182.5 for each in (member.tried for member in found.front))
+
+
+def test_no_more_is_replayed_than_the_user_allows(trace):
+    assert advisor.requests_of(asked(trace, [("limit", "300")])) == 300
+    assert advisor.requests_of(asked(trace)) == 2000
+
+
+def test_what_the_user_sets_is_not_varied():
+    found, _ = candidates.candidates("tiny", None, ["raid5"], [("update", "rcw")], {})
+    assert not any(key == "update" for each in found for key, _ in each.settings)
+    assert len(found) > 1
+
+
+def test_a_figure_that_a_seed_lacks_is_none():
+    objective = objectives.objectives("p99", has_failure=False)[3]
+    assert objectives.value_of(objective, [{objective.column: 1.0}, {objective.column: 3.0}]).mean == 2.0
+    assert objectives.value_of(objective, [{objective.column: 1.0}, {objective.column: None}]) == objectives.Value(None)
+    tail = objectives.objectives("p99", has_failure=False)[0]
+    rows = [{tail.column: 5, "latency_ns.read.count": 1}, {tail.column: 0, "latency_ns.read.count": 0}]
+    assert objectives.value_of(tail, rows) == objectives.Value(None)
+
+
+def test_memory_that_a_controller_has_anyway_makes_no_difference():
+    nvram = next(each for each in objectives.objectives("p99", has_failure=False) if each.name == "nvram")
+    assert [nvram.cost(value) for value in (0.0, 65536.0)] == [65536.0, 131072.0]
+
+
+def test_the_runner_up_is_better_and_worse_where_it_is():
+    wanted = [each for each in objectives.objectives("p99", has_failure=False) if each.subject != "protection"]
+
+    def member(name, score, **figures):
+        values = {each.name: objectives.Value(figures.get(each.name, 1e6)) for each in wanted}
+        return choice.Ranked(search.Tried(candidates.Candidate(name), values=values), {}, score)
+
+    first = member("a", 0.1, read_tail=2e6, throughput=2000.0)
+    second = member("b", 0.2, read_tail=1e6, throughput=1000.0)
+    said = choice.sentences([first, second], wanted, {"half the load": "b", "twice the load": "a"}, ["it is short."])
+    assert said[-4:] == [
+        "Runner-up: b, which is better in read p99 1.00 ms against 2.00 ms, and worse in throughput 1,000 requests/s "
+        "against 2,000 requests/s.",
+        "With half the load, b would be recommended.",
+        "The choice stays the same with twice the load.",
+        "But: it is short.",
+    ]
 
 
 # ---- forecasts ----

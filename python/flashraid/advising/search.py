@@ -131,14 +131,15 @@ class Workload:
         if excerpt:
             share = excerpt.requests / self.requests
             point |= {"trace": excerpt.path, "limit": 0, **AS_WRITTEN}
-            if warmup := str(point.get("warmup", "")):
-                scaled = round(share * (int(warmup) if warmup.isdecimal() else parse_time("warmup", warmup)))
-                point["warmup"] = str(scaled) if warmup.isdecimal() else f"{scaled}ns"
+        elif run == CLOSED and self.requests > MOST_CLOSED:
+            share = MOST_CLOSED / self.requests
+            point["limit"] = MOST_CLOSED
+        if share < 1 and (warmup := str(point.get("warmup", ""))):
+            scaled = round(share * (int(warmup) if warmup.isdecimal() else parse_time("warmup", warmup)))
+            point["warmup"] = str(scaled) if warmup.isdecimal() else f"{scaled}ns"
         if run == CLOSED:
             point |= {"queue_depth": QUEUE_DEPTH}
             point.pop("speed", None)  # a closed loop has its own
-            if not excerpt and self.requests > MOST_CLOSED:
-                point["limit"] = MOST_CLOSED
         elif run == FAILING:
             point |= {"fail": f"{self.fault}@50%", "verify": excerpt is None}
             if "fill_bytes" in point:
@@ -273,8 +274,8 @@ class Search:
 
     @property
     def _label(self) -> str:
-        """The column that says whether a candidate survives the fault."""
-        return f"survives.{(self.workload.fault or '').partition(':')[0]}"
+        """The column that says whether a candidate survives the fault: of `device:0/chip:1.2` that of a chip."""
+        return f"survives.{(self.workload.fault or '').rpartition('/')[2].partition(':')[0]}"
 
     def _final(self, name: str, finalists: Sequence[Tried]) -> None:
         """Replays all of the trace under the finalists, with several seeds."""

@@ -33,14 +33,15 @@ def of_sweep(sweep: "Sweep") -> list[Figure]:
 
 
 def _best_axis(axes: Sequence[str], lines: "Sequence[Line]") -> int:
-    """The axis along which to draw: the numbers with the most values, else the last axis."""
+    """The axis along which to draw: the numbers with the most values, else the last axis; one that all points have."""
 
     def values(at: int) -> int:
         found = {line.values[at] for line in lines}
         return len(found) if all(isinstance(value, int | float) for value in found) else 0
 
-    best = max(range(len(axes)), key=values)
-    return best if values(best) >= FEWEST_OF_LINE else len(axes) - 1
+    common = [at for at in range(len(axes)) if all(line.values[at] is not None for line in lines)] or range(len(axes))
+    best = max(common, key=values)
+    return best if values(best) >= FEWEST_OF_LINE else common[-1]
 
 
 def _over(axes: Sequence[str], at: int, lines: "Sequence[Line]", number: int, measured: "Measured") -> Figure | None:

@@ -211,8 +211,9 @@ def read(path: Path) -> "polars.DataFrame":
     """All rows of a dataset and its journal, also while a sweep is at work: each run once, the last row of it."""
     import polars
 
+    rows = list(journal(path))  # before the files, as what leaves it is in one of them
     found = [read_part(part) for part in parts(path)]
-    if rows := list(journal(path)):
+    if rows:
         found.append(frame_of(rows))
     if not found:
         return polars.DataFrame()

@@ -19,6 +19,7 @@ from .._native import InputError
 from ..kept import content, folder
 from ..profile_text import PREFIX
 from ..result import flat
+from ..settings import drive_file
 
 DONE, REFUSED, FAILED = "done", "refused", "failed"
 # What the exit status of a run that came to its end means for its results.
@@ -98,8 +99,8 @@ GONE = "the trace is gone or has changed since the sweep began"
 
 def _missing_drive(config: str) -> str:
     """The drive that the run is to begin with, if it is not on this machine; else nothing."""
-    drive = json.loads(config)["config"]["run"].get("drive", "").partition("@")[0]
-    return "" if not drive or os.path.exists(drive) else drive
+    drive = drive_file([("drive", json.loads(config)["config"]["run"].get("drive", ""))])
+    return drive if drive and not os.path.exists(drive) else ""
 
 
 @dataclass
