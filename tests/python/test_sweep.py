@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import signal
+import statistics
 import subprocess
 import time
 from collections import Counter
@@ -14,7 +15,7 @@ import pytest
 from conftest import COMMAND, write_trace
 
 import flashraid as fr
-from flashraid.sweeping import dataset, job, plan, resolved, sampling, serial
+from flashraid.sweeping import dataset, job, plan, resolved, sampling, serial, view
 
 PLACE = {"device": "tiny", "fill": 0.5}
 
@@ -97,6 +98,9 @@ def test_a_latin_hypercube_has_one_number_of_each_interval():
     assert [int((fill - 0.2) / 0.6 * 40) for fill in fills] == list(range(40))
     assert sorted(each["seed"] for each in found) == list(range(1, 41))
     assert sum(each["speed"] < 2 for each in found) == 20  # half of the octaves
+    # The axes are independent: the order of one says nothing of that of another.
+    for one, other in (("fill", "seed"), ("fill", "speed"), ("speed", "seed")):
+        assert abs(statistics.correlation(*([each[axis] for each in found] for axis in (one, other)))) < 0.5
     # Without the intervals some are hit twice.
     drawn = sampling.sample("sample", "random", 40, 7, axes)
     assert len({int((each["fill"] - 0.2) / 0.6 * 40) for each in drawn}) < 40
@@ -164,6 +168,34 @@ def test_rows_are_the_results_of_runs_and_of_comparisons(trace):
         assert alone[column].to_list() == expected[column].to_list(), column
 
 
+def test_what_differs_in_scheme_and_parameters_has_the_same_space(trace):
+    said = {
+        "fixed": {"trace": trace, **PLACE},
+        "grid": {"scheme": ["raid0", "raid5"]},
+        "when": [{"if": {"scheme": "raid5"}, "grid": {"update": ["rmw", "rcw"]}}],
+    }
+    frame = fr.sweep(said, jobs=1).to_frame()
+    assert frame["update"].to_list() == [None, "rmw", "rcw"]
+    assert frame["config.run.space_bytes"].n_unique() == 1
+    assert frame["config.run.fill_bytes"].n_unique() == 1
+
+
+def test_a_run_is_named_by_all_that_decides_it(trace, tmp_path, monkeypatch):
+    def names(**changed):
+        said = {"fixed": {"trace": trace, "scheme": "raid5", **PLACE, **changed}, "grid": {"speed": [1, 2]}}
+        return [each.job.run for each in resolved.resolve(plan.made(said))]
+
+    first = names()
+    assert len(set(first)) == 2
+    assert names() == first
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes((tmp_path / "trace.csv").read_bytes())
+    assert names(trace=str(copy)) == first, "its content counts, not its name"
+    assert not set(names(seed=2, precondition="random:0.1")) & set(first)
+    monkeypatch.setattr(resolved._native, "__version__", "0.0.1")
+    assert not set(names()) & set(first)
+
+
 def test_processes_and_threads_make_the_same_rows(trace):
     said = {"fixed": {"trace": trace, **PLACE}, "grid": {"scheme": ["raid0", "raid5"], "queue_depth": [1, 2, 4]}}
     serially, together = (results(fr.sweep(said, jobs=jobs).to_frame()) for jobs in (1, 2))
@@ -197,6 +229,8 @@ def test_a_parameter_applies_to_the_schemes_that_have_it_and_equal_runs_are_one(
     assert frame["update"].to_list() == [None] * 4 + ["rmw", "rmw", "rcw", "rcw"]
     assert frame["run"].n_unique() == 3
     assert dataset.read(out).height == 3
+    assert found.counts() == {"done": 3}
+    assert [line.runs for line in found.lines()] == [1, 1, 1], "a run is one, however many points come to it"
 
 
 def test_points_that_cannot_be_are_rows_with_the_reason(trace):
@@ -299,6 +333,42 @@ def test_prepared_devices_are_given_up_for_want_of_memory(trace):
         assert devices._needed_bytes == 0
 
 
+def test_jobs_say_what_they_need_with_the_device_that_they_copy(trace, monkeypatch):
+    """A cluster is told that, and a dry run shows the most."""
+    from flashraid.sweeping import on_dask
+
+    told = []
+    submit = on_dask.Client.submit
+
+    def recording(client, work, each, **more):
+        told.append((each, more["resources"]))
+        return submit(client, work, each, **more)
+
+    monkeypatch.setattr(on_dask.Client, "submit", recording)
+    said = {"fixed": {"trace": trace, "scheme": "raid5", **PLACE}, "grid": {"speed": [1, 2]}}
+    assert fr.sweep(said, jobs=2).status == 0
+    assert len(told) == 2
+    for each, resources in told:
+        assert each.preparation
+        assert resources == {on_dask.MEMORY: 2 * each.memory_bytes}
+
+
+def test_a_trace_arrives_piece_by_piece(tmp_path):
+    from flashraid.sweeping import on_dask
+
+    whole, path = bytes(range(256)) * 4, tmp_path / "folder" / "trace.csv"
+    for at in range(0, len(whole), 400):
+        assert not path.exists()
+        on_dask._receive(str(path), at, whole[at : at + 400], len(whole))
+    assert path.read_bytes() == whole
+    assert [each.name for each in path.parent.iterdir()] == ["trace.csv"]
+
+
+def test_of_several_rebuilds_the_first_one_has_columns():
+    found = dict(job.figures_of({"rebuild": [{"x": 1}, {"x": 2}], "replacements": [{"y": 3}, {"y": 4}]}))
+    assert {key: value for key, value in found.items() if ".0." in key} == {"rebuild.0.x": 1, "replacements.0.y": 3}
+
+
 # ---- datasets ----
 
 
@@ -378,8 +448,22 @@ def test_a_trace_that_is_gone_fails_its_runs(tmp_path, jobs):
     found = fr.sweep(small(str(path)), out=out, jobs=jobs, progress=remove)
     assert found.to_frame()["status"].to_list() == ["failed"] * 4
     assert set(found.failed["reason"]) == {job.GONE}
+
+    def exchange(status):
+        write_trace(tmp_path, [(at, "R", at * 4096, 4096) for at in range(9)], "gone.csv")
+
+    write_trace(tmp_path, [(at, "W", at * 4096, 4096) for at in range(9)], "gone.csv")
+    found = fr.sweep(small(str(path)), jobs=jobs, progress=exchange)
+    assert set(found.failed["reason"]) == {job.GONE}, "as long, but another one"
     write_trace(tmp_path, [(at, "W", at * 4096, 4096) for at in range(9)], "gone.csv")
     assert fr.sweep(small(str(path)), out=out, jobs=jobs).status == 0
+
+
+def test_a_drive_may_lie_anywhere(trace, tmp_path):
+    drive = tmp_path / "a@b" / "c.drive"
+    drive.parent.mkdir()
+    fr.run(trace, device="tiny", scheme="raid5", fill=0.5, save_drive=drive)
+    assert fr.sweep({"fixed": {"trace": trace, "drive": str(drive)}}, jobs=1).status == 0
 
 
 def test_a_drive_that_is_not_there_may_be_there_the_next_time(trace, tmp_path, monkeypatch):
@@ -422,6 +506,27 @@ def test_many_rows_become_files_on_the_way(trace, tmp_path, monkeypatch):
     assert [pl.read_parquet(part).height for part in dataset.parts(out)] == [4, 4, 2]
     # The files are in the order of the plan, with the same columns, so that any reader takes them together.
     assert pl.read_parquet(dataset.parts(out))["run"].to_list() == frame["run"].to_list()
+
+
+def test_a_dataset_is_read_while_its_journal_becomes_a_file(trace, tmp_path, monkeypatch):
+    out = tmp_path / "dataset"
+    rows = fr.sweep(small(trace), jobs=1).to_frame().select(*dataset.HEAD).to_dicts()
+    with dataset.Dataset(str(out)) as kept:
+        for row in rows:
+            kept.add(json.dumps(row))
+        for name in ("parts", "journal"):
+            real = getattr(dataset, name)
+
+            def racing(path, name=name, real=real):
+                monkeypatch.setattr(dataset, name, real)
+                found = list(real(path))
+                kept._become_file()
+                return found
+
+            monkeypatch.setattr(dataset, name, racing)
+            assert dataset.read(out).height == len(rows), name
+            kept.add(json.dumps(rows[0] | {"run": f"another {name}"}))
+            rows.append({})
 
 
 def test_columns_of_numbers_stay_numbers():
@@ -585,6 +690,15 @@ def test_ctrl_c_ends_a_sweep_with_130(tmp_path, long_trace):
 # ---- figures and reports ----
 
 
+def test_cells_have_mean_and_interval_in_one_unit():
+    means = [None] * len(view.FIGURES)
+    half_widths = [0.0] * len(view.FIGURES)
+    at = next(at for at, figure in enumerate(view.FIGURES) if figure.column == "latency_ns.write.p99")
+    means[at], half_widths[at] = 2_500_000.0, 300_000.0
+    heads, cells = view.cells([view.Line((), "done", 3, tuple(means), tuple(half_widths))])
+    assert (heads, cells) == (["write p99 (ms)"], [["2.50 ±0.30"]])
+
+
 def test_figures_show_means_over_the_axis_with_the_most_numbers(trace):
     said = {"fixed": {"trace": trace, **PLACE}, "grid": {"scheme": ["raid0", "raid5"], "queue_depth": [1, 2, 4]}}
     found = fr.sweep(said, jobs=1)
@@ -595,11 +709,21 @@ def test_figures_show_means_over_the_axis_with_the_most_numbers(trace):
     for row in figure.frame.iter_rows(named=True):
         expected = frame.filter(scheme=row["series"], queue_depth=row["queue_depth"])["bandwidth.requests_per_second"]
         assert row["value"] == expected[0]
+    tail = figures["write-p99"]
+    assert tail.y.title == "write p99 (us)"
+    for row in tail.frame.iter_rows(named=True):
+        expected = frame.filter(scheme=row["series"], queue_depth=row["queue_depth"])["latency_ns.write.p99"]
+        assert row["value"] * 1000 == pytest.approx(expected[0])
     # One that is the same everywhere shows nothing.
     assert "lifetime" not in figures
     assert found.plot("throughput").axes
     words = fr.sweep({"fixed": {"trace": trace, **PLACE}, "grid": {"scheme": ["raid0", "raid5"]}}, jobs=1)
     assert {figure.mark for figure in words.figures()} == {"bars"}
+    # raid0 has no axis of updates: they are drawn over the schemes.
+    said = {"fixed": {"trace": trace, **PLACE}, "grid": {"scheme": ["raid0", "raid5"], "update": ["rmw", "rcw"]}}
+    for figure in fr.sweep(said, jobs=1).figures():
+        assert figure.x.column == "scheme"
+        assert set(figure.frame["scheme"]) == {"raid0", "raid5"}
     one = fr.sweep({"fixed": {"trace": trace, "scheme": "raid0", **PLACE}}, jobs=1)
     assert one.figures() == []
 
