@@ -607,6 +607,38 @@ def test_wrong_questions_are_refused(arguments, text, trace, command):
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "column"),
+    [
+        ("--max-p99-read", "1ns", "read p99"),
+        ("--max-p99-write", "1ns", "write p99"),
+        ("--max-nvram", "0", "NVRAM"),
+        ("--min-capacity", "1", "usable"),
+    ],
+)
+def test_each_option_limits_what_it_names(option, value, column, trace, advice, command):
+    line = ["advise", trace, "--device", "tiny", "--fill", "0.5", "--fit", "wrap", "--limit", "300", "--jobs", "1"]
+    done = command(*line, "--schemes", "ppc", "--seeds", "1", option, value, status=3)
+    said = next(line for line in done.stderr.splitlines() if line.startswith("warning: ppc: "))
+    assert f"{option} {float(value) if option == '--min-capacity' else value}: it has " in said
+    # What it has is the figure of that name.
+    has = said.rpartition("it has ")[2]
+    row = fr.run(trace, device="tiny", scheme="ppc", fill=0.5, fit="wrap", limit=300, space_bytes=_space(trace))
+    expected = {
+        "read p99": TIME.text(row.latency.read.p99),
+        "write p99": TIME.text(row.latency.write.p99),
+        "NVRAM": SIZE.text(row.capacity.nvram_bytes),
+        "usable": advisor.RAW.text(row.capacity.raw_per_user_byte),
+    }
+    assert has == expected[column]
+
+
+def _space(trace):
+    """The logical space that all candidates of ppc have."""
+    own, _ = candidates.candidates("tiny", None, ["ppc"], [("fill", "0.5")], {})
+    return advisor.fixed_of(asked(trace, [("fill", "0.5")]), own)["space_bytes"]
+
+
 def test_figures_and_report_show_the_front(advice, tmp_path):
     figures = {figure.name: figure for figure in advice.figures()}
     distances = figures["distances"].frame

@@ -369,6 +369,19 @@ def test_of_several_rebuilds_the_first_one_has_columns():
     assert {key: value for key, value in found.items() if ".0." in key} == {"rebuild.0.x": 1, "replacements.0.y": 3}
 
 
+def test_the_exit_status_is_that_of_the_worst_run(trace, tmp_path):
+    found = fr.sweep({"fixed": {"trace": trace, **PLACE}, "grid": {"scheme": ["raid0", "raid5"]}}, jobs=1)
+    for statuses, is_partial, expected in (
+        (["done", "done"], False, 0),
+        (["done", "unserved"], False, 3),
+        (["done", "failed"], False, 3),
+        (["done", "done"], True, 130),
+        (["unserved", "violation"], True, 1),
+    ):
+        rows = found._rows.with_columns(pl.Series("status", statuses))
+        assert fr.Sweep(found.plan, found._resolved, rows, None, partial=is_partial).status == expected
+
+
 # ---- datasets ----
 
 
