@@ -1,12 +1,12 @@
 //! A device that is simulated: the engine with or without contents, and what its result needs to know.
 
-use crate::any_engine::{AnyEngine, with_engine};
-use crate::config::{Config, ConfigError, Survival, Target};
-use crate::engine::{CompletedRequest, Halted, Reached, ReplacementRecord};
+use crate::any_engine::with_engine;
+use crate::config::{Config, ConfigError, Target};
+use crate::engine::{CompletedRequest, Halted, ReplacementRecord};
 use crate::error::RunError;
 use crate::inject::Injector;
 use crate::prepared::Prepared;
-use crate::result::types::{Drain, Drive};
+use crate::result::types::Drain;
 use crate::result::{Measured, Snapshot};
 use crate::time::LATEST_NS;
 use crate::verify::{Checked, Checks, Verified};
@@ -15,17 +15,8 @@ use flashraid_vocabulary::{HostOp, HostRequest, View};
 /// A simulated device, ready for requests: submit them, advance the time, take completions, ask for the result.
 #[derive(Clone)]
 pub struct Simulation {
-    pub(crate) config: Config,
-    pub(crate) engine: AnyEngine,
-    /// What the scheme survives on this device while nothing has failed.
-    pub(crate) survival: Survival,
-    pub(crate) fill_seconds: f64,
-    pub(crate) filled_pages: u64,
-    pub(crate) preconditioned: Option<Reached>,
-    /// False if fill or precondition were stopped.
-    pub(crate) is_prepared: bool,
-    /// The drive that it began with, if that comes from a file.
-    pub(crate) drive: Option<Drive>,
+    /// As it was prepared, and as requests have left it.
+    pub(crate) device: Prepared,
     pub(crate) checks: Checks,
     pub(crate) measured: Measured,
     pub(crate) injector: Injector,
@@ -41,47 +32,39 @@ impl Simulation {
 
     /// A simulation that begins with this device, for a trace of so many requests, if that is known.
     pub(crate) fn of(device: Prepared, requests: Option<u64>) -> Result<Self, ConfigError> {
-        let Prepared { config, engine, survival, fill_seconds, filled_pages, preconditioned, is_complete, drive } = device;
-        let start = with_engine!(&engine, engine => Snapshot::of(engine));
+        let start = with_engine!(&device.engine, engine => Snapshot::of(engine));
         Ok(Self {
             measured: Measured::from(start),
-            injector: with_engine!(&engine, engine => Injector::new(config.faults()?, requests, engine))?,
+            injector: with_engine!(&device.engine, engine => Injector::new(device.config.faults()?, requests, engine))?,
             submitted: 0,
-            config,
-            engine,
-            survival,
-            fill_seconds,
-            filled_pages,
-            preconditioned,
-            is_prepared: is_complete,
-            drive,
+            device,
             checks: Checks::default(),
         })
     }
 
     /// The configuration.
     pub fn config(&self) -> &Config {
-        &self.config
+        &self.device.config
     }
 
     /// Bytes of the logical space.
     pub fn space_bytes(&self) -> u64 {
-        with_engine!(&self.engine, engine => engine.space_pages()) * u64::from(self.config.device.page_bytes)
+        with_engine!(&self.device.engine, engine => engine.space_pages()) * u64::from(self.device.config.device.page_bytes)
     }
 
     /// Simulated time in nanoseconds.
     pub fn now_ns(&self) -> u64 {
-        with_engine!(&self.engine, engine => engine.now_ns())
+        with_engine!(&self.device.engine, engine => engine.now_ns())
     }
 
     /// Time of the next event, if anything is in flight.
     pub fn next_event_ns(&self) -> Option<u64> {
-        with_engine!(&self.engine, engine => engine.next_event_ns())
+        with_engine!(&self.device.engine, engine => engine.next_event_ns())
     }
 
     /// Requests submitted and not completed.
     pub fn outstanding(&self) -> u64 {
-        with_engine!(&self.engine, engine => engine.outstanding())
+        with_engine!(&self.device.engine, engine => engine.outstanding())
     }
 
     /// Submits a request at its arrival time, to which time moves first. Returns its number. Refused is an arrival in the past, a size
@@ -89,10 +72,10 @@ impl Simulation {
     pub fn submit(&mut self, request: &HostRequest) -> Result<u64, RunError> {
         self.check_request(request)?;
         self.advance_until(request.arrival_ns)?;
-        with_engine!(&self.engine, engine => self.measured.arrived(request, engine));
+        with_engine!(&self.device.engine, engine => self.measured.arrived(request, engine));
         self.submitted += 1;
-        with_engine!(&mut self.engine, engine => self.injector.arrives(engine, self.submitted));
-        Ok(with_engine!(&mut self.engine, engine => engine.submit(request, true)))
+        with_engine!(&mut self.device.engine, engine => self.injector.arrives(engine, self.submitted));
+        Ok(with_engine!(&mut self.device.engine, engine => engine.submit(request, true)))
     }
 
     fn check_request(&self, request: &HostRequest) -> Result<(), RunError> {
@@ -127,7 +110,7 @@ impl Simulation {
                 self.now_ns()
             )));
         }
-        with_engine!(&mut self.engine, engine => {
+        with_engine!(&mut self.device.engine, engine => {
             while let Some(stop_ns) = self.injector.stop_before(engine, time_ns) {
                 engine.advance_until(stop_ns)?;
                 self.injector.look(engine);
@@ -138,7 +121,7 @@ impl Simulation {
 
     /// Runs until everything submitted has ended.
     pub fn finish(&mut self) -> Result<(), Halted> {
-        with_engine!(&mut self.engine, engine => {
+        with_engine!(&mut self.device.engine, engine => {
             loop {
                 let stop_ns = engine.next_event_ns().and_then(|time_ns| self.injector.stop_before(engine, time_ns));
                 match stop_ns {
@@ -156,23 +139,23 @@ impl Simulation {
     /// Injects a fault now: `fault` is the WHAT of the setting `fail`. Refused is what the device does not have.
     pub fn fail(&mut self, fault: &str) -> Result<(), ConfigError> {
         let target: Target = fault.parse()?;
-        let space_pages = self.space_bytes() / u64::from(self.config.device.page_bytes);
-        self.config.check_target(target, space_pages).map_err(|why| ConfigError(format!("{fault}: {why}")))?;
-        with_engine!(&mut self.engine, engine => self.injector.inject(engine, fault.into(), "now".into(), target));
+        let space_pages = self.space_bytes() / u64::from(self.device.config.device.page_bytes);
+        self.device.config.check_target(target, space_pages).map_err(|why| ConfigError(format!("{fault}: {why}")))?;
+        with_engine!(&mut self.device.engine, engine => self.injector.inject(engine, fault.into(), "now".into(), target));
         Ok(())
     }
 
     /// Has an SSD of the array replaced. Refused is what cannot be.
     pub fn replace(&mut self, device: u32) -> Result<(), ConfigError> {
         let refuse = |why: String| ConfigError(format!("device:{device}: {why}"));
-        self.config.check_target(Target::Replace(device), 0).map_err(refuse)?;
-        let refused = with_engine!(&mut self.engine, engine => self.injector.replace(engine, device, "now".into()));
+        self.device.config.check_target(Target::Replace(device), 0).map_err(refuse)?;
+        let refused = with_engine!(&mut self.device.engine, engine => self.injector.replace(engine, device, "now".into()));
         refused.map_err(|why| refuse(why.into()))
     }
 
     /// SSDs that the user or their age wants replaced, but whose replacement has not begun, and why.
     pub(crate) fn awaiting_replacement(&self) -> Vec<(u32, &'static str)> {
-        with_engine!(&self.engine, engine => {
+        with_engine!(&self.device.engine, engine => {
             let why = if engine.media.next_spare().is_none() { "no spare SSD is left" } else { "the run ended before" };
             engine.awaiting_replacement().map(|device| (device, why)).collect()
         })
@@ -180,18 +163,18 @@ impl Simulation {
 
     /// Replacements of SSDs so far.
     pub fn replacements(&self) -> &[ReplacementRecord] {
-        with_engine!(&self.engine, engine => engine.replacements())
+        with_engine!(&self.device.engine, engine => engine.replacements())
     }
 
     /// Takes the requests completed since the last call, in order.
     pub fn take_completed(&mut self) -> Vec<CompletedRequest> {
-        with_engine!(&mut self.engine, engine => std::mem::take(&mut engine.completed))
+        with_engine!(&mut self.device.engine, engine => std::mem::take(&mut engine.completed))
     }
 
     /// Writes what the buffer holds to flash, and the parities that are deferred, and returns what that cost. It is for the end of a run, when nothing is in
     /// flight: a result taken afterwards would count it as the workload's.
     pub(crate) fn drain(&mut self) -> Result<Drain, Halted> {
-        with_engine!(&mut self.engine, engine => {
+        with_engine!(&mut self.device.engine, engine => {
             let start = Snapshot::of(engine);
             engine.drain_buffer()?;
             engine.drain_scheme();
@@ -202,6 +185,6 @@ impl Simulation {
 
     /// Checks everything stored, if contents are tracked, and adds it to what the result reports.
     pub fn verify(&mut self) -> Option<Verified> {
-        with_engine!(&self.engine, engine => Checked::check_stored(engine, &mut self.checks))
+        with_engine!(&self.device.engine, engine => Checked::check_stored(engine, &mut self.checks))
     }
 }

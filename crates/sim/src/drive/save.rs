@@ -51,19 +51,19 @@ impl Simulation {
     }
 
     fn write_drive(&self, path: &Path, header: &Header) -> Result<(), RunError> {
-        file::write(path, header, &self.engine).map_err(|source| RunError::Output { option: OPTION, source })
+        file::write(path, header, &self.device.engine).map_err(|source| RunError::Output { option: OPTION, source })
     }
 
     fn cannot_be_saved(&self) -> Option<&'static str> {
-        if !self.is_prepared {
+        if !self.device.is_complete {
             return Some("the precondition was stopped");
         }
-        with_engine!(&self.engine, engine => engine.cannot_be_saved())
+        with_engine!(&self.device.engine, engine => engine.cannot_be_saved())
     }
 
     /// Writes to flash what does not stay in the controller when the drive is switched off in order: what a data buffer holds, and deferred parities.
     pub fn switch_off(&mut self) -> Result<(), Halted> {
-        with_engine!(&mut self.engine, engine => {
+        with_engine!(&mut self.device.engine, engine => {
             if engine.buffer().is_some_and(|buffer| buffer.count() > 0) {
                 engine.drain_buffer()?;
             }
@@ -78,21 +78,21 @@ impl Simulation {
 
     /// What the drive has been through up to now.
     fn header(&self) -> Header {
-        let before = self.drive.as_ref();
-        let (requests, programs, now_ns) = with_engine!(&self.engine, engine => {
+        let before = self.device.drive.as_ref();
+        let (requests, programs, now_ns) = with_engine!(&self.device.engine, engine => {
             let programs = engine.media.counts()[Action::Program as usize][Cause::Host as usize];
             (engine.submitted(), programs, engine.now_ns())
         });
         Header {
             flashraid_drive: FORMAT,
             version: env!("CARGO_PKG_VERSION").into(),
-            filled_pages: self.filled_pages,
-            preconditioned: self.preconditioned,
+            filled_pages: self.device.filled_pages,
+            preconditioned: self.device.preconditioned,
             runs: before.map_or(0, |drive| drive.runs) + u64::from(requests > 0),
             requests: before.map_or(0, |drive| drive.requests) + requests,
-            programmed_bytes: before.map_or(0, |drive| drive.programmed_bytes) + programs * u64::from(self.config.device.page_bytes),
+            programmed_bytes: before.map_or(0, |drive| drive.programmed_bytes) + programs * u64::from(self.device.config.device.page_bytes),
             simulated_ns: before.map_or(0, |drive| drive.simulated_ns).saturating_add(now_ns),
-            config: self.config.identity(),
+            config: self.device.config.identity(),
         }
     }
 }
@@ -126,7 +126,7 @@ mod tests {
         let page = HostRequest { arrival_ns: 0, offset_bytes: 0, size_bytes: 4096, op: HostOp::Write, stream: 0, source: 0 };
         let number = simulation.submit(&page).expect("it fits");
         simulation.finish().expect("it ends");
-        let AnyEngine::Tagged(engine) = &simulation.engine else { unreachable!("it verifies") };
+        let AnyEngine::Tagged(engine) = &simulation.device.engine else { unreachable!("it verifies") };
         assert_eq!(number, 0, "each simulation counts from 0");
         engine.content.newest(Lpn(0))
     }
@@ -148,7 +148,7 @@ mod tests {
         write_page(&mut first);
         let mut loaded = saved_and_loaded(&first, &path, "damage");
         assert!(loaded.verify().is_some_and(|found| found.is_clean()));
-        let AnyEngine::Tagged(engine) = &mut loaded.engine else { unreachable!("it verifies") };
+        let AnyEngine::Tagged(engine) = &mut loaded.device.engine else { unreachable!("it verifies") };
         let ppn = crate::media::Media::lookup(&engine.media, engine.scheme().locate(Lpn(0)), Version::Current).expect("it is written");
         engine.content.destroy(ppn);
         let mut damaged = saved_and_loaded(&loaded, &path, "damage");

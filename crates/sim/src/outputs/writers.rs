@@ -51,7 +51,7 @@ impl Writers {
         fn create<T>(path: &Option<PathBuf>, create: impl FnOnce(&Path) -> Result<T, RunError>) -> Result<Option<T>, RunError> {
             path.as_deref().map(create).transpose()
         }
-        with_engine!(&mut simulation.engine, engine => {
+        with_engine!(&mut simulation.device.engine, engine => {
             let mut writers = Self {
                 latency_log: create(&asked.latency_log, LatencyLog::create)?,
                 operation_log: create(&asked.operation_log, OperationLog::create)?,
@@ -215,7 +215,7 @@ impl Writers {
     /// should be told.
     pub(crate) fn finish(mut self, simulation: &mut Simulation, result: &RunResult) -> Result<(Option<String>, Vec<String>), RunError> {
         let mut fio = None;
-        with_engine!(&mut simulation.engine, engine => {
+        with_engine!(&mut simulation.device.engine, engine => {
             self.write(engine)?;
             let now_ns = engine.now_ns();
             if self.is_measuring {
@@ -238,7 +238,7 @@ impl Writers {
             let about = json!({
                 "flashraid": version, "device": device, "scheme": scheme, "trace": workload.name, "partial": partial, "config": config,
             });
-            with_engine!(&simulation.engine, engine => timeline.add_failures(engine.faults(), engine.rebuilds(), engine.now_ns()));
+            with_engine!(&simulation.device.engine, engine => timeline.add_failures(engine.faults(), engine.rebuilds(), engine.now_ns()));
             timeline.finish(about)?;
         }
         Ok((fio, warnings))

@@ -45,7 +45,7 @@ impl Simulation {
                 flash_ops: flash_ops(&ops),
             }
         };
-        (!self.config.array.is_single()).then(|| media.ssds().iter().zip(firsts).enumerate().map(report).collect())
+        (!self.device.config.array.is_single()).then(|| media.ssds().iter().zip(firsts).enumerate().map(report).collect())
     }
 
     /// Each SSD of an array that was worn out.
@@ -59,7 +59,7 @@ impl Simulation {
             exposed_pages: record.exposed_pages,
             pages_lost: record.pages_lost,
         });
-        (!self.config.array.is_single()).then(|| wear_outs.collect())
+        (!self.device.config.array.is_single()).then(|| wear_outs.collect())
     }
 }
 

@@ -22,7 +22,7 @@ impl Simulation {
     ///
     /// Work that takes the time that requests leave counts for nothing: rebuilds, migrations, and parities made in idle time.
     pub fn offered_load(&self) -> Option<Load> {
-        with_engine!(&self.engine, engine => {
+        with_engine!(&self.device.engine, engine => {
             let (now, start) = (Snapshot::of(engine), &self.measured.start);
             let last_ns = self.measured.last_arrival_ns;
             let span_ns = last_ns - self.measured.first_arrival.as_ref().map_or(last_ns, |first| first.now_ns);

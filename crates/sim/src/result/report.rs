@@ -29,7 +29,7 @@ use serde::Serialize;
 impl Simulation {
     /// The result so far. `cost` and `source` come from who drives the simulation.
     pub fn result(&self, source: &Source, is_partial: bool, cost: Option<EngineCost>) -> Result<RunResult, Inconsistent> {
-        with_engine!(&self.engine, engine => self.report(engine, source, is_partial, cost))
+        with_engine!(&self.device.engine, engine => self.report(engine, source, is_partial, cost))
     }
 
     fn report<C: Content, M: Media>(
@@ -46,7 +46,7 @@ impl Simulation {
         self.check(engine, &now, completed, unfinished, source.warmup_requests)?;
         times::check(engine, &now, measured)?;
         let counts = now.counts_since(start);
-        let page_bytes = u64::from(self.config.device.page_bytes);
+        let page_bytes = u64::from(self.device.config.device.page_bytes);
         let programs = Programs::of(&counts, statistics);
         let pages_written = statistics.bytes_written as f64 / page_bytes as f64;
         let data_pages = counts[Action::Program as usize][Cause::Host as usize] as f64;
@@ -58,15 +58,15 @@ impl Simulation {
         Ok(RunResult {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
-            device: self.config.device.name.clone(),
-            scheme: self.config.scheme.name.clone(),
-            seed: self.config.run.seed,
+            device: self.device.config.device.name.clone(),
+            scheme: self.device.config.scheme.name.clone(),
+            seed: self.device.config.run.seed,
             partial: is_partial,
-            config: self.config.clone(),
-            protects: self.config.protects(engine.scheme()),
-            survives: self.survival.clone(),
+            config: self.device.config.clone(),
+            protects: self.device.config.protects(engine.scheme()),
+            survives: self.device.survival.clone(),
             window: engine.exposure().map(|exposure| report_exposure(exposure, &now, measured.averaged_from())),
-            placement: Placed::of(self.config.placement(engine.scheme()), engine.media.shape().members),
+            placement: Placed::of(self.device.config.placement(engine.scheme()), engine.media.shape().members),
             simulated_ns: now.now_ns - start.now_ns,
             workload: self.report_workload(source),
             lifetime: self.report_lifetime(&capacity, &bandwidth, programs.counted(), statistics.bytes_written, programs_peak_to_mean),
@@ -102,8 +102,8 @@ impl Simulation {
             wear,
             devices: self.report_ssds(engine, &now),
             wear_outs: self.report_wear_outs(engine),
-            drive: self.drive.clone(),
-            precondition: self.preconditioned.map(|reached| Preconditioned {
+            drive: self.device.drive.clone(),
+            precondition: self.device.preconditioned.map(|reached| Preconditioned {
                 overwritten_bytes: reached.overwritten_pages * page_bytes,
                 write_amplification: reached.write_amplification,
                 steady: reached.steady,
@@ -112,7 +112,7 @@ impl Simulation {
                 (Some(now), Some(start), Some(buffer)) => Some(report_buffer(now, start, buffer)),
                 _ => None,
             },
-            ldpc: self.config.device.cells(0).ldpc().map(|_| report_ldpc(&now, start, engine)),
+            ldpc: self.device.config.device.cells(0).ldpc().map(|_| report_ldpc(&now, start, engine)),
             mapping: match (now.translation, start.translation, engine.translation()) {
                 (Some(now), Some(start), Some(translation)) => Some(report_mapping(now, start, translation.pages())),
                 _ => None,
@@ -124,7 +124,7 @@ impl Simulation {
             faults: self.injector.injected.clone(),
             rebuild: engine.rebuilds().iter().map(|rebuild| report_rebuild(rebuild, page_bytes)).collect(),
             replacements: engine.replaces_devices().then(|| report_replacements(engine)),
-            verify: self.config.run.verify.then(|| self.report_verification()),
+            verify: self.device.config.run.verify.then(|| self.report_verification()),
             drain: None,
             engine: cost,
         })
@@ -163,16 +163,16 @@ impl Simulation {
     }
 
     fn report_capacity<C: Content, M: Media>(&self, engine: &Engine<C, M>) -> Capacity {
-        let (page_bytes, space) = (u64::from(self.config.device.page_bytes), engine.media.space());
+        let (page_bytes, space) = (u64::from(self.device.config.device.page_bytes), engine.media.space());
         Capacity {
-            raw_bytes: self.config.array.derived(&self.config.device).raw_bytes,
+            raw_bytes: self.device.config.array.derived(&self.device.config.device).raw_bytes,
             user_bytes: engine.scheme().user_pages() * page_bytes,
             space_bytes: engine.space_pages() * page_bytes,
-            filled_bytes: self.filled_pages * page_bytes,
+            filled_bytes: self.device.filled_pages * page_bytes,
             placed_pages: engine.media.untimed().programs,
             live_pages: space.live_pages,
             effective_over_provisioning: ratio((space.pages - space.live_pages) as f64, space.pages as f64),
-            overhead: Overhead::of(&self.config, engine.scheme()),
+            overhead: Overhead::of(&self.device.config, engine.scheme()),
         }
     }
 
@@ -211,10 +211,10 @@ impl Simulation {
     ) -> Lifetime {
         const DAY_NS: f64 = 86400e9;
         const DAYS_OF_A_YEAR: f64 = 365.0;
-        let members = self.config.array.each(&self.config.device).into_iter().take(self.config.array.devices as usize);
+        let members = self.device.config.array.each(&self.device.config.device).into_iter().take(self.device.config.array.devices as usize);
         let limits = members.map(|ssd| u64::from(ssd.pe_limit));
-        let pe_cycles = limits.filter(|limit| *limit > 0 && !self.config.array.is_single()).min();
-        let programmed = (programs * u64::from(self.config.device.page_bytes)) as f64;
+        let pe_cycles = limits.filter(|limit| *limit > 0 && !self.device.config.array.is_single()).min();
+        let programmed = (programs * u64::from(self.device.config.device.page_bytes)) as f64;
         let cycles = programmed / capacity.raw_bytes as f64;
         let drive_writes = bytes_written as f64 / capacity.user_bytes as f64;
         let pe_cycles_per_day = ratio(cycles * DAY_NS, bandwidth.span_ns as f64);
@@ -234,8 +234,8 @@ impl Simulation {
 
     /// Adds the cost of a drain to the result, and what it found lost and could not write.
     pub(crate) fn report_drain(&self, result: &mut RunResult, drain: Drain) {
-        with_engine!(&self.engine, engine => {
-            let programs = drain.flash_ops.programs.total * u64::from(self.config.device.page_bytes);
+        with_engine!(&self.device.engine, engine => {
+            let programs = drain.flash_ops.programs.total * u64::from(self.device.config.device.page_bytes);
             result.write_amplification_by.drain = Some(ratio(programs as f64, engine.statistics.bytes_written as f64));
             result.losses = losses(engine);
             if let (Some(buffer), Some(start), Some(figures)) = (engine.buffer(), self.measured.start.buffer, &mut result.buffer) {
@@ -247,7 +247,7 @@ impl Simulation {
 
     /// What verification found so far.
     pub(crate) fn report_verification(&self) -> Verification {
-        let (reads, mismatches) = match &self.engine {
+        let (reads, mismatches) = match &self.device.engine {
             AnyEngine::Tagged(engine) => (engine.content.reads_checked, engine.content.mismatches),
             AnyEngine::TaggedArray(engine) => (engine.content.reads_checked, engine.content.mismatches),
             AnyEngine::Plain(_) | AnyEngine::PlainArray(_) => (0, 0),

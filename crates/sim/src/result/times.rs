@@ -299,7 +299,7 @@ mod tests {
         let result = |fault: Option<FlashFault>| {
             let config = Config::assemble(Some("tiny"), Some("raid5"), None, &[]).expect("legal settings");
             let mut simulation = Simulation::new(config, |_| true).expect("a legal device");
-            let AnyEngine::Plain(engine) = &mut simulation.engine else { unreachable!("nothing is verified") };
+            let AnyEngine::Plain(engine) = &mut simulation.device.engine else { unreachable!("nothing is verified") };
             engine.media.mutant = fault;
             for page in 0..4 {
                 let request =

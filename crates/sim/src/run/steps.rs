@@ -93,12 +93,12 @@ fn run_asked(
     let stopwatch = Stopwatch::start();
     let writers = Writers::open(outputs, &mut simulation)?;
     let mut replay = Replay::new(&simulation, opened, trace, writers)?;
-    let is_done = simulation.is_prepared
-        && with_engine!(&mut simulation.engine, engine => replay.all(engine, &mut simulation.measured, &mut simulation.injector, progress))?;
-    if simulation.is_prepared && !replay.is_measuring {
+    let is_done = simulation.device.is_complete
+        && with_engine!(&mut simulation.device.engine, engine => replay.all(engine, &mut simulation.measured, &mut simulation.injector, progress))?;
+    if simulation.device.is_complete && !replay.is_measuring {
         let what = if is_done { "the warm-up covered all" } else { "the run was stopped during the warm-up, after" };
         warnings.push(format!("{what} {} requests: nothing was measured", replay.submitted));
-        with_engine!(&mut simulation.engine, engine => replay.start_measuring(engine, &mut simulation.measured));
+        with_engine!(&mut simulation.device.engine, engine => replay.start_measuring(engine, &mut simulation.measured));
     }
     simulation.checks = std::mem::take(&mut replay.checks);
     let Replayed { mut source, writers, compactor, summary } = replay.finish()?;
@@ -111,7 +111,7 @@ fn run_asked(
         warnings.push(format!("{} lines or records were skipped; the first error: {first}", summary.skipped));
     }
     if let Some(tick_ns) = summary.spread_tick_ns
-        && simulation.config.run.queue_depth == 0
+        && simulation.device.config.run.queue_depth == 0
     {
         let tick_s = tick_ns as f64 / 1e9;
         warnings.push(format!(
@@ -120,7 +120,7 @@ fn run_asked(
     }
     let delivered = summary.requests;
     source.read(summary);
-    if is_done && simulation.config.run.verify {
+    if is_done && simulation.device.config.run.verify {
         progress(Stage::Verifying);
         simulation.verify();
     }
@@ -132,7 +132,7 @@ fn run_asked(
         None => (None, Vec::new()),
     };
     // Outputs leave a drain out; losses during it cause the same warnings as earlier ones.
-    if is_done && simulation.config.run.drain {
+    if is_done && simulation.device.config.run.drain {
         drain(&mut simulation, &mut result)?;
     }
     let mut is_saved = true;
@@ -165,16 +165,16 @@ fn refuse_to_save_failures(config: &Config, outputs: &Outputs) -> Result<(), Con
 
 /// What happened in a run that settings depend on. Counts that a warm-up resets are unknown if there was one.
 fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, result: &RunResult) -> Happened<'a> {
-    let erased = with_engine!(&simulation.engine, engine => engine.media.erase_counts().any(|erases| erases > 0));
-    let moved = with_engine!(&simulation.engine, engine => {
+    let erased = with_engine!(&simulation.device.engine, engine => engine.media.erase_counts().any(|erases| erases > 0));
+    let moved = with_engine!(&simulation.device.engine, engine => {
         engine.media.counts().iter().any(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize] > 0) || engine.media.untimed().victims > 0
     });
-    let evicted = with_engine!(&simulation.engine, engine => engine.buffer().is_some_and(|buffer| buffer.counts.evictions > 0));
+    let evicted = with_engine!(&simulation.device.engine, engine => engine.buffer().is_some_and(|buffer| buffer.counts.evictions > 0));
     let unwritten = result.requests.unmapped_reads > 0 || result.requests.prefilled_pages > 0;
     Happened {
-        config: &simulation.config,
+        config: &simulation.device.config,
         failed: !simulation.injector.injected.is_empty()
-            || with_engine!(&simulation.engine, engine => !engine.wear_outs().is_empty() || engine.read_errors().pages > 0),
+            || with_engine!(&simulation.device.engine, engine => !engine.wear_outs().is_empty() || engine.read_errors().pages > 0),
         collected: erased || moved,
         erased,
         evicted,
@@ -182,7 +182,7 @@ fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, r
         drained: result.buffer.is_some_and(|buffer| buffer.pages_buffered > 0)
             || result.drain.is_none_or(|drain| drain.commits > 0 || drain.flash_ops.programs.total > 0),
         requests,
-        filled: simulation.filled_pages > 0,
+        filled: simulation.device.filled_pages > 0,
         cut_pages: source.unaligned > 0,
         filtered: source.filtered > 0,
         skipped: source.skipped + source.left_out > 0,
@@ -220,7 +220,7 @@ fn drain(simulation: &mut Simulation, result: &mut RunResult) -> Result<(), RunE
         (result.flash_ops, result.members, result.dies) = (after.flash_ops, after.members, after.dies);
     }
     simulation.report_drain(result, cost);
-    if simulation.config.run.verify {
+    if simulation.device.config.run.verify {
         simulation.verify();
         result.verify = Some(simulation.report_verification());
     }
@@ -228,10 +228,10 @@ fn drain(simulation: &mut Simulation, result: &mut RunResult) -> Result<(), RunE
 }
 
 fn cost(simulation: &Simulation, wall_seconds: f64) -> EngineCost {
-    let operations: u64 = with_engine!(&simulation.engine, engine => engine.media.counts().iter().flatten().sum());
+    let operations: u64 = with_engine!(&simulation.device.engine, engine => engine.media.counts().iter().flatten().sum());
     EngineCost {
         wall_seconds,
-        fill_seconds: simulation.fill_seconds,
+        fill_seconds: simulation.device.fill_seconds,
         host_requests_per_second: simulation.measured.requests() as f64 / wall_seconds,
         flash_ops_per_second: operations as f64 / wall_seconds,
         peak_rss_bytes: peak_rss_bytes(),

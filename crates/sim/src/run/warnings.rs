@@ -57,7 +57,7 @@ pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec
 fn warnings_of_failures(simulation: &Simulation, result: &RunResult) -> Vec<String> {
     let mut warnings = Vec::new();
     let lost = |pages: u64| if pages == 1 { "1 host page is lost".into() } else { format!("{pages} host pages are lost") };
-    let gone = with_engine!(&simulation.engine, engine => engine.count_gone()) as u64;
+    let gone = with_engine!(&simulation.device.engine, engine => engine.count_gone()) as u64;
     if let of_flash @ 1.. = result.losses.host_pages.saturating_sub(gone) {
         let why = match result.window.is_none() {
             _ if result.ldpc.as_ref().is_some_and(|ldpc| ldpc.pages_uncorrectable > 0) => {
@@ -125,8 +125,8 @@ pub(super) fn warnings_of_verification(simulation: &Simulation, result: &RunResu
     }
     if let lost @ 1.. = verify.found.pages_lost {
         let unit = result.protects;
-        let why = match with_engine!(&simulation.engine, engine => engine.scheme().has_window()) {
-            true => format!("; that is the exposure window of {}", simulation.config.scheme.name),
+        let why = match with_engine!(&simulation.device.engine, engine => engine.scheme().has_window()) {
+            true => format!("; that is the exposure window of {}", simulation.device.config.scheme.name),
             false => String::new(),
         };
         let pages = if lost == 1 { "page" } else { "pages" };
