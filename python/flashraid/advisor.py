@@ -131,9 +131,6 @@ def advise(
     check_workers(jobs, scheduler)
     words = {"survives": survives, "max_p99_read": max_p99_read, "max_p99_write": max_p99_write}
     check_texts(**given(**words, max_nvram=max_nvram, tail=tail, fault=fault))
-    for name, number in given(min_capacity=min_capacity, min_dwpd=min_dwpd).items():
-        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < float("inf"):
-            raise InputError(f"{name} = {number!r}: allowed is a number from 0")
     for key, values in _pairs(vary or {}):
         check_texts(key=key)
         if isinstance(values, str | bytes) or not isinstance(values, Iterable) or isinstance(values, Mapping):
@@ -200,9 +197,16 @@ def asked(
         known_name(label("prefer"), subject, SUBJECTS)
     check_range(label("seeds"), seeds, 1, MOST_SEEDS)
     settings = [(bare(key), value) for key, value in settings]
-    for key in [*(key for key, _ in settings), *(bare(key) for key in vary)]:
-        if key in OWN or (key in OF_WORKLOAD and key in vary):
+    varied = {bare(key) for key in vary}
+    for key in [*(key for key, _ in settings), *varied]:
+        if key in OWN:
             raise InputError(f"{key}: not allowed here: the advisor sets it itself")
+    for key in (*OF_WORKLOAD, "devices"):
+        if key in varied:
+            raise InputError(f"{label('vary')} {key}: not allowed: all candidates have the same: ask for each value")
+    for name, number in given(min_capacity=min_capacity, min_dwpd=min_dwpd).items():
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < float("inf"):
+            raise InputError(f"{label(name)} {number}: allowed is a number from 0")
     # The device is looked at with a scheme that needs nothing of it.
     simplest = json.loads(_native.schemes(None))[0]["name"]
     detail = configuration(device, simplest, config, settings)
@@ -218,11 +222,10 @@ def asked(
         known_name(label("survives"), survives, PARTS)
         if survives == "device" and not is_array:
             raise InputError(f"{label('survives')} device: the device is a single SSD: allowed with devices above 1")
-        wanted = survives
+        musts.append(Must(f"{label('survives')} {survives}", OPEN, f"survives.{survives}", least=1))
+        part = survives
         if survives == "member":
-            wanted = "device" if is_array else detail["config"]["device"]["member"]
-        musts.append(Must(f"{label('survives')} {survives}", OPEN, f"survives.{wanted}", least=1))
-        part = wanted
+            part = "device" if is_array else detail["config"]["device"]["member"]
     for name, text, kind in (("max_p99_read", max_p99_read, "read"), ("max_p99_write", max_p99_write, "write")):
         if text is not None:
             most = parse_time(label(name), text)
@@ -239,17 +242,17 @@ def asked(
         most_raw = 1 / min_capacity if min_capacity else None
         musts.append(Must(text, OPEN, "capacity.raw_per_user_byte", most=most_raw, kind=RAW))
     if min_dwpd is not None:
-        if not (pe_limit := detail["config"]["device"]["pe_limit"]):
+        own_limit = float(detail["config"]["device"]["pe_limit"])
+        if not own_limit and "pe_limit" not in varied:
             raise InputError(f"{label('min_dwpd')}: the device has no limit of erases: allowed with pe_limit above 0")
         # An SSD that is alone does not fail by wear in a run, but what it writes in so many erases is known.
-        least = min_dwpd * 365 * YEARS_OF_WARRANTY * 1000 / pe_limit
-        text = f"{label('min_dwpd')} {min_dwpd}"
-        musts.append(
-            Must(text, OPEN, "lifetime.full_drive_writes_per_1000_cycles", least=least, kind=WRITES, is_measured=True)
-        )
-    where = fault or ("device:0/" if is_array and part != "device" else "") + f"{part}:0" + (
-        ".0" if part == "chip" else ""
-    )
+        text, least = f"{label('min_dwpd')} {min_dwpd}", min_dwpd * 365 * YEARS_OF_WARRANTY
+        column, limit = "lifetime.full_drive_writes_per_1000_cycles", "config.device.pe_limit"
+        must = Must(text, OPEN, column, least=least, kind=WRITES, is_measured=True)
+        musts.append(replace(must, thousandths=limit, otherwise=own_limit))
+    if fault is not None and ("@" in fault or not fault):
+        raise InputError(f"{label('fault')} {fault}: allowed is what fails, as chip:0.0, without a time")
+    where = fault or _first(part, is_array=is_array)
     configuration(device, simplest, config, [*settings, ("fail", f"{where}@50%")])  # refuses what there is not
     return Question(trace, device, config, settings, schemes, vary, musts, where, tail, seeds, prefer, run)
 
@@ -260,7 +263,7 @@ def _first(part: str, *, is_array: bool) -> str:
     return f"device:0/{first}" if is_array and part != "device" else first
 
 
-RAW, WRITES = Kind((("flash bytes a usable byte", 1),), 3), Kind((("drive writes per 1,000 erases", 1),), 0)
+RAW, WRITES = Kind((("flash bytes a usable byte", 1),), 3), Kind((("drive writes", 1),), 0)
 # What says how much there is to do: the same for all candidates.
 OF_WORKLOAD = ("limit", "warmup", "speed", "fill", "fill_bytes", "space_bytes")
 # Settings that the advisor's runs have of their own.
@@ -280,7 +283,8 @@ def search(question: Question, out: str | None, jobs: int | None, scheduler: str
     vary = question.vary or {}
     choice, refused = candidates(question.device, question.config, question.schemes, question.settings, vary)
     if not choice:
-        raise InputError(f"no scheme can be had: {next(iter(refused.values()), 'none is named')}")
+        nothing = f"{', '.join(vary)}: nothing changes with it here" if vary else "none is named"
+        raise InputError(f"no candidate is left: {nothing if vary else next(iter(refused.values()), nothing)}")
     requests = requests_of(question)
     fixed = fixed_of(question, choice)
     scratch = tempfile.mkdtemp(prefix="flashraid-")
@@ -300,7 +304,7 @@ def search(question: Question, out: str | None, jobs: int | None, scheduler: str
                     each.out = "another one is as good or better in everything"
             order = distinct(order, wanted)
             changes = list(_changes(order[:MOST_CHANGED], found, question))
-            return Advice(question, wanted, tried, order, changes, refused, workload, found.cost)
+            return Advice(question, wanted, tried, order, changes, refused, workload, found.cost, found.scale)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -402,7 +406,8 @@ class Advice(Drawn):
     """An answer of the advisor: the Pareto front, the best first, and a recommendation.
 
     `front` lists its members as `Ranked`; `tried` has every candidate, with the reason why it is not on the front;
-    `refused` has the schemes that the device cannot have. `cost` is the number of flash operations simulated.
+    `refused` has the schemes that the device cannot have. `cost` is the number of flash operations that the search has
+    simulated, without runs under another load.
     """
 
     def __init__(
@@ -415,10 +420,11 @@ class Advice(Drawn):
         refused: Mapping[str, str],
         workload: Workload,
         cost: int,
+        scale: float,
     ) -> None:
         self.question, self.objectives, self.tried, self.front = question, wanted, tried, front
         self.changes, self.refused, self.cost = changes, refused, cost
-        self._workload = workload
+        self._workload, self._scale = workload, scale
 
     @property
     def recommended(self) -> Candidate | None:
@@ -434,7 +440,7 @@ class Advice(Drawn):
     def sentences(self) -> list[str]:
         """The recommendation in words."""
         found = [each.tried for each in self.front]
-        said = doubts(found, self.question.tail)
+        said = doubts(found, self.question.tail, self._scale)
         return sentences(self.front, self.objectives, {each.what: each.choice for each in self.changes}, said)
 
     def to_frame(self) -> "polars.DataFrame":
@@ -476,11 +482,13 @@ class Advice(Drawn):
     def command(self, candidate: Candidate, run: str = OPEN) -> str:
         """The command that does a run of a candidate again: as it is, in a `closed` loop, or `failing`."""
         point = self._workload.point(candidate, run)
+        more = [f"--seeds {self.question.seeds}"] if self.question.seeds > 1 else []
         words = ["flashraid", "run", shlex.quote(str(point.pop("trace")))]
         for key in ("device", "scheme", "config"):
             if key in point:
                 words += [f"--{key}", shlex.quote(str(point.pop(key)))]
-        return " ".join([*words, *(shlex.quote(f"--set={key}={setting_text(value)}") for key, value in point.items())])
+        settings = [shlex.quote(f"--set={key}={setting_text(value)}") for key, value in point.items()]
+        return " ".join([*words, *settings, *more])
 
     def figures(self) -> "list[Figure]":
         """What `plot` and `chart` draw: the distances from the best, and the front in pairs of figures."""

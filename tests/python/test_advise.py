@@ -177,7 +177,8 @@ def test_figures_are_those_of_the_commands(advice, command):
     for row, member in zip(frame.head(2).iter_rows(named=True), advice.front, strict=False):
         found = {each.name: [] for each in advice.objectives}
         for seed, run in itertools.product((1, 2), ("open", "closed", "failing")):
-            line = shlex.split(advice.command(member.tried.candidate, run))[1:]
+            *line, option, seeds = shlex.split(advice.command(member.tried.candidate, run))[1:]
+            assert (option, seeds) == ("--seeds", "2")
             result = json.loads(command(*line, "--seed", seed, "--json", "-", "--quiet").stdout)
             columns = dict(job.figures_of(result))
             for each in advice.objectives:
@@ -301,6 +302,9 @@ def tried(count=1000, load=0.5, gc=1, each=(1.0, 2.0)):
     [
         ({}, None),
         ({"count": 500}, "the trace is too short: 500 reads, of which 5 are beyond p99."),
+        ({"count": 999}, "the trace is too short: 999 reads, of which 9 are beyond p99."),
+        ({"count": 0}, "no request is measured"),
+        ({"scale": 2.0}, "all of the trace costs 2.0 times what its excerpt told"),
         ({"count": 5000, "tail": "p99_9"}, "the trace is too short: 5,000 reads, of which 5 are beyond p99.9."),
         ({"load": 0.01}, "the load is too low to matter: the busiest part is in use for 1.0% of the time."),
         ({"load": 0.95}, "raid5 cannot keep up with the trace: latencies grow with its length."),
@@ -310,8 +314,8 @@ def tried(count=1000, load=0.5, gc=1, each=(1.0, 2.0)):
 )
 def test_doubts(given, text):
     given = dict(given)
-    tail = given.pop("tail", "p99")
-    found = choice.doubts([tried(**given)], tail)
+    tail, scale = given.pop("tail", "p99"), given.pop("scale", 1.0)
+    found = choice.doubts([tried(**given)], tail, scale)
     assert len(found) == (text is not None)
     assert not found or text in found[0]
 
@@ -470,10 +474,10 @@ def asked(trace, settings=(), **more):
 @pytest.mark.parametrize(
     ("survives", "devices", "fault", "column"),
     [
-        ("member", 1, "channel:0", "survives.channel"),
+        ("member", 1, "channel:0", "survives.member"),
         ("chip", 1, "chip:0.0", "survives.chip"),
         ("channel", 1, "channel:0", "survives.channel"),
-        ("member", 4, "device:0", "survives.device"),
+        ("member", 4, "device:0", "survives.member"),
         ("device", 4, "device:0", "survives.device"),
         ("chip", 4, "device:0/chip:0.0", "survives.chip"),
         ("channel", 4, "device:0/channel:0", "survives.channel"),
@@ -483,21 +487,50 @@ def test_what_must_be_survived_is_what_fails(trace, survives, devices, fault, co
     question = asked(trace, [("devices", str(devices))], survives=survives)
     assert (question.fault, question.musts[0].column) == (fault, column)
     workload = search.Workload({}, 1, question.fault, 1)
-    assert search.Search([], [], [], workload, lambda name, points: [])._label == column
+    if survives != "member":
+        assert search.Search([], [], [], workload, lambda name, points: [])._label == column
+        return
+    # What a member is depends on the candidate.
+    must = question.musts[0]
+    row = {"config.array.devices": devices, "config.device.member": "chip"}
+    assert must.why_not({**row, "survives.chip": devices == 1, "survives.device": devices > 1}) is None
+    assert must.why_not({**row, "survives.chip": devices > 1, "survives.device": devices == 1})
 
 
 def test_drive_writes_a_day_are_those_of_a_warranty(trace):
-    """Two a day for five years are 3,650, out of 500 erases of each block: 7,300 out of 1,000."""
+    """Two a day for five years are 3,650; of 7,300 for 1,000 erases a candidate with 500 has as many."""
     must = asked(trace, [("pe_limit", "500")], min_dwpd=2.0).musts[0]
-    assert (must.column, must.least) == ("lifetime.full_drive_writes_per_1000_cycles", 7300)
-    found = fr.advise(trace, schemes=["raid1", "raid5"], seeds=1, pe_limit=1000, min_dwpd=0.1, **DEVICE)
+    row = {"lifetime.full_drive_writes_per_1000_cycles": 7300.0, "config.device.pe_limit": 500}
+    assert must.why_not(row) is None
+    assert must.why_not(row | {"config.device.pe_limit": 499})
+    assert must.why_not(row | {"lifetime.full_drive_writes_per_1000_cycles": 7299.0})
+    common = {"schemes": ["raid1", "raid5"], "seeds": 1, "min_dwpd": 0.1, **DEVICE}
+    found = fr.advise(trace, pe_limit=1000, **common)
     assert found.front
-    assert all(each.rows["open"][0][must.column] >= 182.5 for each in (member.tried for member in found.front))
+    column = "lifetime.full_drive_writes_per_1000_cycles"
+    assert all(each.rows["open"][0][column] >= 182.5 for each in (member.tried for member in found.front))
+    # Each candidate has its own limit.
+    varied = fr.advise(trace, devices=4, pe_limit=2, vary={"pe_limit": ["2", "1000"]}, **common)
+    assert varied.front
+    assert all("pe_limit=1000" in each.tried.candidate.name for each in varied.front)
 
 
 def test_no_more_is_replayed_than_the_user_allows(trace):
     assert advisor.requests_of(asked(trace, [("limit", "300")])) == 300
     assert advisor.requests_of(asked(trace)) == 2000
+
+
+def test_a_full_drive_can_be_asked_about(trace):
+    """Of a run over all of the trace nothing is rounded: no more than the capacity can be filled."""
+    found = fr.advise(trace, schemes=["raid1"], seeds=1, limit=300, **{**DEVICE, "fill": 1})
+    assert found.front
+    fills = {row["config.run.fill_bytes"] for each in found.front for of in each.tried.rows.values() for row in of}
+    assert len(fills) == 1
+
+
+def test_a_run_that_seeds_do_not_change_costs_once(trace):
+    one, three = (fr.advise(trace, schemes=["raid1"], seeds=seeds, limit=300, **DEVICE) for seeds in (1, 3))
+    assert one.cost == three.cost
 
 
 def test_what_the_user_sets_is_not_varied():
@@ -593,7 +626,14 @@ def test_the_command_shows_the_front_and_the_choice(trace, command):
         (["--survives", "device"], "--survives device: the device is a single SSD"),
         (["--fault", "chip:9.9"], "fail = chip:9.9@50%"),
         (["--vary", "seed=1,2"], "seed: not allowed here"),
-        (["--vary", "speed=1,2"], "speed: not allowed here"),
+        (["--vary", "speed=1,2"], "--vary speed: not allowed: all candidates have the same"),
+        (["--vary", "devices=1,4"], "--vary devices: not allowed: all candidates have the same"),
+        (["--vary", "read_ns=1us", "--vary", "read_ns=2us"], "--vary read_ns: given twice"),
+        (["--vary", "cmt_entries=512,1024"], "no candidate is left: cmt_entries: nothing changes with it here"),
+        (["--min-dwpd", "nan"], "--min-dwpd nan: allowed is a number from 0"),
+        (["--min-capacity", "-1"], "--min-capacity -1.0: allowed is a number from 0"),
+        (["--fault", ""], "--fault : allowed is what fails, as chip:0.0, without a time"),
+        (["--fault", "chip:0.0@50%"], "--fault chip:0.0@50%: allowed is what fails, as chip:0.0, without a time"),
         (["--vary", "gc_threshold=0.1,2"], "no scheme can have gc_threshold = 2: gc_threshold = 2: allowed is"),
         (["--jobs", "1", "--scheduler", "tcp://127.0.0.1:1"], "--jobs: a cluster has its own number of threads"),
         (["--scheduler", "nowhere"], "--scheduler 'nowhere': allowed is an address, as tcp://host:8786"),

@@ -188,9 +188,12 @@ def test_a_run_is_named_by_all_that_decides_it(trace, tmp_path, monkeypatch):
     first = names()
     assert len(set(first)) == 2
     assert names() == first
-    copy = tmp_path / "copy.csv"
-    copy.write_bytes((tmp_path / "trace.csv").read_bytes())
-    assert names(trace=str(copy)) == first, "its content counts, not its name"
+    elsewhere = tmp_path / "elsewhere" / "trace.csv"
+    elsewhere.parent.mkdir()
+    elsewhere.write_bytes((tmp_path / "trace.csv").read_bytes())
+    assert names(trace=str(elsewhere)) == first, "its content counts, not its place"
+    other = elsewhere.rename(tmp_path / "ssdsim.csv")
+    assert not set(names(trace=str(other))) & set(first), "and its name, which may decide the format"
     assert not set(names(seed=2, precondition="random:0.1")) & set(first)
     monkeypatch.setattr(resolved._native, "__version__", "0.0.1")
     assert not set(names()) & set(first)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isinf
+from math import isinf, log2
 
 from ..intervals import is_apart, mean_of
 from ..quantities import with_interval
@@ -93,7 +93,7 @@ def sentences(
     if not is_protected(first.tried):
         said.append("It survives no failure, and neither does anything else that has what is asked for.")
     worst = [subject for subject, regret in first.regrets.items() if regret > 0.5]
-    near = [subject for subject, regret in first.regrets.items() if regret <= 0.05]
+    near = [subject for subject, regret in first.regrets.items() if regret <= log2(1 + ALIKE)]
     if near:
         said.append(f"It is the best of the front, or as good, in {_list(near)}.")
     if worst:
@@ -134,20 +134,29 @@ IDLE, OVERLOADED = 0.05, 0.9
 FEWEST_BEYOND = 10  # requests beyond a quantile
 
 
-def doubts(found: Sequence[Tried], tail: str) -> list[str]:
-    """Why the answer may be worth less than it looks."""
+# All of the trace may cost so many times what the excerpt says before that is worth a word.
+UNLIKE = 1.5
+
+
+def doubts(found: Sequence[Tried], tail: str, scale: float = 1.0) -> list[str]:
+    """Why the answer may be worth less than it looks; `scale` is what all of the trace costs for what it should."""
     if not found:
         return []
     rows = [row for each in found for row in each.rows.get(OPEN, [])]
     said = []
     share = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}[tail]
-    for kind in ("read", "write"):
-        counts = [int(row.get(f"latency_ns.{kind}.count") or 0) for row in rows]
-        if max(counts) > 0 and max(counts) * (1 - share) < FEWEST_BEYOND:
-            said.append(
-                f"the trace is too short: {max(counts):,} {kind}s, of which {max(counts) * (1 - share):.0f} are beyond "
-                f"{tail.replace('_', '.')}."
-            )
+    most = {kind: max(int(row.get(f"latency_ns.{kind}.count") or 0) for row in rows) for kind in ("read", "write")}
+    if not any(most.values()):
+        return ["no request is measured: the trace is too short, or its warm-up too long."]
+    for kind, count in most.items():
+        if count > 0 and (beyond := round(count * (1 - share), 6)) < FEWEST_BEYOND:
+            words = f"{count:,} {kind}s, of which {int(beyond)} are beyond {tail.replace('_', '.')}"
+            said.append(f"the trace is too short: {words}.")
+    if scale > UNLIKE:
+        said.append(
+            f"all of the trace costs {scale:.1f} times what its excerpt told, as GC comes late in it: the search may "
+            "have cost more than it should, and knows less of what it left out (--steady: a used drive)."
+        )
     loads = [float(row.get("workload.busiest_load") or 0) for row in rows]
     if max(loads) < IDLE:
         said.append(f"the load is too low to matter: the busiest part is in use for {max(loads):.1%} of the time.")

@@ -48,6 +48,8 @@ QUEUE_DEPTH = 32
 
 Rows = Sequence[Mapping[str, Any]]
 Seeds = Sequence[int | None]
+# A column of no row: what a candidate survives of that which is a member under its own settings.
+OF_MEMBER = "survives.member"
 # Does the runs of points, all of one round; returns the row of each, in order.
 DoRuns = Callable[[str, Sequence[Point]], Rows]
 
@@ -63,16 +65,24 @@ class Must:
     most: float | None = None
     kind: Kind | None = None  # how the figure is written; None for a property
     is_measured: bool = False  # else it follows from the configuration
+    thousandths: str = ""  # a column: the figure is for each thousand of it
+    otherwise: float = 0.0  # so many if the column has none
 
     def why_not(self, row: Mapping[str, Any], *, is_excerpt: bool = False) -> str | None:
         """What is wrong with a row; None if nothing is. What an excerpt measures may be twice as bad."""
-        value = row.get(self.column)
-        if value is None:
+        figure = row.get(self.column)
+        if self.column == OF_MEMBER:
+            is_array = int(row.get("config.array.devices") or 1) > 1
+            figure = row.get("survives.device" if is_array else f"survives.{row.get('config.device.member')}")
+        if figure is None:
             return f"{self.text}: there is no such figure"
+        value = float(figure)
+        if self.thousandths:
+            value *= (float(row[self.thousandths]) or self.otherwise) / 1000
         slack = 2.0 if is_excerpt and self.is_measured else 1.0
-        is_too_low = self.least is not None and float(value) * slack < self.least
-        if is_too_low or (self.most is not None and float(value) > self.most * slack):
-            return f"{self.text}: it has {self.kind.text(float(value))}" if self.kind else f"{self.text}: it does not"
+        is_too_low = self.least is not None and value * slack < self.least
+        if is_too_low or (self.most is not None and value > self.most * slack):
+            return f"{self.text}: it has {self.kind.text(value)}" if self.kind else f"{self.text}: it does not"
         return None
 
 
@@ -87,6 +97,7 @@ class Tried:
     short: list[float] = field(default_factory=list)  # its costs in the excerpt
     values: dict[str, Value] = field(default_factory=dict)  # by objective, of its last runs
     rows: dict[str, Rows] = field(default_factory=dict)  # of its last runs, by run
+    is_final: bool = False  # whether these were over all of the trace
 
     def take(self, rows: Mapping[str, Rows], objectives: Sequence[Objective]) -> None:
         """Takes the figures of its runs."""
@@ -142,8 +153,8 @@ class Workload:
             point.pop("speed", None)  # a closed loop has its own
         elif run == FAILING:
             point |= {"fail": f"{self.fault}@50%", "verify": excerpt is None}
-            if "fill_bytes" in point:
-                point["fill_bytes"] = max(1, round(share * point["fill_bytes"] / UNIT_BYTES)) * UNIT_BYTES
+            if excerpt and "fill_bytes" in point:
+                point["fill_bytes"] = max(1, int(share * point["fill_bytes"]) // UNIT_BYTES) * UNIT_BYTES
         if seed is not None:
             point["seed"] = seed
         return point
@@ -198,6 +209,12 @@ class Search:
             each.out = f"excerpt: another one is as good within {tolerance:.1%}"
         return near
 
+    @property
+    def scale(self) -> float:
+        """How many times what the excerpt says the finalists cost; 1 without an excerpt."""
+        done = [each for each in self.tried if each.estimate and each.is_final]
+        return sum(each.cost for each in done) / sum(each.estimate for each in done) if done else 1.0
+
     def _budget_left(self, scale: float) -> float:
         """What may still be spent, if all of the trace costs so many times what the excerpt says."""
         return BUDGET * scale * sum(each.estimate for each in self.tried) - self.spent
@@ -208,7 +225,7 @@ class Search:
         """
         done = list(finalists)
         while near and (known := [each for each in done if len(each.values) == len(self.objectives)]):
-            scale = sum(each.cost for each in done) / max(1.0, sum(each.estimate for each in done))
+            scale = self.scale
             whole = [each.costs(self.objectives) for each in known]
             observed = [Observed(each.candidate, each.short, costs) for each, costs in zip(known, whole, strict=True)]
             forecasts = [forecast(each.candidate, each.short, observed) for each in near]
@@ -241,10 +258,11 @@ class Search:
         """Does the runs of candidates, and takes their figures: of each run one for each seed."""
         for each, rows in zip(tried, self._rows(tried, name, seeds, excerpt), strict=True):
             each.take(rows, self.objectives)
-            operations = sum(operations_of(row) for of in rows.values() for row in of)
-            each.cost = operations // len(seeds)
-            self.cost += operations
+            each.cost = sum(operations_of(of[0]) for of in rows.values())
             self.spent += each.cost
+            # Seeds that change nothing are one run.
+            done = {row.get("run"): row for of in rows.values() for row in of}
+            self.cost += sum(map(operations_of, done.values()))
 
     def _rows(
         self, tried: Sequence[Tried], name: str, seeds: Seeds, excerpt: Excerpt | None
@@ -281,6 +299,7 @@ class Search:
         """Replays all of the trace under the finalists, with several seeds."""
         self._take(finalists, name, range(1, self.workload.seeds + 1))
         for each in finalists:
+            each.is_final = True
             each.out = self._why_false(each.rows) or self._why_out(each.rows)
 
     def _why_false(self, rows: Mapping[str, Rows]) -> str:

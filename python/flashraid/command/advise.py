@@ -6,6 +6,7 @@ import time
 import rich_click as click
 
 from .. import advisor
+from .._native import InputError
 from ..advising.objectives import CLOSED, FAILING, OPEN
 from ..comparing import MOST_JOBS
 from ..report import of_sweeps
@@ -105,7 +106,7 @@ def advise(
         min_capacity=min_capacity,
         max_nvram=max_nvram,
         min_dwpd=min_dwpd,
-        vary={key: values.split(",") for key, values in options.assignments(vary, "--vary", "KEY=A,B,...")},
+        vary=_varied(vary),
         prefer=[] if prefer is None else [word.strip() for word in prefer.split(",")],
         tail=tail,
         fault=fault,
@@ -141,3 +142,13 @@ def advise(
     warn([f"{each.candidate.name}: {each.out}" for each in found.tried if each.out])
     print("no candidate has all that is asked for", file=sys.stderr)
     return 3
+
+
+def _varied(texts: tuple[str, ...]) -> dict[str, list[str]]:
+    """The values of each key that `--vary` names."""
+    found: dict[str, list[str]] = {}
+    for key, values in options.assignments(texts, "--vary", "KEY=A,B,..."):
+        if key in found:
+            raise InputError(f"--vary {key}: given twice: allowed is one list of values")
+        found[key] = values.split(",")
+    return found

@@ -43,8 +43,10 @@ class Source:
 
     @property
     def identity(self) -> str:
-        """What tells it from others, wherever it lies."""
-        return self.sha256 or hashlib.sha256((self.text or self.name).encode()).hexdigest()
+        """What tells it from others, wherever it lies: its content and its name, which may decide the format."""
+        if self.sha256:
+            return f"{self.sha256} {os.path.basename(self.name)}"
+        return hashlib.sha256((self.text or self.name).encode()).hexdigest()
 
     @property
     def sent(self) -> Path:
