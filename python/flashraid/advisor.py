@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _native
 from ._native import InputError
-from .advising.candidates import Candidate, candidates
+from .advising.candidates import Candidate, candidates, own_of
 from .advising.choice import PROTECTION, Ranked, distinct, doubts, ranked, sentences, text_of
 from .advising.objectives import LIFETIME, OPEN, Objective, Value, objectives, value_of
 from .advising.search import (
@@ -209,7 +209,8 @@ def asked(
             raise InputError(f"{label(name)} {number}: allowed is a number from 0")
     # The device is looked at with a scheme that needs nothing of it.
     simplest = json.loads(_native.schemes(None))[0]["name"]
-    detail = configuration(device, simplest, config, settings)
+    common = own_of(None, settings)
+    detail = configuration(device, simplest, config, common)
     run = detail["config"]["run"]
     for key in OWN:
         if key != "seed" and run[key] not in (0, "", False, "end", []):
@@ -253,7 +254,7 @@ def asked(
     if fault is not None and ("@" in fault or not fault):
         raise InputError(f"{label('fault')} {fault}: allowed is what fails, as chip:0.0, without a time")
     where = fault or _first(part, is_array=is_array)
-    configuration(device, simplest, config, [*settings, ("fail", f"{where}@50%")])  # refuses what there is not
+    configuration(device, simplest, config, [*common, ("fail", f"{where}@50%")])  # refuses what there is not
     return Question(trace, device, config, settings, schemes, vary, musts, where, tail, seeds, prefer, run)
 
 
@@ -371,7 +372,9 @@ READING = ("format", "time_unit", "device_filter", "on_error", "op", "action", "
 def fixed_of(question: Question, choice: Iterable[Candidate]) -> dict[str, Any]:
     """What all runs have in common: with the same logical space and filled bytes, those of the smallest capacity."""
     own = [
-        configuration(question.device, each.scheme, question.config, [*question.settings, *each.settings])
+        configuration(
+            question.device, each.scheme, question.config, [*own_of(each.scheme, question.settings), *each.settings]
+        )
         for each in choice
     ]
     space_bytes, fill_bytes = common_space(own)

@@ -82,15 +82,19 @@ def given(**values: object) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+# Names that fit into a line.
+MOST_LISTED = 60
+
+
 def known_name(what: str, name: str, known: Iterable[str]) -> str:
-    """The name, if it is known; else raises InputError with the nearest and all there are."""
+    """The name, if it is known; else raises InputError with the nearest, and with all there are if these are few."""
     known = list(known)
     if name not in known:
         import difflib
 
         near = difflib.get_close_matches(name, known, 1)
         hint = f"; the nearest is {near[0]}" if near else ""
-        others = f"; there are {', '.join(known)}" if known else ""
+        others = f"; there are {', '.join(known)}" if 0 < len(known) <= MOST_LISTED else ""
         raise InputError(f"{what} {name}: there is none{hint}{others}")
     return name
 

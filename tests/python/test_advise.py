@@ -533,6 +533,16 @@ def test_a_run_that_seeds_do_not_change_costs_once(trace):
     assert one.cost == three.cost
 
 
+def test_parameters_that_are_set_hold_for_the_schemes_that_have_them(trace, tmp_path):
+    out = tmp_path / "runs"
+    found = fr.advise(trace, schemes=["raid1", "raid5"], layout="left_symmetric", seeds=1, out=out, **DEVICE)
+    assert {each.candidate.scheme for each in found.tried} == {"raid1", "raid5"}
+    rows = dataset.read(out)
+    assert set(rows.filter(scheme="raid5")["config.scheme.layout"]) == {"left_symmetric"}
+    with pytest.raises(fr.InputError, match="layout: not allowed here: no scheme to choose from has it"):
+        fr.advise(trace, schemes=["raid1"], layout="left_symmetric", **DEVICE)
+
+
 def test_what_the_user_sets_is_not_varied():
     found, _ = candidates.candidates("tiny", None, ["raid5"], [("update", "rcw")], {})
     assert not any(key == "update" for each in found for key, _ in each.settings)

@@ -9,6 +9,7 @@ from typing import Any
 from .. import _native
 from .._native import InputError
 from ..settings import Pairs, bare, configuration, known_name, possible
+from ..sweeping.plan import parameters_of
 
 # Sizes that a parameter in bytes is tried with, as multiples of its default.
 SIZES = (0.5, 2, 4)
@@ -32,6 +33,12 @@ class Candidate:
         return {"scheme": self.scheme, **dict(self.settings)}
 
 
+def own_of(scheme: str | None, settings: Pairs) -> Pairs:
+    """The settings without the parameters of other schemes; of no scheme without all of them."""
+    others = parameters_of() - (parameters_of(scheme) if scheme else frozenset())
+    return [(key, value) for key, value in settings if bare(key) not in others]
+
+
 def candidates(
     device: str | None,
     config: str | None,
@@ -51,14 +58,18 @@ def candidates(
         schemes, refused = possible(device, config, settings)
     for scheme in schemes:
         known_name("scheme", scheme, known)
+    for key in (bare(key) for key, _ in settings):
+        if key in parameters_of() and not any(key in parameters_of(scheme) for scheme in schemes):
+            raise InputError(f"{key}: not allowed here: no scheme to choose from has it")
     given = {bare(key) for key, _ in settings} | set(vary)
     found: dict[tuple[str, str], Candidate] = {}
     possible_values: set[tuple[str, str]] = set()
     for scheme in schemes:
+        own_settings = own_of(scheme, settings)
         for own in _of(known[scheme], given):
             for more in product(*([(key, value) for value in values] for key, values in vary.items())):
                 candidate = Candidate(scheme, (*own, *more))
-                told = [*settings, *candidate.settings]
+                told = [*own_settings, *candidate.settings]
                 try:
                     detail = configuration(device, scheme, config, told)
                 except InputError as error:

@@ -231,27 +231,29 @@ def _quiet() -> Iterator[None]:
 
 def _do_with_scheduler(scheduler: str, sweep: _Sweep) -> None:
     """Does the jobs, and waits if the scheduler is away."""
-    away_since = None
+    away_since, has_answered = None, False
     while sweep.jobs:
         try:
             with Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as client:
-                away_since = None
+                away_since, has_answered = None, True
                 _do_with(client, sweep, None)
         except (Lost, OSError, CommClosedError, TimeoutError) as error:
             away_since = away_since or time.monotonic()
             sweep.give_back()
             sweep.progress.waits_for = "the scheduler"
             sweep.step()
+            if not has_answered:
+                raise _away(scheduler, error, CONNECT_SECONDS) from None
             if time.monotonic() - away_since > PATIENCE_SECONDS:
-                raise _away(scheduler, error) from None
+                raise _away(scheduler, error, PATIENCE_SECONDS) from None
             time.sleep(STEP_SECONDS)
         except ValueError as error:
             raise InputError(f"scheduler {scheduler}: {error}") from None
 
 
-def _away(scheduler: str, error: Exception) -> InputError:
+def _away(scheduler: str, error: Exception, seconds: float) -> InputError:
     why = "" if isinstance(error, Lost) else f" ({error})"
-    return InputError(f"scheduler {scheduler}: no answer for {PATIENCE_SECONDS:.0f} s{why}; what was finished is kept")
+    return InputError(f"scheduler {scheduler}: no answer for {seconds:.0f} s{why}; what was finished is kept")
 
 
 def _do_with(client: Client, sweep: _Sweep, share: int | None) -> None:
