@@ -305,6 +305,7 @@ def search(question: Question, out: str | None, jobs: int | None, scheduler: str
                     each.out = "another one is as good or better in everything"
             order = distinct(order, wanted)
             changes = list(_changes(order[:MOST_CHANGED], found, question))
+            dataset.tidy([])
             return Advice(question, wanted, tried, order, changes, refused, workload, found.cost, found.scale)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -537,6 +537,8 @@ def test_parameters_that_are_set_hold_for_the_schemes_that_have_them(trace, tmp_
     out = tmp_path / "runs"
     found = fr.advise(trace, schemes=["raid1", "raid5"], layout="left_symmetric", seeds=1, out=out, **DEVICE)
     assert {each.candidate.scheme for each in found.tried} == {"raid1", "raid5"}
+    assert len(dataset.parts(out)) == 1
+    assert not list(dataset.journal(out))
     rows = dataset.read(out)
     assert set(rows.filter(scheme="raid5")["config.scheme.layout"]) == {"left_symmetric"}
     with pytest.raises(fr.InputError, match="layout: not allowed here: no scheme to choose from has it"):
