@@ -37,20 +37,20 @@ def plan(trace: Path, runs: int) -> dict[str, object]:
 
 
 def own_machine(folder: Path) -> None:
-    """The sweep beside bare processes."""
+    """The sweep beside bare processes, which do the same runs."""
     trace, cores = folder / "trace.ssdsim", machine.cores()
     fr.synth(trace, requests=REQUESTS, format="ssdsim", space_bytes=1 << 30, interval_ns=400_000)
     runs = cores * RUNS_OF_CORE
     script = (
         "import sys, flashraid as fr\n"
-        "for at in range(int(sys.argv[2])):\n"
-        f"    fr.run(sys.argv[1], device='ssd1', scheme='raid5', speed=1 + (at + 1) / {runs}, engine=False)\n"
+        f"for at in range(int(sys.argv[2]), {runs}, {cores}):\n"
+        f"    fr.run(sys.argv[1], device='ssd1', scheme='raid5', speed=1 + at / {runs - 1}, engine=False)\n"
     )
-    line = [sys.executable, "-W", "ignore", "-c", script, str(trace), str(RUNS_OF_CORE)]
+    lines = [[sys.executable, "-W", "ignore", "-c", script, str(trace), str(core)] for core in range(cores)]
     shares = []
     for _ in range(ROUNDS):
         began = time.perf_counter()
-        for process in [subprocess.Popen(line) for _ in range(cores)]:
+        for process in [subprocess.Popen(line) for line in lines]:
             process.wait()
         bare = time.perf_counter() - began
         began = time.perf_counter()
