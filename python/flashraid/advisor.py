@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _native
 from ._native import InputError
-from .advising.candidates import Candidate, candidates, own_of
+from .advising.candidates import Candidate, candidates
 from .advising.choice import PROTECTION, Ranked, distinct, doubts, ranked, sentences, text_of
 from .advising.objectives import LIFETIME, OPEN, Objective, Value, objectives, value_of
 from .advising.search import (
@@ -45,6 +45,7 @@ from .settings import (
     device_and_config,
     given,
     known_name,
+    own_of,
     pairs,
     path_text,
     texts,

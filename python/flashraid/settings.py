@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from . import _native
@@ -179,9 +180,9 @@ def for_each(device: str | None, schemes: Sequence[str], config: str | None, set
             raise InputError(f"scheme {scheme} is listed twice: allowed is once")
     if any(key == "scheme.name" for key, _ in settings):
         raise InputError("scheme.name: not allowed in a comparison, which takes a list of schemes")
-    own_of = [_of(scheme, schemes, settings) for scheme in schemes]
-    found = [configuration(device, scheme, config, own) for scheme, own in zip(schemes, own_of, strict=True)]
-    shares = _shares(own_of, [{each["key"]: each["text"] for each in detail["idle"]} for detail in found])
+    each_own = [own_of(scheme, settings, schemes) for scheme in schemes]
+    found = [configuration(device, scheme, config, own) for scheme, own in zip(schemes, each_own, strict=True)]
+    shares = _shares(each_own, [{each["key"]: each["text"] for each in detail["idle"]} for detail in found])
     space_bytes, fill_bytes = common_space(found)
     common = [("space_bytes", str(space_bytes)), ("fill", "0"), ("fill_bytes", str(fill_bytes))]
     # Nothing is left to refuse: the common space and fill were checked with the scheme of the smallest capacity. To
@@ -207,8 +208,7 @@ def possible(device: str | None, config: str | None, settings: Pairs) -> tuple[l
     is raised: it is of the device or the settings.
     """
     schemes = json.loads(_native.schemes(None))
-    parameters = {parameter["name"] for scheme in schemes for parameter in scheme["parameters"]}
-    common = [(key, value) for key, value in settings if key.removeprefix("scheme.") not in parameters]
+    common = own_of(None, settings)
     refused: dict[str, str] = {}
     for scheme in schemes:
         try:
@@ -220,10 +220,10 @@ def possible(device: str | None, config: str | None, settings: Pairs) -> tuple[l
     return [scheme["name"] for scheme in schemes if scheme["name"] not in refused], refused
 
 
-def _shares(own_of: list[Pairs], idle: list[dict[str, str]]) -> list[Share]:
+def _shares(each_own: list[Pairs], idle: list[dict[str, str]]) -> list[Share]:
     """Each scheme's settings that can have effect under it, and why others cannot; refused if none can under any."""
     counting = {
-        bare(key) for own, without in zip(own_of, idle, strict=True) for key, _ in own if bare(key) not in without
+        bare(key) for own, without in zip(each_own, idle, strict=True) for key, _ in own if bare(key) not in without
     }
     for without in idle:
         for key, text in without.items():
@@ -231,14 +231,26 @@ def _shares(own_of: list[Pairs], idle: list[dict[str, str]]) -> list[Share]:
                 raise InputError(text)
     return [
         Share([(key, value) for key, value in own if bare(key) not in without], list(without.values()))
-        for own, without in zip(own_of, idle, strict=True)
+        for own, without in zip(each_own, idle, strict=True)
     ]
 
 
-def _of(scheme: str, schemes: Sequence[str], settings: Pairs) -> Pairs:
-    """The settings without parameters that only other schemes of the comparison have."""
-    names = {name: {parameter["name"] for parameter in entry_of(name)["parameters"]} for name in schemes}
-    others = set().union(*names.values()) - names[scheme]
+@cache
+def parameters_of(scheme: str | None = None) -> frozenset[str]:
+    """The parameters of a scheme, or of all; none of one that does not exist, which is refused later."""
+    schemes = json.loads(_native.schemes(None))
+    return frozenset(
+        parameter["name"] for each in schemes if scheme in (None, each["name"]) for parameter in each["parameters"]
+    )
+
+
+def own_of(scheme: str | None, settings: Pairs, among: Sequence[str] | None = None) -> Pairs:
+    """The settings without the parameters that only other schemes have, of those in `among` or of all.
+
+    Of no scheme, without all parameters.
+    """
+    known = parameters_of() if among is None else frozenset[str]().union(*map(parameters_of, among))
+    others = known if scheme is None else known - parameters_of(scheme)
     return [(key, value) for key, value in settings if key.removeprefix("scheme.") not in others]
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from .. import _native
 from .._native import InputError
-from ..settings import Pairs, bare, configuration, known_name, possible
-from ..sweeping.plan import parameters_of
+from ..settings import Pairs, bare, configuration, known_name, own_of, parameters_of, possible
 
 # Sizes that a parameter in bytes is tried with, as multiples of its default.
 SIZES = (0.5, 2, 4)
@@ -31,12 +30,6 @@ class Candidate:
     def point(self) -> dict[str, Any]:
         """What a sweep is told of it."""
         return {"scheme": self.scheme, **dict(self.settings)}
-
-
-def own_of(scheme: str | None, settings: Pairs) -> Pairs:
-    """The settings without the parameters of other schemes; of no scheme without all of them."""
-    others = parameters_of() - (parameters_of(scheme) if scheme else frozenset())
-    return [(key, value) for key, value in settings if bare(key) not in others]
 
 
 def candidates(

@@ -12,7 +12,7 @@ from typing import Any
 from .. import _native
 from .._native import InputError
 from ..files import STANDARD_INPUT
-from ..settings import bare, check_texts, known_name
+from ..settings import bare, check_texts, known_name, parameters_of
 from . import sampling
 
 # What a point names beside settings. Keys of a profile begin with the prefix.
@@ -102,15 +102,6 @@ def _known() -> tuple[str, ...]:
     parameters = [("scheme", name) for name in parameters_of()]
     named = [(table, key) for table, key in settings + parameters if key != "name"]
     return (*PLACES, *(key for _, key in named), *(f"{table}.{key}" for table, key in named))
-
-
-@cache
-def parameters_of(scheme: str | None = None) -> frozenset[str]:
-    """The parameters of a scheme, or of all; none of one that does not exist, which is refused later."""
-    schemes = json.loads(_native.schemes(None))
-    return frozenset(
-        parameter["name"] for each in schemes if scheme in (None, each["name"]) for parameter in each["parameters"]
-    )
 
 
 def _table(where: str, said: Mapping[str, Any], name: str) -> Point:

@@ -12,9 +12,9 @@ from .._native import InputError
 from ..kept import content
 from ..profile_text import PREFIX, changed, is_profile, seed_of
 from ..profile_text import text_of as profile
-from ..settings import Pairs, bare, common_space, configuration, text_of
+from ..settings import Pairs, bare, common_space, configuration, parameters_of, text_of
 from .job import Job, Source
-from .plan import PLACES, PROFILE, Plan, Point, parameters_of
+from .plan import PLACES, PROFILE, Plan, Point
 
 POINTS_AT_ONCE = 500
 
