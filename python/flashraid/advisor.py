@@ -358,8 +358,20 @@ def excerpt_of(question: Question, requests: int, folder: str) -> Excerpt | None
         return None
     path = os.path.join(folder, "excerpt.csv")
     everything = (0, (1 << 64) - 1)
-    told = (everything, everything, 0, piece * PIECES, True, False, None, (piece, requests // PIECES))
-    _native.convert(question.trace, reading_of(question), path, "flashraid", *told)
+    _native.convert(
+        question.trace,
+        reading_of(question),
+        path,
+        "flashraid",
+        time_ns=everything,
+        address_bytes=everything,
+        skip=0,
+        limit=piece * PIECES,
+        rebase_time=True,
+        rebase_address=False,
+        progress=None,
+        pieces=(piece, requests // PIECES),
+    )
     return Excerpt(path, piece * PIECES)
 
 
@@ -371,15 +383,9 @@ def reading_of(question: Question) -> Pairs:
 READING = ("format", "time_unit", "device_filter", "on_error", "op", "action", "object_bytes")
 
 
-def fixed_of(question: Question, choice: Iterable[Candidate]) -> dict[str, Any]:
+def fixed_of(question: Question, choice: Mapping[Candidate, Mapping[str, Any]]) -> dict[str, Any]:
     """What all runs have in common: with the same logical space and filled bytes, those of the smallest capacity."""
-    own = [
-        configuration(
-            question.device, each.scheme, question.config, [*own_of(each.scheme, question.settings), *each.settings]
-        )
-        for each in choice
-    ]
-    space_bytes, fill_bytes = common_space(own)
+    space_bytes, fill_bytes = common_space(list(choice.values()))
     places = {"trace": question.trace, "device": question.device, "config": question.config}
     settings = {key: value for key, value in question.settings if key not in ("fill", "fill_bytes", "space_bytes")}
     common: dict[str, object] = {"space_bytes": space_bytes, **({"fill_bytes": fill_bytes} if fill_bytes else {})}

@@ -38,8 +38,8 @@ def candidates(
     schemes: Sequence[str] | None,
     settings: Pairs,
     vary: Mapping[str, Sequence[str]],
-) -> tuple[list[Candidate], dict[str, str]]:
-    """All that there is to choose from, and why some schemes cannot be had.
+) -> tuple[dict[Candidate, dict[str, Any]], dict[str, str]]:
+    """All that there is to choose from, each with its configuration, and why some schemes cannot be had.
 
     Of each scheme that the device can have (or of `schemes`): its defaults; and each word of each parameter, and
     several sizes of one in bytes, alone. `vary` has more settings with values, of which every combination is tried;
@@ -55,7 +55,7 @@ def candidates(
         if key in parameters_of() and not any(key in parameters_of(scheme) for scheme in schemes):
             raise InputError(f"{key}: not allowed here: no scheme to choose from has it")
     given = {bare(key) for key, _ in settings} | set(vary)
-    found: dict[tuple[str, str], Candidate] = {}
+    found: dict[tuple[str, str], tuple[Candidate, dict[str, Any]]] = {}
     possible_values: set[tuple[str, str]] = set()
     for scheme in schemes:
         own_settings = own_of(scheme, settings)
@@ -72,13 +72,13 @@ def candidates(
                 possible_values.update(more)
                 # What changes nothing is the same candidate.
                 if not {each["key"] for each in detail["idle"]} & {key for key, _ in candidate.settings}:
-                    found.setdefault((scheme, json.dumps(detail["config"])), candidate)
+                    found.setdefault((scheme, json.dumps(detail["config"])), (candidate, detail))
     for key, values in vary.items():
         for value in values:
             if found and (key, value) not in possible_values:
                 why = next(why for name, why in refused.items() if f"{key}={value}" in name.split(" "))
                 raise InputError(f"no scheme can have {key} = {value}: {why}")
-    return list(found.values()), refused
+    return dict(found.values()), refused
 
 
 def _of(scheme: Mapping[str, Any], given: set[str]) -> Iterator[tuple[tuple[str, str], ...]]:
