@@ -182,10 +182,8 @@ class Search:
         near: list[Tried] = []
         if self.workload.excerpt:
             near = self._preliminaries()
-        finalists = self._in()
-        self._final("final", finalists)
-        if near:
-            self._further(finalists, near)
+        self._final("final", self._in())
+        self._further(near)
         return self._in()
 
     def _preliminaries(self) -> list[Tried]:
@@ -201,7 +199,7 @@ class Search:
         kept: list[int] = []
         for tolerance in TOLERANCES:
             kept = cover([each.short for each in left], tolerance)
-            if sum(left[at].estimate for at in kept) <= self._budget_left(1.0):
+            if sum(left[at].estimate for at in kept) <= self._budget_left:
                 break
         finalists = {id(left[at]) for at in kept}
         near = [each for each in left if id(each) not in finalists]
@@ -215,17 +213,16 @@ class Search:
         done = [each for each in self.tried if each.estimate and each.is_final]
         return sum(each.cost for each in done) / sum(each.estimate for each in done) if done else 1.0
 
-    def _budget_left(self, scale: float) -> float:
-        """What may still be spent, if all of the trace costs so many times what the excerpt says."""
-        return BUDGET * scale * sum(each.estimate for each in self.tried) - self.spent
+    @property
+    def _budget_left(self) -> float:
+        """What may still be spent, if all candidates cost as many times what the excerpt says as the finalists do."""
+        return BUDGET * self.scale * sum(each.estimate for each in self.tried) - self.spent
 
-    def _further(self, finalists: Sequence[Tried], near: list[Tried]) -> None:
+    def _further(self, near: list[Tried]) -> None:
         """Makes more of them finalists, one by one, as long as the budget allows: the one that is forecast to be
         farthest from all that are known.
         """
-        done = list(finalists)
-        while near and (known := [each for each in done if len(each.values) == len(self.objectives)]):
-            scale = self.scale
+        while near and (known := [each for each in self.tried if each.is_final]):
             whole = [each.costs(self.objectives) for each in known]
             observed = [Observed(each.candidate, each.short, costs) for each, costs in zip(known, whole, strict=True)]
             forecasts = [forecast(each.candidate, each.short, observed) for each in near]
@@ -233,12 +230,11 @@ class Search:
             worse = [min(distance(other, own) for other in whole) for own in forecasts]
             other = [min(difference(one, own) for one in whole) for own in forecasts]
             at = max(range(len(near)), key=lambda at: (len(whole) + at in at_front, worse[at], other[at]))
-            if scale * near[at].estimate > self._budget_left(scale) or other[at] == 0:
+            if self.scale * near[at].estimate > self._budget_left or other[at] == 0:
                 break
             chosen = near.pop(at)
             chosen.out = ""
             self._final("final, further", [chosen])
-            done.append(chosen)
 
     def look_again(self, name: str) -> None:
         """Replays all of the trace under all candidates once."""
