@@ -284,9 +284,6 @@ def search(question: Question, out: str | None, jobs: int | None, scheduler: str
     """Searches. Raises KeyboardInterrupt if the watch returns False, InputError if there is nothing to choose from."""
     vary = question.vary or {}
     choice, refused = candidates(question.device, question.config, question.schemes, question.settings, vary)
-    if not choice:
-        nothing = f"{', '.join(vary)}: nothing changes with it here" if vary else "none is named"
-        raise InputError(f"no candidate is left: {nothing if vary else next(iter(refused.values()), nothing)}")
     requests = requests_of(question)
     fixed = fixed_of(question, choice)
     scratch = tempfile.mkdtemp(prefix="flashraid-")

@@ -641,6 +641,7 @@ def test_the_command_shows_the_front_and_the_choice(trace, command):
         (["--vary", "speed=1,2"], "--vary speed: not allowed: all candidates have the same"),
         (["--vary", "devices=1,4"], "--vary devices: not allowed: all candidates have the same"),
         (["--vary", "read_ns=1us", "--vary", "read_ns=2us"], "--vary read_ns: given twice"),
+        (["--vary", "gc_threshold=2,3"], "no candidate is left: gc_threshold = 2: allowed is"),
         (["--vary", "cmt_entries=512,1024"], "no candidate is left: cmt_entries: nothing changes with it here"),
         (["--min-dwpd", "nan"], "--min-dwpd nan: allowed is a number from 0"),
         (["--min-capacity", "-1"], "--min-capacity -1.0: allowed is a number from 0"),

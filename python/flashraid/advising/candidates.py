@@ -43,7 +43,8 @@ def candidates(
 
     Of each scheme that the device can have (or of `schemes`): its defaults; and each word of each parameter, and
     several sizes of one in bytes, alone. `vary` has more settings with values, of which every combination is tried;
-    of those that a scheme cannot have the second part says why. Raises InputError for a value that none can have.
+    of those that a scheme cannot have the second part says why. Raises InputError for a value that none can have, and
+    if there is nothing to choose from.
     """
     known = {each["name"]: each for each in json.loads(_native.schemes(None))}
     refused: dict[str, str] = {}
@@ -55,6 +56,7 @@ def candidates(
         if key in parameters_of() and not any(key in parameters_of(scheme) for scheme in schemes):
             raise InputError(f"{key}: not allowed here: no scheme to choose from has it")
     given = {bare(key) for key, _ in settings} | set(vary)
+    tried_in_vain: dict[str, str] = {}
     found: dict[tuple[str, str], tuple[Candidate, dict[str, Any]]] = {}
     possible_values: set[tuple[str, str]] = set()
     for scheme in schemes:
@@ -67,18 +69,21 @@ def candidates(
                     detail = configuration(device, scheme, config, told)
                 except InputError as error:
                     if not own:
-                        refused[candidate.name] = str(error)
+                        tried_in_vain[candidate.name] = str(error)
                     continue
                 possible_values.update(more)
                 # What changes nothing is the same candidate.
                 if not {each["key"] for each in detail["idle"]} & {key for key, _ in candidate.settings}:
                     found.setdefault((scheme, json.dumps(detail["config"])), (candidate, detail))
+    if not found:
+        nothing = f"{', '.join(vary)}: nothing changes with it here" if vary else "none is named"
+        raise InputError(f"no candidate is left: {next(iter(tried_in_vain.values()), nothing)}")
     for key, values in vary.items():
         for value in values:
-            if found and (key, value) not in possible_values:
-                why = next(why for name, why in refused.items() if f"{key}={value}" in name.split(" "))
+            if (key, value) not in possible_values:
+                why = next(why for name, why in tried_in_vain.items() if f"{key}={value}" in name.split(" "))
                 raise InputError(f"no scheme can have {key} = {value}: {why}")
-    return dict(found.values()), refused
+    return dict(found.values()), refused | tried_in_vain
 
 
 def _of(scheme: Mapping[str, Any], given: set[str]) -> Iterator[tuple[tuple[str, str], ...]]:
