@@ -1,0 +1,248 @@
+"""What the advisor is made of, without any run: candidates, fronts, forecasts, musts, and what it says."""
+
+import json
+
+import pytest
+from conftest import SCHEMES
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import flashraid as fr
+from flashraid.advising import candidates, choice, forecast, front, objectives, search
+from flashraid.quantities import SIZE, TIME
+
+# ---- fronts ----
+
+COSTS = st.lists(st.lists(st.integers(1, 4), min_size=3, max_size=3), min_size=1, max_size=9)
+
+
+@given(COSTS)
+@settings(deadline=None)
+def test_a_front_is_what_nothing_dominates(costs):
+    found = front.front(costs)
+    for at, own in enumerate(costs):
+        is_beaten = any(
+            all(a <= b for a, b in zip(other, own, strict=True)) and list(other) != list(own) for other in costs
+        )
+        is_first = costs.index(own) == at
+        assert (at in found) == (not is_beaten and is_first)
+
+
+@given(COSTS, st.sampled_from([0.0, 0.3, 1.0]))
+@settings(deadline=None)
+def test_a_cover_covers_the_front_and_is_a_part_of_it(costs, tolerance):
+    found = front.cover(costs, tolerance)
+    whole = front.front(costs)
+    assert set(found) <= set(whole)
+    for at in whole:
+        assert any(all(a <= b * (1 + tolerance) for a, b in zip(costs[each], costs[at], strict=True)) for each in found)
+    if tolerance == 0:
+        assert found == whole
+
+
+# ---- candidates ----
+
+
+def of_device(device="tiny", schemes=None, vary=(), settings=()):
+    return candidates.candidates(device, None, schemes, list(settings), dict(vary))
+
+
+def test_each_parameter_is_tried_alone():
+    found, refused = of_device(schemes=["raid5"])
+    words = {each["name"]: each for each in json.loads(fr._native.schemes("raid5"))[0]["parameters"]}
+    changed = [each.settings for each in found]
+    assert changed[0] == ()
+    assert all(len(each) == 1 for each in changed[1:])
+    assert {value for ((key, value),) in changed[1:] if key == "update"} == set(words["update"]["choices"]) - {"fewest"}
+    # What needs another parameter changes nothing alone.
+    assert not any(key == "tie" for ((key, _),) in changed[1:])
+    assert not refused
+
+
+def test_sizes_are_tried_around_the_default():
+    found, _ = of_device(schemes=["ppc"])
+    sizes = [int(value) for each in found for key, value in each.settings if key == "parity_cache_bytes"]
+    assert sizes == [16384, 65536, 131072]
+
+
+def test_more_settings_are_varied_together():
+    plain, _ = of_device(schemes=["raid0", "raid1"])
+    found, _ = of_device(schemes=["raid0", "raid1"], vary={"gc_threshold": ["0.05", "0.1"], "read_ns": ["1us", "2us"]})
+    assert len(found) == 4 * len(plain)
+    assert len({each.name for each in found}) == len(found)
+
+
+def test_schemes_that_cannot_be_had_say_why():
+    found, refused = of_device()
+    assert set(SCHEMES) == {each.scheme for each in found} | set(refused)
+    assert "hotswap" in refused
+    assert "allowed is devices above 1" in refused["hotswap"]
+    with pytest.raises(fr.InputError, match="scheme raid9: there is none; the nearest is raid"):
+        of_device(schemes=["raid9"])
+
+
+def test_what_the_user_sets_is_not_varied():
+    found, _ = candidates.candidates("tiny", None, ["raid5"], [("update", "rcw")], {})
+    assert not any(key == "update" for each in found for key, _ in each.settings)
+    assert len(found) > 1
+
+
+# ---- doubts ----
+
+
+def tried(count=1000, load=0.5, gc=1, each=(1.0, 2.0)):
+    row = {"latency_ns.read.count": count, "workload.busiest_load": load, "collection.collections": gc}
+    value = objectives.Value(1.5, 0.1, each)
+    return search.Tried(candidates.Candidate("raid5"), values={"read_tail": value}, rows={"open": [row]})
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({}, None),
+        ({"count": 500}, "the trace is too short: 500 reads, of which 5 are beyond p99."),
+        ({"count": 999}, "the trace is too short: 999 reads, of which 9 are beyond p99."),
+        ({"count": 0}, "no request is measured"),
+        ({"scale": 2.0}, "all of the trace costs 2.0 times what its excerpt told"),
+        ({"count": 5000, "tail": "p99_9"}, "the trace is too short: 5,000 reads, of which 5 are beyond p99.9."),
+        ({"load": 0.01}, "the load is too low to matter: the busiest part is in use for 1.0% of the time."),
+        ({"load": 0.95}, "raid5 cannot keep up with the trace: latencies grow with its length."),
+        ({"gc": 0}, "no GC ran"),
+        ({"each": (1.5, 1.5)}, "nothing is random in these runs"),
+    ],
+)
+def test_doubts(given, text):
+    given = dict(given)
+    tail, scale = given.pop("tail", "p99"), given.pop("scale", 1.0)
+    found = choice.doubts([tried(**given)], tail, scale)
+    assert len(found) == (text is not None)
+    assert not found or text in found[0]
+
+
+def test_a_difference_within_the_intervals_is_none():
+    value = objectives.Value
+    assert choice.is_alike(value(100.0), value(100.9))
+    assert not choice.is_alike(value(100.0), value(102.0))
+    assert choice.is_alike(value(100.0, 9, (95.0, 105.0)), value(103.0, 9, (109.0, 97.0)))
+    assert not choice.is_alike(value(100.0, 9, (95.0, 105.0)), value(110.0, 9, (105.0, 115.0)))
+    assert choice.is_alike(value(None), value(None))
+    assert not choice.is_alike(value(None), value(1.0))
+
+
+def test_members_that_differ_in_nothing_are_shown_once():
+    wanted = objectives.objectives("p99", has_failure=False)
+    order = []
+    for name, read_tail in (("a", 100.0), ("b", 100.9), ("c", 102.0), ("d", 101.5)):
+        values = {each.name: objectives.Value(read_tail if each.name == "read_tail" else 1.0) for each in wanted}
+        order.append(choice.Ranked(search.Tried(candidates.Candidate(name), values=values), {}, 0.0))
+    found = choice.distinct(order, wanted)
+    assert [each.tried.candidate.name for each in found] == ["a", "c"]
+    assert [each.tried.out for each in order] == [
+        "",
+        "a is like it in everything that was measured",
+        "",
+        "c is like it in everything that was measured",
+    ]
+
+
+# ---- musts and runs ----
+
+
+def test_an_excerpt_rules_out_only_what_is_twice_as_bad():
+    column = "latency_ns.read.p99"
+    must = search.Must("max_p99_read 500us", "open", column, most=500_000, kind=TIME, is_measured=True)
+    assert must.why_not({column: 500_000}) is None
+    assert must.why_not({column: 500_001}) == "max_p99_read 500us: it has 500 us"
+    assert must.why_not({column: 1_000_000}, is_excerpt=True) is None
+    assert must.why_not({column: 1_000_001}, is_excerpt=True)
+    known = search.Must("max_nvram 64KiB", "open", "capacity.nvram_bytes", most=65_536, kind=SIZE)
+    assert known.why_not({"capacity.nvram_bytes": 65_537}, is_excerpt=True)
+
+
+def test_shorter_runs_have_a_shorter_warm_up(monkeypatch):
+    monkeypatch.setattr(search, "MOST_CLOSED", 9000)
+    excerpt = search.Excerpt("excerpt.csv", 1000)
+    fixed = {"trace": "t", "warmup": "2700", "fill_bytes": 27 << 20, "speed": 2.0, "limit": 27_000}
+    candidate = candidates.Candidate("raid5", (("update", "rmw"),))
+    for warmup, units in (("2700", ""), ("2700ns", "ns")):
+        workload = search.Workload({**fixed, "warmup": warmup}, 27_000, "chip:0.0", 3, excerpt)
+        points = {
+            (run, short is None): workload.point(candidate, run, None, short)
+            for run in ("open", "closed", "failing")
+            for short in (None, excerpt)
+        }
+        assert points["open", True] == {**fixed, "warmup": warmup, "scheme": "raid5", "update": "rmw"}
+        closed = points["closed", True]
+        assert (closed["limit"], closed["warmup"], closed["queue_depth"]) == (9000, f"900{units}", 32)
+        assert "speed" not in closed
+        assert points["failing", True]["fill_bytes"] == 27 << 20
+        for run in ("open", "closed", "failing"):
+            short = points[run, False]
+            assert (short["trace"], short["format"], short["limit"]) == ("excerpt.csv", "flashraid", 0)
+            assert short["warmup"] == f"100{units}"
+            assert short["fill_bytes"] == (1 << 20 if run == "failing" else 27 << 20)
+        assert [points["failing", whole]["verify"] for whole in (True, False)] == [True, False]
+        assert points["failing", True]["fail"] == "chip:0.0@50%"
+        assert [workload.times_as_long(run) for run in ("open", "closed", "failing")] == [27, 9, 27]
+
+
+# ---- figures and words ----
+
+
+def test_a_figure_that_a_seed_lacks_is_none():
+    objective = objectives.objectives("p99", has_failure=False)[3]
+    assert objectives.value_of(objective, [{objective.column: 1.0}, {objective.column: 3.0}]).mean == 2.0
+    assert objectives.value_of(objective, [{objective.column: 1.0}, {objective.column: None}]) == objectives.Value(None)
+    tail = objectives.objectives("p99", has_failure=False)[0]
+    rows = [{tail.column: 5, "latency_ns.read.count": 1}, {tail.column: 0, "latency_ns.read.count": 0}]
+    assert objectives.value_of(tail, rows) == objectives.Value(None)
+
+
+def test_memory_that_a_controller_has_anyway_makes_no_difference():
+    nvram = next(each for each in objectives.objectives("p99", has_failure=False) if each.name == "nvram")
+    assert [nvram.cost(value) for value in (0.0, 65536.0)] == [65536.0, 131072.0]
+
+
+def test_the_runner_up_is_better_and_worse_where_it_is():
+    wanted = [each for each in objectives.objectives("p99", has_failure=False) if each.subject != "protection"]
+
+    def member(name, score, **figures):
+        values = {each.name: objectives.Value(figures.get(each.name, 1e6)) for each in wanted}
+        return choice.Ranked(search.Tried(candidates.Candidate(name), values=values), {}, score)
+
+    first = member("a", 0.1, read_tail=2e6, throughput=2000.0)
+    second = member("b", 0.2, read_tail=1e6, throughput=1000.0)
+    said = choice.sentences([first, second], wanted, {"half the load": "b", "twice the load": "a"}, ["it is short."])
+    assert said[-4:] == [
+        "Runner-up: b, which is better in read p99 1.00 ms against 2.00 ms, and worse in throughput 1,000 requests/s "
+        "against 2,000 requests/s.",
+        "With half the load, b would be recommended.",
+        "The choice stays the same with twice the load.",
+        "But: it is short.",
+    ]
+
+
+# ---- forecasts ----
+
+
+def observed(scheme, short, whole, **settings):
+    candidate = candidates.Candidate(scheme, tuple(settings.items()))
+    return forecast.Observed(candidate, [short], [whole])
+
+
+def test_a_forecast_learns_from_the_scheme_and_from_the_parameter():
+    def forecast_of(scheme, known, **settings):
+        return forecast.forecast(candidates.Candidate(scheme, tuple(settings.items())), [10.0], known)[0]
+
+    alike = [observed("raid5", 10.0, 20.0), observed("raid4", 5.0, 10.0), observed("ppc", 1.0, 2.0)]
+    assert forecast_of("raid6", alike) == pytest.approx(20.0)
+    # A scheme of which two are half as high as the others: two thirds of that, in logarithms.
+    low = [*alike, *(observed("bpu", 10.0, 10.0, layout=name) for name in ("a", "b"))]
+    assert forecast_of("bpu", low) == pytest.approx(20.0 * 0.5 ** (2 / 3))
+    # A parameter's value that halves it under one scheme, compared with its own scheme: two thirds of that.
+    halved = [*alike, observed("raid5", 10.0, 10.0, layout="left")]
+    assert forecast_of("ppc", halved, layout="left") == pytest.approx(20.0 * 0.5 ** (1 / 1.5))
+    assert forecast_of("ppc", halved, layout="right") == pytest.approx(20.0)
+    assert forecast_of("ppc", []) == 10.0
+    nothing = float("inf")
+    assert forecast.forecast(candidates.Candidate("ppc"), [nothing], alike) == [nothing]
