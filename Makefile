@@ -76,11 +76,12 @@ test-rust:
 	$(if $(RUSTC_WORKSPACE_WRAPPER),,cargo clippy -q --workspace --all-targets --all-features -- -D warnings)
 	env -u MAKEFLAGS cargo test -q --workspace --all-features --tests --examples
 
+# A test that waits for ever says where; the longest one takes half a minute.
 test-python: .venv/built .venv/testing .venv/browser
 	.venv/bin/ruff check -q $(PYTHON_SOURCES)
 	.venv/bin/ruff format -q --check $(PYTHON_SOURCES)
 	.venv/bin/mypy
-	$(PYTHON) -m pytest -q -n auto --dist worksteal
+	$(PYTHON) -m pytest -q -n auto --dist worksteal -o faulthandler_timeout=180 -o faulthandler_exit_on_timeout=true
 
 prove: .venv/built .venv/testing .venv/docs
 	RUSTDOCFLAGS='-D warnings' cargo doc -q --workspace --all-features --no-deps

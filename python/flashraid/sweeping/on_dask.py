@@ -229,12 +229,27 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(before)
 
 
+class _Connected(Client):
+    """A client that closes itself if it cannot connect.
+
+    Dask leaves that to the garbage collector, which may do it in any thread: also in one that another client has just
+    started and waits for, with the lock in its hand that closing needs. Both then wait for ever.
+    """
+
+    def start(self, **kwargs: Any) -> None:
+        try:
+            super().start(**kwargs)
+        except BaseException:
+            self.close()
+            raise
+
+
 def _do_with_scheduler(scheduler: str, sweep: _Sweep) -> None:
     """Does the jobs, and waits if the scheduler is away."""
     away_since, has_answered = None, False
     while sweep.jobs:
         try:
-            with Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as client:
+            with _Connected(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as client:
                 away_since, has_answered = None, True
                 _do_with(client, sweep, None)
         except (Lost, OSError, CommClosedError, TimeoutError) as error:
