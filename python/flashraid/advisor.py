@@ -470,6 +470,64 @@ class Advice(Drawn):
     def _value(self, tried: Tried, objective: Objective) -> Value:
         return tried.values.get(objective.name) or value_of(objective, tried.rows[objective.run])
 
+    def to_dict(self) -> dict[str, Any]:
+        """All of the answer as plain dicts, lists, numbers and strings (docs/advisor.md)."""
+        asked = self.question
+        first = self.front[0].tried.rows[OPEN][0] if self.front else {}
+        return {
+            "schema": 1,
+            "version": _native.__version__,
+            "question": {
+                "trace": asked.trace,
+                "sha256": first.get("workload.sha256"),
+                "device": asked.device,
+                "config": asked.config,
+                "settings": dict(asked.settings),
+                "schemes": None if asked.schemes is None else list(asked.schemes),
+                "vary": {key: list(values) for key, values in (asked.vary or {}).items()},
+                "musts": [each.text for each in asked.musts],
+                "fault": asked.fault,
+                "tail": asked.tail,
+                "seeds": asked.seeds,
+                "prefer": list(asked.preferred),
+            },
+            "recommended": self.recommended and self.recommended.name,
+            "runner_up": self.runner_up and self.runner_up.name,
+            "front": [self._member(each) for each in self.front],
+            "out": {each.candidate.name: each.out for each in self.tried if each.out},
+            "refused": dict(self.refused),
+            "changes": {each.what: each.choice for each in self.changes},
+            "sentences": self.sentences,
+            "flash_operations": self.cost,
+        }
+
+    def _member(self, each: Ranked) -> dict[str, Any]:
+        figures = {}
+        for objective in [*self.objectives, LIFETIME]:
+            value = self._value(each.tried, objective)
+            figures[objective.name] = {
+                "run": objective.run,
+                "column": objective.column,
+                "mean": value.mean,
+                "half_width": value.half_width,
+                "each": list(value.each),
+            }
+        return {
+            "candidate": each.tried.candidate.name,
+            "scheme": each.tried.candidate.scheme,
+            "settings": dict(each.tried.candidate.settings),
+            "score": each.score,
+            "distances": dict(each.regrets),
+            "figures": figures,
+            "runs": {run: [row["run"] for row in rows] for run, rows in each.tried.rows.items()},
+            "commands": {run: self.command(each.tried.candidate, run) for run in each.tried.rows},
+        }
+
+    @property
+    def json(self) -> str:
+        """All of the answer as one JSON object."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """The front as a table of texts: heads, and a row for each member."""
         shown = [each for each in [*self.objectives, LIFETIME] if self._is_shown(each)]

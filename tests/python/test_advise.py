@@ -1,5 +1,6 @@
 """The answers of the advisor: that they are right, keep to what is asked, and are as good as an exhaustive search's."""
 
+import hashlib
 import itertools
 import json
 import shlex
@@ -391,9 +392,39 @@ def test_the_command_shows_the_front_and_the_choice(trace, command):
     assert [command(*shlex.split(line)[1:]).returncode for line in again if line] == [0, 0, 0]
 
 
+def test_the_answer_as_json(trace, command, advice, tmp_path):
+    file = tmp_path / "answer.json"
+    line = ["advise", trace, "--device", "tiny", "--fill", "0.5", "--fit", "wrap", "--jobs", "1"]
+    asked = ["--seeds", "2", "--survives", "chip", "--precondition", "random:0.3", "--schemes", ",".join(SOME)]
+    command(*line, *asked, "--json", file)
+    own = json.loads(file.read_text(), parse_constant=pytest.fail)
+    library = json.loads(advice.json)
+    assert own.keys() == library.keys()
+    for key in ("runs", "figures", "score", "distances", "settings"):
+        assert [member[key] for member in own["front"]] == [member[key] for member in library["front"]]
+    assert own["question"]["musts"] == ["--survives chip"]
+    assert own["question"]["sha256"] == hashlib.sha256(trace.read_bytes()).hexdigest()
+    assert own["recommended"] == advice.recommended.name
+    assert own["runner_up"] == advice.runner_up.name
+    assert own["out"]["raid0"] == "--survives chip: it does not"
+    frame = advice.to_frame().to_dicts()
+    for row, member in zip(frame, library["front"], strict=True):
+        assert member["commands"]["open"] == row["command"]
+        assert {name: figure["mean"] for name, figure in member["figures"].items()} == {
+            name: row[name] for name in member["figures"]
+        }
+        assert [len(runs) for runs in member["runs"].values()] == [2, 2, 2]
+    shown = command(*line, "--seeds", "1", "--max-nvram", "0", "--schemes", "ppc", "--json", status=3)
+    none = json.loads(shown.stdout)
+    assert none["front"] == []
+    assert none["recommended"] is none["runner_up"] is None
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
+        (["--json", "no/such/folder/x.json"], "no/such/folder/x.json: cannot be written"),
+        (["--json", "own.html", "--report", "own.html"], "--report"),
         (["--survives", "plane"], "--survives plane: there is none; there are member, chip, channel, device"),
         (["--max-p99-read", "5"], "--max-p99-read 5: allowed is a time"),
         (["--max-nvram", "x"], "--max-nvram x: allowed is a whole number of bytes"),

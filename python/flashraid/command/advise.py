@@ -9,6 +9,7 @@ from .. import advisor
 from .._native import InputError
 from ..advising.objectives import CLOSED, FAILING, OPEN
 from ..comparing import MOST_JOBS
+from ..outputs import Outputs
 from ..report import of_sweeps
 from ..settings import Pairs
 from ..sweeps import SweepStatus, check_workers, folder_text
@@ -16,6 +17,7 @@ from . import options
 from .common import option_of, report_file, warn
 from .completion import complete_scheme_list
 from .layout import print_tables, print_text, table_of
+from .output import Target
 from .progress import Progress
 from .sweep import text_of
 
@@ -59,6 +61,7 @@ def _search(*names: str, **more: object) -> options.Declared:
 @_search("--out", metavar="FOLDER", help="Keep all runs in this dataset; those that it has are not done again.")
 @_search("--jobs", metavar="N", type=options.Number(1, MOST_JOBS), help="Most runs at the same time.")
 @_search("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers do the runs.")
+@options.json_target
 @options.option("--report", metavar="FILE.html", help="Write a report for a browser.")
 @options.quiet
 @options.with_settings_but(advisor.OWN)
@@ -82,6 +85,7 @@ def advise(
     out: str | None,
     jobs: int | None,
     scheduler: str | None,
+    json_target: str | None,
     report: str | None,
     quiet: bool,
 ) -> int:
@@ -92,6 +96,8 @@ def advise(
 
     Example: flashraid advise trace.csv.gz --device ssd1 --fill 0.5 --survives chip --max-p99-read 2ms
     """
+    outputs = Outputs({}, {"json": "--json", "report": "--report"}, report=report)
+    outputs.check(json_target, trace=trace, device=device, config=config)
     check_workers(jobs, scheduler, option_of)
     folder = None if out is None else folder_text(out, option_of)
     question = advisor.asked(
@@ -113,7 +119,7 @@ def advise(
         seeds=seeds,
         label=option_of,
     )
-    with report_file(report) as file, Progress(quiet=quiet) as progress:
+    with report_file(report) as file, Target(json_target) as target, Progress(quiet=quiet) as progress:
         run = progress.begin("advise")
         rounds: dict[str, float] = {}
 
@@ -126,7 +132,18 @@ def advise(
         progress.hide()
         if file is not None:
             of_sweeps.of_advice(found, file)
+        target.write(found.json)
     warn([] if quiet else [f"{scheme} is left out: {why}" for scheme, why in found.refused.items()])
+    if json_target != "-":
+        _show(found)
+    if found.recommended:
+        return 0
+    warn([f"{each.candidate.name}: {each.out}" for each in found.tried if each.out])
+    print("no candidate has all that is asked for", file=sys.stderr)
+    return 3
+
+
+def _show(found: advisor.Advice) -> None:
     heads, rows = found.cells()
     if rows:
         table = table_of("the Pareto front, the recommended one first", heads)
@@ -138,10 +155,6 @@ def advise(
         print("Run it again, as it is, in a closed loop, and with a failure:")
         for name in (OPEN, CLOSED, FAILING):
             print(f"  {found.command(found.recommended, name)}")
-        return 0
-    warn([f"{each.candidate.name}: {each.out}" for each in found.tried if each.out])
-    print("no candidate has all that is asked for", file=sys.stderr)
-    return 3
 
 
 def _varied(texts: tuple[str, ...]) -> dict[str, list[str]]:
