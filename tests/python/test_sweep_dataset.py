@@ -1,0 +1,259 @@
+"""What a sweep keeps: finished runs, whatever happens."""
+
+import json
+import resource
+import subprocess
+import time
+from functools import partial
+
+import polars as pl
+import pytest
+from conftest import COMMAND, write_trace
+from sweep_cases import PLACE, results, short_trace, write_plan
+
+import flashraid as fr
+from flashraid.sweeping import dataset, job, resolved, serial
+
+
+@pytest.fixture
+def trace(tmp_path):
+    return short_trace(tmp_path)
+
+
+def small(trace):
+    return {
+        "fixed": {"trace": trace, "space_bytes": 1 << 22, **PLACE},
+        "grid": {"scheme": ["raid0", "raid5"], "queue_depth": [1, 2]},
+    }
+
+
+def test_finished_runs_are_not_done_again(trace, tmp_path, monkeypatch):
+    out = tmp_path / "dataset"
+    first = fr.sweep(small(trace), out=out, jobs=1).to_frame()
+    monkeypatch.setattr(serial, "do", lambda *_: pytest.fail("a finished run is done again"))
+    again = fr.sweep(small(trace), out=out, jobs=1).to_frame()
+    assert again.equals(first)
+    monkeypatch.undo()
+    more = small(trace) | {"grid": {"scheme": ["raid5", "raid1"], "queue_depth": [2, 1]}}
+    done = []
+    monkeypatch.setattr(serial, "do", lambda each, *rest: done.append(each) or job.do(each, *rest))
+    frame = fr.sweep(more, out=out, jobs=1).to_frame()
+    assert [json.loads(each.config)["config"]["scheme"]["name"] for each in done] == ["raid1"] * 2
+    assert frame.height == 4
+    assert dataset.read(out).height == 6
+    assert len(dataset.parts(out)) == 1
+
+
+def test_another_trace_under_the_same_name_is_another_run(trace, tmp_path):
+    out = tmp_path / "dataset"
+    first = fr.sweep(small(trace), out=out, jobs=1).to_frame()
+    write_trace(tmp_path, [(at * 900, "W", at % 50 * 4096, 8192) for at in range(300)])
+    second = fr.sweep(small(trace), out=out, jobs=1).to_frame()
+    assert not set(first["run"]) & set(second["run"])
+    assert dataset.read(out).height == 8
+
+
+def test_a_row_that_was_cut_off_is_done_again(trace, tmp_path):
+    out = tmp_path / "dataset"
+    expected = results(fr.sweep(small(trace), out=out, jobs=1).to_frame())
+    # As a crash leaves it: nothing but the journal, and its last line not whole.
+    rows = [json.dumps(row) for row in dataset.read(out).to_dicts()]
+    for part in dataset.parts(out):
+        part.unlink()
+    (out / dataset.JOURNAL).write_text("\n".join(rows)[:-20])
+    assert dataset.read(out).height == 3
+    seen = []
+    frame = fr.sweep(small(trace), out=out, jobs=1, progress=seen.append).to_frame()
+    assert (seen[0].kept, seen[-1].done, seen[-1].runs) == (3, 4, 4)
+    assert results(frame).select(expected.columns).equals(expected)
+
+
+def test_a_damaged_dataset_is_named(trace, tmp_path):
+    out = tmp_path / "dataset"
+    fr.sweep(small(trace), out=out, jobs=1)
+    (out / "part-foo.parquet").write_text("of somebody else")
+    for name, text, said in (
+        ("part-000099.parquet", "garbage", r"part-000099\.parquet: damaged \(.*remove it, and its runs are done again"),
+        ("journal.jsonl", "not json\n", r"journal\.jsonl, line 1: damaged: remove the line"),
+        ("journal.jsonl", '{"run": 3}\n', r"journal\.jsonl, line 1: damaged: remove the line"),
+    ):
+        before = (out / name).read_bytes() if (out / name).exists() else None
+        (out / name).write_text(text)
+        with pytest.raises(fr.InputError, match=said):
+            fr.sweep(small(trace), out=out, jobs=1)
+        (out / name).unlink() if before is None else (out / name).write_bytes(before)
+    assert fr.sweep(small(trace), out=out, jobs=1).status == 0
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_trace_that_is_gone_fails_its_runs(tmp_path, jobs):
+    path = write_trace(tmp_path, [(at, "W", at * 4096, 4096) for at in range(9)], "gone.csv")
+    out = tmp_path / "dataset"
+
+    def remove(status):
+        path.unlink(missing_ok=True)
+
+    found = fr.sweep(small(str(path)), out=out, jobs=jobs, progress=remove)
+    assert found.to_frame()["status"].to_list() == ["failed"] * 4
+    assert set(found.failed["reason"]) == {job.GONE}
+
+    def exchange(status):
+        write_trace(tmp_path, [(at, "R", at * 4096, 4096) for at in range(9)], "gone.csv")
+
+    write_trace(tmp_path, [(at, "W", at * 4096, 4096) for at in range(9)], "gone.csv")
+    found = fr.sweep(small(str(path)), jobs=jobs, progress=exchange)
+    assert set(found.failed["reason"]) == {job.GONE}, "as long, but another one"
+    write_trace(tmp_path, [(at, "W", at * 4096, 4096) for at in range(9)], "gone.csv")
+    assert fr.sweep(small(str(path)), out=out, jobs=jobs).status == 0
+
+
+def test_a_drive_may_lie_anywhere(trace, tmp_path):
+    drive = tmp_path / "a@b" / "c.drive"
+    drive.parent.mkdir()
+    fr.run(trace, device="tiny", scheme="raid5", fill=0.5, save_drive=drive)
+    assert fr.sweep({"fixed": {"trace": trace, "drive": str(drive)}}, jobs=1).status == 0
+
+
+def test_a_drive_that_is_not_there_may_be_there_the_next_time(trace, tmp_path, monkeypatch):
+    drive, out = tmp_path / "a.drive", tmp_path / "dataset"
+    fr.run(trace, device="tiny", scheme="raid5", fill=0.5, save_drive=drive)
+    monkeypatch.chdir(tmp_path)
+    said = {"fixed": {"trace": trace, "drive": "a.drive"}, "grid": {"speed": [1, 2]}}
+    moved = tmp_path / "b.drive"
+
+    def move(status):
+        if drive.exists():
+            drive.rename(moved)
+
+    found = fr.sweep(said, out=out, jobs=1, progress=move)
+    assert found.to_frame()["status"].to_list() == ["failed"] * 2
+    moved.rename(drive)
+    frame = fr.sweep(said, out=out, jobs=1).to_frame()
+    assert frame["status"].to_list() == ["done"] * 2
+    assert frame["simulated_ns"][1] == fr.run(trace, drive=drive, speed=2).simulated_ns
+
+
+def test_a_crash_between_file_and_journal_leaves_each_run_once(trace, tmp_path):
+    out = tmp_path / "dataset"
+    fr.sweep(small(trace), out=out, jobs=1)
+    rows = dataset.read(out)
+    (out / dataset.JOURNAL).write_text("".join(json.dumps(row) + "\n" for row in rows.to_dicts()))
+    assert dataset.read(out).height == 4
+    fr.sweep(small(trace), out=out, jobs=1)
+    assert pl.read_parquet(dataset.parts(out)).height == 4
+
+
+def test_many_rows_become_files_on_the_way(trace, tmp_path, monkeypatch):
+    monkeypatch.setattr(dataset, "ROWS_AT_ONCE", 3)
+    monkeypatch.setattr(dataset, "ROWS_OF_FILE", 4)
+    seen = []
+    out = tmp_path / "dataset"
+    said = {"fixed": {"trace": trace, **PLACE}, "grid": {"scheme": ["raid5", "raid0"], "queue_depth": [1, 2, 3, 4, 5]}}
+    frame = fr.sweep(said, out=out, jobs=1, progress=lambda _: seen.append(len(dataset.parts(out)))).to_frame()
+    assert max(seen) == 3
+    assert [pl.read_parquet(part).height for part in dataset.parts(out)] == [4, 4, 2]
+    # The files are in the order of the plan, with the same columns, so that any reader takes them together.
+    assert pl.read_parquet(dataset.parts(out))["run"].to_list() == frame["run"].to_list()
+
+
+def test_a_dataset_is_read_while_its_journal_becomes_a_file(trace, tmp_path, monkeypatch):
+    out = tmp_path / "dataset"
+    rows = fr.sweep(small(trace), jobs=1).to_frame().select(*dataset.HEAD).to_dicts()
+    with dataset.Dataset(str(out)) as kept:
+        for row in rows:
+            kept.add(json.dumps(row))
+        for name in ("parts", "journal"):
+            real = getattr(dataset, name)
+
+            def racing(path, name=name, real=real):
+                monkeypatch.setattr(dataset, name, real)
+                found = list(real(path))
+                kept._become_file()
+                return found
+
+            monkeypatch.setattr(dataset, name, racing)
+            assert dataset.read(out).height == len(rows), name
+            kept.add(json.dumps(rows[0] | {"run": f"another {name}"}))
+            rows.append({})
+
+
+def test_columns_of_numbers_stay_numbers():
+    frame = dataset.frame_of([{"run": "a", "x": 1, "y": None, "z": "1"}, {"run": "b", "x": 0.5, "w": True, "z": 2}])
+    assert frame["x"].to_list() == [1.0, 0.5]
+    assert frame["w"].to_list() == [None, True]
+    assert frame["z"].to_list() == ["1", "2"]
+
+
+def test_stopping_keeps_what_was_finished(trace, tmp_path):
+    out = tmp_path / "dataset"
+    with pytest.raises(KeyboardInterrupt):
+        fr.sweep(small(trace), out=out, jobs=1, progress=lambda status: status.done < 2)
+    assert dataset.read(out).height == 2
+    seen = []
+    fr.sweep(small(trace), out=out, jobs=1, progress=seen.append)
+    assert seen[0].kept == 2
+
+
+def test_a_long_plan_can_be_stopped(trace, tmp_path, monkeypatch):
+    monkeypatch.setattr(resolved, "POINTS_AT_ONCE", 2)
+    seen = []
+    with pytest.raises(KeyboardInterrupt):
+        fr.sweep(small(trace), out=tmp_path / "out", jobs=1, progress=lambda status: seen.append(status) or False)
+    assert [each.waits_for for each in seen] == ["its plan"]
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_sweeps_do_not_write_to_one_folder(trace, tmp_path):
+    out = tmp_path / "dataset"
+    with dataset.Dataset(str(out)), pytest.raises(fr.InputError, match="another sweep is at work there"):
+        fr.sweep(small(trace), out=out, jobs=1)
+    other = tmp_path / "mine"
+    other.mkdir()
+    (other / "thesis.tex").write_text("")
+    with pytest.raises(fr.InputError, match="holds other files"):
+        fr.sweep(small(trace), out=other, jobs=1)
+    assert [each.name for each in other.iterdir()] == ["thesis.tex"]
+
+
+def test_a_full_disk_loses_nothing_that_was_finished(trace, tmp_path):
+    path = write_plan(tmp_path, trace)
+    line = [COMMAND, "sweep", path, "--jobs", "1", "--quiet"]
+    # Files may not grow beyond two rows and a half: the system answers as if the disk were full.
+    one = fr.sweep({"fixed": {"trace": trace, "scheme": "raid5", **PLACE}}, jobs=1)
+    most = int(2.5 * len(json.dumps(one.to_frame().to_dicts()[0])))
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+    full = subprocess.run(line, preexec_fn=limit, capture_output=True, text=True, check=False)
+    assert full.returncode == 2
+    assert "plan.sweep: cannot be written: " in full.stderr
+    assert "what was finished is kept" in full.stderr
+    assert len(full.stderr.splitlines()) == 1
+    kept = list(dataset.journal(tmp_path / "plan.sweep"))
+    assert len(kept) == 2
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    frame = dataset.read(tmp_path / "plan.sweep")
+    assert frame.height == 6
+    assert [each["provenance.ended"] for each in kept] == frame.head(2)["provenance.ended"].to_list()
+
+
+def test_a_killed_sweep_goes_on_where_it_was(tmp_path, long_trace):
+    path = write_plan(tmp_path, long_trace, "fit = 'wrap'\nlimit = 60000")
+    out = tmp_path / "plan.sweep"
+    line = [COMMAND, "sweep", path, "--jobs", "1", "--quiet"]
+    first = subprocess.Popen(line, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not list(dataset.journal(out)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    first.kill()
+    first.wait()
+    kept = {row["run"]: row for row in dataset.journal(out)}
+    assert 1 <= len(kept) < 6
+    assert subprocess.run(line, stdout=subprocess.DEVNULL, check=False).returncode == 0
+    rows = {row["run"]: row for row in dataset.read(out).to_dicts()}
+    assert len(rows) == 6
+    assert all(rows[run]["provenance.ended"] == row["provenance.ended"] for run, row in kept.items())
+    fresh = fr.sweep(path, jobs=1).to_frame()
+    for row in fresh.to_dicts():
+        assert {key: rows[row["run"]][key] for key in row if key.startswith("latency_ns")} == {
+            key: value for key, value in row.items() if key.startswith("latency_ns")
+        }
