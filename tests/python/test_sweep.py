@@ -300,6 +300,7 @@ def test_seeds_are_one_line_with_intervals(tmp_path, command):
         (["{plan}", "--jobs", "2", "--scheduler", "tcp://127.0.0.1:1"], "--jobs: a cluster has its own number"),
         (["missing.toml"], "missing.toml: cannot be read: No such file or directory"),
         (["-"], "--out: needed for a plan from standard input"),
+        (["{plan}", "--dry-run", "--report", "x.html"], "--report: not allowed with --dry-run"),
     ],
 )
 def test_wrong_options_are_refused(arguments, text, trace, tmp_path, command):

@@ -53,6 +53,12 @@ def test_conditions_extend_and_skip_points():
     ]
 
 
+def test_true_is_not_1():
+    found = plan.made({"fixed": {"trace": "t"}, "grid": {"drain": [1, True]}})
+    assert found.axes == ("drain",)
+    assert [each["drain"] for each in points(grid={"drain": [1, True, 2]}, skip=[{"drain": [1, 2]}])] == [True]
+
+
 def test_values_of_ranges():
     values = lambda **said: sampling.values("axis", said)  # noqa: E731
     assert values(**{"from": 1, "to": 4}) == [1, 2, 3, 4]

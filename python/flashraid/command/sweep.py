@@ -53,6 +53,8 @@ def sweep(
     Example: flashraid sweep examples/sweep.toml
     """
     check_workers(jobs, scheduler, option_of)
+    if dry_run and report is not None:
+        raise InputError("--report: not allowed with --dry-run, which does no run")
     found = read(plan)
     if dry_run:
         resolved = resolve(found)

@@ -217,10 +217,17 @@ def _extended(where: str, points: Iterable[Point], when: Point) -> Iterator[Poin
 
 def _matches(point: Point, condition: Point) -> bool:
     """Whether a point has for each key the value, or one of the values."""
-    return all(
-        key in point and (point[key] == wanted or (isinstance(wanted, list | tuple) and point[key] in wanted))
-        for key, wanted in condition.items()
-    )
+    return all(key in point and _is_meant(point[key], wanted) for key, wanted in condition.items())
+
+
+def _is_meant(value: object, wanted: object) -> bool:
+    several = wanted if isinstance(wanted, list | tuple) else ()
+    return any(_are_equal(value, each) for each in (wanted, *several))
+
+
+def _are_equal(one: object, other: object) -> bool:
+    """Whether two values are the same setting: `true` is not 1, which Python takes it for."""
+    return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
 def _joined(where: str, point: Point, more: Point) -> Point:
@@ -244,6 +251,6 @@ def _axes(points: list[Point]) -> tuple[str, ...]:
     for point in points:
         for key, value in point.items():
             counts[key] = counts.get(key, 0) + 1
-            if first.setdefault(key, value) != value:
+            if not _are_equal(first.setdefault(key, value), value):
                 differing.add(key)
     return tuple(key for key in first if key in differing or counts[key] < len(points))
