@@ -182,6 +182,23 @@ def test_progress_and_stopping(long_trace):
         fr.run(long_trace, device="ssd1", scheme="raid5", progress=lambda *call: 1 / 0)
 
 
+def test_a_run_that_checks_all_that_is_stored_is_stopped_between_two_checks(long_trace):
+    """A check takes as long as many requests."""
+    with pytest.raises(fr.Interrupted) as stopped:
+        fr.run(
+            long_trace,
+            device="tiny",
+            scheme="raid5",
+            fill=0.9,
+            fit="wrap",
+            limit=1000,
+            verify=True,
+            verify_every=1,
+            progress=lambda *call: call[0] != "replaying",
+        )
+    assert 0 < stopped.value.result.workload.requests < 1000
+
+
 @pytest.fixture
 def as_from_a_terminal():
     """Ctrl-C interrupts, whether or not what started the tests ignores it."""

@@ -132,23 +132,39 @@ impl Replay {
                 self.number += 1;
                 if self.compactor.is_some() {
                     self.compacted(engine, measured, injector, &batch[index..], progress)?;
-                    continue;
+                } else {
+                    self.fetch_ahead(engine, &batch, index);
+                    let request = &mut batch[index];
+                    if self.fits(request)? {
+                        self.host_request(engine, measured, injector, request)?;
+                    }
                 }
-                self.fetch_ahead(engine, &batch, index);
-                let request = &mut batch[index];
-                if self.fits(request)? {
-                    self.host_request(engine, measured, injector, request)?;
+                // A check takes as long as very many requests.
+                if self.is_checked_now() && self.is_to_stop(engine, progress) {
+                    engine.completed.clear();
+                    return Ok(false);
                 }
             }
             batch.clear();
             engine.completed.clear();
-            if self.stopwatch.is_due() {
-                let share = self.trace.share_read();
-                if !progress(self.passes.stage(engine, self.submitted, share)) {
-                    return Ok(false);
-                }
+            if self.is_to_stop(engine, progress) {
+                return Ok(false);
             }
         }
+    }
+
+    /// Tells how far it is, now and then. Returns whether it is to stop.
+    fn is_to_stop<C: Content, M: Media>(&mut self, engine: &Engine<C, M>, progress: &mut dyn FnMut(Stage) -> bool) -> bool {
+        self.stopwatch.is_due() && {
+            let share = self.trace.share_read();
+            !progress(self.passes.stage(engine, self.submitted, share))
+        }
+    }
+
+    /// Whether all that is stored is checked after as many requests as there were.
+    #[inline(always)]
+    fn is_checked_now(&self) -> bool {
+        self.run.verify_every > 0 && self.submitted.is_multiple_of(self.run.verify_every)
     }
 
     /// Whether what the run was to wait for has come.
@@ -406,7 +422,7 @@ impl Replay {
         let is_last_of_warmup = false;
         engine.submit(request, self.is_measuring || is_last_of_warmup);
         self.submitted += 1;
-        if self.run.verify_every > 0 && self.submitted.is_multiple_of(self.run.verify_every) {
+        if self.is_checked_now() {
             C::check_stored(engine, &mut self.checks);
         }
         Ok(())
