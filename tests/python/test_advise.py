@@ -40,8 +40,14 @@ def trace(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def advice(trace):
-    return fr.advise(trace, survives="chip", schemes=SOME, seeds=2, precondition="random:0.3", **DEVICE)
+def runs(tmp_path_factory):
+    """The dataset with the runs of `advice`."""
+    return tmp_path_factory.mktemp("advice") / "runs"
+
+
+@pytest.fixture(scope="module")
+def advice(trace, runs):
+    return fr.advise(trace, survives="chip", schemes=SOME, seeds=2, precondition="random:0.3", out=runs, **DEVICE)
 
 
 # ---- answers ----
@@ -392,11 +398,11 @@ def test_the_command_shows_the_front_and_the_choice(trace, command):
     assert [command(*shlex.split(line)[1:]).returncode for line in again if line] == [0, 0, 0]
 
 
-def test_the_answer_as_json(trace, command, advice, tmp_path):
+def test_the_answer_as_json(trace, command, advice, runs, tmp_path):
     file = tmp_path / "answer.json"
     line = ["advise", trace, "--device", "tiny", "--fill", "0.5", "--fit", "wrap", "--jobs", "1"]
     asked = ["--seeds", "2", "--survives", "chip", "--precondition", "random:0.3", "--schemes", ",".join(SOME)]
-    command(*line, *asked, "--json", file)
+    command(*line, *asked, "--out", runs, "--json", file)
     own = json.loads(file.read_text(), parse_constant=pytest.fail)
     library = json.loads(advice.json)
     assert own.keys() == library.keys()

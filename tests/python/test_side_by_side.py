@@ -8,7 +8,7 @@ from concurrent.futures import wait as futures_wait
 from threading import Barrier, Event, Thread, main_thread
 
 import pytest
-from conftest import fill, write_trace, writes
+from conftest import PROVE, fill, write_trace, writes
 
 import flashraid as fr
 from flashraid import _native, comparing, machine
@@ -215,16 +215,19 @@ SMALL_BLOCKS = {"blocks_per_plane": "16384", "pages_per_block": "1"}
 FLASH_MAP = {"mapping": "dftl", "cmt_entries": "1000000"}
 
 
+long = pytest.mark.skipif(not PROVE, reason="seconds each: in make prove")
+
+
 @pytest.mark.parametrize(
     ("scheme", "settings"),
     [
         ("raid5", FULL),
-        ("raid5", FULL | {"verify": "true"}),
+        pytest.param("raid5", FULL | {"verify": "true"}, marks=long),
         ("raid5", OVERWRITTEN | FLASH_MAP),
         ("raid5", OVERWRITTEN | SMALL_BLOCKS),
-        ("fra", OVERWRITTEN | {"blocks_per_plane": "1024"}),
+        pytest.param("fra", OVERWRITTEN | {"blocks_per_plane": "1024"}, marks=long),
         ("fra", OVERWRITTEN | {"channels": "3"}),
-        ("ppc", OVERWRITTEN | {"blocks_per_plane": "2048"}),
+        pytest.param("ppc", OVERWRITTEN | {"blocks_per_plane": "2048"}, marks=long),
         ("ppc", OVERWRITTEN | SMALL_BLOCKS),
         ("ppc", OVERWRITTEN | {"verify": "true"}),
         ("cr5m", OVERWRITTEN),
