@@ -76,7 +76,7 @@ test-rust:
 	$(if $(RUSTC_WORKSPACE_WRAPPER),,cargo clippy -q --workspace --all-targets --all-features -- -D warnings)
 	env -u MAKEFLAGS cargo test -q --workspace --all-features --tests --examples
 
-# A test that waits for ever says where; the longest one takes half a minute.
+# A test that waits for ever says where; the longest one takes seconds.
 test-python: .venv/built .venv/testing .venv/browser
 	.venv/bin/ruff check -q $(PYTHON_SOURCES)
 	.venv/bin/ruff format -q --check $(PYTHON_SOURCES)

@@ -461,11 +461,15 @@ class Advice(Drawn):
 
     def _row(self, each: Ranked) -> dict[str, Any]:
         row: dict[str, Any] = {"candidate": each.tried.candidate.name, "scheme": each.tried.candidate.scheme}
-        for objective in [*self.objectives, LIFETIME]:
-            value = self._value(each.tried, objective)
+        for objective, value in self._figures(each.tried):
             row[objective.name] = value.mean
             row[f"{objective.name}_half_width"] = value.half_width
         return row | {"score": each.score, "command": self.command(each.tried.candidate)}
+
+    def _figures(self, tried: Tried) -> Iterator[tuple[Objective, Value]]:
+        """All figures of a member of the front."""
+        for objective in [*self.objectives, LIFETIME]:
+            yield objective, self._value(tried, objective)
 
     def _value(self, tried: Tried, objective: Objective) -> Value:
         return tried.values.get(objective.name) or value_of(objective, tried.rows[objective.run])
@@ -502,16 +506,16 @@ class Advice(Drawn):
         }
 
     def _member(self, each: Ranked) -> dict[str, Any]:
-        figures = {}
-        for objective in [*self.objectives, LIFETIME]:
-            value = self._value(each.tried, objective)
-            figures[objective.name] = {
+        figures = {
+            objective.name: {
                 "run": objective.run,
                 "column": objective.column,
                 "mean": value.mean,
                 "half_width": value.half_width,
                 "each": list(value.each),
             }
+            for objective, value in self._figures(each.tried)
+        }
         return {
             "candidate": each.tried.candidate.name,
             "scheme": each.tried.candidate.scheme,

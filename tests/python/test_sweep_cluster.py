@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import PROVE, write_trace
 from distributed import Client
+from sweep_cases import results
 
 import flashraid as fr
 from flashraid.sweeping import dataset, on_dask
@@ -68,16 +69,11 @@ def trace(tmp_path):
     return str(write_trace(tmp_path, rows))
 
 
-def results(frame):
-    """Without what tells where and when, and the columns in one order."""
-    return frame.select(sorted(column for column in frame.columns if not column.startswith("provenance.")))
-
-
 def differences(frame, other):
     """The columns in which two frames differ."""
     one, two = results(frame), results(other)
-    if one.columns != two.columns:
-        return set(one.columns) ^ set(two.columns)
+    if different := set(one.columns) ^ set(two.columns):
+        return different
     return {column for column in one.columns if one[column].to_list() != two[column].to_list()}
 
 

@@ -19,8 +19,16 @@ STEP_SECONDS = 0.2
 # What a request takes where nothing is known of this machine.
 SECONDS_PER_REQUEST = 5e-6
 # For the smoke test. The device and its state take most of the time of a short run, and a warm-up all of its requests.
-SMOKE_SIZE = {"blocks_per_plane": "256", "log_blocks": "8", "space_bytes": "0", "fit": "wrap"}
-SMOKE_STATE = {"fill": "0.001", "fill_bytes": "0", "precondition": "none", "warmup": "0"}
+SMOKE = {
+    "blocks_per_plane": "256",
+    "log_blocks": "8",
+    "space_bytes": "0",
+    "fit": "wrap",
+    "fill": "0.001",
+    "fill_bytes": "0",
+    "precondition": "none",
+    "warmup": "0",
+}
 
 
 @dataclass(frozen=True)
@@ -138,7 +146,7 @@ class Runner:
         settings = dict(run.settings)
         if self._most_requests is not None:
             settings["limit"] = str(self._most_requests)
-            settings |= SMOKE_SIZE | SMOKE_STATE
+            settings |= SMOKE
         go_on = lambda stage, count, share: not self._is_stopped  # noqa: E731
         pairs = with_effect(run.device, run.scheme, list(settings.items()))
         begun = time.thread_time()

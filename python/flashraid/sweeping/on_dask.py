@@ -213,7 +213,7 @@ class Workers:
                 silence_logs=logging.CRITICAL,
             )
             self._exit.callback(cluster.close, timeout=5)
-            self._local = self._exit.enter_context(Client(cluster, set_as_default=False))
+            self._local = self._exit.enter_context(_Connected(cluster, set_as_default=False))
         return self._local
 
 
