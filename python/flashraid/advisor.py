@@ -13,20 +13,9 @@ from . import _native
 from ._native import InputError
 from .advising.candidates import Candidate, candidates
 from .advising.choice import PROTECTION, Ranked, distinct, doubts, ranked, sentences, text_of
-from .advising.objectives import LIFETIME, OPEN, Objective, Value, objectives, value_of
-from .advising.search import (
-    EXCERPT,
-    FEWEST_REQUESTS,
-    PIECES,
-    UNIT_BYTES,
-    DoRuns,
-    Excerpt,
-    Must,
-    Search,
-    Tried,
-    Workload,
-    plan_of,
-)
+from .advising.excerpts import excerpts_of
+from .advising.objectives import FAILING, LIFETIME, OPEN, RUNS, Objective, Value, objectives, value_of
+from .advising.search import UNIT_BYTES, DoRuns, Must, Search, Tried, Workload, plan_of
 from .comparing import MOST_SEEDS
 from .figures.drawn import Drawn
 from .files import must_be_read_again
@@ -51,7 +40,7 @@ from .settings import (
     texts,
 )
 from .settings import text_of as setting_text
-from .sizes import check_range, parse_bytes, parse_time
+from .sizes import check_range, parse_bytes, parse_share, parse_time
 from .sweeping.dataset import Dataset, read
 from .sweeping.resolved import Resolved, resolve
 from .sweeps import SweepStatus, Workers, check_workers, do_runs, folder_text
@@ -97,7 +86,7 @@ def advise(
     survives: str | None = None,
     max_p99_read: str | None = None,
     max_p99_write: str | None = None,
-    min_capacity: float | None = None,
+    min_capacity: float | str | None = None,
     max_nvram: str | None = None,
     min_dwpd: float | None = None,
     vary: Mapping[str, Sequence[object]] | None = None,
@@ -117,12 +106,12 @@ def advise(
     that the device can have.
 
     What an answer must have: `survives` (`member`, `chip`, `channel` or `device`); `max_p99_read` and `max_p99_write`,
-    as `500us`; `min_capacity`, the usable share of the flash; `max_nvram`, as `64KiB`; `min_dwpd`, drive writes a day
-    that the flash endures for five years. `vary` has more settings with their values, of which every combination is
-    tried; `tail` is the quantile of the latencies that are compared; `prefer` names subjects that count twice:
-    latency, throughput, endurance, capacity, memory, rebuild. The finalists are run with so many `seeds`, and with the
-    failure of `fault`, by default one chip or SSD. `out`, `jobs` and `scheduler` are those of `sweep`: runs that are in
-    `out` are not done again.
+    as `500us`; `min_capacity`, the usable share of the flash, as 0.7 or `70%`; `max_nvram`, as `64KiB`; `min_dwpd`,
+    drive writes a day that the flash endures for five years. `vary` has more settings with their values, of which every
+    combination is tried; `tail` is the quantile of the latencies that are compared; `prefer` names subjects that count
+    twice: latency, throughput, endurance, capacity, memory, rebuild. The finalists are run with so many `seeds`, and
+    with the failure of `fault`, by default one chip or SSD. `out`, `jobs` and `scheduler` are those of `sweep`: runs
+    that are in `out` are not done again.
 
     `progress` is called several times a second with the round and a SweepStatus, and stops by returning False. Raises
     InputError if no scheme is possible, and KeyboardInterrupt when it is stopped.
@@ -181,7 +170,7 @@ def asked(
     survives: str | None,
     max_p99_read: str | None,
     max_p99_write: str | None,
-    min_capacity: float | None,
+    min_capacity: float | str | None,
     max_nvram: str | None,
     min_dwpd: float | None,
     vary: Mapping[str, Sequence[str]],
@@ -205,9 +194,10 @@ def asked(
     for key in (*OF_WORKLOAD, "devices"):
         if key in varied:
             raise InputError(f"{label('vary')} {key}: not allowed: all candidates have the same: ask for each value")
-    for name, number in given(min_capacity=min_capacity, min_dwpd=min_dwpd).items():
-        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < float("inf"):
-            raise InputError(f"{label(name)} {number}: allowed is a number from 0")
+    if min_dwpd is not None:
+        is_number = isinstance(min_dwpd, int | float) and not isinstance(min_dwpd, bool)
+        if not is_number or not 0 <= min_dwpd < float("inf"):
+            raise InputError(f"{label('min_dwpd')} {min_dwpd}: allowed is a number from 0")
     # The device is looked at with a scheme that needs nothing of it.
     simplest = json.loads(_native.schemes(None))[0]["name"]
     common = own_of(None, settings)
@@ -238,10 +228,9 @@ def asked(
         most = parse_bytes(label("max_nvram"), max_nvram)
         musts.append(Must(f"{label('max_nvram')} {max_nvram}", OPEN, "capacity.nvram_bytes", most=most, kind=SIZE))
     if min_capacity is not None:
-        if not 0 <= min_capacity <= 1:
-            raise InputError(f"{label('min_capacity')} {min_capacity}: allowed is a share from 0 to 1")
+        share = parse_share(label("min_capacity"), min_capacity)
         text = f"{label('min_capacity')} {min_capacity}"
-        most_raw = 1 / min_capacity if min_capacity else None
+        most_raw = 1 / share if share else None
         musts.append(Must(text, OPEN, "capacity.raw_per_user_byte", most=most_raw, kind=RAW))
     if min_dwpd is not None:
         own_limit = float(detail["config"]["device"]["pe_limit"])
@@ -267,7 +256,7 @@ def _first(part: str, *, is_array: bool) -> str:
 
 RAW, WRITES = Kind((("flash bytes a usable byte", 1),), 3), Kind((("drive writes", 1),), 0)
 # What says how much there is to do: the same for all candidates.
-OF_WORKLOAD = ("limit", "warmup", "speed", "fill", "fill_bytes", "space_bytes")
+OF_WORKLOAD = ("limit", "warmup", "speed", "jitter_ns", "fill", "fill_bytes", "space_bytes")
 # Settings that the advisor's runs have of their own.
 OWN = ("drive", "queue_depth", "fail", "replace", "verify", "verify_every", "until", "seed")
 
@@ -291,8 +280,9 @@ def search(question: Question, out: str | None, jobs: int | None, scheduler: str
     try:
         with Dataset(place) as dataset, Workers(jobs, scheduler) as workers:
             do = runs_of(dataset, workers, watch)
-            excerpt = excerpt_of(question, requests, scratch)
-            workload = Workload(fixed, requests, question.fault, question.seeds, excerpt)
+            excerpts = excerpts_of(question.trace, reading_of(question), requests, scratch)
+            random = random_runs(question, choice, fixed)
+            workload = Workload(fixed, requests, question.fault, question.seeds, excerpts, random)
             wanted = objectives(question.tail, question.fault is not None)
             tried = [Tried(each) for each in choice]
             found = Search(tried, wanted, list(question.musts), workload, do)
@@ -304,7 +294,7 @@ def search(question: Question, out: str | None, jobs: int | None, scheduler: str
             order = distinct(order, wanted)
             changes = list(_changes(order[:MOST_CHANGED], found, question))
             dataset.tidy([])
-            return Advice(question, wanted, tried, order, changes, refused, workload, found.cost, found.scale)
+            return Advice(question, wanted, tried, order, changes, refused, workload, found.cost, found.scale(*RUNS))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -348,30 +338,6 @@ def requests_of(question: Question) -> int:
     return min(count, limit) if limit else count
 
 
-def excerpt_of(question: Question, requests: int, folder: str) -> Excerpt | None:
-    """Writes an excerpt of what is replayed into a folder; none of what is too short for one."""
-    piece = round(EXCERPT * requests) // PIECES
-    if piece * PIECES < FEWEST_REQUESTS:
-        return None
-    path = os.path.join(folder, "excerpt.csv")
-    everything = (0, (1 << 64) - 1)
-    _native.convert(
-        question.trace,
-        reading_of(question),
-        path,
-        "flashraid",
-        time_ns=everything,
-        address_bytes=everything,
-        skip=0,
-        limit=piece * PIECES,
-        rebase_time=True,
-        rebase_address=False,
-        progress=None,
-        pieces=(piece, requests // PIECES),
-    )
-    return Excerpt(path, piece * PIECES)
-
-
 def reading_of(question: Question) -> Pairs:
     """How the trace is read."""
     return [(key, setting_text(question.run[key])) for key in READING]
@@ -388,7 +354,24 @@ def fixed_of(question: Question, choice: Mapping[Candidate, Mapping[str, Any]]) 
     common: dict[str, object] = {"space_bytes": space_bytes, **({"fill_bytes": fill_bytes} if fill_bytes else {})}
     if warmup := question.run["warmup"]:  # also that of a file, as shorter runs have a shorter one
         common["warmup"] = setting_text(warmup)
+    if question.seeds > 1 and not is_profile(question.trace):
+        common["jitter_ns"] = question.run["jitter_ns"] or (0 if "jitter_ns" in settings else JITTER_NS)
     return {key: value for key, value in places.items() if value is not None} | settings | common
+
+
+# By so much arrivals of a trace differ from seed to seed: what the clock of most traces leaves open. Without it there
+# would be one run of a trace, and no telling what in its figures is chance (Alameldeen and Wood, "Variability in
+# Architectural Simulations of Multi-threaded Workloads", HPCA 2003).
+JITTER_NS = 1000
+
+
+def random_runs(
+    question: Question, choice: Mapping[Candidate, Mapping[str, Any]], fixed: Mapping[str, Any]
+) -> Sequence[str]:
+    """The runs that another seed changes."""
+    if is_profile(question.trace) or any(each["config"]["run"]["precondition"] != "none" for each in choice.values()):
+        return RUNS
+    return (OPEN, FAILING) if fixed.get("jitter_ns") else ()  # a closed loop has no arrivals
 
 
 def runs_of(dataset: Dataset, workers: Workers, watch: Watch) -> DoRuns:
@@ -448,7 +431,7 @@ class Advice(Drawn):
     def sentences(self) -> list[str]:
         """The recommendation in words."""
         found = [each.tried for each in self.front]
-        said = doubts(found, self.question.tail, self._scale)
+        said = doubts(found, self.question.tail, self.question.seeds, self._scale)
         return sentences(self.front, self.objectives, {each.what: each.choice for each in self.changes}, said)
 
     def to_frame(self) -> "polars.DataFrame":
@@ -552,7 +535,8 @@ class Advice(Drawn):
     def command(self, candidate: Candidate, run: str = OPEN) -> str:
         """The command that does a run of a candidate again: as it is, in a `closed` loop, or `failing`."""
         point = self._workload.point(candidate, run)
-        more = [f"--seeds {self.question.seeds}"] if self.question.seeds > 1 else []
+        seeds = len(self._workload.seeds_of(run))
+        more = [f"--seeds {seeds}"] if seeds > 1 else []
         words = ["flashraid", "run", shlex.quote(str(point.pop("trace")))]
         for key in ("device", "scheme", "config"):
             if key in point:

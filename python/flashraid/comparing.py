@@ -428,7 +428,7 @@ WITHOUT = {"fail": "", "replace": "", "until": "end", "verify": "false", "verify
 def _closed_loop(settings: Pairs, result: Result) -> Pairs:
     """The settings of a run again, in a closed loop, without faults and checks, and of a part of a long trace."""
     warmup = result.workload.warmup_requests
-    loop = {"queue_depth": str(QUEUE_DEPTH), "warmup": str(warmup), "speed": "1"} | WITHOUT
+    loop = {"queue_depth": str(QUEUE_DEPTH), "warmup": str(warmup), "speed": "1", "jitter_ns": "0"} | WITHOUT
     if result.workload.requests > MOST_REQUESTS:
         loop["limit"] = str(warmup + MOST_REQUESTS)
     dropped = {*loop, "rebuild"}

@@ -721,6 +721,12 @@ class Run(Record):
     speed: float
     """Factor by which the trace is sped up: arrival times are divided by it."""
 
+    jitter_ns: int
+    """Most by which a request arrives late: each arrival is put off by a random time from 0 to this, drawn with
+    `seed`, and the order of requests stays. Runs of a trace with several seeds then differ, and show how much of a
+    figure is chance. 0 for the arrival times of the trace. Unit: ns.
+    """
+
     queue_depth: int
     """Number of outstanding requests of a closed loop; 0 for an open loop with the arrival times of the trace. Unit:
     requests.

@@ -589,6 +589,12 @@ class Settings(SimulationSettings, total=False):
     speed: float | None
     """Factor by which the trace is sped up: arrival times are divided by it. Default: 1."""
 
+    jitter_ns: int | str | None
+    """Most by which a request arrives late: each arrival is put off by a random time from 0 to this, drawn with
+    `seed`, and the order of requests stays. Runs of a trace with several seeds then differ, and show how much of a
+    figure is chance. 0 for the arrival times of the trace. Unit: ns. Default: 0.
+    """
+
     queue_depth: int | None
     """Number of outstanding requests of a closed loop; 0 for an open loop with the arrival times of the trace. Unit:
     requests. Default: 0.

@@ -156,7 +156,7 @@ def text_of(value: object) -> str:
 
 
 def configuration(device: str | None, scheme: str | None, config: str | None, settings: Pairs) -> dict[str, Any]:
-    """The complete configuration and its capacity: `config`, `user_bytes`, `space_bytes`."""
+    """The complete configuration and what it comes to: `config`, `user_bytes`, `space_bytes`, `idle`, `is_random`."""
     return json.loads(_native.configuration(device, scheme, config, settings))  # type: ignore[no-any-return]
 
 

@@ -75,6 +75,17 @@ def parse_time(name: str, text: str) -> int:
     return int(time_ns)
 
 
+def parse_share(name: str, given: float | str) -> float:
+    """The share in `0.7`, `70%` or 0.7; errors call the option `name`."""
+    found = re.fullmatch(r"(\d*\.?\d+)(%?)", given) if isinstance(given, str) else None
+    share = given if isinstance(given, int | float) and not isinstance(given, bool) else -1.0
+    if found:
+        share = float(found[1]) / (100 if found[2] else 1)
+    if not 0 <= share <= 1:
+        raise InputError(f"{name} {given}: allowed is a share from 0 to 1, or from 0% to 100%")
+    return share
+
+
 def format_bytes(size: float) -> str:
     """The size in the largest binary unit that leaves at least 1."""
     for unit in ("B", "KiB", "MiB", "GiB"):

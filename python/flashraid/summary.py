@@ -34,6 +34,7 @@ OVERLOADED = "overloaded: latency grows with the length of the trace"
 INTERRUPTED = "interrupted"
 OWN_REQUESTS = "Each seed has its own requests, the same for all schemes."
 SAME_TRACE = "All seeds replay the same trace: only the random choices of the device depend on the seed."
+PUT_OFF = "All seeds replay the same trace, with arrivals that the seed puts off (--jitter)."
 OVERLONG = "overloaded: the device takes longer than the trace, and so writes less in a day"
 OWN_LOAD = "lifetime at the load that the scheme itself allows: in a closed loop, a faster one writes more in a day"
 UNEVEN = (
@@ -314,8 +315,9 @@ def notes(comparison: "Comparison") -> list[str]:
 def _of_seeds(found: Sequence[Candidate], seeds: int) -> str:
     """What figures of several seeds are."""
     figures = [each.values(row) for each in found for _, rows in SECTIONS for row in rows]
-    is_profile = value_at(found[0].results[0], "workload.format") == "profile"
-    replayed = OWN_REQUESTS if is_profile else SAME_TRACE
+    first = found[0].results[0]
+    is_profile = value_at(first, "workload.format") == "profile"
+    replayed = OWN_REQUESTS if is_profile else PUT_OFF if value_at(first, "config.run.jitter_ns") else SAME_TRACE
     if all(value == each[0] for each in figures for value in each):
         return f"No figure depends on the seed: the runs of {seeds} seeds are equal. {replayed}"
     return (

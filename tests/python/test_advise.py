@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import flashraid as fr
 from flashraid import advisor, intervals, profile_text
-from flashraid.advising import candidates, front, search
+from flashraid.advising import candidates, excerpts, front, search
 from flashraid.quantities import SIZE, TIME
 from flashraid.sweeping import dataset, job
 
@@ -64,6 +64,7 @@ def test_what_must_be_is_kept_to(trace, tmp_path):
         ({"max_p99_read": f"{int(reads[-1]) - 1}ns"}, lambda row: row["read_tail"] < reads[-1]),
         ({"max_p99_write": f"{int(writes[-1]) - 1}ns"}, lambda row: row["write_tail"] < writes[-1]),
         ({"min_capacity": 0.6}, lambda row: row["capacity"] > capacities[0]),
+        ({"min_capacity": "60%"}, lambda row: row["capacity"] > capacities[0]),
     ]
     for asked, holds in limits:
         found = fr.advise(trace, **asked, **common)
@@ -231,7 +232,7 @@ def test_writes_weigh_more_across_streams(tmp_path_factory, streams):
 def exhaustive(monkeypatch, *arguments, **keywords):
     """The same question with every candidate as a finalist."""
     with monkeypatch.context() as changed:
-        changed.setattr(advisor, "FEWEST_REQUESTS", 1 << 62)
+        changed.setattr(excerpts, "FEWEST_REQUESTS", 1 << 62)
         changed.setattr(advisor, "MOST_CHANGED", 1)
         return fr.advise(*arguments, **keywords)
 
@@ -249,8 +250,8 @@ def missed(found, whole, tolerance=0.05):
 def test_few_candidates_are_searched_as_all_of_them_are(tmp_path, monkeypatch):
     monkeypatch.setattr(advisor, "MOST_CHANGED", 1)
     trace = write_trace(tmp_path, bursts(27_000))
-    found = fr.advise(trace, schemes=SOME, seeds=1, **DEVICE)
-    whole = exhaustive(monkeypatch, trace, schemes=SOME, seeds=1, **DEVICE)
+    found = fr.advise(trace, schemes=SOME, seeds=2, **DEVICE)
+    whole = exhaustive(monkeypatch, trace, schemes=SOME, seeds=2, **DEVICE)
     assert len(found.front) < len(whole.front)
     assert not missed(found, whole)
     assert found.cost <= 0.2 * whole.cost
@@ -265,45 +266,37 @@ def test_what_is_out_after_the_excerpt_is_no_finalist(tmp_path, monkeypatch):
     assert all(each.tried.candidate.scheme != "raid0" for each in found.front)
 
 
-# What is wanted is that all members of the whole front are covered within 5 %. Of these traces 86 % to all of them are,
-# and the others within 26 %: they differ in latencies at p99, of which an excerpt of 1,100 requests has few.
-COVERED, WORST = 0.85, 0.3
-
-
 @pytest.mark.skipif(not PROVE, reason="minutes for each trace: in make prove")
 @pytest.mark.parametrize("trace", [*TRACES, *SHARED], ids=lambda path: path.name.partition(".")[0])
 def test_the_front_is_that_of_an_exhaustive_search_at_a_fifth_of_its_cost(trace, monkeypatch):
     if not trace.exists():
         pytest.skip(f"there is no {trace}")
-    asked = {"device": "ssd1", "fill": 0.1, "limit": 30_000, "fit": "compact", "seeds": 1, "jobs": 2}
+    asked = {"device": "ssd1", "fill": 0.1, "limit": 30_000, "jobs": 2} | ({"fit": "wrap"} if trace in SHARED else {})
     with monkeypatch.context() as changed:
         changed.setattr(advisor, "MOST_CHANGED", 1)
         found = fr.advise(trace, **asked)
     whole = exhaustive(monkeypatch, trace, **asked)
     assert found.cost <= 0.2 * whole.cost
-    assert len(missed(found, whole)) <= (1 - COVERED) * len(whole.front)
-    assert not missed(found, whole, WORST)
+    assert not missed(found, whole)
 
 
-def test_an_excerpt_has_pieces_of_all_of_the_trace(tmp_path, monkeypatch):
+def test_excerpts_have_pieces_of_all_of_the_trace(tmp_path, monkeypatch):
     """Reads come only in the last third of this one: what is judged by the first requests does not know them."""
     rows = [(at * 300, "R" if at > 18_000 else "W", at * 7 % 500 * 4096, 4096) for at in range(27_000)]
     trace = write_trace(tmp_path, rows)
-    told = []
-
-    def recording(self, name, *rest):
-        told.append((name, [each.candidate for each in self.tried]))
-        return original(self, name, *rest)
-
-    original = search.Search._round
-    monkeypatch.setattr(search.Search, "_round", recording)
     monkeypatch.setattr(advisor, "MOST_CHANGED", 1)
     out = tmp_path / "runs"
-    fr.advise(trace, schemes=["raid1", "raid5"], seeds=1, out=out, **DEVICE)
-    assert [name for name, _ in told] == ["excerpt"]
-    short = dataset.read(out).filter((pl.col("trace") == "excerpt.csv") | pl.col("trace").str.ends_with("/excerpt.csv"))
-    assert set(short["workload.requests"]) == {1000}
-    assert set(short["workload.reads"]) == {250}, "two of eight pieces"
+    told = []
+    asked = {"schemes": ["raid1", "raid5"], "seeds": 1, "out": out, **DEVICE}
+    fr.advise(trace, progress=lambda name, status: told.append(name), **asked)
+    assert list(dict.fromkeys(told)) == ["excerpts", "trace", "other runs"]
+    is_short = pl.col("trace").str.contains("excerpt-")
+    is_failing = pl.col("rebuild.0.pages").is_not_null()
+    frame = dataset.read(out)
+    assert set(frame.filter(~is_short)["workload.requests"]) == {27_000}
+    for runs, count in ((is_short & ~is_failing, 3000), (is_short & is_failing, 1000)):
+        assert set(frame.filter(runs)["workload.requests"]) == {count}
+        assert set(frame.filter(runs)["workload.reads"]) == {count // 4}, "two of eight pieces"
 
 
 def asked(trace, settings=(), **more):
@@ -369,9 +362,34 @@ def test_a_full_drive_can_be_asked_about(trace):
     assert len(fills) == 1
 
 
-def test_a_run_that_seeds_do_not_change_costs_once(trace):
-    one, three = (fr.advise(trace, schemes=["raid1"], seeds=seeds, limit=300, **DEVICE) for seeds in (1, 3))
-    assert one.cost == three.cost
+def test_seeds_put_the_arrivals_of_a_trace_off(trace):
+    """By at most a microsecond, so that intervals say what is chance; not if that is set, nor in a closed loop."""
+    asked = {"schemes": ["raid1"], "limit": 300, **DEVICE}
+    one = fr.advise(trace, seeds=1, **asked)
+    three = fr.advise(trace, seeds=3, **asked)
+    still = fr.advise(trace, seeds=3, jitter_ns=0, **asked)
+    own = fr.advise(trace, seeds=3, jitter_ns="2us", **asked)
+    assert one.cost == still.cost < three.cost
+    rows = [each.front[0].tried.rows for each in (one, three, still, own)]
+    assert [len(each["open"]) for each in rows] == [1, 3, 1, 3]
+    assert [len(each["closed"]) for each in rows] == [1, 1, 1, 1]
+    assert [{row["config.run.jitter_ns"] for row in each["open"]} for each in rows] == [{0}, {1000}, {0}, {2000}]
+    assert {row["config.run.jitter_ns"] for each in rows for row in each["closed"]} == {0}
+    assert len({row["latency_ns.read.total"] for row in rows[1]["open"]}) == 3
+    assert "jitter_ns=1000" in three.command(three.recommended)
+    assert three.command(three.recommended).endswith("--seeds 3")
+    assert "--seeds" not in three.command(three.recommended, "closed")
+    assert not any("nothing is random" in text for text in three.sentences)
+    assert any("nothing is random" in text for text in still.sentences)
+
+
+@pytest.mark.parametrize("settings", [{"precondition": "random:0.3"}, {}])
+def test_seeds_of_a_profile_and_of_a_used_drive_change_every_run(settings):
+    asked = {"device": "tiny", "fit": "wrap", "limit": 300, "jobs": 1, "seeds": 2, "schemes": ["raid1"], **settings}
+    found = fr.advise("profile:cr5m-uniform", **asked)
+    for rows in found.front[0].tried.rows.values():
+        assert len({row["run"] for row in rows}) == 2
+        assert {row["config.run.jitter_ns"] for row in rows} == {0}
 
 
 def test_parameters_that_are_set_hold_for_the_schemes_that_have_them(trace, tmp_path):
@@ -434,7 +452,9 @@ def test_the_answer_as_json(trace, command, advice, runs, tmp_path):
         (["--survives", "plane"], "--survives plane: there is none; there are member, chip, channel, device"),
         (["--max-p99-read", "5"], "--max-p99-read 5: allowed is a time"),
         (["--max-nvram", "x"], "--max-nvram x: allowed is a whole number of bytes"),
-        (["--min-capacity", "70"], "--min-capacity 70.0: allowed is a share from 0 to 1"),
+        (["--min-capacity", "70"], "--min-capacity 70: allowed is a share from 0 to 1, or from 0% to 100%"),
+        (["--min-capacity", "101%"], "--min-capacity 101%: allowed is a share from 0 to 1, or from 0% to 100%"),
+        (["--min-capacity", "much"], "--min-capacity much: allowed is a share from 0 to 1, or from 0% to 100%"),
         (["--min-dwpd", "1"], "--min-dwpd: the device has no limit of erases"),
         (["--prefer", "speed"], "--prefer speed: there is none"),
         (["--tail", "p98"], "--tail p98: there is none; the nearest is p9"),
@@ -445,12 +465,13 @@ def test_the_answer_as_json(trace, command, advice, runs, tmp_path):
         (["--fault", "chip:9.9"], "fail = chip:9.9@50%"),
         (["--vary", "seed=1,2"], "seed: not allowed here"),
         (["--vary", "speed=1,2"], "--vary speed: not allowed: all candidates have the same"),
+        (["--vary", "jitter_ns=1,2"], "--vary jitter_ns: not allowed: all candidates have the same"),
         (["--vary", "devices=1,4"], "--vary devices: not allowed: all candidates have the same"),
         (["--vary", "read_ns=1us", "--vary", "read_ns=2us"], "--vary read_ns: given twice"),
         (["--vary", "gc_threshold=2,3"], "no candidate is left: gc_threshold = 2: allowed is"),
         (["--vary", "cmt_entries=512,1024"], "no candidate is left: cmt_entries: nothing changes with it here"),
         (["--min-dwpd", "nan"], "--min-dwpd nan: allowed is a number from 0"),
-        (["--min-capacity", "-1"], "--min-capacity -1.0: allowed is a number from 0"),
+        (["--min-capacity", "-1"], "--min-capacity -1: allowed is a share from 0 to 1, or from 0% to 100%"),
         (["--fault", ""], "--fault : allowed is what fails, as chip:0.0, without a time"),
         (["--fault", "chip:0.0@50%"], "--fault chip:0.0@50%: allowed is what fails, as chip:0.0, without a time"),
         (["--vary", "gc_threshold=0.1,2"], "no scheme can have gc_threshold = 2: gc_threshold = 2: allowed is"),
@@ -479,7 +500,7 @@ def test_each_option_limits_what_it_names(option, value, column, trace, advice, 
     line = ["advise", trace, "--device", "tiny", "--fill", "0.5", "--fit", "wrap", "--limit", "300", "--jobs", "1"]
     done = command(*line, "--schemes", "ppc", "--seeds", "1", option, value, status=3)
     said = next(line for line in done.stderr.splitlines() if line.startswith("warning: ppc: "))
-    assert f"{option} {float(value) if option == '--min-capacity' else value}: it has " in said
+    assert f"{option} {value}: it has " in said
     # What it has is the figure of that name.
     has = said.rpartition("it has ")[2]
     row = fr.run(trace, device="tiny", scheme="ppc", fill=0.5, fit="wrap", limit=300, space_bytes=_space(trace))

@@ -1,6 +1,7 @@
-"""What the advisor is made of, without any run: candidates, fronts, forecasts, musts, and what it says."""
+"""What the advisor is made of, without any run: candidates, fronts, the search, musts, and what it says."""
 
 import json
+import random
 
 import pytest
 from conftest import SCHEMES
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flashraid as fr
-from flashraid.advising import candidates, choice, forecast, front, objectives, search
+from flashraid.advising import candidates, choice, excerpts, front, objectives, search
 from flashraid.quantities import SIZE, TIME
 
 # ---- fronts ----
@@ -38,6 +39,162 @@ def test_a_cover_covers_the_front_and_is_a_part_of_it(costs, tolerance):
         assert any(all(a <= b * (1 + tolerance) for a, b in zip(costs[each], costs[at], strict=True)) for each in found)
     if tolerance == 0:
         assert found == whole
+
+
+def test_how_far_from_the_front_is_what_the_worst_dominating_one_is_least_better_in():
+    costs = [[4.0, 4.0, 1.0], [8.0, 16.0, 1.0], [32.0, 2.0, 1.0], [8.0, 32.0, 2.0]]
+    found = [front.shortfall(own, costs, [0, 1]) for own in costs]
+    assert found == [0, 1, 0, 1]
+    assert front.shortfall([16.0, 16.0, 1.0], costs, [0, 1]) == 2, "the first dominates by two doublings in both"
+    assert front.shortfall([16.0, 16.0, 0.5], costs, [0, 1]) == 0, "what is not measured is better"
+
+
+@given(COSTS, st.integers(1, 9))
+@settings(deadline=None)
+def test_what_is_selected_fits_a_budget_and_covers_what_it_can(costs, budget):
+    found = front.select(costs, [0, 1], [1] * len(costs), budget)
+    assert found == sorted(set(found))
+    whole = front.front(costs)
+    if len(whole) <= budget:
+        assert set(whole) <= set(found)
+        assert len(found) == min(budget, len(costs))
+    else:
+        widest = front.cover(costs, front.TOLERANCES[-1])
+        assert len(found) <= max(budget, len(widest))
+
+
+def test_a_budget_is_for_the_nearest_after_the_front():
+    costs = [[1.0, 8.0], [8.0, 1.0], [2.0, 16.0], [64.0, 64.0], [8.0, 1.1]]
+    assert front.select(costs, [0, 1], [1, 1, 1, 1, 1], 3) == [0, 1, 4], "equal in one, and so not behind"
+    assert front.select(costs, [0, 1], [1, 1, 1, 1, 1], 4) == [0, 1, 2, 4]
+    assert front.select(costs, [0, 1], [1, 1, 5, 1, 1], 4) == [0, 1, 4], "the next one does not fit"
+    assert front.select(costs[:2], [0, 1], [1, 1], 0) == [0, 1], "nothing covers both"
+
+
+# ---- the search ----
+
+
+EXCERPTS = {run: excerpts.Excerpt("excerpt.csv", 3000 if run == objectives.OPEN else 1000) for run in objectives.RUNS}
+
+
+class Told:
+    """Runs that are not done: each candidate with a cost of its own, which seeds change a little, and excerpts more."""
+
+    def __init__(self, count=60):
+        self.candidates = [candidates.Candidate("raid5", (("k", str(number)),)) for number in range(count)]
+        self.rounds = []
+
+    def __call__(self, name, points):
+        self.rounds.append((name, list(points)))
+        return [self.row(point) for point in points]
+
+    def row(self, point):
+        own = random.Random(f"{point['k']}").lognormvariate(0, 0.3)
+        run = (
+            objectives.FAILING if "fail" in point else objectives.CLOSED if "queue_depth" in point else objectives.OPEN
+        )
+        is_excerpt = point["trace"] == "excerpt.csv"
+        seed = point.get("seed", 1) if run != objectives.CLOSED else 1
+        chance = random.Random(f"{point['k']} {is_excerpt} {seed}")
+        figures = {}
+        for at, each in enumerate(objectives.objectives("p99", has_failure=True)):
+            better = own if at % 2 else 1 / own
+            figures[each.column] = 1000 * better * chance.lognormvariate(0, 0.2 if is_excerpt else 0.01)
+        operations = {objectives.OPEN: 2700, objectives.CLOSED: 2700, objectives.FAILING: 8100}[run]
+        share = EXCERPTS[run].requests / 27_000 if is_excerpt else 1
+        name = f"{point['k']} {run} {is_excerpt} {seed}"
+        done = {"status": "done", "reason": "", "run": name, "latency_ns.read.count": 1, "latency_ns.write.count": 1}
+        return figures | done | {"flash_ops.reads.total": round(operations * share)}
+
+    def search(self, seeds, random_runs, of=EXCERPTS):
+        tried = [search.Tried(each) for each in self.candidates]
+        workload = search.Workload({"trace": "t"}, 27_000, "chip:0.0", seeds, of, random_runs)
+        return search.Search(tried, objectives.objectives("p99", has_failure=True), [], workload, self)
+
+
+def test_fewer_and_fewer_candidates_do_more_and_longer_runs():
+    told, all_of_it = Told(), Told()
+    random_runs = (objectives.OPEN, objectives.FAILING)
+    found = told.search(3, random_runs)
+    finalists = found.run()
+    whole = all_of_it.search(3, random_runs, of={})
+    assert len(whole.run()) == 60
+    assert [name for name, _ in all_of_it.rounds] == ["final"]
+    assert whole.cost == 60 * (3 * 2700 + 2700 + 3 * 8100), "seeds that change nothing are one run"
+    assert 0.17 * whole.cost < found.cost <= search.BUDGET * whole.cost
+    assert [name for name, _ in told.rounds] == ["excerpts", "trace", "other runs", "final"]
+    every, trace, others, final = ({point["k"] for point in points} for _, points in told.rounds)
+    assert final < others < trace < every
+    assert [{point.get("seed") for point in points} for _, points in told.rounds] == [{None}, {1}, {1}, {1, 2, 3}]
+    for each in found.tried:
+        is_final, own = each in finalists, dict(each.candidate.settings)["k"]
+        assert is_final == (own in final)
+        counts = {run: len(rows) for run, rows in each.rows.items()}
+        assert counts == ({"open": 3, "closed": 1, "failing": 3} if is_final else dict.fromkeys(objectives.RUNS, 1))
+        done = objectives.RUNS if own in others else (objectives.OPEN,) if own in trace else ()
+        assert set(each.whole) == set(done)
+        known = "one seed" if own in others else "trace" if own in trace else "excerpts"
+        assert each.out == ("" if is_final else f"{known}: others are as good or nearly so")
+        assert each.estimates == {"open": 2700, "closed": 2700, "failing": 8100}
+        # What is known over all of the trace counts, not the excerpt.
+        excerpts_alone = [told.row({"k": own, "trace": "excerpt.csv"}), told.row({"k": own, "trace": "t"})]
+        read_tail = each.values["read_tail"].mean
+        assert (read_tail == excerpts_alone[0]["latency_ns.read.p99"]) == (own not in trace)
+
+
+@pytest.mark.parametrize(("seeds", "random_runs"), [(1, objectives.RUNS), (3, ())])
+def test_without_chance_the_budget_is_for_runs_with_one_seed(seeds, random_runs):
+    told = Told()
+    found = told.search(seeds, random_runs)
+    finalists = found.run()
+    assert [name for name, _ in told.rounds] == ["excerpts", "trace", "other runs"]
+    assert {len(rows) for each in finalists for rows in each.rows.values()} == {1}
+    assert 0.17 * 60 * 13_500 < found.cost <= search.BUDGET * 60 * 13_500
+    assert {dict(each.candidate.settings)["k"] for each in finalists} == {point["k"] for point in told.rounds[2][1]}
+
+
+def test_runs_that_cost_more_than_their_excerpts_tell_are_accounted_for():
+    """All runs over all of the trace cost three times as much: as many candidates get them as if excerpts said so."""
+    plain, dear = Told(), Told()
+    row = dear.row
+
+    def tripled(point):
+        found = row(point)
+        return (
+            found
+            if point["trace"] == "excerpt.csv"
+            else found | {"flash_ops.reads.total": 3 * found["flash_ops.reads.total"]}
+        )
+
+    dear.row = tripled
+    found = dear.search(3, objectives.RUNS)
+    found.run()
+    whole = 3 * 60 * 3 * 13_500
+    assert found.scale(*objectives.RUNS) == 3
+    assert 0.15 * whole < found.cost <= search.BUDGET * whole
+    assert plain.search(3, objectives.RUNS).scale(*objectives.RUNS) == 1
+
+
+def test_what_fails_with_one_seed_gets_no_more_runs():
+    told = Told()
+    plain = told.row
+    failing = []
+
+    def fails(point):
+        row = plain(point)
+        if point["trace"] == "t" and not failing:
+            failing.append(point["k"])
+        return (
+            row | {"status": "failed", "reason": "worn out"} if point["trace"] == "t" and point["k"] in failing else row
+        )
+
+    told.row = fails
+    found = told.search(3, objectives.RUNS)
+    finalists = found.run()
+    failed = [each for each in found.tried if each.out == "failed: worn out"]
+    assert [dict(each.candidate.settings)["k"] for each in failed] == failing
+    assert failed[0] not in finalists
+    assert set(failed[0].whole) == {"open"}
 
 
 # ---- candidates ----
@@ -114,9 +271,14 @@ def tried(count=1000, load=0.5, gc=1, each=(1.0, 2.0)):
 def test_doubts(given, text):
     given = dict(given)
     tail, scale = given.pop("tail", "p99"), given.pop("scale", 1.0)
-    found = choice.doubts([tried(**given)], tail, scale)
+    found = choice.doubts([tried(**given)], tail, 2, scale)
     assert len(found) == (text is not None)
     assert not found or text in found[0]
+
+
+def test_one_seed_is_no_doubt():
+    assert not choice.doubts([tried(each=(1.5,))], "p99", 1)
+    assert "nothing is random" in choice.doubts([tried(each=(1.5,))], "p99", 3)[0]
 
 
 def test_a_difference_within_the_intervals_is_none():
@@ -161,15 +323,15 @@ def test_an_excerpt_rules_out_only_what_is_twice_as_bad():
 
 def test_shorter_runs_have_a_shorter_warm_up(monkeypatch):
     monkeypatch.setattr(search, "MOST_CLOSED", 9000)
-    excerpt = search.Excerpt("excerpt.csv", 1000)
+    short = {run: excerpts.Excerpt("excerpt.csv", 1000) for run in objectives.RUNS}
     fixed = {"trace": "t", "warmup": "2700", "fill_bytes": 27 << 20, "speed": 2.0, "limit": 27_000}
     candidate = candidates.Candidate("raid5", (("update", "rmw"),))
     for warmup, units in (("2700", ""), ("2700ns", "ns")):
-        workload = search.Workload({**fixed, "warmup": warmup}, 27_000, "chip:0.0", 3, excerpt)
+        workload = search.Workload({**fixed, "warmup": warmup}, 27_000, "chip:0.0", 3, short)
         points = {
-            (run, short is None): workload.point(candidate, run, None, short)
-            for run in ("open", "closed", "failing")
-            for short in (None, excerpt)
+            (run, not is_excerpt): workload.point(candidate, run, is_excerpt=is_excerpt)
+            for run in objectives.RUNS
+            for is_excerpt in (False, True)
         }
         assert points["open", True] == {**fixed, "warmup": warmup, "scheme": "raid5", "update": "rmw"}
         closed = points["closed", True]
@@ -177,10 +339,10 @@ def test_shorter_runs_have_a_shorter_warm_up(monkeypatch):
         assert "speed" not in closed
         assert points["failing", True]["fill_bytes"] == 27 << 20
         for run in ("open", "closed", "failing"):
-            short = points[run, False]
-            assert (short["trace"], short["format"], short["limit"]) == ("excerpt.csv", "flashraid", 0)
-            assert short["warmup"] == f"100{units}"
-            assert short["fill_bytes"] == (1 << 20 if run == "failing" else 27 << 20)
+            point = points[run, False]
+            assert (point["trace"], point["format"], point["limit"]) == ("excerpt.csv", "flashraid", 0)
+            assert point["warmup"] == f"100{units}"
+            assert point["fill_bytes"] == (1 << 20 if run == "failing" else 27 << 20)
         assert [points["failing", whole]["verify"] for whole in (True, False)] == [True, False]
         assert points["failing", True]["fail"] == "chip:0.0@50%"
         assert [workload.times_as_long(run) for run in ("open", "closed", "failing")] == [27, 9, 27]
@@ -220,29 +382,3 @@ def test_the_runner_up_is_better_and_worse_where_it_is():
         "The choice stays the same with twice the load.",
         "But: it is short.",
     ]
-
-
-# ---- forecasts ----
-
-
-def observed(scheme, short, whole, **settings):
-    candidate = candidates.Candidate(scheme, tuple(settings.items()))
-    return forecast.Observed(candidate, [short], [whole])
-
-
-def test_a_forecast_learns_from_the_scheme_and_from_the_parameter():
-    def forecast_of(scheme, known, **settings):
-        return forecast.forecast(candidates.Candidate(scheme, tuple(settings.items())), [10.0], known)[0]
-
-    alike = [observed("raid5", 10.0, 20.0), observed("raid4", 5.0, 10.0), observed("ppc", 1.0, 2.0)]
-    assert forecast_of("raid6", alike) == pytest.approx(20.0)
-    # A scheme of which two are half as high as the others: two thirds of that, in logarithms.
-    low = [*alike, *(observed("bpu", 10.0, 10.0, layout=name) for name in ("a", "b"))]
-    assert forecast_of("bpu", low) == pytest.approx(20.0 * 0.5 ** (2 / 3))
-    # A parameter's value that halves it under one scheme, compared with its own scheme: two thirds of that.
-    halved = [*alike, observed("raid5", 10.0, 10.0, layout="left")]
-    assert forecast_of("ppc", halved, layout="left") == pytest.approx(20.0 * 0.5 ** (1 / 1.5))
-    assert forecast_of("ppc", halved, layout="right") == pytest.approx(20.0)
-    assert forecast_of("ppc", []) == 10.0
-    nothing = float("inf")
-    assert forecast.forecast(candidates.Candidate("ppc"), [nothing], alike) == [nothing]

@@ -118,6 +118,14 @@ def test_seeds_are_runs_with_these_seeds(command, trace):
         assert float(figure) == pytest.approx(mean, abs=0.501 * 10 ** -len(figure.partition(".")[2]))
 
 
+def test_a_jitter_differs_from_seed_to_seed_and_not_in_a_closed_loop(command, trace):
+    line = ["compare", trace, "--schemes", "raid0,raid5", *OPTIONS, "--no-engine", "--quiet", "--seeds", "2"]
+    still, put_off = (json.loads(command(*line, *more, "--json", "-").stdout) for more in ([], ["--jitter", "1ms"]))
+    totals = [each["latency_ns"]["all"]["total"] for each in put_off["results"]]
+    assert len(set(totals)) == 4
+    assert put_off["capacity"] == still["capacity"]
+
+
 def test_seeds_of_a_run(command, trace, tmp_path):
     line = ["run", trace, *OPTIONS, "--no-engine", "--quiet"]
     done = json.loads(command(*line, "--scheme", "raid5", "--seeds", "2", "--json", "-").stdout)
@@ -128,6 +136,10 @@ def test_seeds_of_a_run(command, trace, tmp_path):
         assert json.loads(command(*line, *where, "--seeds", "2", "--json", "-").stdout) == done
     shown = command(*line, "--scheme", "raid5", "--seeds", "2").stdout
     assert "No figure depends on the seed: the runs of 2 seeds are equal." in shown
+    shown = command(*line, "--scheme", "raid5", "--seeds", "2", "--jitter", "1ms").stdout
+    assert "All seeds replay the same trace, with arrivals that the seed puts off (--jitter)." in " ".join(
+        shown.split()
+    )
     once = json.loads(command(*line, "--scheme", "raid5", "--seeds", "1", "--json", "-").stdout)
     assert once == json.loads(command(*line, "--scheme", "raid5", "--json", "-").stdout)
 

@@ -115,7 +115,7 @@ def test_what_changed_nothing_in_a_run_is_told(command, tmp_path):
     for text in (
         "rebuild_window = 4: had no effect in this run: nothing failed",
         "gc_blocking_scope = none: had no effect in this run: GC did not run",
-        "seed = 7: had no effect in this run: nothing in the run is random (precondition = none)",
+        "seed = 7: had no effect in this run: nothing in the run is random (precondition = none, jitter_ns = 0)",
         "limit = 1000: had no effect in this run: the trace has fewer requests",
         "drain = true: had no effect in this run: nothing had to be drained",
     ):

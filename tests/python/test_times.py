@@ -147,3 +147,57 @@ def test_a_speed_beyond_the_latest_time_is_refused(command, tmp_path):
     # Ten seconds become 8e18 ns, or 253 years.
     slow = command("run", trace, *options, "--speed", "0.00000000125", "--warmup", "1", "--json", "-")
     assert json.loads(slow.stdout)["simulated_ns"] == 302_575
+
+
+# ---- jitter ----
+
+
+def arrivals(result, path):
+    """When the requests came, in the order of the trace."""
+    found = {row["request"]: int(row["arrival_ns"]) for row in table(path, 0)}
+    assert len(found) == result.requests.completed
+    return [found[str(number)] for number in range(len(found))]
+
+
+@pytest.mark.parametrize("settings", [{}, {"fit": "compact"}, {"speed": 2.5}], ids=str)
+def test_arrivals_are_put_off_by_at_most_the_jitter(tmp_path, settings):
+    """And the replay is that of a trace that has them."""
+    settings = SETTINGS | {"warmup": 0} | settings
+    pages = [(ts, op if op == "R" else "W", offset % (32 << 20) // 4096 * 4096, 4096) for ts, op, offset, _ in rows()]
+    trace, log = write_trace(tmp_path, pages), tmp_path / "log.csv"
+    came = {}
+    for seed in (4, 5):
+        result = fr.run(trace, scheme="raid5", jitter_ns="3ms", seed=seed, latency_log=log, **settings)
+        came[seed] = arrivals(result, log)
+    speed = settings.pop("speed", 1)
+    recorded = [int(1000 * ts / speed) for ts, *_ in pages]
+    delays = [own - plain for own, plain in zip(came[5], recorded, strict=True)]
+    assert came[5] == sorted(came[5])
+    assert min(delays) >= 0
+    assert 2_000_000 < max(delays) <= 3_000_000
+    assert len(set(delays)) > 100
+    assert came[4] != came[5]
+    name = tmp_path / "put-off.csv"
+    write_trace(tmp_path, [(own / 1000, *rest) for own, (_, *rest) in zip(came[5], pages, strict=True)], name)
+    same = fr.run(name, scheme="raid5", **settings)
+    assert same.latency == result.latency
+    assert same.flash_ops == result.flash_ops
+    assert same.simulated_ns == result.simulated_ns
+    again = fr.run(trace, scheme="raid5", jitter_ns=3_000_000, seed=5, engine=False, speed=speed, **settings)
+    assert again.latency == result.latency
+
+
+def test_seeds_without_jitter_change_nothing_and_say_so(tmp_path):
+    trace = write_trace(tmp_path, rows())
+    with pytest.warns(UserWarning, match=r"nothing in the run is random \(precondition = none, jitter_ns = 0\)"):
+        fr.run(trace, scheme="raid5", seed=5, **SETTINGS)
+    with pytest.raises(fr.InputError, match=r"jitter_ns = 1us: has no effect here: allowed with queue_depth = 0"):
+        fr.run(trace, scheme="raid5", jitter_ns="1us", queue_depth=4, **SETTINGS)
+
+
+def test_a_jitter_beyond_the_latest_time_is_refused(command, tmp_path):
+    trace = write_trace(tmp_path, [(LATEST_NS // 1000 - at, "W", 0, 4096) for at in (3_000_000, 2_000_000)])
+    line = ["run", trace, "--device", "tiny", "--scheme", "raid0"]
+    assert command(*line, "--jitter", "1s").returncode == 0
+    done = command(*line, "--jitter", "1000s", status=2)
+    assert "arrives after the latest simulated time of 9223372036854775807 ns (292 years)" in done.stderr

@@ -118,6 +118,8 @@ pub struct ConfigDetail {
     pub placement: Placed,
     /// Settings asked for that no run of the configuration would notice.
     pub idle: Vec<Idle>,
+    /// Whether another seed makes another run (`Run::is_random`).
+    pub is_random: bool,
 }
 
 /// The effective values of `allocation` and `ftl` under the scheme.
@@ -275,7 +277,7 @@ pub fn config(asked: impl Into<Asked>) -> Result<ConfigDetail, ConfigError> {
     let user_bytes = scheme.user_pages() * u64::from(config.device.page_bytes);
     let placement = Placed::of(config.placement(scheme.as_ref()), u32::from(config.members()));
     let (space_bytes, memory_bytes) = (config.space_bytes(scheme.as_ref()), config.memory_bytes(scheme.as_ref()));
-    Ok(ConfigDetail { user_bytes, space_bytes, memory_bytes, placement, idle, config })
+    Ok(ConfigDetail { user_bytes, space_bytes, memory_bytes, placement, idle, is_random: config.run.is_random(), config })
 }
 
 /// One scheme, or every scheme.

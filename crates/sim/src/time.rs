@@ -1,7 +1,9 @@
-//! Times of a simulation: how late they may be, how options say them, and how the speed of a replay changes them.
+//! Times of a simulation: how late they may be, how options say them, and how the speed and the jitter of a replay change them.
 //!
 //! They are whole nanoseconds from the start, and end where those of traces do, at 2^63: with 64 bits, what an operation adds to the
 //! latest of them never overflows.
+
+use flashraid_workload::SplitMix64;
 
 /// The latest time that a simulation may reach: 292 years.
 pub const LATEST_NS: u64 = i64::MAX as u64;
@@ -55,9 +57,52 @@ impl Speed {
     }
 }
 
+/// Arrivals that are put off at random. Time stamps of a trace are as coarse as its clock, and a queue may turn on less than that.
+pub struct Jitter {
+    most_ns: u64,
+    random: SplitMix64,
+    last_ns: u64,
+}
+
+impl Jitter {
+    /// Delays from 0 to this, drawn with a seed.
+    pub fn new(most_ns: u64, seed: u64) -> Self {
+        Self { most_ns, random: SplitMix64::named(seed, "jitter"), last_ns: 0 }
+    }
+
+    /// When the next request arrives, which is no earlier than the one before; `None` if that is beyond `LATEST_NS`.
+    pub fn delayed(&mut self, arrival_ns: u64) -> Option<u64> {
+        let own_ns = arrival_ns + self.random.next_below(self.most_ns + 1);
+        self.last_ns = self.last_ns.max(own_ns);
+        (self.last_ns <= LATEST_NS).then_some(self.last_ns)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{LATEST_NS, Speed, parse};
+    use super::{Jitter, LATEST_NS, Speed, parse};
+
+    #[test]
+    fn delays_are_uniform_and_keep_the_order() {
+        let (mut jitter, mut same, mut other) = (Jitter::new(999, 7), Jitter::new(999, 7), Jitter::new(999, 8));
+        let (mut total_ns, mut equal) = (0, 0);
+        for number in 0..10_000 {
+            let arrival_ns = number * 1000;
+            let delayed_ns = jitter.delayed(arrival_ns).unwrap();
+            assert!((arrival_ns..arrival_ns + 1000).contains(&delayed_ns));
+            assert_eq!(same.delayed(arrival_ns), Some(delayed_ns));
+            equal += u32::from(other.delayed(arrival_ns) == Some(delayed_ns));
+            total_ns += delayed_ns - arrival_ns;
+        }
+        // Of the sum, 28,900 ns is the standard error.
+        assert!((4_900_000..5_090_000).contains(&total_ns) && equal < 40, "{total_ns} {equal}");
+        // Closer than the delays: what comes first stays first.
+        let mut jitter = Jitter::new(1_000_000, 7);
+        let delayed_ns: Vec<u64> = (0..1000).map(|number| jitter.delayed(number).unwrap()).collect();
+        assert!(delayed_ns.is_sorted() && delayed_ns[999] > 990_000);
+        assert_eq!(Jitter::new(0, 7).delayed(LATEST_NS), Some(LATEST_NS));
+        assert_eq!(Jitter::new(LATEST_NS, 7).delayed(LATEST_NS), None);
+    }
 
     #[test]
     fn times_are_exact_or_refused() {

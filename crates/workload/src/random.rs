@@ -14,7 +14,7 @@ impl SplitMix64 {
     }
 
     /// Starts the sequence that belongs to a purpose (at most eight letters) and a seed, so that purposes do not disturb each other.
-    pub(crate) fn named(seed: u64, purpose: &str) -> Self {
+    pub fn named(seed: u64, purpose: &str) -> Self {
         let tag = purpose.bytes().fold(0_u64, |tag, letter| tag << 8 | u64::from(letter));
         Self::new(Self::new(seed ^ tag).next_u64())
     }
@@ -40,7 +40,7 @@ impl SplitMix64 {
 
     /// Below `end`, by the remainder: the bias, at most `end` in 2^64, does not show.
     #[inline]
-    pub(crate) fn next_below(&mut self, end: u64) -> u64 {
+    pub fn next_below(&mut self, end: u64) -> u64 {
         self.next_u64() % end
     }
 

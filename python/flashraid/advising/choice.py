@@ -138,7 +138,7 @@ FEWEST_BEYOND = 10  # requests beyond a quantile
 UNLIKE = 1.5
 
 
-def doubts(found: Sequence[Tried], tail: str, scale: float = 1.0) -> list[str]:
+def doubts(found: Sequence[Tried], tail: str, seeds: int, scale: float = 1.0) -> list[str]:
     """Why the answer may be worth less than it looks; `scale` is what all of the trace costs for what it should."""
     if not found:
         return []
@@ -166,8 +166,7 @@ def doubts(found: Sequence[Tried], tail: str, scale: float = 1.0) -> list[str]:
         said.append(f"{names}{more} cannot keep up with the trace: latencies grow with its length.")
     if not any(row.get("collection.collections") for row in rows):
         said.append("no GC ran: write amplification is that of redundancy alone (--fill, --steady: a used drive).")
-    values = [value for each in found for value in each.values.values() if len(value.each) > 1]
-    if values and all(len(set(value.each)) == 1 for value in values):
+    if seeds > 1 and all(len(set(value.each)) <= 1 for each in found for value in each.values.values()):
         said.append("nothing is random in these runs: the seeds gave the same figures, and intervals say nothing.")
     return said
 

@@ -6,6 +6,27 @@ from math import isinf, log2
 Costs = Sequence[float]
 # A figure that a candidate does not have, or that is more than so many doublings from the best, counts as so many.
 MOST_DOUBLINGS = 4.0
+# Within such a tolerance one stands for another.
+TOLERANCES = (
+    0.0,
+    0.002,
+    0.005,
+    0.01,
+    0.015,
+    0.02,
+    0.025,
+    0.03,
+    0.035,
+    0.04,
+    0.05,
+    0.06,
+    0.07,
+    0.1,
+    0.15,
+    0.2,
+    0.3,
+    0.5,
+)
 
 
 def dominates(one: Costs, other: Costs) -> bool:
@@ -47,11 +68,31 @@ def doublings(cost: float, least: float) -> float:
     return MOST_DOUBLINGS if isinf(cost) or least <= 0 else min(MOST_DOUBLINGS, log2(cost / least))
 
 
-def distance(one: Costs, other: Costs) -> float:
-    """How much worse one is than the other where it is worst, in doublings."""
-    return max(doublings(a, b) for a, b in zip(one, other, strict=True))
+def shortfall(own: Costs, costs: Sequence[Costs], measured: Sequence[int]) -> float:
+    """How far something is from the front: by how many doublings whatever dominates it is better in all figures that
+    are measured, of which these are the positions. 0 if nothing is.
+    """
+    worst = 0.0
+    for other in costs:
+        if all(a <= b for a, b in zip(other, own, strict=True)):
+            worst = max(worst, min(doublings(own[at], other[at]) for at in measured))
+    return worst
 
 
-def difference(one: Costs, other: Costs) -> float:
-    """How far apart two are where they differ most, in doublings."""
-    return max(distance(one, other), distance(other, one))
+def select(costs: Sequence[Costs], measured: Sequence[int], prices: Sequence[float], budget: float) -> list[int]:
+    """As many positions as a budget allows: of those that cover the front within the least tolerance that it allows,
+    then those that are nearest to the front.
+    """
+    found: list[int] = []
+    for tolerance in TOLERANCES:
+        found = cover(costs, tolerance)
+        if sum(prices[at] for at in found) <= budget:
+            break
+    others = sorted(set(range(len(costs))) - set(found), key=lambda at: (shortfall(costs[at], costs, measured), at))
+    spent = sum(prices[at] for at in found)
+    for at in others:
+        spent += prices[at]
+        if spent > budget:
+            break
+        found.append(at)
+    return sorted(found)

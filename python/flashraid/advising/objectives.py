@@ -8,7 +8,7 @@ from ..intervals import mean_and_half_width
 from ..quantities import COUNT, PER_SECOND, SIZE, THOUSANDTHS, TIME, YEARS, Kind
 
 # The runs of a candidate: the trace as it is, in a closed loop, and with a failure in its middle.
-OPEN, CLOSED, FAILING = "open", "closed", "failing"
+RUNS = OPEN, CLOSED, FAILING = "open", "closed", "failing"
 # Bytes of memory below which two candidates are alike: what a controller has anyway.
 FREE_BYTES = 64 << 10
 
@@ -32,6 +32,11 @@ class Objective:
         if self.kind is SIZE and not self.is_high_better:
             return value + FREE_BYTES
         return 1 / value if self.is_high_better and value else value or (float("inf") if self.is_high_better else 1e-9)
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether runs measure it; else it follows from the configuration."""
+        return self.subject not in ("capacity", "memory", "protection")
 
     @property
     def better(self) -> str:
@@ -83,10 +88,8 @@ class Value:
 
 def value_of(objective: Objective, rows: Sequence[Mapping[str, Any]]) -> Value:
     """The figure of an objective over the seeds of a candidate; none if a run lacks it."""
-    # Latencies of no requests are none.
-    kind, is_latency, _ = objective.column.partition(".p")
-    counted = [row for row in rows if not (is_latency and f"{kind}.count" in row and not row[f"{kind}.count"])]
-    if len(counted) < len(rows):
+    kind = objective.column.rpartition(".")[0]
+    if any(row.get(f"{kind}.count") == 0 for row in rows):  # latencies of no requests are none
         return Value(None)
     known = [row.get(objective.column) for row in rows]
     found = [float(value) for value in known if value is not None]

@@ -1,9 +1,9 @@
-"""The search: all candidates on an excerpt of the trace, then the finalists on all of it.
+"""The search: fewer and fewer candidates do more and longer runs, and the finalists all of them with several seeds.
 
 The cost of a run is the number of its flash operations, which no machine changes.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,43 +11,24 @@ from ..quantities import Kind
 from ..sizes import parse_time
 from ..sweeping.plan import Plan, Point
 from .candidates import Candidate
-from .forecast import Observed, forecast
-from .front import cover, difference, distance, front
-from .objectives import CLOSED, FAILING, OPEN, Objective, Value, value_of
+from .excerpts import AS_WRITTEN, Excerpt
+from .front import select
+from .objectives import CLOSED, FAILING, OPEN, RUNS, Objective, Value, value_of
 
-# The share of the trace that is in the excerpt, as so many pieces: one alone could be of another phase than the rest.
-EXCERPT = 1 / 27
-PIECES = 8
-FEWEST_REQUESTS = 1000  # of an excerpt
-# The most that a search may cost, as a share of an exhaustive one with one seed.
-BUDGET = 0.19
-# Within such a tolerance a candidate stands for another one in the excerpt: the least one that the budget allows.
-TOLERANCES = (
-    0.0,
-    0.002,
-    0.005,
-    0.01,
-    0.015,
-    0.02,
-    0.025,
-    0.03,
-    0.035,
-    0.04,
-    0.05,
-    0.06,
-    0.07,
-    0.1,
-    0.15,
-    0.2,
-    0.3,
-    0.5,
-)
+# The most that a search may cost, as a share of an exhaustive one with as many seeds.
+BUDGET = 0.197
+# Of what the excerpts leave of it: for the trace as it is, and for the other runs of fewer candidates; the rest is for
+# the other seeds of the finalists.
+FOR_TRACE, FOR_OTHERS = 0.2, 0.35
+# The same for the trace as it is, if there are no other seeds.
+FOR_TRACE_ALONE = 0.3
 UNIT_BYTES = 1 << 16  # of a fill: a multiple of every page size
 MOST_CLOSED = 100_000
 QUEUE_DEPTH = 32
 
 Rows = Sequence[Mapping[str, Any]]
 Seeds = Sequence[int | None]
+SeedsOf = Callable[[str], Seeds]  # of a run
 # A column of no row: what a candidate survives of that which is a member under its own settings.
 OF_MEMBER = "survives.member"
 # Does the runs of points, all of one round; returns the row of each, in order.
@@ -92,33 +73,19 @@ class Tried:
 
     candidate: Candidate
     out: str = ""  # why it is no finalist
-    cost: int = 0  # flash operations of its last runs, with one seed
-    estimate: float = 0.0  # the same over all of the trace, as the excerpt tells it
-    short: list[float] = field(default_factory=list)  # its costs in the excerpt
-    values: dict[str, Value] = field(default_factory=dict)  # by objective, of its last runs
-    rows: dict[str, Rows] = field(default_factory=dict)  # of its last runs, by run
-    is_final: bool = False  # whether these were over all of the trace
+    estimates: dict[str, float] = field(default_factory=dict)  # flash operations of each run, as its excerpt tells them
+    whole: dict[str, float] = field(default_factory=dict)  # the same of those that were done over all of the trace
+    values: dict[str, Value] = field(default_factory=dict)  # by objective, as well as it is known
+    rows: dict[str, Rows] = field(default_factory=dict)  # the last ones of each run
 
     def take(self, rows: Mapping[str, Rows], objectives: Sequence[Objective]) -> None:
-        """Takes the figures of its runs."""
-        self.rows = dict(rows)
-        self.values = {each.name: value_of(each, rows[each.run]) for each in objectives if each.run in rows}
+        """Takes the figures of runs."""
+        self.rows |= rows
+        self.values |= {each.name: value_of(each, rows[each.run]) for each in objectives if each.run in rows}
 
     def costs(self, objectives: Sequence[Objective]) -> list[float]:
         """Its figures as costs."""
         return [each.cost(self.values[each.name].mean) for each in objectives]
-
-
-@dataclass(frozen=True)
-class Excerpt:
-    """A part of the trace, in a file of its own."""
-
-    path: str
-    requests: int
-
-
-# How excerpts are read, whatever the trace was.
-AS_WRITTEN = {"format": "flashraid", "time_unit": "auto", "device_filter": "all"}
 
 
 @dataclass(frozen=True)
@@ -129,17 +96,33 @@ class Workload:
     requests: int
     fault: str | None  # what is failed, without the time
     seeds: int
-    excerpt: Excerpt | None = None  # none of a trace that is too short for one
+    excerpts: Mapping[str, Excerpt] = field(default_factory=dict)  # by run; none of a trace that is too short for them
+    random: Sequence[str] = RUNS  # the runs that another seed changes
 
-    def point(self, candidate: Candidate, run: str, seed: int | None = None, excerpt: Excerpt | None = None) -> Point:
-        """The point of a run of a candidate, over all of the trace or over the excerpt.
+    @property
+    def runs(self) -> Sequence[str]:
+        """The runs of each candidate."""
+        return RUNS if self.fault else (OPEN, CLOSED)
+
+    def seeds_of(self, run: str) -> range:
+        """The seeds of a run: one alone if others would do the same again."""
+        return range(1, 1 + (self.seeds if run in self.random else 1))
+
+    @property
+    def is_random(self) -> bool:
+        """Whether a finalist has more runs than one for each of `runs`."""
+        return any(len(self.seeds_of(run)) > 1 for run in self.runs)
+
+    def point(self, candidate: Candidate, run: str, seed: int | None = None, *, is_excerpt: bool = False) -> Point:
+        """The point of a run of a candidate, over all of the trace or over an excerpt.
 
         What a rebuild costs depends on how much is stored, so that of an excerpt a run with a failure has as small a
         share of that, and does not read everything back.
         """
         point = {**self.fixed, **candidate.point}
         share = 1.0
-        if excerpt:
+        if is_excerpt:
+            excerpt = self.excerpts[run]
             share = excerpt.requests / self.requests
             point |= {"trace": excerpt.path, "limit": 0, **AS_WRITTEN}
         elif run == CLOSED and self.requests > MOST_CLOSED:
@@ -150,19 +133,20 @@ class Workload:
             point["warmup"] = str(scaled) if warmup.isdecimal() else f"{scaled}ns"
         if run == CLOSED:
             point |= {"queue_depth": QUEUE_DEPTH}
-            point.pop("speed", None)  # a closed loop has its own
+            for key in ("speed", "jitter_ns"):  # a closed loop has arrivals of its own
+                point.pop(key, None)
         elif run == FAILING:
-            point |= {"fail": f"{self.fault}@50%", "verify": excerpt is None}
-            if excerpt and "fill_bytes" in point:
+            point |= {"fail": f"{self.fault}@50%", "verify": not is_excerpt}
+            if is_excerpt and "fill_bytes" in point:
                 point["fill_bytes"] = max(1, int(share * point["fill_bytes"]) // UNIT_BYTES) * UNIT_BYTES
         if seed is not None:
             point["seed"] = seed
         return point
 
     def times_as_long(self, run: str) -> float:
-        """How many times as many requests a run over all of the trace has as one over the excerpt."""
+        """How many times as many requests a run over all of the trace has as one over its excerpt."""
         requests = min(self.requests, MOST_CLOSED) if run == CLOSED else self.requests
-        return requests / self.excerpt.requests if self.excerpt else 1.0
+        return requests / self.excerpts[run].requests
 
 
 @dataclass
@@ -174,102 +158,92 @@ class Search:
     musts: list[Must]
     workload: Workload
     do: DoRuns
-    cost: int = 0  # flash operations of all runs
-    spent: int = 0  # the same, of each final run with one seed alone
+    _done: dict[str, int] = field(default_factory=dict)  # the flash operations of each run, by its name
 
     def run(self) -> list[Tried]:
         """Returns the finalists, each with all its figures."""
-        near: list[Tried] = []
-        if self.workload.excerpt:
-            near = self._preliminaries()
-        self._final("final", self._in())
-        self._further(near)
+        runs, is_random = self.workload.runs, self.workload.is_random
+        if not self.workload.excerpts:
+            self._replay("final", runs, self.workload.seeds_of)
+            return self._in()
+        self._replay("excerpts", runs, is_excerpt=True)
+        for each in self.tried:
+            each.estimates = {
+                run: operations_of(rows[0]) * self.workload.times_as_long(run) for run, rows in each.rows.items()
+            }
+        budget = self._budget_left
+        self._select("excerpts", {OPEN: 1}, budget * (FOR_TRACE if is_random else FOR_TRACE_ALONE))
+        self._replay("trace", (OPEN,), once)
+        others = [run for run in runs if run != OPEN]
+        self._select("trace", dict.fromkeys(others, 1), budget * FOR_OTHERS if is_random else self._budget_left)
+        self._replay("other runs", others, once)
+        if is_random:
+            more = {run: len(self.workload.seeds_of(run)) - 1 for run in runs}
+            self._select("one seed", more, self._budget_left)
+            self._replay("final", runs, self.workload.seeds_of)
         return self._in()
 
-    def _preliminaries(self) -> list[Tried]:
-        """Replays the excerpt under all candidates and keeps the finalists. Returns those that are near them."""
-        self._round("excerpt", self.workload.excerpt)
-        for each in self.tried:
-            each.estimate = sum(
-                sum(map(operations_of, rows)) * self.workload.times_as_long(run) for run, rows in each.rows.items()
-            )
+    def _select(self, known: str, times: Mapping[str, int], budget: float) -> None:
+        """Leaves those that by what is known of them are worth more runs, of each so many times, for a budget."""
         left = self._in()
-        for each in left:
-            each.short = each.costs(self.objectives)
-        kept: list[int] = []
-        for tolerance in TOLERANCES:
-            kept = cover([each.short for each in left], tolerance)
-            if sum(left[at].estimate for at in kept) <= self._budget_left:
-                break
-        finalists = {id(left[at]) for at in kept}
-        near = [each for each in left if id(each) not in finalists]
-        for each in near:
-            each.out = f"excerpt: another one is as good within {tolerance:.1%}"
-        return near
+        costs = [each.costs(self.objectives) for each in left]
+        measured = [at for at, each in enumerate(self.objectives) if each.is_measured]
+        prices = [sum(count * self._price(each, run) for run, count in times.items()) for each in left]
+        selected = select(costs, measured, prices, budget)
+        for at, each in enumerate(left):
+            if at not in selected:
+                each.out = f"{known}: others are as good or nearly so"
+
+    def _price(self, tried: Tried, run: str) -> float:
+        """The flash operations of a run of a candidate over all of the trace, as well as they are known."""
+        return tried.whole.get(run) or self.scale(run) * tried.estimates[run]
+
+    def scale(self, *runs: str) -> float:
+        """How many times what their excerpts tell runs over all of the trace cost; 1 as long as none is known."""
+        known = [(each, run) for each in self.tried for run in runs if run in each.whole and run in each.estimates]
+        told = sum(each.estimates[run] for each, run in known)
+        return sum(each.whole[run] for each, run in known) / told if told else 1.0
 
     @property
-    def scale(self) -> float:
-        """How many times what the excerpt says the finalists cost; 1 without an excerpt."""
-        done = [each for each in self.tried if each.estimate and each.is_final]
-        return sum(each.cost for each in done) / sum(each.estimate for each in done) if done else 1.0
+    def cost(self) -> int:
+        """The flash operations of all runs so far."""
+        return sum(self._done.values())
 
     @property
     def _budget_left(self) -> float:
-        """What may still be spent, if all candidates cost as many times what the excerpt says as the finalists do."""
-        return BUDGET * self.scale * sum(each.estimate for each in self.tried) - self.spent
-
-    def _further(self, near: list[Tried]) -> None:
-        """Makes more of them finalists, one by one, as long as the budget allows: the one that is forecast to be
-        farthest from all that are known.
-        """
-        while near and (known := [each for each in self.tried if each.is_final]):
-            whole = [each.costs(self.objectives) for each in known]
-            observed = [Observed(each.candidate, each.short, costs) for each, costs in zip(known, whole, strict=True)]
-            forecasts = [forecast(each.candidate, each.short, observed) for each in near]
-            at_front = set(front([*whole, *forecasts]))
-            worse = [min(distance(other, own) for other in whole) for own in forecasts]
-            other = [min(difference(one, own) for one in whole) for own in forecasts]
-            at = max(range(len(near)), key=lambda at: (len(whole) + at in at_front, worse[at], other[at]))
-            if self.scale * near[at].estimate > self._budget_left or other[at] == 0:
-                break
-            chosen = near.pop(at)
-            chosen.out = ""
-            self._final("final, further", [chosen])
+        """What may still be spent."""
+        of_all = sum(
+            self._price(each, run) * len(self.workload.seeds_of(run)) for each in self.tried for run in each.estimates
+        )
+        return BUDGET * of_all - self.cost
 
     def look_again(self, name: str) -> None:
         """Replays all of the trace under all candidates once."""
-        self._round(name, None)
+        self._replay(name, self.workload.runs)
 
     def _in(self) -> list[Tried]:
         return [each for each in self.tried if not each.out]
 
-    def _round(self, name: str, excerpt: Excerpt | None) -> None:
-        """Replays the trace or the excerpt under all candidates that are left."""
+    def _replay(
+        self, name: str, runs: Sequence[str], seeds: SeedsOf = lambda _: [None], *, is_excerpt: bool = False
+    ) -> None:
+        """Does runs of the candidates that are left, each with these seeds, and says which cannot be."""
         left = self._in()
-        self._take(left, name, [None], excerpt)
-        for each in left:
-            each.out = self._why_out(each.rows, is_excerpt=excerpt is not None)
-
-    def _take(self, tried: Sequence[Tried], name: str, seeds: Seeds, excerpt: Excerpt | None = None) -> None:
-        """Does the runs of candidates, and takes their figures: of each run one for each seed."""
-        for each, rows in zip(tried, self._rows(tried, name, seeds, excerpt), strict=True):
-            each.take(rows, self.objectives)
-            each.cost = sum(operations_of(of[0]) for of in rows.values())
-            self.spent += each.cost
-            # Seeds that change nothing are one run.
-            done = {row.get("run"): row for of in rows.values() for row in of}
-            self.cost += sum(map(operations_of, done.values()))
-
-    def _rows(
-        self, tried: Sequence[Tried], name: str, seeds: Seeds, excerpt: Excerpt | None
-    ) -> Iterator[dict[str, Rows]]:
-        runs = (OPEN, CLOSED, FAILING) if self.workload.fault else (OPEN, CLOSED)
+        of_each = {run: seeds(run) for run in runs}
         points = [
-            self.workload.point(each.candidate, run, seed, excerpt) for each in tried for run in runs for seed in seeds
+            self.workload.point(each.candidate, run, seed, is_excerpt=is_excerpt)
+            for each in left
+            for run, of in of_each.items()
+            for seed in of
         ]
-        rows = iter(self.do(name, points) if points else [])
-        for _ in tried:
-            yield {run: [next(rows) for _ in seeds] for run in runs}
+        found = iter(self.do(name, points) if points else [])
+        for each in left:
+            rows = {run: [next(found) for _ in of] for run, of in of_each.items()}
+            each.take(rows, self.objectives)
+            self._done |= {row["run"]: operations_of(row) for of in rows.values() for row in of if "run" in row}
+            if not is_excerpt:
+                each.whole |= {run: operations_of(of[0]) for run, of in rows.items()}
+            each.out = self._why_false(rows) or self._why_out(rows, is_excerpt=is_excerpt)
 
     def _why_out(self, rows: Mapping[str, Rows], *, is_excerpt: bool = False) -> str:
         """Why a candidate cannot be: a run of it failed, or it lacks what it must have.
@@ -291,20 +265,18 @@ class Search:
         """The column that says whether a candidate survives the fault: of `device:0/chip:1.2` that of a chip."""
         return f"survives.{(self.workload.fault or '').rpartition('/')[2].partition(':')[0]}"
 
-    def _final(self, name: str, finalists: Sequence[Tried]) -> None:
-        """Replays all of the trace under the finalists, with several seeds."""
-        self._take(finalists, name, range(1, self.workload.seeds + 1))
-        for each in finalists:
-            each.is_final = True
-            each.out = self._why_false(each.rows) or self._why_out(each.rows)
-
     def _why_false(self, rows: Mapping[str, Rows]) -> str:
-        """Why a finalist does not do what its label says: it lost data by a failure that it is said to survive."""
+        """Why a candidate does not do what its label says: it lost data by a failure that it is said to survive."""
         for row in rows.get(FAILING, []):
             lost = sum(int(row.get(column) or 0) for column in ("losses.host_pages", "verify.mismatches"))
             if row.get(self._label) and (lost or row["status"] == "violation"):
                 return f"is said to survive {self.workload.fault}, and lost {lost:,} pages by it"
         return ""
+
+
+def once(_run: str) -> Seeds:
+    """The seeds of a run that is done with one."""
+    return [1]
 
 
 def operations_of(row: Mapping[str, Any]) -> int:

@@ -39,7 +39,7 @@ def _search(*names: str, **more: object) -> options.Declared:
 @_must("--survives", metavar="member|chip|channel|device", help="Failure of which it must lose nothing.")
 @_must("--max-p99-read", metavar="TIME", help="Most latency of 99 % of the reads, as in 500us.")
 @_must("--max-p99-write", metavar="TIME", help="The same of the writes.")
-@_must("--min-capacity", metavar="SHARE", type=options.Number(kind=float), help="Least usable share of the flash.")
+@_must("--min-capacity", metavar="SHARE", help="Least usable share of the flash, as 0.7 or 70%.")
 @_must("--max-nvram", metavar="SIZE", help="Most NVRAM, as in 64KiB.")
 @_must(
     "--min-dwpd",
@@ -73,7 +73,7 @@ def advise(
     survives: str | None,
     max_p99_read: str | None,
     max_p99_write: str | None,
-    min_capacity: float | None,
+    min_capacity: str | None,
     max_nvram: str | None,
     min_dwpd: float | None,
     schemes: str | None,

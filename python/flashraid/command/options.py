@@ -91,6 +91,7 @@ READING: list[Option] = [
 OPTIONS: list[Option] = [
     *READING,
     ("--speed", "speed", "X", WORKLOAD),
+    ("--jitter", "jitter_ns", "TIME", WORKLOAD),
     ("--queue-depth", "queue_depth", "N", WORKLOAD),
     ("--fit", "fit", "compact|wrap|error", WORKLOAD),
     ("--warmup", "warmup", "N|TIME", WORKLOAD),

@@ -80,7 +80,7 @@ def _made(point: Point) -> _Made:
     places = (device, None if scheme is None else str(scheme), config)
     detail = configuration(*places, own)
     without = {each["key"] for each in detail["idle"]}
-    if detail["config"]["run"]["precondition"] == "none":  # nothing else of a run is random
+    if not detail["is_random"]:
         without.add("seed")
     if without:
         idle += [key for key, _ in own if bare(key) in without]

@@ -3,7 +3,7 @@
 //! Each key of the schema and each parameter of a scheme (`flashraid_redundancy::Parameter`) declares its condition. A setting that the user asked
 //! for but that cannot change any run of its configuration is refused; one that changed nothing in one run is reported with its result (`Asked`).
 
-use super::{Allocation, Config, Fit, Ftl, Mapping, Member, Precondition, WearLeveling, find_scheme};
+use super::{Allocation, Config, Fit, Ftl, Mapping, Member, WearLeveling, find_scheme};
 use flashraid_redundancy::Redundancy;
 use flashraid_workload::format_heeds;
 
@@ -182,6 +182,5 @@ pub(super) const BEYOND: Effect =
 pub(super) const LONG_ENOUGH: Effect = EVER.meets("the trace has fewer requests", |run| run.requests >= run.config.run.verify_every);
 /// With `verify`, stored pages are checked again after a drain.
 pub(super) const DRAINED: Effect = EVER.meets("nothing had to be drained", |run| run.drained || run.config.run.verify);
-pub(super) const RANDOM: Effect = EVER.meets("nothing in the run is random (precondition = none)", |run| {
-    run.config.run.precondition.parse::<Precondition>().is_ok_and(|precondition| precondition != Precondition::None)
-});
+pub(super) const RANDOM: Effect =
+    EVER.meets("nothing in the run is random (precondition = none, jitter_ns = 0)", |run| run.config.run.is_random());

@@ -11,7 +11,7 @@ use crate::media::Media;
 use crate::outputs::Writers;
 use crate::result::{Measured, Snapshot, Source};
 use crate::simulation::Simulation;
-use crate::time::{LATEST_NS, Speed};
+use crate::time::{Jitter, LATEST_NS, Speed};
 use crate::verify::{Checked, Checks};
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
@@ -43,6 +43,8 @@ pub(super) struct Replay {
     source: Source,
     /// `None` for that of the trace.
     speed: Option<Speed>,
+    /// `None` for no delay.
+    jitter: Option<Jitter>,
     run: Run,
     /// With `fit = compact`, where addresses are moved to, and what the request at hand becomes.
     compactor: Option<Compactor>,
@@ -74,6 +76,7 @@ impl Replay {
             passes: Passes::new(simulation.config().until()?),
             source: Source { passes: 1, ..Source::default() },
             speed: (run.speed != 1.0).then(|| Speed::new(run.speed)),
+            jitter: (run.jitter_ns > 0).then(|| Jitter::new(run.jitter_ns, run.seed)),
             run: run.clone(),
             compactor: (run.fit == Fit::Compact).then(|| Compactor::new(simulation.space_bytes())),
             pieces: Vec::new(),
@@ -295,7 +298,7 @@ impl Replay {
         ))
     }
 
-    /// Scales the request to the replay's speed.
+    /// Scales the request to the replay's speed, and puts it off by the jitter.
     #[inline(always)]
     fn scale(&mut self, request: &mut HostRequest) -> Result<(), RunError> {
         if let Some(speed) = self.speed {
@@ -303,6 +306,9 @@ impl Replay {
         }
         if self.passes.repeats() {
             request.arrival_ns = self.passes.continued(request.arrival_ns).ok_or_else(|| self.too_late(request))?;
+        }
+        if let Some(jitter) = &mut self.jitter {
+            request.arrival_ns = jitter.delayed(request.arrival_ns).ok_or_else(|| self.too_late(request))?;
         }
         self.source.unaligned += u64::from((request.offset_bytes | request.size_bytes) & self.page_mask != 0);
         Ok(())

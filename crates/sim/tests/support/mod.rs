@@ -66,7 +66,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
 pub type Scenario = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Different ways through the engine, for golden results and for what recomputes results. Not every scheme takes all of them (`scenario`).
-pub const SCENARIOS: [Scenario; 29] = [
+pub const SCENARIOS: [Scenario; 30] = [
     ("plain", "raid5", &[]),
     ("sor", "raid4", &[("spare_chips", "1"), ("rebuild", "sor"), ("fail", "chip:1.0@request:180")]),
     ("dor", "raid5", &[("spare_chips", "1"), ("rebuild", "dor"), ("fail", "chip:1.0@request:180")]),
@@ -116,6 +116,7 @@ pub const SCENARIOS: [Scenario; 29] = [
     ),
     ("chips", "raid0", &[("chips_per_channel", "4"), ("dies_per_chip", "2"), ("lun", "chip"), ("gc_blocking_scope", "none")]),
     ("closed", "fra", &[("queue_depth", "5"), ("warmup", "100")]),
+    ("jitter", "ca-ppc", &[("jitter_ns", "3000000"), ("seed", "5"), ("buffer_bytes", "65536")]),
     ("gaps", "raid5", &[("speed", "0.05"), ("spare_chips", "1"), ("fail", "chip:3.0@request:240")]),
     ("dftl", "raid5", &[("mapping", "dftl"), ("cmt_entries", "20"), ("blocks_per_plane", "20"), ("over_provisioning", "0.4")]),
     (
