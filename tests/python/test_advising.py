@@ -197,6 +197,28 @@ def test_what_fails_with_one_seed_gets_no_more_runs():
     assert set(failed[0].whole) == {"open"}
 
 
+def test_what_is_lost_in_an_excerpt_rules_nothing_out():
+    """A scheme that writes redundancy later may lose more where little is stored; all of the trace decides."""
+    told = Told()
+    plain = told.row
+    told.row = lambda point: (
+        plain(point)
+        | {
+            "survives.chip": True,
+            "losses.host_pages": 3 if point["trace"] == "excerpt.csv" or point["k"] == "7" else 0,
+        }
+    )
+    found = told.search(3, objectives.RUNS)
+    assert found.run()
+    lost = [each for each in found.tried if "lost 3 pages" in each.out]
+    assert [dict(each.candidate.settings)["k"] for each in lost] in (["7"], [])
+    alone = Told(8)
+    alone.row = told.row
+    found = alone.search(3, objectives.RUNS, of={})
+    found.run()
+    assert [each.out for each in found.tried if each.out] == ["is said to survive chip:0.0, and lost 3 pages by it"]
+
+
 # ---- candidates ----
 
 

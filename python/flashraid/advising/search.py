@@ -243,7 +243,8 @@ class Search:
             self._done |= {row["run"]: operations_of(row) for of in rows.values() for row in of if "run" in row}
             if not is_excerpt:
                 each.whole |= {run: operations_of(of[0]) for run, of in rows.items()}
-            each.out = self._why_false(rows) or self._why_out(rows, is_excerpt=is_excerpt)
+                each.out = self._why_false(rows)
+            each.out = each.out or self._why_out(rows, is_excerpt=is_excerpt)
 
     def _why_out(self, rows: Mapping[str, Rows], *, is_excerpt: bool = False) -> str:
         """Why a candidate cannot be: a run of it failed, or it lacks what it must have.
