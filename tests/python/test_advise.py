@@ -392,6 +392,38 @@ def test_seeds_of_a_profile_and_of_a_used_drive_change_every_run(settings):
         assert {row["config.run.jitter_ns"] for row in rows} == {0}
 
 
+def test_seeds_change_every_run_if_any_candidate_is_prepared_at_random(trace):
+    question = asked(trace, seeds=3, vary={"precondition": ["none", "random:0.3"]})
+    choice, _ = candidates.candidates("tiny", None, ["raid1"], [], {"precondition": ["none", "random:0.3"]})
+    assert advisor.random_runs(question, choice, {}) == ("open", "closed", "failing")
+    plain, _ = candidates.candidates("tiny", None, ["raid1"], [], {})
+    assert advisor.random_runs(question, plain, {"jitter_ns": 1000}) == ("open", "failing")
+    assert advisor.random_runs(question, plain, {"jitter_ns": 0}) == ()
+
+
+def test_what_a_configuration_file_says_is_in_runs_and_commands(trace, tmp_path, command):
+    config = tmp_path / "c.toml"
+    config.write_text("[run]\nlimit = 300\nwarmup = 30\njitter_ns = 3000\n")
+    found = fr.advise(trace, config=config, schemes=["raid1"], seeds=2, **DEVICE)
+    for run, rows in found.front[0].tried.rows.items():
+        assert {row["workload.warmup_requests"] for row in rows} == {30}
+        assert {row["config.run.jitter_ns"] for row in rows} == {3000}
+        assert len({row["run"] for row in rows}) == len(rows) == (1 if run == "closed" else 2)
+    line = shlex.split(found.command(found.recommended))[1:]
+    again = json.loads(command(*line, "--json", "-", "--quiet").stdout)["results"]
+    tails = [each["latency_ns"]["read"]["p99"] for each in again]
+    assert found.front[0].tried.values["read_tail"].each == tuple(map(float, tails))
+
+
+def test_no_capacity_is_asked_for_with_none(trace):
+    for nothing in (0, 0.0, "0", "0%"):
+        assert asked(trace, min_capacity=nothing).musts[0].most is None
+    assert asked(trace, min_capacity="40%").musts[0].most == asked(trace, min_capacity=0.4).musts[0].most == 2.5
+    for bad in (True, 1.1, -0.1, float("nan"), "", "7.", "101%", "0.5 %", [0.5]):
+        with pytest.raises(fr.InputError, match=r"min_capacity .*: allowed is a share from 0 to 1, or from 0% to 100%"):
+            asked(trace, min_capacity=bad)
+
+
 def test_parameters_that_are_set_hold_for_the_schemes_that_have_them(trace, tmp_path):
     out = tmp_path / "runs"
     found = fr.advise(trace, schemes=["raid1", "raid5"], layout="left_symmetric", seeds=1, out=out, **DEVICE)

@@ -4,7 +4,7 @@ import json
 import random
 
 import pytest
-from conftest import SCHEMES
+from conftest import SCHEMES, write_trace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -175,6 +175,28 @@ def test_runs_that_cost_more_than_their_excerpts_tell_are_accounted_for():
     assert plain.search(3, objectives.RUNS).scale(*objectives.RUNS) == 1
 
 
+def test_what_is_known_of_a_cost_counts_and_else_what_others_tell():
+    """All of the trace costs one candidate five times what its excerpt tells, and the others just that."""
+    told = Told()
+    row = told.row
+
+    def dear(point):
+        found = row(point)
+        times = 5 if point["trace"] == "t" and point["k"] == "7" else 1
+        return found | {"flash_ops.reads.total": times * found["flash_ops.reads.total"]}
+
+    told.row = dear
+    found = told.search(3, objectives.RUNS)
+    found.run()
+    known = [each for each in found.tried if objectives.OPEN in each.whole]
+    times = {dict(each.candidate.settings)["k"]: found._price(each, objectives.OPEN) / 2700 for each in known}
+    assert times == {name: 5 if name == "7" else 1 for name in times}
+    scale = sum(times.values()) / len(times)
+    assert found.scale(objectives.OPEN) == pytest.approx(scale)
+    unknown = next(each for each in found.tried if objectives.OPEN not in each.whole)
+    assert found._price(unknown, objectives.OPEN) == pytest.approx(scale * 2700)
+
+
 def test_what_fails_with_one_seed_gets_no_more_runs():
     told = Told()
     plain = told.row
@@ -329,6 +351,19 @@ def test_members_that_differ_in_nothing_are_shown_once():
     ]
 
 
+# ---- excerpts ----
+
+
+@pytest.mark.parametrize(
+    ("requests", "expected"), [(26_700, {}), (27_000, {"open": 3000, "closed": 3000, "failing": 1000})]
+)
+def test_a_trace_that_is_too_short_has_no_excerpts(tmp_path, requests, expected):
+    trace = write_trace(tmp_path, [(at * 300, "W", at % 500 * 4096, 4096) for at in range(requests)])
+    found = excerpts.excerpts_of(str(trace), [], requests, str(tmp_path))
+    assert {run: each.requests for run, each in found.items()} == expected
+    assert {run: fr.trace_info(each.path)["requests"] for run, each in found.items()} == expected
+
+
 # ---- musts and runs ----
 
 
@@ -339,6 +374,9 @@ def test_an_excerpt_rules_out_only_what_is_twice_as_bad():
     assert must.why_not({column: 500_001}) == "max_p99_read 500us: it has 500 us"
     assert must.why_not({column: 1_000_000}, is_excerpt=True) is None
     assert must.why_not({column: 1_000_001}, is_excerpt=True)
+    lasts = search.Must("min_dwpd 1", "open", "lifetime", least=100, kind=TIME, is_measured=True)
+    assert [lasts.why_not({"lifetime": value}) is None for value in (100, 99)] == [True, False]
+    assert [lasts.why_not({"lifetime": value}, is_excerpt=True) is None for value in (50, 49)] == [True, False]
     known = search.Must("max_nvram 64KiB", "open", "capacity.nvram_bytes", most=65_536, kind=SIZE)
     assert known.why_not({"capacity.nvram_bytes": 65_537}, is_excerpt=True)
 
@@ -380,6 +418,39 @@ def test_a_figure_that_a_seed_lacks_is_none():
     tail = objectives.objectives("p99", has_failure=False)[0]
     rows = [{tail.column: 5, "latency_ns.read.count": 1}, {tail.column: 0, "latency_ns.read.count": 0}]
     assert objectives.value_of(tail, rows) == objectives.Value(None)
+
+
+def test_each_objective_is_the_figure_of_its_name():
+    found = objectives.objectives("p99_9", has_failure=True)
+    assert {each.name: (each.run, each.column, each.is_high_better) for each in [*found, objectives.LIFETIME]} == {
+        "read_tail": ("open", "latency_ns.read.p99_9", False),
+        "write_tail": ("open", "latency_ns.write.p99_9", False),
+        "throughput": ("closed", "bandwidth.requests_per_second", True),
+        "write_amplification": ("open", "write_amplification", False),
+        "capacity": ("open", "capacity.user_bytes", True),
+        "nvram": ("open", "capacity.nvram_bytes", False),
+        "dram": ("open", "capacity.table_bytes", False),
+        "survives_chip": ("open", "survives.chip", True),
+        "survives_channel": ("open", "survives.channel", True),
+        "survives_device": ("open", "survives.device", True),
+        "rebuild": ("failing", "rebuild.0.window_of_vulnerability_ns", False),
+        "rebuild_tail": ("failing", "rebuild.0.latency_ns.p99_9", False),
+        "lifetime": ("open", "lifetime.years", True),
+    }
+    assert [each.name for each in found if not each.is_measured] == [
+        "capacity",
+        "nvram",
+        "dram",
+        "survives_chip",
+        "survives_channel",
+        "survives_device",
+    ]
+
+
+def test_an_interval_has_the_unit_of_its_figure():
+    read_tail = objectives.objectives("p99", has_failure=False)[0]
+    assert choice.text_of(read_tail, objectives.Value(2e6, 5e4)) == "2.00 ±0.05 ms"
+    assert choice.text_of(read_tail, objectives.Value(None)) == "-"
 
 
 def test_memory_that_a_controller_has_anyway_makes_no_difference():

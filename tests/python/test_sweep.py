@@ -86,6 +86,10 @@ def test_each_seed_of_a_profile_has_requests_of_its_own():
     assert changed["workload.requests"].to_list() == [100, 200]
     assert changed["profile.streams.0.weight"].to_list() == ["1", "1"]
     assert frame["profile.seed"].to_list() == [None, "1", "2"]
+    # The seed is the profile's alone, as nothing else is random: the same run by another name.
+    assert set(frame["config.run.seed"]) == {1}
+    plain = {key: value for key, value in fixed.items() if key != "profile.streams.0.weight"}
+    assert fr.sweep({"fixed": plain, "grid": {"profile.seed": [1]}}, jobs=1).to_frame()["run"].item() == frame["run"][1]
     assert all(changed["workload.reads"] / changed["workload.requests"] < 0.3)
 
 
