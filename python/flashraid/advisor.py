@@ -36,12 +36,14 @@ from .settings import (
     known_name,
     own_of,
     pairs,
+    parameters_of,
     path_text,
     texts,
 )
 from .settings import text_of as setting_text
 from .sizes import check_range, parse_bytes, parse_share, parse_time
 from .sweeping.dataset import Dataset, read
+from .sweeping.plan import PLACES
 from .sweeping.resolved import Resolved, resolve
 from .sweeps import SweepStatus, Workers, check_workers, do_runs, folder_text
 
@@ -199,9 +201,8 @@ def asked(
         if not is_number or not 0 <= min_dwpd < float("inf"):
             raise InputError(f"{label('min_dwpd')} {min_dwpd}: allowed is a number from 0")
     # The device is looked at with a scheme that needs nothing of it.
-    simplest = json.loads(_native.schemes(None))[0]["name"]
     common = own_of(None, settings)
-    detail = configuration(device, simplest, config, common)
+    simplest, detail = _first_possible(device, schemes, config, common)
     run = detail["config"]["run"]
     for key in OWN:
         if key != "seed" and run[key] not in (0, "", False, "end", []):
@@ -248,10 +249,32 @@ def asked(
     return Question(trace, device, config, settings, schemes, vary, musts, where, tail, seeds, prefer, run)
 
 
+def _first_possible(
+    device: str | None, schemes: Sequence[str] | None, config: str | None, settings: Pairs
+) -> tuple[str, dict[str, Any]]:
+    """The first of the schemes that the device can have with settings, and its configuration."""
+    names = [each["name"] for each in json.loads(_native.schemes(None))]
+    refused = []
+    for name in names if schemes is None else [known_name("scheme", name, names) for name in schemes]:
+        try:
+            return name, configuration(device, name, config, settings)
+        except InputError as error:
+            refused.append(error)
+    raise refused[0] if refused else InputError("no schemes: give at least one")
+
+
 def _first(part: str, *, is_array: bool) -> str:
     """The first of the parts that can fail, as `fail` names it."""
     first = "chip:0.0" if part == "chip" else f"{part}:0"
     return f"device:0/{first}" if is_array and part != "device" else first
+
+
+def _idle(places: Sequence[str | None], point: Mapping[str, Any]) -> set[str]:
+    """The settings of a point without which its run is the same: `run` refuses them."""
+    device, scheme, config = places
+    others = set(parameters_of()) - parameters_of(scheme)
+    settings = [(key, setting_text(value)) for key, value in point.items() if key not in (*PLACES, *others)]
+    return others | {each["key"] for each in configuration(device, scheme, config, settings)["idle"]}
 
 
 RAW, WRITES = Kind((("flash bytes a usable byte", 1),), 3), Kind((("drive writes", 1),), 0)
@@ -535,6 +558,10 @@ class Advice(Drawn):
     def command(self, candidate: Candidate, run: str = OPEN) -> str:
         """The command that does a run of a candidate again: as it is, in a `closed` loop, or `failing`."""
         point = self._workload.point(candidate, run)
+        if self.question.run.get("seed", 1) != 1:  # that of a file
+            point["seed"] = 1
+        places = [None if point.get(key) is None else str(point[key]) for key in ("device", "scheme", "config")]
+        point = {key: value for key, value in point.items() if key not in _idle(places, point)}
         seeds = len(self._workload.seeds_of(run))
         more = [f"--seeds {seeds}"] if seeds > 1 else []
         words = ["flashraid", "run", shlex.quote(str(point.pop("trace")))]

@@ -409,10 +409,32 @@ def test_what_a_configuration_file_says_is_in_runs_and_commands(trace, tmp_path,
         assert {row["workload.warmup_requests"] for row in rows} == {30}
         assert {row["config.run.jitter_ns"] for row in rows} == {3000}
         assert len({row["run"] for row in rows}) == len(rows) == (1 if run == "closed" else 2)
-    line = shlex.split(found.command(found.recommended))[1:]
+    config.write_text(config.read_text() + "seed = 7\n")
+    other = fr.advise(trace, config=config, schemes=["raid1"], seeds=2, **DEVICE)
+    assert other.front[0].tried.values == found.front[0].tried.values, "seeds are 1 and 2"
+    line = shlex.split(other.command(found.recommended))[1:]
     again = json.loads(command(*line, "--json", "-", "--quiet").stdout)["results"]
     tails = [each["latency_ns"]["read"]["p99"] for each in again]
     assert found.front[0].tried.values["read_tail"].each == tuple(map(float, tails))
+
+
+def test_commands_have_what_the_candidate_can_have(trace, command):
+    """Settings hold for the candidates that have them; a command with one that has no effect would be refused."""
+    settings = {"update": "rcw", "pe_limit": 3000, "rebuild": "none"}
+    found = fr.advise(trace, schemes=["raid1", "raid5"], seeds=2, limit=300, **DEVICE, **settings)
+    for each in found.front:
+        for run in ("open", "closed", "failing"):
+            line = shlex.split(found.command(each.tried.candidate, run))[1:]
+            assert ("--set=update=rcw" in line) == (each.tried.candidate.scheme == "raid5")
+            command(*line, "--quiet")
+
+
+def test_a_setting_that_one_scheme_alone_can_have_is_no_wrong_question(trace):
+    place = DEVICE | {"device": "ssd1", "fill": 0.001}
+    found = fr.advise(trace, schemes=["cr5m"], seeds=1, limit=100, rebuild="mcr", **place)
+    assert {each.candidate.scheme for each in found.tried} == {"cr5m"}
+    with pytest.raises(fr.InputError, match="rebuild = mcr"):
+        fr.advise(trace, schemes=["raid5"], seeds=1, rebuild="mcr", **DEVICE)
 
 
 def test_no_capacity_is_asked_for_with_none(trace):

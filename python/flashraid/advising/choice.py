@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf, log2
+from typing import Any
 
 from ..intervals import is_apart, mean_of
 from ..quantities import with_interval
 from .front import doublings, front
-from .objectives import OPEN, Objective, Value
+from .objectives import FAILING, OPEN, Objective, Value
 from .search import Tried
 
 # Differences that count: below, and within the intervals, two candidates are alike in a figure.
@@ -164,11 +165,19 @@ def doubts(found: Sequence[Tried], tail: str, seeds: int, scale: float = 1.0) ->
         names = _list([each.candidate.name for each in over[:3]])
         more = f" and {len(over) - 3} more" if len(over) > 3 else ""
         said.append(f"{names}{more} cannot keep up with the trace: latencies grow with its length.")
+    if endless := [each.candidate.name for each in found if any(map(_rebuilds_for_ever, each.rows.get(FAILING, [])))]:
+        names = _list([*endless[:3], *(["others"] if len(endless) > 3 else [])])
+        why = "as there is no spare chip or time: latencies in it are those of all requests after the failure"
+        said.append(f"the rebuild of {names} does not end, {why}.")
     if not any(row.get("collection.collections") for row in rows):
         said.append("no GC ran: write amplification is that of redundancy alone (--fill, --steady: a used drive).")
     if seeds > 1 and all(len(set(value.each)) <= 1 for each in found for value in each.values.values()):
         said.append("nothing is random in these runs: the seeds gave the same figures, and intervals say nothing.")
     return said
+
+
+def _rebuilds_for_ever(row: Mapping[str, Any]) -> bool:
+    return bool(row.get("rebuild.0.latency_ns.count")) and row.get("rebuild.0.window_of_vulnerability_ns") is None
 
 
 def _load(tried: Tried) -> float:

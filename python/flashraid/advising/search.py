@@ -22,6 +22,7 @@ BUDGET = 0.197
 FOR_TRACE, FOR_OTHERS = 0.2, 0.35
 # The same for the trace as it is, if there are no other seeds.
 FOR_TRACE_ALONE = 0.3
+NEARLY = "others are as good or nearly so"  # why one is out that may be in again
 UNIT_BYTES = 1 << 16  # of a fill: a multiple of every page size
 MOST_CLOSED = 100_000
 QUEUE_DEPTH = 32
@@ -82,6 +83,10 @@ class Tried:
         """Takes the figures of runs."""
         self.rows |= rows
         self.values |= {each.name: value_of(each, rows[each.run]) for each in objectives if each.run in rows}
+
+    def done(self, run: str) -> int:
+        """With how many seeds a run was done over all of the trace."""
+        return len(self.rows[run]) if run in self.whole else 0
 
     def costs(self, objectives: Sequence[Objective]) -> list[float]:
         """Its figures as costs."""
@@ -162,37 +167,62 @@ class Search:
 
     def run(self) -> list[Tried]:
         """Returns the finalists, each with all its figures."""
-        runs, is_random = self.workload.runs, self.workload.is_random
-        if not self.workload.excerpts:
-            self._replay("final", runs, self.workload.seeds_of)
-            return self._in()
-        self._replay("excerpts", runs, is_excerpt=True)
-        for each in self.tried:
-            each.estimates = {
-                run: operations_of(rows[0]) * self.workload.times_as_long(run) for run, rows in each.rows.items()
-            }
-        budget = self._budget_left
+        runs = self.workload.runs
+        if self.workload.excerpts:
+            self._replay("excerpts", runs, once, is_excerpt=True)
+            for each in self.tried:
+                each.estimates = {
+                    run: operations_of(rows[0]) * self.workload.times_as_long(run) for run, rows in each.rows.items()
+                }
+            self._narrow()
+            self._take_back()
+            self._narrow()  # with what the steps have left of the budget
+            if not self._in():
+                self._take_back()  # that there is nothing is said only if that is certain
+                self._replay("trace", (OPEN,), once)
+        self._replay("final", runs, self.workload.seeds_of)
+        return self._in()
+
+    def _narrow(self) -> None:
+        """Gives fewer and fewer candidates more runs over all of the trace, until the budget is spent."""
+        runs, is_random, budget = self.workload.runs, self.workload.is_random, self._budget_left
+        others = [run for run in runs if run != OPEN]
         self._select("excerpts", {OPEN: 1}, budget * (FOR_TRACE if is_random else FOR_TRACE_ALONE))
         self._replay("trace", (OPEN,), once)
-        others = [run for run in runs if run != OPEN]
         self._select("trace", dict.fromkeys(others, 1), budget * FOR_OTHERS if is_random else self._budget_left)
         self._replay("other runs", others, once)
         if is_random:
-            more = {run: len(self.workload.seeds_of(run)) - 1 for run in runs}
-            self._select("one seed", more, self._budget_left)
+            self._select("one seed", {run: len(self.workload.seeds_of(run)) for run in runs}, self._budget_left)
             self._replay("final", runs, self.workload.seeds_of)
-        return self._in()
 
-    def _select(self, known: str, times: Mapping[str, int], budget: float) -> None:
-        """Leaves those that by what is known of them are worth more runs, of each so many times, for a budget."""
+    def _select(self, known: str, seeds: Mapping[str, int], budget: float) -> None:
+        """Leaves those that by what is known of them are worth more runs, of each so many seeds, for a budget."""
         left = self._in()
         costs = [each.costs(self.objectives) for each in left]
         measured = [at for at, each in enumerate(self.objectives) if each.is_measured]
-        prices = [sum(count * self._price(each, run) for run, count in times.items()) for each in left]
+        prices = [
+            sum(self._price(each, run) * max(0, count - each.done(run)) for run, count in seeds.items())
+            for each in left
+        ]
         selected = select(costs, measured, prices, budget)
         for at, each in enumerate(left):
-            if at not in selected:
-                each.out = f"{known}: others are as good or nearly so"
+            # Once there are finalists, no more is spent than there is.
+            is_too_dear = self._has_finalists and sum(prices[at] for at in selected) > budget and prices[at] > 0
+            if (at not in selected or is_too_dear) and not self._is_final(each):
+                each.out = f"{known}: {NEARLY}"
+
+    def _take_back(self) -> None:
+        """Those are in again that are out because others are as good or nearly so."""
+        for each in self.tried:
+            if each.out.endswith(NEARLY):
+                each.out = ""
+
+    def _is_final(self, tried: Tried) -> bool:
+        return all(tried.done(run) >= len(self.workload.seeds_of(run)) for run in self.workload.runs)
+
+    @property
+    def _has_finalists(self) -> bool:
+        return any(self._is_final(each) for each in self.tried)
 
     def _price(self, tried: Tried, run: str) -> float:
         """The flash operations of a run of a candidate over all of the trace, as well as they are known."""
@@ -219,17 +249,15 @@ class Search:
 
     def look_again(self, name: str) -> None:
         """Replays all of the trace under all candidates once."""
-        self._replay(name, self.workload.runs)
+        self._replay(name, self.workload.runs, once)
 
     def _in(self) -> list[Tried]:
         return [each for each in self.tried if not each.out]
 
-    def _replay(
-        self, name: str, runs: Sequence[str], seeds: SeedsOf = lambda _: [None], *, is_excerpt: bool = False
-    ) -> None:
-        """Does runs of the candidates that are left, each with these seeds, and says which cannot be."""
-        left = self._in()
+    def _replay(self, name: str, runs: Sequence[str], seeds: SeedsOf, *, is_excerpt: bool = False) -> None:
+        """Does runs, with these seeds, of the candidates that are left and have not done them; says which cannot be."""
         of_each = {run: seeds(run) for run in runs}
+        left = [each for each in self._in() if any(each.done(run) < len(of) for run, of in of_each.items())]
         points = [
             self.workload.point(each.candidate, run, seed, is_excerpt=is_excerpt)
             for each in left
