@@ -22,7 +22,7 @@ from flashraid import machine
 
 ROOT = Path(__file__).parents[1]
 COMMAND = Path(sys.executable).with_name("flashraid")
-RUNS_OF_CORE = 40
+RUNS_OF_CORE = 80  # enough of them that the start of a cluster is a small part
 ROUNDS = 3  # of both, one after the other: a virtual machine is not as fast all the time
 REQUESTS = 1_000_000
 SECONDS = 1.0  # of a simulated run
