@@ -204,11 +204,13 @@ class Search:
             sum(self._price(each, run) * max(0, count - each.done(run)) for run, count in seeds.items())
             for each in left
         ]
-        selected = select(costs, measured, prices, budget)
+        selected = set(select(costs, measured, prices, budget))
+        # Some are selected whatever they cost; once there are finalists, no more is spent than there is.
+        has_finalists = any(self._is_final(each) for each in self.tried)
+        if has_finalists and sum(prices[at] for at in selected) > budget:
+            selected = {at for at in selected if not prices[at]}
         for at, each in enumerate(left):
-            # Once there are finalists, no more is spent than there is.
-            is_too_dear = self._has_finalists and sum(prices[at] for at in selected) > budget and prices[at] > 0
-            if (at not in selected or is_too_dear) and not self._is_final(each):
+            if at not in selected and not self._is_final(each):
                 each.out = f"{known}: {NEARLY}"
 
     def _take_back(self) -> None:
@@ -219,10 +221,6 @@ class Search:
 
     def _is_final(self, tried: Tried) -> bool:
         return all(tried.done(run) >= len(self.workload.seeds_of(run)) for run in self.workload.runs)
-
-    @property
-    def _has_finalists(self) -> bool:
-        return any(self._is_final(each) for each in self.tried)
 
     def _price(self, tried: Tried, run: str) -> float:
         """The flash operations of a run of a candidate over all of the trace, as well as they are known."""
