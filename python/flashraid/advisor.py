@@ -36,9 +36,10 @@ from .settings import (
     known_name,
     own_of,
     pairs,
-    parameters_of,
     path_text,
+    possible,
     texts,
+    with_effect,
 )
 from .settings import text_of as setting_text
 from .sizes import check_range, parse_bytes, parse_share, parse_time
@@ -200,9 +201,9 @@ def asked(
         is_number = isinstance(min_dwpd, int | float) and not isinstance(min_dwpd, bool)
         if not is_number or not 0 <= min_dwpd < float("inf"):
             raise InputError(f"{label('min_dwpd')} {min_dwpd}: allowed is a number from 0")
-    # The device is looked at with a scheme that needs nothing of it.
-    common = own_of(None, settings)
-    simplest, detail = _first_possible(device, schemes, config, common)
+    # The device is looked at with the first scheme that it can have.
+    common, scheme = own_of(None, settings), possible(device, config, settings, schemes)[0][0]
+    detail = configuration(device, scheme, config, common)
     run = detail["config"]["run"]
     for key in OWN:
         if key != "seed" and run[key] not in (0, "", False, "end", []):
@@ -245,36 +246,14 @@ def asked(
     if fault is not None and ("@" in fault or not fault):
         raise InputError(f"{label('fault')} {fault}: allowed is what fails, as chip:0.0, without a time")
     where = fault or _first(part, is_array=is_array)
-    configuration(device, simplest, config, [*common, ("fail", f"{where}@50%")])  # refuses what there is not
+    configuration(device, scheme, config, [*common, ("fail", f"{where}@50%")])  # refuses what there is not
     return Question(trace, device, config, settings, schemes, vary, musts, where, tail, seeds, prefer, run)
-
-
-def _first_possible(
-    device: str | None, schemes: Sequence[str] | None, config: str | None, settings: Pairs
-) -> tuple[str, dict[str, Any]]:
-    """The first of the schemes that the device can have with settings, and its configuration."""
-    names = [each["name"] for each in json.loads(_native.schemes(None))]
-    refused = []
-    for name in names if schemes is None else [known_name("scheme", name, names) for name in schemes]:
-        try:
-            return name, configuration(device, name, config, settings)
-        except InputError as error:
-            refused.append(error)
-    raise refused[0] if refused else InputError("no schemes: give at least one")
 
 
 def _first(part: str, *, is_array: bool) -> str:
     """The first of the parts that can fail, as `fail` names it."""
     first = "chip:0.0" if part == "chip" else f"{part}:0"
     return f"device:0/{first}" if is_array and part != "device" else first
-
-
-def _idle(places: Sequence[str | None], point: Mapping[str, Any]) -> set[str]:
-    """The settings of a point without which its run is the same: `run` refuses them."""
-    device, scheme, config = places
-    others = set(parameters_of()) - parameters_of(scheme)
-    settings = [(key, setting_text(value)) for key, value in point.items() if key not in (*PLACES, *others)]
-    return others | {each["key"] for each in configuration(device, scheme, config, settings)["idle"]}
 
 
 RAW, WRITES = Kind((("flash bytes a usable byte", 1),), 3), Kind((("drive writes", 1),), 0)
@@ -560,16 +539,14 @@ class Advice(Drawn):
         point = self._workload.point(candidate, run)
         if self.question.run.get("seed", 1) != 1:  # that of a file
             point["seed"] = 1
-        places = [None if point.get(key) is None else str(point[key]) for key in ("device", "scheme", "config")]
-        point = {key: value for key, value in point.items() if key not in _idle(places, point)}
-        seeds = len(self._workload.seeds_of(run))
-        more = [f"--seeds {seeds}"] if seeds > 1 else []
-        words = ["flashraid", "run", shlex.quote(str(point.pop("trace")))]
-        for key in ("device", "scheme", "config"):
-            if key in point:
-                words += [f"--{key}", shlex.quote(str(point.pop(key)))]
-        settings = [shlex.quote(f"--set={key}={setting_text(value)}") for key, value in point.items()]
-        return " ".join([*words, *settings, *more])
+        places = {key: str(point.pop(key)) for key in PLACES if key in point}
+        own = own_of(candidate.scheme, [(key, setting_text(value)) for key, value in point.items()])
+        own = with_effect(places.get("device"), candidate.scheme, own, places.get("config"))
+        words = ["flashraid", "run", shlex.quote(places.pop("trace"))]
+        words += [word for key, text in places.items() for word in (f"--{key}", shlex.quote(text))]
+        words += [shlex.quote(f"--set={key}={text}") for key, text in own]
+        seeds = self._workload.every_seed[run]
+        return " ".join([*words, *([f"--seeds {seeds}"] if seeds > 1 else [])])
 
     def figures(self) -> "list[Figure]":
         """What `plot` and `chart` draw: the distances from the best, and the front in pairs of figures."""

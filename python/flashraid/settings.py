@@ -160,9 +160,9 @@ def configuration(device: str | None, scheme: str | None, config: str | None, se
     return json.loads(_native.configuration(device, scheme, config, settings))  # type: ignore[no-any-return]
 
 
-def with_effect(device: str, scheme: str, settings: Pairs) -> Pairs:
+def with_effect(device: str | None, scheme: str, settings: Pairs, config: str | None = None) -> Pairs:
     """The settings, from those merged for many runs, that can have effect in this run."""
-    idle = {each["key"] for each in configuration(device, scheme, None, settings)["idle"]}
+    idle = {each["key"] for each in configuration(device, scheme, config, settings)["idle"]}
     return [(key, value) for key, value in settings if bare(key) not in idle]
 
 
@@ -201,23 +201,27 @@ def common_space(found: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
     return space_bytes, fill_bytes
 
 
-def possible(device: str | None, config: str | None, settings: Pairs) -> tuple[list[str], dict[str, str]]:
-    """The schemes that the device can have under these settings, and why it cannot have the others.
+def possible(
+    device: str | None, config: str | None, settings: Pairs, among: Sequence[str] | None = None
+) -> tuple[list[str], dict[str, str]]:
+    """The schemes, of `among` or of all, that the device can have under these settings, and why it cannot have others.
 
     Parameters of schemes are left to `for_each`, which refuses wrong ones. If no scheme is possible, the first refusal
     is raised: it is of the device or the settings.
     """
-    schemes = json.loads(_native.schemes(None))
+    schemes = [scheme["name"] for scheme in json.loads(_native.schemes(None))]
+    if among is not None:
+        schemes = [known_name("scheme", scheme, schemes) for scheme in among]
     common = own_of(None, settings)
     refused: dict[str, str] = {}
     for scheme in schemes:
         try:
-            configuration(device, scheme["name"], config, common)
+            configuration(device, scheme, config, common)
         except InputError as error:
-            refused[scheme["name"]] = str(error)
+            refused[scheme] = str(error)
     if len(refused) == len(schemes):
-        raise InputError(next(iter(refused.values())))
-    return [scheme["name"] for scheme in schemes if scheme["name"] not in refused], refused
+        raise InputError(next(iter(refused.values()), "no schemes: give at least one"))
+    return [scheme for scheme in schemes if scheme not in refused], refused
 
 
 def _shares(each_own: list[Pairs], idle: list[dict[str, str]]) -> list[Share]:

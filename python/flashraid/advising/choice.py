@@ -162,18 +162,21 @@ def doubts(found: Sequence[Tried], tail: str, seeds: int, scale: float = 1.0) ->
     if max(loads) < IDLE:
         said.append(f"the load is too low to matter: the busiest part is in use for {max(loads):.1%} of the time.")
     if over := [each for each in found if _load(each) > OVERLOADED]:
-        names = _list([each.candidate.name for each in over[:3]])
-        more = f" and {len(over) - 3} more" if len(over) > 3 else ""
-        said.append(f"{names}{more} cannot keep up with the trace: latencies grow with its length.")
-    if endless := [each.candidate.name for each in found if any(map(_rebuilds_for_ever, each.rows.get(FAILING, [])))]:
-        names = _list([*endless[:3], *(["others"] if len(endless) > 3 else [])])
+        said.append(f"{_names(over)} cannot keep up with the trace: latencies grow with its length.")
+    if endless := [each for each in found if any(map(_rebuilds_for_ever, each.rows.get(FAILING, [])))]:
         why = "as there is no spare chip or time: latencies in it are those of all requests after the failure"
-        said.append(f"the rebuild of {names} does not end, {why}.")
+        said.append(f"the rebuild of {_names(endless)} does not end, {why}.")
     if not any(row.get("collection.collections") for row in rows):
         said.append("no GC ran: write amplification is that of redundancy alone (--fill, --steady: a used drive).")
     if seeds > 1 and all(len(set(value.each)) <= 1 for each in found for value in each.values.values()):
         said.append("nothing is random in these runs: the seeds gave the same figures, and intervals say nothing.")
     return said
+
+
+def _names(of: Sequence[Tried]) -> str:
+    """The names of the first three, and how many more there are."""
+    names = _list([each.candidate.name for each in of[:3]])
+    return f"{names} and {len(of) - 3} more" if len(of) > 3 else names
 
 
 def _rebuilds_for_ever(row: Mapping[str, Any]) -> bool:

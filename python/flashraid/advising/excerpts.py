@@ -8,7 +8,7 @@ from ..settings import Pairs
 from .objectives import CLOSED, FAILING, OPEN
 
 # The shares of the trace that are in the excerpts, and as how many pieces: one alone could be of another phase than the
-# rest. What the trace as it is does differs most between candidates, and is cheap to know, as nothing is rebuilt in it.
+# rest. Runs without a failure are cheap, as nothing is rebuilt in them, and so have a larger share.
 SHARES = {OPEN: 1 / 9, CLOSED: 1 / 9, FAILING: 1 / 27}
 PIECES = 8
 FEWEST_REQUESTS = 1000  # of an excerpt

@@ -28,8 +28,7 @@ MOST_CLOSED = 100_000
 QUEUE_DEPTH = 32
 
 Rows = Sequence[Mapping[str, Any]]
-Seeds = Sequence[int | None]
-SeedsOf = Callable[[str], Seeds]  # of a run
+Seeds = Mapping[str, int]  # how many seeds each run has, by run
 # A column of no row: what a candidate survives of that which is a member under its own settings.
 OF_MEMBER = "survives.member"
 # Does the runs of points, all of one round; returns the row of each, in order.
@@ -109,14 +108,15 @@ class Workload:
         """The runs of each candidate."""
         return RUNS if self.fault else (OPEN, CLOSED)
 
-    def seeds_of(self, run: str) -> range:
-        """The seeds of a run: one alone if others would do the same again."""
-        return range(1, 1 + (self.seeds if run in self.random else 1))
+    @property
+    def once(self) -> Seeds:
+        """One seed for each run."""
+        return dict.fromkeys(self.runs, 1)
 
     @property
-    def is_random(self) -> bool:
-        """Whether a finalist has more runs than one for each of `runs`."""
-        return any(len(self.seeds_of(run)) > 1 for run in self.runs)
+    def every_seed(self) -> Seeds:
+        """All seeds for each run: one alone if others would do the same again."""
+        return {run: self.seeds if run in self.random else 1 for run in self.runs}
 
     def point(self, candidate: Candidate, run: str, seed: int | None = None, *, is_excerpt: bool = False) -> Point:
         """The point of a run of a candidate, over all of the trace or over an excerpt.
@@ -167,9 +167,8 @@ class Search:
 
     def run(self) -> list[Tried]:
         """Returns the finalists, each with all its figures."""
-        runs = self.workload.runs
         if self.workload.excerpts:
-            self._replay("excerpts", runs, once, is_excerpt=True)
+            self._replay("excerpts", self.workload.once, is_excerpt=True)
             for each in self.tried:
                 each.estimates = {
                     run: operations_of(rows[0]) * self.workload.times_as_long(run) for run, rows in each.rows.items()
@@ -179,23 +178,24 @@ class Search:
             self._narrow()  # with what the steps have left of the budget
             if not self._in():
                 self._take_back()  # that there is nothing is said only if that is certain
-                self._replay("trace", (OPEN,), once)
-        self._replay("final", runs, self.workload.seeds_of)
+                self._replay("trace", {OPEN: 1})
+        self._replay("final", self.workload.every_seed)
         return self._in()
 
     def _narrow(self) -> None:
         """Gives fewer and fewer candidates more runs over all of the trace, until the budget is spent."""
-        runs, is_random, budget = self.workload.runs, self.workload.is_random, self._budget_left
-        others = [run for run in runs if run != OPEN]
-        self._select("excerpts", {OPEN: 1}, budget * (FOR_TRACE if is_random else FOR_TRACE_ALONE))
-        self._replay("trace", (OPEN,), once)
-        self._select("trace", dict.fromkeys(others, 1), budget * FOR_OTHERS if is_random else self._budget_left)
-        self._replay("other runs", others, once)
+        once, every_seed, budget = self.workload.once, self.workload.every_seed, self._budget_left
+        is_random = every_seed != once
+        trace, others = {OPEN: 1}, {run: 1 for run in once if run != OPEN}
+        self._select("excerpts", trace, budget * (FOR_TRACE if is_random else FOR_TRACE_ALONE))
+        self._replay("trace", trace)
+        self._select("trace", others, budget * FOR_OTHERS if is_random else self._budget_left)
+        self._replay("other runs", others)
         if is_random:
-            self._select("one seed", {run: len(self.workload.seeds_of(run)) for run in runs}, self._budget_left)
-            self._replay("final", runs, self.workload.seeds_of)
+            self._select("one seed", every_seed, self._budget_left)
+            self._replay("final", every_seed)
 
-    def _select(self, known: str, seeds: Mapping[str, int], budget: float) -> None:
+    def _select(self, known: str, seeds: Seeds, budget: float) -> None:
         """Leaves those that by what is known of them are worth more runs, of each so many seeds, for a budget."""
         left = self._in()
         costs = [each.costs(self.objectives) for each in left]
@@ -220,7 +220,7 @@ class Search:
                 each.out = ""
 
     def _is_final(self, tried: Tried) -> bool:
-        return all(tried.done(run) >= len(self.workload.seeds_of(run)) for run in self.workload.runs)
+        return all(tried.done(run) >= count for run, count in self.workload.every_seed.items())
 
     def _price(self, tried: Tried, run: str) -> float:
         """The flash operations of a run of a candidate over all of the trace, as well as they are known."""
@@ -240,31 +240,29 @@ class Search:
     @property
     def _budget_left(self) -> float:
         """What may still be spent."""
-        of_all = sum(
-            self._price(each, run) * len(self.workload.seeds_of(run)) for each in self.tried for run in each.estimates
-        )
+        seeds = self.workload.every_seed
+        of_all = sum(self._price(each, run) * seeds[run] for each in self.tried for run in each.estimates)
         return BUDGET * of_all - self.cost
 
     def look_again(self, name: str) -> None:
         """Replays all of the trace under all candidates once."""
-        self._replay(name, self.workload.runs, once)
+        self._replay(name, self.workload.once)
 
     def _in(self) -> list[Tried]:
         return [each for each in self.tried if not each.out]
 
-    def _replay(self, name: str, runs: Sequence[str], seeds: SeedsOf, *, is_excerpt: bool = False) -> None:
-        """Does runs, with these seeds, of the candidates that are left and have not done them; says which cannot be."""
-        of_each = {run: seeds(run) for run in runs}
-        left = [each for each in self._in() if any(each.done(run) < len(of) for run, of in of_each.items())]
+    def _replay(self, name: str, seeds: Seeds, *, is_excerpt: bool = False) -> None:
+        """Does these runs of the candidates that are left and have not done them, and says which cannot be."""
+        left = [each for each in self._in() if any(each.done(run) < count for run, count in seeds.items())]
         points = [
-            self.workload.point(each.candidate, run, seed, is_excerpt=is_excerpt)
+            self.workload.point(each.candidate, run, 1 + number, is_excerpt=is_excerpt)
             for each in left
-            for run, of in of_each.items()
-            for seed in of
+            for run, count in seeds.items()
+            for number in range(count)
         ]
         found = iter(self.do(name, points) if points else [])
         for each in left:
-            rows = {run: [next(found) for _ in of] for run, of in of_each.items()}
+            rows = {run: [next(found) for _ in range(count)] for run, count in seeds.items()}
             each.take(rows, self.objectives)
             self._done |= {row["run"]: operations_of(row) for of in rows.values() for row in of if "run" in row}
             if not is_excerpt:
@@ -299,11 +297,6 @@ class Search:
             if row.get(self._label) and (lost or row["status"] == "violation"):
                 return f"is said to survive {self.workload.fault}, and lost {lost:,} pages by it"
         return ""
-
-
-def once(_run: str) -> Seeds:
-    """The seeds of a run that is done with one."""
-    return [1]
 
 
 def operations_of(row: Mapping[str, Any]) -> int:
