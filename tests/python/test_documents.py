@@ -1,9 +1,12 @@
 """Links between documents lead somewhere, and the glossary is in order."""
 
 import re
+import tomllib
 
 import pytest
 from conftest import ROOT
+
+import flashraid as fr
 
 DOCUMENTS = sorted(
     path for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("samples/*.md")] if path.is_file()
@@ -35,3 +38,13 @@ def test_the_glossary_is_in_alphabetical_order():
     # Of `rebuild, `rebuild` (cause)` the first name counts.
     names = [re.split(r",? [(`]", term)[0].strip("`").lower().replace("-", " ") for term in terms]
     assert names == sorted(names)
+
+
+def test_the_version_is_the_same_everywhere_and_its_sections_are_dated():
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    sections = re.findall(r"(?m)^## (.*)$", (ROOT / "CHANGELOG.md").read_text())
+    dated = [re.fullmatch(r"(\d+\.\d+\.\d+) \((\d{4}-\d\d-\d\d)\)", section).groups() for section in sections]
+    assert dated[0][0] == version == fr.__version__
+    assert dated == sorted(dated, reverse=True)
+    citation = dict(re.findall(r"(?m)^([a-z-]+): (\S+)$", (ROOT / "CITATION.cff").read_text()))
+    assert (citation["version"], citation["date-released"]) == dated[0]
