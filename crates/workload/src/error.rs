@@ -16,7 +16,7 @@ pub enum TraceError {
         source: io::Error,
     },
     /// A compressed file that is cut short or damaged.
-    #[error("{}: truncated or damaged {compression} data ({}); expected a complete archive", path.display(), system_text(source))]
+    #[error("{}: truncated or damaged {compression} data ({}); expected a complete archive, or --on-error skip to read what there is of it", path.display(), system_text(source))]
     Archive {
         /// The file.
         path: PathBuf,

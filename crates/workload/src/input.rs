@@ -2,6 +2,7 @@
 
 use crate::error::{RecordError, TraceError};
 use crate::line::PADDING;
+use crate::options::OnError;
 use crate::profile::Shipped;
 use flate2::bufread::GzDecoder;
 use liblzma::read::XzDecoder;
@@ -172,6 +173,11 @@ pub struct Input {
     complete: usize,
     filled: usize,
     is_at_end: bool,
+    /// Whether the last line has no newline of its own, and is the only one left.
+    is_cut: bool,
+    /// Whether an archive that is cut short ends where it does, and what was wrong with it.
+    takes_cut_archives: bool,
+    cut_archive: Option<String>,
     /// Number of the line at `position`, from 1.
     line_number: u64,
 }
@@ -208,7 +214,8 @@ pub(crate) struct Overlong(pub Box<RecordError>);
 
 impl Input {
     /// Opens the file, or the shipped profile that `profile:NAME` stands for, and reads its beginning.
-    pub fn open(path: &Path) -> Result<Self, TraceError> {
+    /// With `OnError::Skip`, an archive that is cut short or damaged ends there.
+    pub fn open(path: &Path, on_error: OnError) -> Result<Self, TraceError> {
         let file = match shipped(path)? {
             Some(profile) => HashedFile::new(Box::new(profile.text.as_bytes()), profile.text.len() as u64),
             None => HashedFile::open(path),
@@ -221,7 +228,19 @@ impl Input {
         })?;
         let buffer = vec![0; BUFFER_BYTES + PADDING];
         let path = path.to_owned();
-        let mut input = Self { path, decoder, buffer, position: 0, complete: 0, filled: 0, is_at_end: false, line_number: 1 };
+        let mut input = Self {
+            path,
+            decoder,
+            buffer,
+            position: 0,
+            complete: 0,
+            filled: 0,
+            is_at_end: false,
+            is_cut: false,
+            takes_cut_archives: on_error == OnError::Skip,
+            cut_archive: None,
+            line_number: 1,
+        };
         while (input.complete == 0 || input.filled < HEAD_BYTES) && input.filled < BUFFER_BYTES && input.fill()? > 0 {
             input.find_lines(0);
         }
@@ -297,6 +316,17 @@ impl Input {
         (&self.buffer, self.position)
     }
 
+    /// Whether the line at the cursor is the last of the file and has no newline.
+    #[inline(always)]
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// What is wrong with an archive of which only the beginning could be read, once that has been read.
+    pub fn take_cut_archive(&mut self) -> Option<String> {
+        self.cut_archive.take()
+    }
+
     /// Moves on to the next line, which begins at `position` of the text.
     #[inline(always)]
     pub fn advance(&mut self, position: usize) {
@@ -370,10 +400,16 @@ impl Input {
                 if looked_at == 0 {
                     return Ok(Ok(false));
                 }
-                // The last line has no newline of its own; the padding leaves space for one.
-                self.buffer[self.filled] = b'\n';
-                self.filled += 1;
-                self.complete = self.filled;
+                let rest = &self.buffer[self.position..self.filled];
+                if let Some(newline) = memchr::memrchr(b'\n', rest) {
+                    self.complete = self.position + newline + 1;
+                } else {
+                    // The last line has no newline of its own; the padding leaves space for one.
+                    self.buffer[self.filled] = b'\n';
+                    self.filled += 1;
+                    self.complete = self.filled;
+                    self.is_cut = true;
+                }
             } else {
                 self.find_lines(looked_at);
             }
@@ -396,7 +432,13 @@ impl Input {
         let length = loop {
             match self.decoder.read(&mut self.buffer[self.filled..BUFFER_BYTES]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => return Err(self.read_error(source)),
+                Err(source) => match self.read_error(source) {
+                    error @ TraceError::Archive { .. } if self.takes_cut_archives => {
+                        self.cut_archive = Some(error.to_string());
+                        break 0;
+                    }
+                    error => return Err(error),
+                },
                 Ok(length) => break length,
             }
         };

@@ -26,6 +26,7 @@ mod slice;
 mod synth;
 mod trace;
 mod unit;
+mod warnings;
 mod watch;
 mod write;
 

@@ -255,6 +255,12 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())].trim_ascii()
     }
 
+    /// The line before it, without blanks around it, as far as it is still in memory.
+    pub fn line_before(&self) -> &'a [u8] {
+        let before = self.text[..self.start].trim_ascii_end();
+        before[memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1)..].trim_ascii()
+    }
+
     /// The fault that the current field is not what it should be.
     #[cold]
     pub fn unexpected(self, expected: &str) -> Box<RecordError> {

@@ -4,7 +4,7 @@
 use crate::error::{RecordError, TraceError};
 use crate::gate::{Gate, Position};
 use crate::input::{Input, Overlong};
-use crate::line::Line;
+use crate::line::{BLANKS, Line};
 use flashraid_vocabulary::HostRequest;
 
 /// What a line or record of a trace is.
@@ -14,6 +14,10 @@ pub(crate) enum TraceRecord {
     Request(HostRequest),
     /// Something recorded that is no request; counted by what it is.
     Ignored(&'static str),
+    /// A request of a kind that no simulated device serves; counted by what it is, and warned of.
+    Unsupported(&'static str),
+    /// A request that is issued again after the device gave it back; counted, and warned of.
+    Reissued,
     /// A heading, a comment, a summary: nothing that was recorded.
     Nothing,
 }
@@ -32,11 +36,17 @@ pub(crate) trait LineFormat<const SEPARATOR: u8>: Send {
     const HAS_HEADER: bool = false;
     /// Whether lines may be empty anywhere, not only at the end.
     const HAS_EMPTY_LINES: bool = false;
+    /// What the tool that writes the format ends the line of a request with: the last line of a file, if it has no newline, is cut off
+    /// if the line before it ends with this byte and it does not.
+    const LAST_BYTE: Option<u8> = None;
 
     /// Takes the first line: the columns' names, unless a format has them in other orders.
     fn header(&mut self, line: &[u8]) -> Result<(), Box<RecordError>> {
-        if line.eq_ignore_ascii_case(Self::COLUMNS.as_bytes()) { Ok(()) } else { Err(no_header_line(Self::COLUMNS)) }
+        if names_columns(line, Self::COLUMNS, SEPARATOR) { Ok(()) } else { Err(no_header_line(Self::COLUMNS)) }
     }
+
+    /// The first line comes again: another file of the same recorder begins, joined to what was before.
+    fn begin_again(&mut self) {}
 
     /// What one line is: its fields in order. What can be wrong with the requests of any format (order of times, range of
     /// addresses, device) is checked by the caller. Of a line that is no request, the rest need not be read.
@@ -48,10 +58,23 @@ pub(crate) fn no_header_line(columns: &str) -> Box<RecordError> {
     RecordError::malformed(1, "no header line".to_owned(), columns)
 }
 
+/// Whether a line consists of the names of these columns, whatever their case and the blanks around them; further columns may follow.
+pub(crate) fn names_columns(line: &[u8], columns: &str, separator: u8) -> bool {
+    let is_separator = |byte: &u8| *byte == separator || separator == BLANKS && *byte == b'\t';
+    let mut fields = line.split(is_separator).map(<[u8]>::trim_ascii).filter(|field| separator != BLANKS || !field.is_empty());
+    let mut names = columns.split(char::from(separator)).map(str::as_bytes);
+    names.all(|name| fields.next().is_some_and(|field| field.eq_ignore_ascii_case(name)))
+}
+
+/// Longest first line that is remembered, to know it if it comes again.
+const LONGEST_FIRST_LINE: usize = 4096;
+
 /// Line by line through a `LineFormat`.
 pub(crate) struct LineParser<F, const SEPARATOR: u8> {
     format: F,
     is_started: bool,
+    /// The first line, without blanks around it.
+    first_line: Vec<u8>,
     /// The first of the empty lines before the cursor, if there are any: only the end of the file may follow them.
     empty_line: Option<u64>,
 }
@@ -59,34 +82,77 @@ pub(crate) struct LineParser<F, const SEPARATOR: u8> {
 impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
     /// A parser that stands before the first line.
     pub fn new(format: F) -> Self {
-        Self { format, is_started: false, empty_line: None }
+        Self { format, is_started: false, first_line: Vec::new(), empty_line: None }
     }
 
-    /// The first line must be the header, whatever `on_error` says: without it this is another format.
+    /// Looks at the first line. Where it must be the header it is an error if it is not, whatever `on_error` says: without it this is
+    /// another format.
     fn check_header(&mut self, input: &mut Input) -> Result<(), TraceError> {
         self.is_started = true;
         input.skip_mark();
-        if F::HAS_HEADER {
-            let has_line = matches!(input.has_line()?, Ok(true));
-            let found = if has_line { self.format.header(input.line()) } else { Err(no_header_line(F::COLUMNS)) };
+        let has_line = matches!(input.has_line()?, Ok(true));
+        let line = if has_line { input.line() } else { &[] };
+        self.first_line = line[..line.len().min(LONGEST_FIRST_LINE)].to_vec();
+        let is_header = if F::HAS_HEADER {
+            let found = if has_line { self.format.header(line) } else { Err(no_header_line(F::COLUMNS)) };
             found.map_err(|fault| fault.at_line(input.path(), input.line_number()))?;
+            true
+        } else {
+            names_columns(line, F::COLUMNS, SEPARATOR)
+        };
+        if is_header {
             input.skip_line();
         }
         Ok(())
     }
 
+    /// A line that cannot be read: the first line once more, the last one, which is cut off, or one that is refused.
+    #[cold]
+    fn fault(&mut self, fault: Box<RecordError>, input: &mut Input, gate: &mut Gate) -> Result<(), TraceError> {
+        let error = fault.at_line(input.path(), input.line_number());
+        let is_first = input.line_number() == 1;
+        if is_first {
+            // What is no heading is none later either.
+            self.first_line.clear();
+        }
+        if !is_first && !self.first_line.is_empty() && input.line() == self.first_line {
+            self.format.begin_again();
+        } else if input.is_cut() {
+            gate.cut_off(error)?;
+        } else {
+            gate.refuse(error)?;
+        }
+        input.skip_line();
+        Ok(())
+    }
+
+    /// Whether a line of which a request was read lacks its end.
+    #[cold]
+    fn check_end(line: Line<'_, SEPARATOR>) -> Result<(), Box<RecordError>> {
+        let ends = |text: &[u8]| text.last().copied() == F::LAST_BYTE;
+        if ends(line.line_before()) && !ends(line.whole_line()) { Err(Self::ends_early(line)) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn ends_early(line: Line<'_, SEPARATOR>) -> Box<RecordError> {
+        line.line_fault("the line ends early".to_owned(), F::COLUMNS)
+    }
+
     /// Parses the line at `start` and hands its request to the gate; returns where the next line begins.
     #[inline(always)]
-    fn line(&mut self, text: &[u8], start: usize, line_number: u64, gate: &mut Gate) -> Result<usize, Box<RecordError>> {
+    fn line(&mut self, text: &[u8], start: usize, at: LineAt, gate: &mut Gate) -> Result<usize, Box<RecordError>> {
         let mut line = Line::<SEPARATOR>::new(text, start, F::COLUMNS);
         if line.is_at_end() && !F::HAS_EMPTY_LINES {
             let next = line.finish()?;
-            self.empty_line.get_or_insert(line_number);
+            self.empty_line.get_or_insert(at.number);
             return Ok(next);
         }
         match self.format.record(&mut line, gate)? {
             TraceRecord::Request(request) => {
                 let next = line.finish()?;
+                if F::LAST_BYTE.is_some() && at.is_cut {
+                    Self::check_end(line)?;
+                }
                 gate.admit(&request, line)?;
                 Ok(next)
             }
@@ -94,9 +160,26 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
                 gate.ignore(what, 1);
                 Ok(line.skip())
             }
+            TraceRecord::Unsupported(_) if at.is_cut => Err(Self::ends_early(line)),
+            TraceRecord::Unsupported(what) => {
+                gate.leave_out(what, 1);
+                Ok(line.skip())
+            }
+            TraceRecord::Reissued => {
+                gate.count_reissued();
+                Ok(line.skip())
+            }
             TraceRecord::Nothing => Ok(line.skip()),
         }
     }
+}
+
+/// Where a line is.
+#[derive(Clone, Copy)]
+struct LineAt {
+    number: u64,
+    /// Whether it is the last of the file, and has no newline.
+    is_cut: bool,
 }
 
 impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> Parser for LineParser<F, SEPARATOR> {
@@ -120,12 +203,9 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> Parser for LineParser<F, SEP
                 let fault = RecordError::malformed(1, "an empty line inside the trace".to_owned(), F::COLUMNS);
                 gate.refuse(fault.at_line(input.path(), self.empty_line.take().unwrap_or_default()))?;
             }
-            match self.line(text, start, input.line_number(), gate) {
+            match self.line(text, start, LineAt { number: input.line_number(), is_cut: input.is_cut() }, gate) {
                 Ok(next) => input.advance(next),
-                Err(fault) => {
-                    gate.refuse(fault.at_line(input.path(), input.line_number()))?;
-                    input.skip_line();
-                }
+                Err(fault) => self.fault(fault, input, gate)?,
             }
         }
         Ok(true)
@@ -178,11 +258,21 @@ impl<F: RecordFormat> Parser for RecordParser<F> {
                         gate.ignore(what, 1);
                         Ok(())
                     }
+                    TraceRecord::Unsupported(what) => {
+                        gate.leave_out(what, 1);
+                        Ok(())
+                    }
+                    TraceRecord::Reissued => {
+                        gate.count_reissued();
+                        Ok(())
+                    }
                     TraceRecord::Nothing => Ok(()),
                 })
             };
-            if let Err(fault) = found {
-                gate.refuse(fault.at_record(input.path(), self.number))?;
+            match found.map_err(|fault| fault.at_record(input.path(), self.number)) {
+                Err(error) if length < self.size => gate.cut_off(error)?,
+                Err(error) => gate.refuse(error)?,
+                Ok(()) => {}
             }
             input.advance_bytes(length);
         }

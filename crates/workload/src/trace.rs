@@ -4,10 +4,11 @@ use crate::error::TraceError;
 use crate::formats::{self, Format, Setup};
 use crate::gate::Gate;
 use crate::input::Input;
-use crate::options::TraceOptions;
+use crate::options::{BlockAction, TraceOptions};
 use crate::parser::Parser;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::HostRequest;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Devices that a message names.
@@ -50,12 +51,12 @@ pub struct TraceSummary {
     pub requests: u64,
     /// Requests left out by the device filter.
     pub filtered: u64,
-    /// Requests that were recorded with a time before that of the record before.
+    /// Requests with an earlier time than one recorded before them.
     pub out_of_order: u64,
+    /// How often the clock went back from one request to the next: once for each further log in a file of several.
+    pub steps_back: u64,
     /// Tick of the trace's clock if it is too coarse to order requests by: those of a tick were spread over it evenly.
     pub spread_tick_ns: Option<u64>,
-    /// Of these, requests so late (more than 4,096 places) that they were given a later time.
-    pub displaced: u64,
     /// Lines or records that could not be read (`OnError::Skip`).
     pub skipped: u64,
     /// The messages of the first few of them.
@@ -63,12 +64,27 @@ pub struct TraceSummary {
     /// What was recorded beside requests: what it is, and how often.
     #[serde(serialize_with = "as_map")]
     pub ignored: Vec<(&'static str, u64)>,
+    /// Requests, or parts of them, that no simulated device serves and that are left out: what they are, and how many.
+    #[serde(serialize_with = "as_map")]
+    pub unsupported: Vec<(&'static str, u64)>,
+    /// Events that the recorder says it lost.
+    pub lost_events: u64,
+    /// Requests that were issued again after the device had given them back, left out: they count once.
+    pub reissued: u64,
+    /// Whether the last line or record is cut off, and left out: 0 or 1.
+    pub truncated: u64,
+    /// What the reader takes for granted, a sentence each.
+    pub assumed: Vec<String>,
     /// Devices that the filter names and that were not met.
     pub absent: Vec<String>,
     /// Distinct devices met, filtered out or not.
     pub devices: u64,
     /// These devices, in order of appearance.
     pub device_list: Vec<DeviceSummary>,
+}
+
+fn pairs(map: &BTreeMap<&'static str, u64>) -> Vec<(&'static str, u64)> {
+    map.iter().map(|(what, count)| (*what, *count)).collect()
 }
 
 /// Pairs as a map.
@@ -82,6 +98,7 @@ pub struct Trace {
     format: &'static Format,
     unit: TimeUnit,
     parser: Box<dyn Parser>,
+    action: BlockAction,
     gate: Gate,
     is_at_end: bool,
     delivered: u64,
@@ -94,7 +111,7 @@ impl Trace {
             "auto" => None,
             name => Some(formats::find(name).ok_or_else(|| TraceError::UnknownFormat { name: name.to_owned() })?),
         };
-        let input = Input::open(path)?;
+        let input = Input::open(path, options.on_error)?;
         input.check_content()?;
         let format = match named {
             Some(format) => format,
@@ -104,7 +121,7 @@ impl Trace {
         let parser =
             (format.parser)(&Setup { unit, missing_op: options.missing_op, action: options.action, object_bytes: options.object_bytes });
         let gate = Gate::new(path, options, format.traits, unit);
-        Ok(Self { input, format, unit, parser, gate, is_at_end: false, delivered: 0 })
+        Ok(Self { input, format, unit, parser, action: options.action, gate, is_at_end: false, delivered: 0 })
     }
 
     /// The format it is read as.
@@ -143,6 +160,9 @@ impl Trace {
                 Err(_) if self.gate.has_enough() => true,
                 Err(error) => return Err(error),
             };
+            if let Some(message) = self.input.take_cut_archive() {
+                self.gate.skip(message);
+            }
         }
     }
 
@@ -162,7 +182,7 @@ impl Trace {
     /// What is known so far, without the hash, for which all of the file would have to be read.
     pub(crate) fn so_far(&self) -> TraceSummary {
         let name = self.input.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let (skipped, faults) = self.gate.skipped();
+        let found = self.gate.found();
         TraceSummary {
             name,
             format: self.format.name,
@@ -170,11 +190,16 @@ impl Trace {
             requests: self.delivered,
             filtered: self.gate.filtered(),
             out_of_order: self.gate.out_of_order(),
-            displaced: self.gate.displaced(),
+            steps_back: self.gate.steps_back(),
             spread_tick_ns: self.gate.spread_tick_ns(),
-            skipped,
-            faults: faults.to_vec(),
-            ignored: self.gate.ignored().iter().map(|(what, count)| (*what, *count)).collect(),
+            skipped: found.skipped,
+            faults: found.faults.clone(),
+            ignored: pairs(&found.ignored),
+            unsupported: pairs(&found.unsupported),
+            lost_events: found.lost_events,
+            reissued: found.reissued,
+            truncated: u64::from(found.cut.is_some()),
+            assumed: self.gate.assumed(),
             absent: self.gate.absent(),
             devices: self.gate.devices().count() as u64,
             device_list: self.gate.devices().collect(),
@@ -186,19 +211,19 @@ impl Trace {
         &self.gate
     }
 
-    fn empty(&self) -> TraceError {
+    fn empty(&mut self) -> TraceError {
         let what = if self.gate.filtered() > 0 {
             let seen: Vec<String> = self.gate.devices().map(|device| device.name).collect();
             let more = seen.len().saturating_sub(DEVICES_NAMED);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let named = seen[..seen.len().min(DEVICES_NAMED)].join(", ");
             format!("no request matches --device-filter; devices found: {named}{more}")
-        } else if let Some(fault) = self.gate.skipped().1.first() {
+        } else if let Some(fault) = self.gate.found().faults.first() {
             format!("no line or record can be read; the first error: {fault}")
+        } else if let Some(fault) = self.gate.take_cut() {
+            return fault;
         } else {
-            let ignored: Vec<String> = self.gate.ignored().iter().map(|(what, count)| format!("{count} {what}")).collect();
-            let beside = if ignored.is_empty() { String::new() } else { format!(", but {}", ignored.join(", ")) };
-            format!("no request in the file{beside}")
+            formats::what_there_is(self.gate.found(), self.action)
         };
         TraceError::Empty { path: self.input.path().to_owned(), what }
     }

@@ -20,12 +20,17 @@ def rows(of: OpenRecord) -> Iterator[tuple[str, str]]:
     if of.filtered:
         yield "filtered out by device", f"{of.filtered:,} requests"
     if of.out_of_order:
-        moved = (
-            f"; {of.displaced:,} of them came too late to reorder and were given a later time" if of.displaced else ""
-        )
-        yield "out-of-order records", f"{of.out_of_order:,} requests, reordered{moved}"
+        yield "out-of-order records", f"{of.out_of_order:,} requests, sorted by time"
     for what, count in of.ignored.to_dict().items():
         yield "ignored, not a request", f"{count:,} x {what}"
+    for what, count in of.unsupported.to_dict().items():
+        yield "not replayed", f"{count:,} x {what}"
+    if of.lost_events:
+        yield "lost by the recorder", counted(of.lost_events, "events")
+    if of.reissued:
+        yield "issued again", f"{counted(of.reissued, 'requests')} that the device gave back, each counted once"
+    if of.truncated:
+        yield "cut off", "the last line or record, left out"
     if of.skipped:
         yield "unreadable, skipped", f"{of.skipped:,} lines or records"
         yield from (("", fault) for fault in of.faults[:FAULTS_SHOWN])

@@ -21,10 +21,22 @@ pub struct Source {
     pub skipped: u64,
     /// What the trace recorded beside requests, and how often.
     pub ignored: BTreeMap<String, u64>,
-    /// Requests that the trace recorded with a time before that of the record before.
+    /// Requests, or parts of them, that no simulated device serves, and how many.
+    pub unsupported: BTreeMap<String, u64>,
+    /// Events that the recorder lost.
+    pub lost_events: u64,
+    /// Requests issued again after the device had given them back.
+    pub reissued: u64,
+    /// Whether the last line or record is cut off.
+    pub truncated: u64,
+    /// What the reader takes for granted.
+    pub assumed: Vec<String>,
+    /// Tick of a clock over which requests were spread.
+    pub spread_tick_ns: Option<u64>,
+    /// Requests with an earlier time than one recorded before them.
     pub out_of_order: u64,
-    /// Of these, requests so late that they were given a later time.
-    pub displaced: u64,
+    /// How often the clock went back from one record to the next.
+    pub steps_back: u64,
     /// Requests of other devices, left out by the filter.
     pub filtered: u64,
     /// Requests whose offset or size is not a whole number of pages.
@@ -44,18 +56,24 @@ pub struct Source {
 impl Source {
     /// Takes over what is known of a trace that has been read.
     pub(crate) fn read(&mut self, summary: TraceSummary) {
-        let TraceSummary { name, sha256, format, time_unit, filtered, out_of_order, displaced, skipped, ignored, devices, .. } = summary;
+        let owned = |pairs: Vec<(&'static str, u64)>| pairs.into_iter().map(|(what, count)| (what.to_owned(), count)).collect();
         *self = Self {
-            name,
-            sha256,
-            format: format.to_owned(),
-            time_unit: time_unit.to_owned(),
-            devices,
-            skipped,
-            ignored: ignored.into_iter().map(|(what, count)| (what.to_owned(), count)).collect(),
-            out_of_order,
-            displaced,
-            filtered,
+            name: summary.name,
+            sha256: summary.sha256,
+            format: summary.format.to_owned(),
+            time_unit: summary.time_unit.to_owned(),
+            devices: summary.devices,
+            skipped: summary.skipped,
+            ignored: owned(summary.ignored),
+            unsupported: owned(summary.unsupported),
+            lost_events: summary.lost_events,
+            reissued: summary.reissued,
+            truncated: summary.truncated,
+            assumed: summary.assumed,
+            spread_tick_ns: summary.spread_tick_ns,
+            out_of_order: summary.out_of_order,
+            steps_back: summary.steps_back,
+            filtered: summary.filtered,
             ..std::mem::take(self)
         };
     }

@@ -103,21 +103,7 @@ fn run_asked(
     simulation.checks = std::mem::take(&mut replay.checks);
     let Replayed { mut source, writers, compactor, summary } = replay.finish()?;
     source.compacted = compactor.map(|compactor| compactor.found());
-    if !summary.absent.is_empty() {
-        warnings.push(format!("--device-filter: the part of the trace that was read has no requests of {}", summary.absent.join(", ")));
-    }
-    if summary.skipped > 0 {
-        let first = summary.faults.first().map(String::as_str).unwrap_or_default();
-        warnings.push(format!("{} lines or records were skipped; the first error: {first}", summary.skipped));
-    }
-    if let Some(tick_ns) = summary.spread_tick_ns
-        && simulation.device.config.run.queue_depth == 0
-    {
-        let tick_s = tick_ns as f64 / 1e9;
-        warnings.push(format!(
-            "the trace's clock has ticks of {tick_s} s: requests were spread evenly over each tick, so shorter bursts are lost"
-        ));
-    }
+    warnings.extend(summary.warnings(simulation.device.config.run.queue_depth == 0));
     let delivered = summary.requests;
     source.read(summary);
     if is_done && simulation.device.config.run.verify {

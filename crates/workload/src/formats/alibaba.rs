@@ -3,13 +3,15 @@
 //!
 //! Offset and length are bytes, timestamp microseconds since 1970, which becomes 0 at the first request.
 
-use super::{Format, no_header};
+use super::{Format, first_line};
 use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::Line;
-use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::parser::{LineFormat, LineParser, TraceRecord, names_columns};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
+
+const COLUMNS: &str = "device_id,opcode,offset,length,timestamp";
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -20,7 +22,7 @@ pub const FORMAT: Format = Format {
     // As the published archive is named: alibaba_block_traces_2020.
     is_word: |word| word.starts_with("alibaba_"),
     endings: &["csv"],
-    is_header: no_header,
+    is_header: |head| names_columns(first_line(head), COLUMNS, b','),
     traits: Traits::REBASED,
     parser: |setup| Box::new(LineParser::new(Alibaba { unit: setup.unit })),
     writer: None,
@@ -31,7 +33,7 @@ struct Alibaba {
 }
 
 impl LineFormat<b','> for Alibaba {
-    const COLUMNS: &'static str = "device_id,opcode,offset,length,timestamp";
+    const COLUMNS: &'static str = COLUMNS;
 
     #[inline(always)]
     fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {

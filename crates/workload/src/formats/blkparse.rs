@@ -7,7 +7,8 @@
 //! Written are `D` events of processor 0 with times in nanoseconds. A flush is `FN`, as blkparse prints it; write zeroes are `N`,
 //! the kernel's letter.
 
-use super::{Format, NotExpressible, Writer, no_header, no_other_word, rwbs};
+use super::actions::{self, Requeued};
+use super::{Format, NotExpressible, Writer, lost, no_header, no_other_word, rwbs};
 use crate::error::RecordError;
 use crate::gate::{DeviceNames, Gate, MINOR_BITS, Traits};
 use crate::line::{BLANKS, Line, SECTOR_BYTES};
@@ -28,51 +29,106 @@ pub const FORMAT: Format = Format {
     endings: &["blkparse"],
     is_header: no_header,
     traits: Traits { names: DeviceNames::MajorMinor, ..Traits::PLAIN },
-    parser: |setup| Box::new(LineParser::new(Blkparse { unit: setup.unit, action: setup.action })),
+    parser: |setup| Box::new(LineParser::new(Blkparse { unit: setup.unit, action: setup.action, requeued: Requeued::default() })),
     writer: Some(|| Box::new(BlkparseWriter { sequence: 0 })),
 };
+
+const SUMMARY: &str = "lines of blkparse's summary";
+const WITHOUT_SECTORS: &str = "blkparse events without sectors";
 
 struct Blkparse {
     unit: TimeUnit,
     action: BlockAction,
+    requeued: Requeued,
 }
 
 impl LineFormat<BLANKS> for Blkparse {
     const COLUMNS: &'static str = "maj,min cpu sequence seconds pid action rwbs sector + sectors [process]";
     const HAS_EMPTY_LINES: bool = true;
+    const LAST_BYTE: Option<u8> = Some(b']');
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
+    fn record(&mut self, line: &mut Line<'_, BLANKS>, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         if line.is_at_end() {
             return Ok(TraceRecord::Nothing);
         }
         if !line.rest()[0].is_ascii_digit() {
-            return Ok(TraceRecord::Ignored("lines of blkparse's summary"));
+            return Ok(if lost::count(line.rest(), gate) { TraceRecord::Nothing } else { TraceRecord::Ignored(SUMMARY) });
         }
         let source = line.major_comma_minor("maj,min")?;
         line.word("cpu")?;
         line.word("sequence")?;
         let arrival_ns = line.time("seconds", self.unit)?;
         line.word("pid")?;
-        if line.word("action")? != [self.action.letter()] {
-            return Ok(TraceRecord::Ignored("blkparse events of other actions"));
+        let action = line.word("action")?;
+        if action != [self.action.letter()] {
+            return self.other(action, source, line, gate);
         }
         let letters = line.word("rwbs")?;
         let Some(op) = rwbs::operation(letters) else {
-            return Ok(TraceRecord::Ignored("blkparse events that are no read, write, discard or flush"));
+            return Ok(TraceRecord::Unsupported(rwbs::unsupported(letters)));
         };
-        let (mut offset_bytes, mut size_bytes) = (0, 0);
-        // Without sectors, the name of the process follows at once or behind the sector.
-        if op != HostOp::Flush && line.rest().trim_ascii_start().first().is_some_and(u8::is_ascii_digit) {
-            offset_bytes = line.offset("sector", SECTOR_BYTES)?;
-            if !line.rest().trim_ascii_start().is_empty() && line.word("+")? == b"+" {
-                size_bytes = line.size("sectors", SECTOR_BYTES)?;
-            }
-        }
+        let (offset_bytes, size_bytes) = extent(op, line)?;
         line.skip_more_fields();
         let request = HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source };
-        Ok(rwbs::request_or_flush(request, letters).map_or(TraceRecord::Ignored("blkparse events without sectors"), TraceRecord::Request))
+        let Some(request) = rwbs::request_or_flush(request, letters) else {
+            return Ok(TraceRecord::Ignored(WITHOUT_SECTORS));
+        };
+        if self.requeued.takes(source, request.offset_bytes, request.op) {
+            return Ok(TraceRecord::Reissued);
+        }
+        if let Some(what) = rwbs::dropped(letters).filter(|_| request.op == HostOp::Write) {
+            gate.leave_out(what, 1);
+        }
+        Ok(TraceRecord::Request(request))
     }
+}
+
+/// Sector and sectors of an event, in bytes. Without sectors, the name of the process follows at once or behind the sector.
+#[inline(always)]
+fn extent(op: HostOp, line: &mut Line<'_, BLANKS>) -> Result<(u64, u64), Box<RecordError>> {
+    let (mut offset_bytes, mut size_bytes) = (0, 0);
+    if op != HostOp::Flush && line.rest().trim_ascii_start().first().is_some_and(u8::is_ascii_digit) {
+        offset_bytes = line.offset("sector", SECTOR_BYTES)?;
+        if !line.rest().trim_ascii_start().is_empty() && line.word("+")? == b"+" {
+            size_bytes = line.size("sectors", SECTOR_BYTES)?;
+        }
+    }
+    Ok((offset_bytes, size_bytes))
+}
+
+impl Blkparse {
+    /// An event of another action. A request that the device gave back is issued once more, unless another event than that is read.
+    fn other(&mut self, action: &[u8], source: u32, line: &mut Line<'_, BLANKS>, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
+        match action {
+            b"R" if self.action == BlockAction::Issued => {
+                let letters = line.word("rwbs")?;
+                if let Some(op) = rwbs::operation(letters) {
+                    let (offset_bytes, size_bytes) = extent(op, line)?;
+                    let request = HostRequest { arrival_ns: 0, offset_bytes, size_bytes, op, stream: 0, source };
+                    if let Some(request) = rwbs::request_or_flush(request, letters) {
+                        self.requeued.add(source, request.offset_bytes, request.op);
+                    }
+                }
+            }
+            b"A" => {
+                if let Some(upper) = mapped_from(line.rest()) {
+                    gate.map(source, upper);
+                }
+            }
+            _ => {}
+        }
+        Ok(TraceRecord::Ignored(actions::name(action)))
+    }
+}
+
+/// The device from which an event of action `A` maps a request: `W 8 + 8 <- (253,0) 8`.
+#[cold]
+fn mapped_from(text: &[u8]) -> Option<u32> {
+    let text = std::str::from_utf8(text).ok()?;
+    let (major, minor) = text.split_once("<- (")?.1.split_once(')')?.0.split_once(',')?;
+    let (major, minor): (u32, u32) = (major.trim().parse().ok()?, minor.trim().parse().ok()?);
+    (major >> (u32::BITS - MINOR_BITS) == 0 && minor >> MINOR_BITS == 0).then_some(major << MINOR_BITS | minor)
 }
 
 struct BlkparseWriter {

@@ -51,7 +51,9 @@ impl LineFormat<b';'> for Blkreplay {
         let op = match line.word("op")? {
             b"R" | b"r" => HostOp::Read,
             b"W" | b"w" => HostOp::Write,
-            letters if rwbs::operation(letters).is_some() => return Ok(TraceRecord::Ignored("blkreplay records other than plain R and W")),
+            letters if rwbs::operation(letters).is_some() => {
+                return Ok(TraceRecord::Unsupported("blkreplay records other than plain R and W"));
+            }
             _ => return Err(line.unexpected("R or W")),
         };
         line.skip_more_fields();

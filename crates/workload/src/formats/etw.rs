@@ -6,7 +6,7 @@
 //! recording. An event is written when the request completes: it was issued ElapsedTime before TimeStamp, at the earliest at the
 //! recording's start. Addresses and sizes are hexadecimal bytes. DiskFlush is a flush; events of other kinds are no requests.
 
-use super::{Format, first_line, no_other_word};
+use super::{Format, first_line, lost, no_other_word};
 use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::Line;
@@ -74,15 +74,15 @@ impl LineFormat<b','> for Etw {
     const HAS_EMPTY_LINES: bool = true;
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
+    fn record(&mut self, line: &mut Line<'_, b','>, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let (op, columns) = match (line.word("event")?, &self.place) {
             (b"DiskRead", Section::Events) => (HostOp::Read, &self.read),
             (b"DiskWrite", Section::Events) => (HostOp::Write, &self.write),
             (b"DiskFlush", Section::Events) if self.flush.is_none() => {
-                return Ok(TraceRecord::Ignored("DiskFlush events, of which the header names no columns"));
+                return Ok(TraceRecord::Unsupported("DiskFlush events, of which the header names no columns"));
             }
             (b"DiskFlush", Section::Events) => (HostOp::Flush, &self.flush),
-            (event, _) => return self.other(event, *line),
+            (event, _) => return self.other(event, *line, gate),
         };
         let Some(columns) = columns else {
             return Err(line.unexpected("an event of the header"));
@@ -110,14 +110,16 @@ impl LineFormat<b','> for Etw {
 impl Etw {
     /// A line that is no request: of the header, or an event of another kind.
     #[inline(never)]
-    fn other(&mut self, event: &[u8], line: Line<'_, b','>) -> Result<TraceRecord, Box<RecordError>> {
+    fn other(&mut self, event: &[u8], line: Line<'_, b','>, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         match (&self.place, event) {
-            (Section::Start, b"BeginHeader") => self.place = Section::Header,
+            // Another recording may follow, joined to the one before.
+            (Section::Start | Section::Events, b"BeginHeader") => self.place = Section::Header,
             (Section::Start, _) => return Err(line.unexpected("BeginHeader")),
             (Section::Header, b"DiskRead") => self.read = Some(transfer_columns(line)?),
             (Section::Header, b"DiskWrite") => self.write = Some(transfer_columns(line)?),
             (Section::Header, b"DiskFlush") => self.flush = Some(flush_columns(line)?),
             (Section::Header, b"EndHeader") => self.place = Section::Events,
+            (Section::Header | Section::Events, _) if lost::count(line.whole_line(), gate) => {}
             (Section::Header, _) => {}
             // What the tool that writes this form says of the recording, behind the header.
             (Section::Events, b"" | b"OS" | b"FirstReliableEventTimeStamp" | b"FirstReliableCSwitchEventTimeStamp") => {}

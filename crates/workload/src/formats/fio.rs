@@ -24,6 +24,10 @@ use std::io::Write;
 const VERSION_2: &[u8] = b"fio version 2 iolog";
 const VERSION_3: &[u8] = b"fio version 3 iolog";
 
+/// What is said of waits.
+const WAITS: &str = "the wait lines of the iolog are taken as microseconds from one to the next, as fio's documentation says; fio itself \
+                     takes them as milliseconds from its start (--time-unit ms for milliseconds; write_iolog of fio 3.31 and later has times)";
+
 /// fio reads a length into 32 bits.
 const LONGEST: u64 = u32::MAX as u64;
 
@@ -72,8 +76,8 @@ impl LineFormat<BLANKS> for Iolog {
             b"trim" => HostOp::Trim,
             b"sync" | b"datasync" => HostOp::Flush,
             b"add" | b"open" | b"close" => return Ok(TraceRecord::Nothing),
-            b"sync_file_range" => return Ok(TraceRecord::Ignored("sync_file_range actions")),
-            b"wait" => return self.wait(line),
+            b"sync_file_range" => return Ok(TraceRecord::Unsupported("sync_file_range actions")),
+            b"wait" => return self.wait(line, gate),
             _ => return Err(line.unexpected("read, write, trim, sync, datasync, sync_file_range, add, open or close")),
         };
         let mut offset_bytes = line.offset("offset", 1)?;
@@ -83,6 +87,13 @@ impl LineFormat<BLANKS> for Iolog {
         }
         let source = gate.number_of(file);
         Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+    }
+
+    /// The log of another job follows, with a clock of its own.
+    fn begin_again(&mut self) {
+        if let Some(FioVersion::Two { now_ns }) = &mut self.version {
+            *now_ns = 0;
+        }
     }
 }
 
@@ -99,11 +110,12 @@ impl Iolog {
     }
 
     /// Lets time pass.
-    fn wait(&mut self, line: &mut Line<'_, BLANKS>) -> Result<TraceRecord, Box<RecordError>> {
+    fn wait(&mut self, line: &mut Line<'_, BLANKS>, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let Some(FioVersion::Two { now_ns }) = &mut self.version else {
             return Err(line.unexpected("no wait in version 3, where times are absolute"));
         };
         let wait_ns = line.time("the wait", self.unit)?;
+        gate.assume(WAITS);
         // What is beyond the range of times is refused with the next request.
         *now_ns = now_ns.saturating_add(wait_ns);
         Ok(TraceRecord::Nothing)

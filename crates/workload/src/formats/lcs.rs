@@ -80,7 +80,7 @@ impl RecordFormat for Lcs {
             12 => HostOp::Read,
             13 => HostOp::Write,
             0 | 255 => self.operations.draw()?,
-            _ => return Ok(TraceRecord::Ignored("lcs operations other than READ and WRITE")),
+            _ => return Ok(TraceRecord::Unsupported("lcs operations other than READ and WRITE")),
         };
         let (offset_bytes, size_bytes) = extent(object, size, self.object_bytes)?;
         let source = operation_and_tenant >> 8;

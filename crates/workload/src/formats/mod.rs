@@ -1,6 +1,7 @@
 //! The formats of traces, one file each. A new one is its file, its `mod` line and its place in `FORMATS`; the command's
 //! help, recognition and error messages read that list.
 
+mod actions;
 mod alibaba;
 mod blkparse;
 mod blkreplay;
@@ -13,6 +14,7 @@ mod fiu;
 mod flashraid;
 mod heimdall;
 mod lcs;
+pub(crate) mod lost;
 mod missing_op;
 mod msr;
 mod oracle_general;
@@ -27,7 +29,7 @@ mod tencent;
 mod tracefs;
 mod vscsi;
 
-use crate::gate::Traits;
+use crate::gate::{Found, Traits};
 use crate::options::{BlockAction, MissingOp};
 use crate::parser::Parser;
 use crate::unit::TimeUnit;
@@ -149,6 +151,20 @@ pub fn heeds(format: &str, option: &str) -> bool {
         "op" | "object_bytes" => [oracle_general::FORMAT.name, lcs::FORMAT.name].contains(&format),
         _ => true,
     }
+}
+
+/// What there is in a file without a request, for a message, and the option that reads it.
+pub(crate) fn what_there_is(found: &Found, action: BlockAction) -> String {
+    let other: Vec<_> = found.ignored.iter().filter_map(|(name, count)| Some((actions::reading(name)?, *count))).collect();
+    if !other.is_empty() {
+        let letter = |action: BlockAction| char::from(action.letter());
+        let there_are: Vec<String> = other.iter().map(|(action, count)| format!("{count} {}", letter(*action))).collect();
+        let options: Vec<String> = other.iter().map(|(action, _)| format!("--action {}", letter(*action))).collect();
+        return format!("no {} events, but {}: {}", letter(action), there_are.join(" and "), options.join(" or "));
+    }
+    let there_are: Vec<String> = found.ignored.iter().chain(&found.unsupported).map(|(what, count)| format!("{count} {what}")).collect();
+    let beside = if there_are.is_empty() { String::new() } else { format!(", but {}", there_are.join(", ")) };
+    format!("no request in the file{beside}")
 }
 
 /// The names of all formats, for messages.

@@ -5,16 +5,18 @@
 //! ticks, checked but not used; Offset and Size are bytes. Host and disk together name an address space: a second host in
 //! a file is an error, a second disk is a second device.
 
-use super::{Format, no_header};
+use super::{Format, first_line};
 use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::Line;
-use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::parser::{LineFormat, LineParser, TraceRecord, names_columns};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
 /// The servers recorded, of which the files are named `<server>_<disk>.csv`.
 const SERVERS: [&str; 13] = ["hm", "mds", "prn", "proj", "prxy", "rsrch", "src1", "src2", "stg", "ts", "usr", "wdev", "web"];
+
+const COLUMNS: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -24,7 +26,7 @@ pub const FORMAT: Format = Format {
     words: &["msr"],
     is_word: is_volume,
     endings: &["csv"],
-    is_header: no_header,
+    is_header: |head| names_columns(first_line(head), COLUMNS, b','),
     traits: Traits::REBASED,
     parser: |setup| Box::new(LineParser::new(Msr { unit: setup.unit, host: Vec::new() })),
     writer: None,
@@ -42,7 +44,7 @@ struct Msr {
 }
 
 impl LineFormat<b','> for Msr {
-    const COLUMNS: &'static str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
+    const COLUMNS: &'static str = COLUMNS;
 
     #[inline(always)]
     fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {

@@ -10,10 +10,26 @@
 
 use flashraid_vocabulary::{HostOp, HostRequest};
 
-/// What the letters ask for; None if it is nothing that a simulated device does (zone commands). `request_or_flush` says what it
-/// is without sectors.
+/// What the letters ask for; None if it is nothing that a simulated device does (`unsupported` says what). `request_or_flush` says what
+/// it is without sectors.
+///
+/// | letters | what it is | what is replayed |
+/// |---|---|---|
+/// | `R` | read | read |
+/// | `W` | write (for blkparse also write zeroes, write same) | write |
+/// | `FW` with sectors | write behind a flush | write; `dropped` counts the flush |
+/// | `WF`, `FWF` | forced unit access | write; `dropped` counts it |
+/// | `F`, `FF`, `FN`; `FW` without sectors | flush | flush |
+/// | `D`, `DE` | discard, secure erase | discard |
+/// | `WZ`; `N` with sectors | write zeroes (`N` in kernels before 6.19) | write zeroes |
+/// | `N`, `R`, `W`, `D` without sectors | a command to the device, the end of a flush | nothing: it transfers no data of the medium |
+/// | `ZA` | zone append: the device chooses the address | nothing, counted |
+/// | `ZR`, `ZRA`, `ZO`, `ZC`, `ZF` | zone reset, reset all, open, close, finish | nothing, counted |
+/// | others | unknown | nothing, counted |
+///
+/// Letters behind these change nothing: `A` read-ahead, `S` synchronous, `M` metadata, `U` atomic, `B` barrier (old kernels), `P` priority.
 #[inline]
-pub(super) fn operation(letters: &[u8]) -> Option<HostOp> {
+pub(crate) fn operation(letters: &[u8]) -> Option<HostOp> {
     match letters {
         [b'F', b'F' | b'N', ..] | [b'F'] => Some(HostOp::Flush),
         [b'W', b'Z', ..] | [b'N', ..] => Some(HostOp::WriteZeroes),
@@ -24,9 +40,29 @@ pub(super) fn operation(letters: &[u8]) -> Option<HostOp> {
     }
 }
 
+/// What a request is of which `operation` knows nothing.
+#[cold]
+pub(crate) fn unsupported(letters: &[u8]) -> &'static str {
+    match letters {
+        [b'Z', b'A', ..] | [b'F', b'Z', b'A', ..] => "zone appends (ZA)",
+        [b'Z', ..] | [b'F', b'Z', ..] => "zone commands (ZR, ZRA, ZO, ZC, ZF)",
+        _ => "requests with unknown letters (rwbs)",
+    }
+}
+
+/// What of a write with sectors is not replayed.
+#[inline]
+pub(crate) fn dropped(letters: &[u8]) -> Option<&'static str> {
+    match letters {
+        [b'F', b'W', ..] => Some("flushes attached to writes (FW); the writes are kept"),
+        [b'W', b'F', ..] => Some("forced unit access (WF); the writes are kept"),
+        _ => None,
+    }
+}
+
 /// The request itself if it has a size; without one it is a flush if the letters name one, and else nothing.
 #[inline(always)]
-pub(super) fn request_or_flush(request: HostRequest, letters: &[u8]) -> Option<HostRequest> {
+pub(crate) fn request_or_flush(request: HostRequest, letters: &[u8]) -> Option<HostRequest> {
     if request.size_bytes > 0 {
         Some(request)
     } else if letters.first() == Some(&b'F') {

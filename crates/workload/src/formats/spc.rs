@@ -4,13 +4,15 @@
 //! LBA counts blocks of 512 bytes, Size bytes, Timestamp seconds from the start as decimal text, which is taken exactly.
 //! Each application storage unit (ASU) is an address space of its own.
 
-use super::{Format, no_header, no_other_word};
+use super::{Format, first_line, no_other_word};
 use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::{Line, SECTOR_BYTES};
-use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::parser::{LineFormat, LineParser, TraceRecord, names_columns};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
+
+const COLUMNS: &str = "ASU,LBA,Size,Opcode,Timestamp";
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -20,7 +22,7 @@ pub const FORMAT: Format = Format {
     words: &["spc"],
     is_word: no_other_word,
     endings: &["spc"],
-    is_header: no_header,
+    is_header: |head| names_columns(first_line(head), COLUMNS, b','),
     traits: Traits::PLAIN,
     parser: |setup| Box::new(LineParser::new(Spc { unit: setup.unit })),
     writer: None,
@@ -31,7 +33,7 @@ struct Spc {
 }
 
 impl LineFormat<b','> for Spc {
-    const COLUMNS: &'static str = "ASU,LBA,Size,Opcode,Timestamp";
+    const COLUMNS: &'static str = COLUMNS;
 
     #[inline(always)]
     fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {

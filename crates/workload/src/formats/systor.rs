@@ -43,7 +43,7 @@ impl LineFormat<b','> for Systor {
         let op = match line.word("IOType")? {
             b"R" => HostOp::Read,
             b"W" => HostOp::Write,
-            b"" => return Ok(TraceRecord::Ignored("rows without an IOType (no response was seen)")),
+            b"" => return Ok(TraceRecord::Unsupported("rows without an IOType (no response was seen)")),
             _ => return Err(line.unexpected("R, W or nothing")),
         };
         let source = line.device("LUN")?;

@@ -5,13 +5,15 @@
 //! seconds since 1970, which become 0 at the first: the requests of a second are spread evenly over it, so arrivals within a second
 //! are invented, and the summary says so.
 
-use super::{Format, no_header, no_other_word};
+use super::{Format, first_line, no_other_word};
 use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::{Line, SECTOR_BYTES};
-use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::parser::{LineFormat, LineParser, TraceRecord, names_columns};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
+
+const COLUMNS: &str = "Timestamp,Offset,Size,IOType,VolumeID";
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -21,7 +23,7 @@ pub const FORMAT: Format = Format {
     words: &["tencent"],
     is_word: no_other_word,
     endings: &["csv"],
-    is_header: no_header,
+    is_header: |head| names_columns(first_line(head), COLUMNS, b','),
     traits: Traits::COARSE,
     parser: |setup| Box::new(LineParser::new(Tencent { unit: setup.unit })),
     writer: None,
@@ -32,7 +34,7 @@ struct Tencent {
 }
 
 impl LineFormat<b','> for Tencent {
-    const COLUMNS: &'static str = "Timestamp,Offset,Size,IOType,VolumeID";
+    const COLUMNS: &'static str = COLUMNS;
 
     #[inline(always)]
     fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {

@@ -5,7 +5,7 @@
 //! Times count from the start of the machine. For the letters, see `rwbs`. A process name may hold blanks and brackets, so
 //! lines are read from the event's name on, which is longer than a process name can be.
 
-use super::{Format, first_line, no_other_word, rwbs};
+use super::{Format, first_line, lost, no_other_word, rwbs};
 use crate::error::RecordError;
 use crate::gate::{DeviceNames, Gate, Position, Traits};
 use crate::line::{BLANKS, Line, SECTOR_BYTES};
@@ -57,7 +57,7 @@ impl LineFormat<BLANKS> for Tracefs {
         let letters = line.word("rwbs")?;
         line.whole("bytes")?;
         let Some(op) = rwbs::operation(letters) else {
-            return Ok(TraceRecord::Ignored("block_rq_issue events that are no read, write, discard, write zeroes or flush"));
+            return Ok(TraceRecord::Unsupported(rwbs::unsupported(letters)));
         };
         let (mut offset_bytes, mut size_bytes) = (0, 0);
         if op == HostOp::Flush {
@@ -83,9 +83,7 @@ impl LineFormat<BLANKS> for Tracefs {
 /// Counts a line that is no event of a request.
 #[cold]
 fn count_other(text: &[u8], gate: &mut Gate) -> TraceRecord {
-    let lost = text.strip_suffix(b" EVENTS]").and_then(|text| text.rsplit(|byte| *byte == b' ').next());
-    if let Some(lost) = lost.and_then(|number| std::str::from_utf8(number).ok()?.parse().ok()) {
-        gate.ignore("events that the kernel had no room for (LOST EVENTS)", lost);
+    if lost::count(text, gate) {
         TraceRecord::Nothing
     } else if text.starts_with(b"#") || text.is_empty() {
         TraceRecord::Nothing

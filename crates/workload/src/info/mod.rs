@@ -33,10 +33,10 @@ pub struct TraceInfo {
     pub devices: u64,
     /// Requests left out by the device filter.
     pub filtered: u64,
-    /// Requests recorded with a time before their predecessor's.
+    /// Requests with an earlier time than one recorded before them.
     pub out_of_order: u64,
-    /// Of these, requests so late that they were given a later time.
-    pub displaced: u64,
+    /// How often the clock went back from one request to the next.
+    pub steps_back: u64,
     /// Tick of the trace's clock if it is too coarse to order requests by: those of a tick were spread over it evenly, so that
     /// inter-arrival times and bursts below it are invented.
     pub spread_tick_ns: Option<u64>,
@@ -50,6 +50,18 @@ pub struct TraceInfo {
     pub faults: Vec<String>,
     /// What was recorded beside requests, and how often.
     pub ignored: BTreeMap<&'static str, u64>,
+    /// Requests of kinds that no simulated device serves, left out, and how many.
+    pub unsupported: BTreeMap<&'static str, u64>,
+    /// Events that the recorder says it lost.
+    pub lost_events: u64,
+    /// Requests that were issued again after the device had given them back, left out.
+    pub reissued: u64,
+    /// Whether the last line or record is cut off, and left out: 0 or 1.
+    pub truncated: u64,
+    /// What the reader takes for granted, a sentence each.
+    pub assumed: Vec<String>,
+    /// What is likely to mislead in a replay of the trace, a sentence each.
+    pub warnings: Vec<String>,
     /// Devices that the filter names and that were not met.
     pub absent: Vec<String>,
     /// The devices, in order of appearance: where in the common address space each lies, and what is asked of it.
@@ -91,7 +103,9 @@ impl TraceStatistics {
     /// The figures, with what is known of the file.
     pub fn finish(self, summary: TraceSummary) -> TraceInfo {
         let figures = self.figures();
+        let warnings = summary.warnings(true);
         TraceInfo {
+            warnings,
             name: summary.name,
             sha256: summary.sha256,
             absent: summary.absent,
@@ -100,13 +114,18 @@ impl TraceStatistics {
             devices: summary.devices,
             filtered: summary.filtered,
             out_of_order: summary.out_of_order,
-            displaced: summary.displaced,
+            steps_back: summary.steps_back,
             spread_tick_ns: summary.spread_tick_ns,
             format: summary.format,
             time_unit: summary.time_unit,
             skipped: summary.skipped,
             faults: summary.faults,
             ignored: summary.ignored.into_iter().collect(),
+            unsupported: summary.unsupported.into_iter().collect(),
+            lost_events: summary.lost_events,
+            reissued: summary.reissued,
+            truncated: summary.truncated,
+            assumed: summary.assumed,
             capacity_bytes: None,
             beyond_capacity: None,
         }

@@ -156,5 +156,5 @@ fn events_that_the_header_does_not_name() {
         DiskFlush, 10, 1, 0\n";
     let (requests, summary) = read(&file("no-flush.csv", text), &TraceOptions::default()).unwrap();
     assert_eq!(requests.len(), 1);
-    assert_eq!(summary.ignored, [("DiskFlush events, of which the header names no columns", 1)]);
+    assert_eq!(summary.unsupported, [("DiskFlush events, of which the header names no columns", 1)]);
 }

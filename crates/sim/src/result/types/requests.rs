@@ -52,9 +52,28 @@ pub struct Workload {
     /// Records other than requests, by type.
     #[schemars(extend("unit" = "records"))]
     pub ignored: BTreeMap<String, u64>,
-    /// Requests with an earlier time than the previous record of the trace.
+    /// Requests, or parts of them, that are not replayed because no simulated device serves them, by type.
+    pub unsupported: BTreeMap<String, u64>,
+    /// Events that the recorder says it lost: the trace lacks them. At least 1 for each gap of unknown length.
+    #[schemars(extend("unit" = "events"))]
+    pub lost_events: u64,
+    /// Requests that were issued again after the device had given them back (requeue), and that are replayed once.
+    pub reissued: u64,
+    /// 1 if the last line or record of the trace is cut off and was left out, else 0.
+    #[schemars(extend("unit" = "records"))]
+    pub truncated: u64,
+    /// What was taken for granted in reading the trace: sentences.
+    pub assumed: Vec<String>,
+    /// Tick of the trace's clock if requests were spread evenly over each tick; else null.
+    #[schemars(extend("unit" = "ns"))]
+    pub spread_tick_ns: Option<u64>,
+    /// Requests with an earlier time than one recorded before them. The trace is sorted by time.
     pub out_of_order: u64,
-    /// Out-of-order requests that came so late in the trace that their arrival was moved to a later time.
+    /// How often the clock goes back from one record to the next: once for each further log in a file of several.
+    #[schemars(extend("unit" = "records"))]
+    pub steps_back: u64,
+    /// Requests whose arrival was moved to a later time because they came too late in the trace. Always 0: traces are sorted by time. Results of
+    /// versions before 0.2 may have others.
     pub displaced: u64,
     /// Requests to other devices, excluded by `device_filter`.
     pub filtered: u64,

@@ -1,13 +1,16 @@
 //! What holds for requests of every format: which are kept, in what order, at which address, and which cannot be.
 
+mod found;
+
 use crate::error::{RecordError, TraceError};
 use crate::input::must_be_read_again;
-use crate::options::{DeviceLayout, OnError, TraceOptions};
+use crate::options::{DeviceLayout, TraceOptions};
 use crate::trace::{DeviceSummary, Trace};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
+pub(crate) use found::Found;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A read or write longer than this cannot come from a host: the kernel counts the bytes of one in 32 bits.
@@ -29,9 +32,6 @@ const MOST_IN_A_TICK: usize = 1 << 22;
 
 /// Address spaces laid side by side begin at multiples of this, so that whole pages stay whole pages.
 const BASE_BYTES: u64 = 1 << 20;
-
-/// Messages of skipped records that are kept.
-const FAULTS_KEPT: usize = 3;
 
 /// Where in the file something is, for messages. Methods take a copy, so that nothing keeps a reference to a line's cursor and it
 /// can live in registers.
@@ -119,9 +119,10 @@ pub(crate) struct Gate {
     admitted: u64,
     filtered: u64,
     out_of_order: u64,
-    ignored: BTreeMap<&'static str, u64>,
-    skipped: u64,
-    faults: Vec<String>,
+    steps_back: u64,
+    found: Found,
+    /// Devices to which requests of others are mapped, and those others.
+    mapped: BTreeSet<(u32, u32)>,
     devices: Vec<TraceDevice>,
     device_of: FxHashMap<u32, usize>,
     /// Devices that are known by words: the words by number, and back.
@@ -133,8 +134,9 @@ pub(crate) struct Gate {
     is_laid_out: bool,
     /// Time of the first record if times are rebased, else 0; None before it.
     first_ns: Option<u64>,
-    /// Time of the record before, as recorded.
+    /// Time of the record before, and the latest of all before, as recorded.
     previous_ns: u64,
+    latest_ns: u64,
     /// Requests that are admitted and not delivered, from `head` on, in order of time.
     pending: Vec<HostRequest>,
     head: usize,
@@ -147,8 +149,6 @@ struct Arrivals {
     /// Recorded time that becomes 0; `None` before the first delivery.
     origin_ns: Option<u64>,
     latest_ns: u64,
-    /// Requests that came too late for their place, and were given a later time.
-    displaced: u64,
 }
 
 impl Arrivals {
@@ -156,7 +156,6 @@ impl Arrivals {
     #[inline(always)]
     fn next_ns(&mut self, recorded_ns: u64, is_rebased: bool) -> u64 {
         let origin_ns = *self.origin_ns.get_or_insert(if is_rebased { recorded_ns } else { 0 });
-        self.displaced += u64::from(recorded_ns < origin_ns + self.latest_ns);
         self.latest_ns = self.latest_ns.max(recorded_ns.saturating_sub(origin_ns));
         self.latest_ns
     }
@@ -174,9 +173,9 @@ impl Gate {
             admitted: 0,
             filtered: 0,
             out_of_order: 0,
-            ignored: BTreeMap::new(),
-            skipped: 0,
-            faults: Vec::new(),
+            steps_back: 0,
+            found: Found::default(),
+            mapped: BTreeSet::new(),
             devices: Vec::new(),
             device_of: FxHashMap::default(),
             words: Vec::new(),
@@ -185,6 +184,7 @@ impl Gate {
             is_laid_out: false,
             first_ns: None,
             previous_ns: 0,
+            latest_ns: 0,
             pending: Vec::new(),
             head: 0,
             arrivals: Arrivals::default(),
@@ -211,9 +211,14 @@ impl Gate {
         self.filtered
     }
 
-    /// Records that came with a time before that of the record before.
+    /// Requests with an earlier time than one recorded before them.
     pub fn out_of_order(&self) -> u64 {
         self.out_of_order
+    }
+
+    /// How often the clock went back from one request to the next.
+    pub fn steps_back(&self) -> u64 {
+        self.steps_back
     }
 
     /// Tick of a coarse clock, over which its requests are spread.
@@ -221,19 +226,9 @@ impl Gate {
         (self.tick_ns > 0).then_some(self.tick_ns)
     }
 
-    /// Requests that came too late for their place, and were given a later time.
-    pub fn displaced(&self) -> u64 {
-        self.arrivals.displaced
-    }
-
-    /// Records that could not be read, and the first messages.
-    pub fn skipped(&self) -> (u64, &[String]) {
-        (self.skipped, &self.faults)
-    }
-
-    /// What was recorded beside requests, and how often.
-    pub fn ignored(&self) -> &BTreeMap<&'static str, u64> {
-        &self.ignored
+    /// What was recorded beside requests, and what is missing.
+    pub fn found(&self) -> &Found {
+        &self.found
     }
 
     /// The devices met, in order of appearance.
@@ -267,22 +262,70 @@ impl Gate {
 
     /// Counts records that are no requests.
     pub fn ignore(&mut self, what: &'static str, count: u64) {
-        let known = self.ignored.entry(what).or_default();
-        *known = known.saturating_add(count);
+        self.found.ignore(what, count);
+    }
+
+    /// Counts requests of kinds that no simulated device serves.
+    pub fn leave_out(&mut self, what: &'static str, count: u64) {
+        self.found.leave_out(what, count);
+    }
+
+    /// Counts events that the recorder says it lost.
+    pub fn lose(&mut self, count: u64) {
+        self.found.lose(count);
+    }
+
+    /// Counts a request that is issued again after the device gave it back, and is left out.
+    pub fn count_reissued(&mut self) {
+        self.found.reissued += 1;
+    }
+
+    /// Notes what the reader takes for granted, as a sentence.
+    pub fn assume(&mut self, what: &str) {
+        self.found.assume(what);
+    }
+
+    /// Notes that requests of the device `upper` are mapped to the device `lower`, so that a recording of both has them twice.
+    pub fn map(&mut self, lower: u32, upper: u32) {
+        self.mapped.insert((lower, upper));
+    }
+
+    /// What the reader takes for granted, a sentence each.
+    pub fn assumed(&self) -> Vec<String> {
+        let kept = |number: u32| self.devices.iter().find(|device| device.id == number && device.is_kept && device.requests > 0);
+        let both = self.mapped.iter().filter_map(|(lower, upper)| Some((kept(*lower)?, kept(*upper)?)));
+        let stacked = both.map(|(lower, upper)| {
+            format!(
+                "requests of device {upper} are recorded again on device {lower}, to which they are mapped, and all are replayed: \
+                 choose one of them with --device-filter",
+                upper = upper.name,
+                lower = lower.name
+            )
+        });
+        self.found.assumed.iter().cloned().chain(stacked).collect()
     }
 
     /// A record that cannot be read: counted if the user wants that, else the end. Errors of files always are.
     #[cold]
     pub fn refuse(&mut self, error: TraceError) -> Result<(), TraceError> {
-        let is_of_record = matches!(error, TraceError::Malformed { .. } | TraceError::MalformedRecord { .. });
-        if self.options.on_error == OnError::Stop || !is_of_record {
-            return Err(error);
-        }
-        self.skipped += 1;
-        if self.faults.len() < FAULTS_KEPT {
-            self.faults.push(error.to_string());
-        }
-        Ok(())
+        self.found.refuse(error, self.options.on_error)
+    }
+
+    /// The last line or record of a file, which has no end and cannot be read: it is left out and counted.
+    #[cold]
+    pub fn cut_off(&mut self, error: TraceError) -> Result<(), TraceError> {
+        self.found.cut_off(error)
+    }
+
+    /// What is wrong with such a line, for a file that has no other.
+    pub fn take_cut(&mut self) -> Option<TraceError> {
+        self.found.cut.take()
+    }
+
+    /// Counts the end of an archive that is cut short.
+    #[cold]
+    pub fn skip(&mut self, message: String) {
+        self.found.skip(message);
     }
 
     /// Takes in a request as recorded.
@@ -298,9 +341,14 @@ impl Gate {
         if request.arrival_ns.saturating_sub(first_ns) > LARGEST {
             return Err(place.line_fault(format!("a time of {} ns", request.arrival_ns - first_ns), "at most 292 years"));
         }
-        let device = &mut self.devices[index];
-        self.out_of_order += u64::from(request.arrival_ns < self.previous_ns);
+        if request.arrival_ns < self.latest_ns {
+            self.out_of_order += 1;
+            self.steps_back += u64::from(request.arrival_ns < self.previous_ns);
+        } else {
+            self.latest_ns = request.arrival_ns;
+        }
         self.previous_ns = request.arrival_ns;
+        let device = &mut self.devices[index];
         device.requests += 1;
         device.end_bytes = device.end_bytes.max(request.offset_bytes + request.size_bytes);
         if !device.is_kept {
@@ -326,7 +374,6 @@ impl Gate {
         let place = first + self.pending[first..last].partition_point(|other| other.arrival_ns <= request.arrival_ns);
         if place == first && first > self.head {
             let before_ns = self.pending[first - 1].arrival_ns;
-            self.arrivals.displaced += u64::from(request.arrival_ns < before_ns);
             request.arrival_ns = request.arrival_ns.max(before_ns);
         }
         self.pending.copy_within(place..last, place + 1);

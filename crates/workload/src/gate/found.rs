@@ -1,0 +1,87 @@
+//! What a recording holds beside requests, and what it lacks.
+
+use crate::error::TraceError;
+use crate::options::OnError;
+use std::collections::BTreeMap;
+
+/// Messages of skipped records that are kept.
+const FAULTS_KEPT: usize = 3;
+
+/// What is counted, for the summary.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Records that are no requests, by what they are.
+    pub ignored: BTreeMap<&'static str, u64>,
+    /// Requests that no simulated device serves, by what they are.
+    pub unsupported: BTreeMap<&'static str, u64>,
+    /// Events that the recorder says it lost.
+    pub lost_events: u64,
+    /// Requests that were issued again after the device had given them back, and that count once.
+    pub reissued: u64,
+    /// Records that could not be read, and the first messages.
+    pub skipped: u64,
+    pub faults: Vec<String>,
+    /// What is wrong with the last line or record, if it has no end.
+    pub cut: Option<TraceError>,
+    /// What the reader takes for granted, a sentence each.
+    pub assumed: Vec<String>,
+}
+
+impl Found {
+    /// Counts records that are no requests.
+    pub fn ignore(&mut self, what: &'static str, count: u64) {
+        let known = self.ignored.entry(what).or_default();
+        *known = known.saturating_add(count);
+    }
+
+    /// Counts requests that no simulated device serves.
+    pub fn leave_out(&mut self, what: &'static str, count: u64) {
+        let known = self.unsupported.entry(what).or_default();
+        *known = known.saturating_add(count);
+    }
+
+    /// Counts events that the recorder says it lost.
+    pub fn lose(&mut self, count: u64) {
+        self.lost_events = self.lost_events.saturating_add(count);
+    }
+
+    /// Notes what the reader takes for granted.
+    pub fn assume(&mut self, what: &str) {
+        if !self.assumed.iter().any(|known| known == what) {
+            self.assumed.push(what.to_owned());
+        }
+    }
+
+    /// A record that cannot be read: counted if the user wants that, else the end. Errors of files always are.
+    #[cold]
+    pub fn refuse(&mut self, error: TraceError, on_error: OnError) -> Result<(), TraceError> {
+        if on_error == OnError::Stop || !is_of_record(&error) {
+            return Err(error);
+        }
+        self.skip(error.to_string());
+        Ok(())
+    }
+
+    /// Counts what could not be read and was skipped.
+    #[cold]
+    pub fn skip(&mut self, message: String) {
+        self.skipped += 1;
+        if self.faults.len() < FAULTS_KEPT {
+            self.faults.push(message);
+        }
+    }
+
+    /// The last line or record, which has no end and is not whole: left out whatever the user wants.
+    #[cold]
+    pub fn cut_off(&mut self, error: TraceError) -> Result<(), TraceError> {
+        if !is_of_record(&error) {
+            return Err(error);
+        }
+        self.cut = Some(error);
+        Ok(())
+    }
+}
+
+fn is_of_record(error: &TraceError) -> bool {
+    matches!(error, TraceError::Malformed { .. } | TraceError::MalformedRecord { .. })
+}

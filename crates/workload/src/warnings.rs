@@ -1,0 +1,46 @@
+//! What of a recording is likely to mislead whoever replays it.
+
+use crate::trace::TraceSummary;
+
+impl TraceSummary {
+    /// A sentence for each thing that was dropped, guessed or is missing, with its number and what can be done about it. Times concern
+    /// only those who replay them (`uses_times`).
+    pub fn warnings(&self, uses_times: bool) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if !self.absent.is_empty() {
+            let absent = self.absent.join(", ");
+            warnings.push(format!("--device-filter: the part of the trace that was read has no requests of {absent}"));
+        }
+        if self.skipped > 0 {
+            let first = self.faults.first().map(String::as_str).unwrap_or_default();
+            warnings.push(format!("{} lines or records were skipped; the first error: {first}", self.skipped));
+        }
+        if self.lost_events > 0 {
+            warnings.push(format!(
+                "the recording lacks {} events, which its tracer had no room for: load, footprint and latencies are not those of the \
+                 workload (record again with larger buffers)",
+                self.lost_events
+            ));
+        }
+        for (what, count) in &self.unsupported {
+            warnings.push(format!("not replayed: {count} {what}"));
+        }
+        if self.reissued > 0 {
+            warnings.push(format!(
+                "{} requests were issued again after the device had given them back (requeue): each counts once, at its first issue",
+                self.reissued
+            ));
+        }
+        if self.truncated > 0 {
+            warnings.push("the last line or record is cut off, and was left out: the recording may lack its end".to_owned());
+        }
+        if let Some(tick_ns) = self.spread_tick_ns.filter(|_| uses_times) {
+            let tick_s = tick_ns as f64 / 1e9;
+            warnings.push(format!(
+                "the trace's clock has ticks of {tick_s} s: requests were spread evenly over each tick, so shorter bursts are lost"
+            ));
+        }
+        warnings.extend(self.assumed.iter().cloned());
+        warnings
+    }
+}
