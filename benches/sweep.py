@@ -64,14 +64,14 @@ def own_machine(folder: Path) -> None:
 
 PRELOAD = """
 import json, time
-from flashraid.sweeping import on_dask, job
+from flashraid.sweeping import elsewhere, job
 
 def wait(each, *_):
     time.sleep(SECONDS)
     figures = {f"figure.{number}": number / 7 for number in range(320)}
     return job.line(job.row_of(each, "done", "", figures), "simulated", SECONDS)
 
-on_dask.do = wait
+elsewhere.done_or_failed = wait
 """
 
 
@@ -89,12 +89,13 @@ def cluster(folder: Path, workers: int, seconds: float) -> None:
     preload.write_text(f"SECONDS = {seconds}\n{PRELOAD}")
     address = "tcp://127.0.0.1:18786"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    line = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "18786"]
-    started = [subprocess.Popen([*line, "--no-dashboard"], **quiet)]
+    line = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "18786"]
+    private = ["--host", "127.0.0.1", "--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
+    started = [subprocess.Popen([*line, *private], **quiet)]
     threads = min(workers, 100)
     for _ in range(-(-workers // threads)):
         line = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", str(threads), "--no-nanny"]
-        line += ["--no-dashboard", "--preload", str(preload), "--memory-limit", "0", "--local-directory", str(folder)]
+        line += [*private, "--preload", str(preload), "--memory-limit", "0", "--local-directory", str(folder)]
         started.append(subprocess.Popen(line, **quiet))
     try:
         runs = 10 * workers

@@ -3,8 +3,6 @@
 import json
 import os
 import shlex
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
@@ -18,7 +16,7 @@ from .advising.objectives import FAILING, LIFETIME, OPEN, RUNS, Objective, Value
 from .advising.search import UNIT_BYTES, DoRuns, Must, Search, Tried, Workload, plan_of
 from .comparing import MOST_SEEDS
 from .figures.drawn import Drawn
-from .files import must_be_read_again
+from .files import must_be_read_again, scratch_folder
 from .interrupts import Interrupts
 from .profile_text import is_profile, with_writes_weighing
 from .quantities import SIZE, TIME, Kind
@@ -46,7 +44,8 @@ from .sizes import check_range, parse_bytes, parse_share, parse_time
 from .sweeping.dataset import Dataset, read
 from .sweeping.plan import PLACES
 from .sweeping.resolved import Resolved, resolve
-from .sweeps import SweepStatus, Workers, check_workers, do_runs, folder_text
+from .sweeping.where import Where, where
+from .sweeps import SweepStatus, do_runs, folder_text
 
 if TYPE_CHECKING:
     import polars
@@ -100,6 +99,9 @@ def advise(
     out: Path | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
+    tls_ca: Path | None = None,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
     progress: Watch | None = None,
     **settings: Unpack[Settings],
 ) -> "Advice":
@@ -113,15 +115,15 @@ def advise(
     drive writes a day that the flash endures for five years. `vary` has more settings with their values, of which every
     combination is tried; `tail` is the quantile of the latencies that are compared; `prefer` names subjects that count
     twice: latency, throughput, endurance, capacity, memory, rebuild. The finalists are run with so many `seeds`, and
-    with the failure of `fault`, by default one chip or SSD. `out`, `jobs` and `scheduler` are those of `sweep`: runs
-    that are in `out` are not done again.
+    with the failure of `fault`, by default one chip or SSD. `out`, `jobs`, `scheduler` and the certificates are those
+    of `sweep`: runs that are in `out` are not done again.
 
     `progress` is called several times a second with the round and a SweepStatus, and stops by returning False. Raises
     InputError if no scheme is possible, and KeyboardInterrupt when it is stopped.
     """
     trace_text, (device_text, config_text) = path_text(trace, "trace"), device_and_config(device, config)
     check_progress(progress)
-    check_workers(jobs, scheduler)
+    place = where(jobs, scheduler, tls_ca, tls_cert, tls_key)
     words = {"survives": survives, "max_p99_read": max_p99_read, "max_p99_write": max_p99_write}
     check_texts(**given(**words, max_nvram=max_nvram, tail=tail, fault=fault))
     for key, values in _pairs(vary or {}):
@@ -151,8 +153,7 @@ def advise(
         return search(
             question,
             folder,
-            jobs,
-            scheduler,
+            place,
             lambda name, status: not interrupts.came and (progress is None or progress(name, status) is not False),
         )
 
@@ -271,34 +272,29 @@ class Change:
     choice: str
 
 
-def search(question: Question, out: str | None, jobs: int | None, scheduler: str | None, watch: Watch) -> "Advice":
+def search(question: Question, out: str | None, place: Where, watch: Watch) -> "Advice":
     """Searches. Raises KeyboardInterrupt if the watch returns False, InputError if there is nothing to choose from."""
     vary = question.vary or {}
     choice, refused = candidates(question.device, question.config, question.schemes, question.settings, vary)
     requests = requests_of(question)
     fixed = fixed_of(question, choice)
-    scratch = tempfile.mkdtemp(prefix="flashraid-")
-    place = out or os.path.join(scratch, "runs")
-    try:
-        with Dataset(place) as dataset, Workers(jobs, scheduler) as workers:
-            do = runs_of(dataset, workers, watch)
-            excerpts = excerpts_of(question.trace, reading_of(question), requests, scratch)
-            random = random_runs(question, choice, fixed)
-            workload = Workload(fixed, requests, question.fault, question.seeds, excerpts, random)
-            wanted = objectives(question.tail, question.fault is not None)
-            tried = [Tried(each) for each in choice]
-            found = Search(tried, wanted, list(question.musts), workload, do)
-            order = ranked(found.run(), wanted, question.preferred)
-            at_front = {id(each.tried) for each in order}
-            for each in tried:
-                if not each.out and id(each) not in at_front:
-                    each.out = "another one is as good or better in everything"
-            order = distinct(order, wanted)
-            changes = list(_changes(order[:MOST_CHANGED], found, question))
-            dataset.tidy([])
-            return Advice(question, wanted, tried, order, changes, refused, workload, found.cost, found.scale(*RUNS))
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    with scratch_folder() as scratch, Dataset(out or os.path.join(scratch, "runs")) as dataset:
+        do = runs_of(dataset, place, watch)
+        excerpts = excerpts_of(question.trace, reading_of(question), requests, scratch)
+        random = random_runs(question, choice, fixed)
+        workload = Workload(fixed, requests, question.fault, question.seeds, excerpts, random)
+        wanted = objectives(question.tail, question.fault is not None)
+        tried = [Tried(each) for each in choice]
+        found = Search(tried, wanted, list(question.musts), workload, do)
+        order = ranked(found.run(), wanted, question.preferred)
+        at_front = {id(each.tried) for each in order}
+        for each in tried:
+            if not each.out and id(each) not in at_front:
+                each.out = "another one is as good or better in everything"
+        order = distinct(order, wanted)
+        changes = list(_changes(order[:MOST_CHANGED], found, question))
+        dataset.tidy([])
+        return Advice(question, wanted, tried, order, changes, refused, workload, found.cost, found.scale(*RUNS))
 
 
 # Of the front, so many are tried under another load and fill.
@@ -376,12 +372,12 @@ def random_runs(
     return (OPEN, FAILING) if fixed.get("jitter_ns") else ()  # a closed loop has no arrivals
 
 
-def runs_of(dataset: Dataset, workers: Workers, watch: Watch) -> DoRuns:
+def runs_of(dataset: Dataset, place: Where, watch: Watch) -> DoRuns:
     """Does runs into a dataset, which keeps them for a second question."""
 
     def do(name: str, points: Sequence[dict[str, Any]]) -> list[Mapping[str, Any]]:
         resolved = resolve(plan_of(points))
-        if do_runs(resolved, dataset, workers, lambda status: watch(name, status)):
+        if do_runs(resolved, dataset, place, lambda status: watch(name, status)):
             raise KeyboardInterrupt
         whole = read(dataset.path)
         wanted = [each.job.run for each in resolved if each.job]

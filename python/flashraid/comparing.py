@@ -7,14 +7,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any, NamedTuple, Protocol, Unpack
 
 from . import _native, machine
 from ._native import InputError
 from .comparison import Comparison
-from .files import can_be_read_again, must_be_read_again
+from .files import can_be_read_again, must_be_read_again, scratch_folder
 from .interrupts import Interrupts
 from .outputs import OpenOutputs, Outputs
 from .profile_text import repetition
@@ -268,7 +267,7 @@ def compare_planned(plan: Plan, begin: Begin) -> Comparison:
     with ExitStack() as undo:
         # All files are created before the first run.
         opened = [undo.enter_context(plan.outputs.of_scheme(scheme).open()) for scheme in plan.schemes]
-        runs = _runs(plan, opened, undo.enter_context(TemporaryDirectory(prefix="flashraid-")))
+        runs = _runs(plan, opened, undo.enter_context(scratch_folder()))
         no_files = undo.enter_context(Outputs({}).open())
         # A seed changes nothing of the memory.
         needed_bytes = [needed for needed in plan.needed_bytes for _ in range(plan.seeds)]

@@ -1,11 +1,21 @@
-"""Ctrl-C while there are results to keep."""
+"""Ctrl-C and signals like it: recorded while there are results to keep, and within seconds the end of a command."""
 
+import os
+import shutil
 import signal
 import threading
-from contextlib import ExitStack
+import time
+from contextlib import ExitStack, suppress
 
 # SIGTERM and SIGHUP end the command as Ctrl-C does; a library leaves them to its program.
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# So long a command that was interrupted may take to keep what it has, and to tidy up.
+LAST_SECONDS = 4.0
+STATUS = 130
+# Held by what must not be ended half done, and ends by itself.
+undoing = threading.Lock()
+# Files and folders that a command leaves behind if it is ended by force.
+left_behind: set[str] = set()
 
 
 class Interrupts:
@@ -31,3 +41,31 @@ class Interrupts:
 
     def __exit__(self, *error: object) -> None:
         self._undo.close()
+
+
+def end_in_time() -> None:
+    """From now on a signal ends this process within seconds, whatever it waits for: an answer of another machine, a
+    disk, a thread that does not look up.
+
+    The system writes the number of a signal to a pipe as soon as it comes, whatever the interpreter is busy with.
+    """
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    threading.Thread(target=_end_after_signal, args=(reading,), name="flashraid-end", daemon=True).start()
+
+
+def _end_after_signal(reading: int) -> None:
+    while os.read(reading, 1)[0] not in NUMBERS:
+        pass
+    time.sleep(LAST_SECONDS)
+    with undoing:
+        for path in list(left_behind):
+            if os.path.isdir(path):
+                shutil.rmtree(path, ignore_errors=True)
+            with suppress(OSError):
+                os.unlink(path)
+        with suppress(OSError):
+            # A bar of progress hides the cursor.
+            os.write(2, (b"\r\x1b[?25h\x1b[K" if os.isatty(2) else b"") + b"interrupted\n")
+        os._exit(STATUS)

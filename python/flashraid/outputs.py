@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from . import _native
 from ._native import InputError
+from .causes import cause
 from .files import NewFile, refuse_same
+from .parquet import read_parquet
 from .settings import Pairs, Path, check_flags, check_texts, path_text, utf8_path
 
 if TYPE_CHECKING:
@@ -214,8 +216,7 @@ class OpenOutputs:
         try:
             yield
         except (OSError, polars.exceptions.PolarsError) as error:
-            why = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-            raise InputError(f"{self._outputs.label(name)} cannot be written: {why}") from None
+            raise InputError(f"{self._outputs.label(name)} cannot be written: {cause(error)}") from None
 
     @contextmanager
     def messages(self) -> Iterator[None]:
@@ -265,5 +266,5 @@ def read_table(path: str) -> "polars.DataFrame":
     import polars
 
     if _ending(path) == ".parquet":
-        return polars.read_parquet(path, glob=False)
+        return read_parquet(path)
     return polars.read_csv(path, schema=_schema(path), glob=False)

@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _native
 from ._native import InputError
+from .causes import cause
 from .files import STANDARD_INPUT
 
 PREFIX = "profile:"  # of a trace that is a shipped profile
@@ -21,7 +22,7 @@ def text_of(trace: str) -> str:
         with open(STANDARD_INPUT if trace == "-" else trace, encoding="utf-8") as file:
             return file.read()
     except OSError as error:
-        raise InputError(f"{trace}: cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{trace}: cannot be read: {cause(error)}") from None
     except UnicodeDecodeError:
         raise InputError(f"{trace}: allowed is a profile as plain text in UTF-8") from None
 
@@ -82,7 +83,7 @@ def _parsed(trace: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text_of(trace))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{trace}: {error}") from None
+        raise InputError(f"{trace}: {cause(error)}") from None
 
 
 def toml(value: Any) -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Union
 
 from . import notebook
 from ._native import InputError
+from .causes import cause
 from .figures.drawn import Drawn
 from .outputs import is_table, read_table
 from .settings import Path, path_text
@@ -65,5 +66,4 @@ def _read(path: str) -> "polars.DataFrame":
     try:
         return read_table(path)
     except (OSError, polars.exceptions.PolarsError) as error:
-        why = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-        raise InputError(f"series {path}: cannot be read: {why}") from None
+        raise InputError(f"series {path}: cannot be read: {cause(error)}") from None

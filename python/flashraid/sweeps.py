@@ -1,35 +1,32 @@
 """Sweeps: many runs as a plan says, on all cores or on a cluster, into a dataset."""
 
 import json
-import re
-import shutil
-import tempfile
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
-from . import machine
 from ._native import InputError
-from .comparing import MOST_JOBS
 from .figures.drawn import Drawn
+from .files import scratch_folder
 from .interrupts import Interrupts
-from .settings import Path, check_progress, check_texts, path_text
-from .sizes import check_range
-from .sweeping import serial, view
+from .settings import Path, check_progress, path_text
+from .sweeping import local, view
 from .sweeping.dataset import Dataset, read
 from .sweeping.job import DONE, FAILED, REFUSED, Job
 from .sweeping.plan import Plan, made
 from .sweeping.plan import read as read_plan
 from .sweeping.resolved import Resolved, jobs_of, resolve
+from .sweeping.where import Label, Where, where
 
 if TYPE_CHECKING:
     import polars
 
     from .figures import Figure
-    from .sweeping import on_dask
 
 
 @dataclass(frozen=True)
@@ -50,10 +47,10 @@ class SweepStatus:
     """The address of Dask's dashboard; empty if there is none."""
     waits_for: str
     """What of the cluster is away; empty while all is well."""
+    notes: tuple[str, ...] = ()
+    """What else there is to say of the cluster: which workers get no run, and why."""
 
 
-# Gives the name of an argument in messages.
-Label = Callable[[str], str]
 # Called several times a second; returning False stops the sweep.
 Watch = Callable[[SweepStatus], object]
 
@@ -189,6 +186,9 @@ def sweep(
     out: Path | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
+    tls_ca: Path | None = None,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
     progress: Watch | None = None,
 ) -> Sweep:
     """Does the runs of a plan, on all cores or on a Dask cluster.
@@ -197,19 +197,21 @@ def sweep(
     "ssd1"}, "grid": {"scheme": ["raid5", "cr5m"], "gc_threshold": [0.05, 0.1]}}`. `out` is the folder of the dataset,
     in which runs that are finished are never done again; without one, results are only returned. `jobs` says how many
     runs are under way at the same time, by default one on each core; with 1 all are done in this process. `scheduler`
-    is the address of a Dask scheduler, as `tcp://host:8786`. Results are the same wherever they are made.
+    is the address of a Dask scheduler, as `tcp://host:8786`, or `tls://host:8786` with the certificate of who signed
+    those of the cluster, and one's own with its key: `tls_ca`, `tls_cert`, `tls_key`, files in PEM. Results are the
+    same wherever they are made.
 
     `progress` is called several times a second with a SweepStatus, and stops the sweep by returning False. Ctrl-C and
     that raise KeyboardInterrupt; what was finished is in the dataset. Raises InputError for a plan of which no point
     can be run.
     """
     check_progress(progress)
-    check_workers(jobs, scheduler)
+    place = where(jobs, scheduler, tls_ca, tls_cert, tls_key)
     found = made(plan) if isinstance(plan, Mapping) else read_plan(path_text(plan, "plan"))
     folder = None if out is None else folder_text(out)
     with Interrupts() as interrupts:
         watch: Watch = lambda status: not interrupts.came and (progress is None or progress(status) is not False)  # noqa: E731
-        result = sweep_planned(found, folder, jobs, scheduler, watch)
+        result = sweep_planned(found, folder, place, watch)
     if result.partial:
         raise KeyboardInterrupt
     return result
@@ -223,59 +225,16 @@ def folder_text(out: Path, label: Label = str) -> str:
     return text
 
 
-def check_workers(jobs: int | None, scheduler: str | None, label: Label = str) -> None:
-    """Refuses what cannot say who does the runs; `label` gives the name of an argument in messages."""
-    if jobs is not None:
-        check_range(label("jobs"), jobs, 1, MOST_JOBS)
-    if scheduler is not None:
-        check_texts(scheduler=scheduler)
-        if not re.fullmatch(r"([a-z]+://)?[^\s:/]+:\d{1,5}", scheduler):
-            raise InputError(f"{label('scheduler')} {scheduler!r}: allowed is an address, as tcp://host:8786")
-        if jobs is not None:
-            why = "a cluster has its own number of threads"
-            raise InputError(f"{label('jobs')}: {why}: allowed without {label('scheduler')}")
-
-
-def sweep_planned(plan: Plan, out: str | None, jobs: int | None, scheduler: str | None, watch: Watch) -> Sweep:
+def sweep_planned(plan: Plan, out: str | None, place: Where, watch: Watch) -> Sweep:
     """The same for a plan that was read. Returns what there is, also if it was interrupted."""
     points = len(plan.points)
     resolved = resolve(plan, lambda: watch(SweepStatus(points, 0, 0, 0, 0, "", "its plan")) is not False)
-    place = out or tempfile.mkdtemp(prefix="flashraid-")
-    try:
-        with Dataset(place) as dataset, Workers(jobs, scheduler) as workers:
-            is_partial = do_runs(resolved, dataset, workers, watch)
+    with ExitStack() as undo:
+        folder = out or os.path.join(undo.enter_context(scratch_folder()), "runs")
+        with Dataset(folder) as dataset:
+            is_partial = do_runs(resolved, dataset, place, watch)
             dataset.tidy([each.job.run for each in resolved if each.job])
-        return Sweep(plan, resolved, read(FilePath(place)), FilePath(out) if out else None, partial=is_partial)
-    finally:
-        if out is None:
-            shutil.rmtree(place, ignore_errors=True)
-
-
-class Workers:
-    """Who does runs: this process, its machine's cores, or a cluster; for one list of runs after another."""
-
-    def __init__(self, jobs: int | None, scheduler: str | None) -> None:
-        self._threads = jobs or machine.cores()
-        self._scheduler = scheduler
-        self._cluster: on_dask.Workers | None = None
-
-    def __enter__(self) -> "Workers":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._cluster is not None:
-            self._cluster.close()
-
-    def do_all(self, jobs: list[Job], then: serial.Then, status: Callable[..., bool]) -> None:
-        """Does the jobs. Raises KeyboardInterrupt when `status` says no."""
-        if self._scheduler is None and (self._threads == 1 or len(jobs) == 1):
-            serial.do_all(jobs, then, status)
-        elif jobs:
-            from .sweeping import on_dask
-
-            if self._cluster is None:
-                self._cluster = on_dask.Workers(self._scheduler, self._threads)
-            self._cluster.do_all(jobs, then, lambda now: status(now.workers, now.dashboard, now.waits_for))
+        return Sweep(plan, resolved, read(dataset.path), FilePath(out) if out else None, partial=is_partial)
 
 
 def _together(jobs: list[Job]) -> list[Job]:
@@ -285,7 +244,7 @@ def _together(jobs: list[Job]) -> list[Job]:
     return [job for _, job in sorted(zip(order, jobs, strict=True), key=lambda pair: pair[0])]
 
 
-def do_runs(resolved: list[Resolved], dataset: Dataset, workers: Workers, watch: Watch) -> bool:
+def do_runs(resolved: list[Resolved], dataset: Dataset, place: Where, watch: Watch) -> bool:
     """Does what the dataset does not have. Returns whether it was interrupted."""
     all_jobs = list(jobs_of(resolved))
     left = _together([job for job in all_jobs if not dataset.is_finished(job.run)])
@@ -298,14 +257,20 @@ def do_runs(resolved: list[Resolved], dataset: Dataset, workers: Workers, watch:
             done += 1
             failed += ended in (REFUSED, FAILED)
 
-    def status(processes: int = 1, dashboard: str = "", waits_for: str = "") -> bool:
-        said = SweepStatus(len(all_jobs), kept, done, failed, processes, dashboard, waits_for)
+    def status(workers: int = 1, dashboard: str = "", waits_for: str = "", notes: tuple[str, ...] = ()) -> bool:
+        said = SweepStatus(len(all_jobs), kept, done, failed, workers, dashboard, waits_for, notes)
         return watch(said) is not False
 
     if not status():
         return True
     try:
-        workers.do_all(left, then, status)
+        if place.scheduler is None:
+            local.do_all(left, then, status, place.threads)
+        elif left:
+            from .sweeping import on_dask
+
+            told = lambda now: status(now.workers, now.dashboard, now.waits_for, now.notes)  # noqa: E731
+            on_dask.do_all(place, left, then, told)
     except KeyboardInterrupt:
         return True
     status()

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import threading
 import time
 
 import polars as pl
@@ -11,7 +12,7 @@ from conftest import COMMAND
 from sweep_cases import PLACE, results, short_trace, write_plan
 
 import flashraid as fr
-from flashraid.sweeping import dataset, job, plan, resolved, serial, view
+from flashraid.sweeping import dataset, job, local, plan, resolved, view
 
 
 @pytest.fixture
@@ -167,7 +168,7 @@ def test_runs_on_one_device_follow_each_other(trace, monkeypatch):
     made = []
     native = job._native.Prepared
     monkeypatch.setattr(job._native, "Prepared", lambda *arguments: made.append(1) or native(*arguments))
-    monkeypatch.setattr(serial.machine, "free_bytes", lambda: 0)
+    monkeypatch.setattr(local.machine, "free_bytes", lambda: 0)
     fixed = {"trace": trace, "scheme": "raid5", "device": "tiny"}
     said = {"fixed": fixed, "grid": {"speed": [1, 2, 3], "fill": [0.2, 0.5]}}
     frame = fr.sweep(said, jobs=1).to_frame()
@@ -209,33 +210,37 @@ def test_prepared_devices_are_given_up_for_want_of_memory(trace):
         assert devices._needed_bytes == 0
 
 
-def test_jobs_say_what_they_need_with_the_device_that_they_copy(trace, monkeypatch):
-    """A cluster is told that, and a dry run shows the most."""
-    from flashraid.sweeping import on_dask
+@pytest.mark.parametrize(("free", "most"), [(None, 2), (0, 1), (3, 1), (4, 2)])
+def test_a_run_begins_when_there_is_memory_beside_the_others(trace, monkeypatch, free, most):
+    """Each needs twice what a run takes, as it copies a device that is kept; one alone is always tried."""
+    said = {"fixed": {"trace": trace, "scheme": "raid5", **PLACE}, "grid": {"speed": [1, 2, 3, 4]}}
+    jobs = list(resolved.jobs_of(resolved.resolve(plan.made(said))))
+    assert all(each.preparation and each.needed_bytes == 2 * each.memory_bytes for each in jobs)
+    monkeypatch.setattr(local.machine, "free_bytes", lambda: free and free * jobs[0].memory_bytes)
+    beside, seen, lock = [], [], threading.Lock()
 
-    told = []
-    submit = on_dask.Client.submit
+    def do(each, *_):
+        with lock:
+            beside.append(each)
+            seen.append(len(beside))
+        time.sleep(0.02)
+        with lock:
+            beside.remove(each)
+        return job.failed(each, "")
 
-    def recording(client, work, each, **more):
-        told.append((each, more["resources"]))
-        return submit(client, work, each, **more)
-
-    monkeypatch.setattr(on_dask.Client, "submit", recording)
-    said = {"fixed": {"trace": trace, "scheme": "raid5", **PLACE}, "grid": {"speed": [1, 2]}}
-    assert fr.sweep(said, jobs=2).status == 0
-    assert len(told) == 2
-    for each, resources in told:
-        assert each.preparation
-        assert resources == {on_dask.MEMORY: 2 * each.memory_bytes}
+    monkeypatch.setattr(local, "done_or_failed", do)
+    rows = []
+    local.do_all(jobs, rows.append, lambda: True, threads=2)
+    assert (len(rows), max(seen)) == (4, most)
 
 
 def test_a_trace_arrives_piece_by_piece(tmp_path):
-    from flashraid.sweeping import on_dask
+    from flashraid.sweeping import elsewhere
 
     whole, path = bytes(range(256)) * 4, tmp_path / "folder" / "trace.csv"
     for at in range(0, len(whole), 400):
         assert not path.exists()
-        on_dask._receive(str(path), at, whole[at : at + 400], len(whole))
+        elsewhere.receive(str(path), at, whole[at : at + 400], len(whole))
     assert path.read_bytes() == whole
     assert [each.name for each in path.parent.iterdir()] == ["trace.csv"]
 

@@ -1,7 +1,12 @@
-"""Sweeps on clusters of real processes: workers die, the scheduler is restarted, traces are sent, memory is short."""
+"""Sweeps on clusters of real processes: workers die, the scheduler is restarted, traces are sent, memory is short, and
+others who have no flashraid use the same cluster.
+"""
 
+import contextlib
 import gc
 import os
+import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -10,14 +15,15 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import PROVE, write_trace
+from conftest import COMMAND, PROVE, write_trace
 from distributed import Client
-from sweep_cases import results
+from sweep_cases import results, write_plan
 
 import flashraid as fr
 from flashraid.sweeping import dataset, on_dask
 
-DASK = [sys.executable, "-m"]
+# Otherwise Dask's pages are open to the network.
+PRIVATE = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
 
 
 def free_port():
@@ -42,15 +48,30 @@ class Cluster:
         self.processes.append(begun)
         return begun
 
-    def start_scheduler(self):
-        self.scheduler = self.start("scheduler", "--host", "127.0.0.1", "--port", self.port, "--no-dashboard")
+    def start_scheduler(self, **environment):
+        arguments = ["--host", "127.0.0.1", "--port", self.port, *PRIVATE]
+        self.scheduler = self.start("scheduler", *arguments, **environment)
 
     def start_worker(self, *arguments, **environment):
-        fixed = [self.address, "--nthreads", 1, "--no-dashboard", "--no-nanny", "--local-directory", self.folder]
+        fixed = [self.address, "--nthreads", 1, "--host", "127.0.0.1", *PRIVATE, "--no-nanny"]
+        fixed += ["--local-directory", self.folder]
         return self.start("worker", *fixed, *arguments, **environment)
+
+    def foreign(self):
+        """The environment of a process that has no flashraid."""
+        (self.folder / "sitecustomize.py").write_text(
+            "import sys\n"
+            "class Hidden:\n"
+            "    def find_spec(self, name, *_):\n"
+            "        if name.partition('.')[0] == 'flashraid':\n"
+            "            raise ModuleNotFoundError(\"No module named 'flashraid'\", name=name)\n"
+            "sys.meta_path.insert(0, Hidden())\n"
+        )
+        return {"PYTHONPATH": str(self.folder)}
 
     def stop(self):
         for process in self.processes:
+            process.send_signal(signal.SIGCONT)
             process.kill()
             process.wait()
 
@@ -201,10 +222,10 @@ def test_a_run_that_kills_its_workers_is_a_row(cluster, trace, tmp_path):
     """As one for which the system has no memory: each worker that begins it is killed."""
     preload = tmp_path / "deadly.py"
     preload.write_text(
-        "import os\nfrom flashraid.sweeping import on_dask\n"
-        "def do(job, *rest, done=on_dask.do):\n"
+        "import os\nfrom flashraid.sweeping import elsewhere\n"
+        "def do(job, *rest, done=elsewhere.done_or_failed):\n"
         "    if '\"queue_depth\": 2' in job.config:\n        os.kill(os.getpid(), 9)\n    return done(job, *rest)\n"
-        "on_dask.do = do\n"
+        "elsewhere.done_or_failed = do\n"
     )
     for _ in range(6):
         cluster.start_worker("--preload", preload)
@@ -256,3 +277,159 @@ def test_what_is_stopped_stops_on_the_workers_too(cluster, tmp_path, long_trace)
     assert fr.sweep(short, scheduler=cluster.address).status == 0
     if not PROVE:
         assert time.monotonic() - begun < 20
+
+
+# ---- a cluster that others use too ----
+
+
+def test_a_cluster_of_others_is_left_as_it_was_found(tmp_path, trace):
+    """Neither its scheduler nor its first worker has flashraid; both live on, and so does one that joins afterwards."""
+    cluster = Cluster(tmp_path)
+    try:
+        cluster.start_scheduler(**cluster.foreign())
+        foreign = cluster.start_worker(**cluster.foreign())
+        wait_for(lambda: _workers(cluster) == 1)
+        began = time.monotonic()
+        with pytest.raises(
+            fr.InputError, match=r"worker tcp://\S+ has no flashraid \(No module named .*\): allowed is "
+        ):
+            fr.sweep(plan(trace, 1), scheduler=cluster.address)
+        assert PROVE or time.monotonic() - began < 10
+        cluster.start_worker()
+        wait_for(lambda: _workers(cluster) == 2)
+        seen = []
+        found = fr.sweep(plan(trace, 3), scheduler=cluster.address, progress=seen.append)
+        assert found.status == 0
+        assert found.to_frame()["provenance.worker"].n_unique() == 1
+        assert {each.workers for each in seen} == {0, 1}
+        notes = {note for each in seen for note in each.notes}
+        assert [("has no flashraid" in note, note.endswith("it gets no run")) for note in notes] == [(True, True)]
+        new = cluster.start_worker(**cluster.foreign())
+        wait_for(lambda: _workers(cluster) == 3)
+        assert _traces(cluster) == []
+        with Client(cluster.address) as client:
+            workers = list(client.scheduler_info(n_workers=-1)["workers"])
+            done = [client.submit(lambda: 41 + 1, workers=[each], pure=False) for each in workers]
+            assert client.gather(done) == [42, 42, 42]
+        assert (foreign.poll(), new.poll()) == (None, None)
+    finally:
+        cluster.stop()
+
+
+def _traces(cluster):
+    """What a sweep has left on the scheduler: plugins, resources of workers, tasks."""
+    with Client(cluster.address) as client:
+        return client.run_on_scheduler(
+            lambda dask_scheduler: [
+                *(name for name in dask_scheduler.plugins if "flashraid" in name),
+                *(name for name, plugin in dask_scheduler.worker_plugins.items() if b"flashraid" in plugin),
+                *dask_scheduler.resources,
+                *(f"{each.address}: {name}" for each in dask_scheduler.workers.values() for name in each.resources),
+                *map(str, dask_scheduler.tasks),
+            ]
+        )
+
+
+def test_an_interrupt_ends_the_command_within_seconds_whatever_it_waits_for(cluster, tmp_path, long_trace):
+    path = write_plan(tmp_path, long_trace, "fit = 'wrap'")
+
+    def interrupt(before=lambda: None):
+        """Begins, waits until it is at work, and interrupts."""
+        line = [COMMAND, "sweep", path, "--scheduler", cluster.address, "--quiet"]
+        begun = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: _clients(begun.pid, cluster.port))
+        time.sleep(0.5)
+        before()
+        began = time.monotonic()
+        begun.send_signal(signal.SIGTERM)
+        _, said = begun.communicate(timeout=60)
+        assert time.monotonic() - began < 5
+        assert begun.returncode == 130
+        assert "interrupted" in said
+        return said
+
+    kept = "interrupted: what was finished is kept; the same command goes on\n"
+    assert interrupt() == kept, "without a worker"
+    worker = cluster.start_worker()
+    wait_for(lambda: _workers(cluster) == 1)
+    assert interrupt() == kept, "in a run"
+    wait_for(lambda: _traces(cluster) == [])
+    worker.send_signal(signal.SIGSTOP)
+    assert interrupt() == kept, "for the answer of a worker"
+    worker.send_signal(signal.SIGCONT)
+    interrupt(lambda: cluster.scheduler.send_signal(signal.SIGSTOP))
+    cluster.scheduler.send_signal(signal.SIGCONT)
+
+
+# ---- certificates ----
+
+
+def _certificates(folder):
+    """A certificate of an authority, and one that it has signed, with its key."""
+
+    def openssl(*arguments):
+        line = ["openssl", *map(str, arguments)]
+        subprocess.run(line, cwd=folder, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+
+    new = ["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    openssl(*new, "-x509", "-days", 2, "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem")
+    openssl(*new, "-subj", "/CN=node", "-keyout", "node.key", "-out", "node.csr")
+    openssl(
+        *("x509", "-req", "-days", 2, "-in", "node.csr", "-CA", "ca.pem", "-CAkey", "ca.key"),
+        *("-CAcreateserial", "-out", "node.pem"),
+    )
+    return {"tls_ca": folder / "ca.pem", "tls_cert": folder / "node.pem", "tls_key": folder / "node.key"}
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed: no certificates can be made")
+def test_a_cluster_with_certificates(tmp_path, trace, monkeypatch, command):
+    files = _certificates(tmp_path)
+    cluster = Cluster(tmp_path)
+    cluster.address = cluster.address.replace("tcp://", "tls://")
+    of_dask = ["--tls-ca-file", files["tls_ca"], "--tls-cert", files["tls_cert"], "--tls-key", files["tls_key"]]
+    try:
+        own = ["--host", "127.0.0.1", "--port", cluster.port, "--protocol", "tls"]
+        cluster.start("scheduler", *own, *PRIVATE, *of_dask)
+        cluster.start_worker(*of_dask)
+        assert not differences(
+            fr.sweep(plan(trace, 1), scheduler=cluster.address, **files).to_frame(),
+            fr.sweep(plan(trace, 1), jobs=1).to_frame(),
+        )
+        # Who has none is not let in, and hears why.
+        monkeypatch.setattr(on_dask, "CONNECT_SECONDS", 1.0)
+        for address in (cluster.address, cluster.address.replace("tls://", "tcp://")):
+            with pytest.raises(fr.InputError, match=r"scheduler t(ls|cp)://127\.0\.0\.1:\d+: .{8}"):
+                fr.sweep(plan(trace, 1), scheduler=address)
+    finally:
+        cluster.stop()
+    path, other = write_plan(tmp_path, trace), tmp_path / "plan.toml"
+    options = [f"--{key.replace('_', '-')}={value}" for key, value in files.items()]
+    for line, said in (
+        (["--jobs", "2", *options], "--tls-ca: allowed with --scheduler"),
+        (["--scheduler", "tls://x:1", *options[1:]], "--tls-ca: needed with --tls-cert"),
+        (["--scheduler", "tcp://x:1", *options], "'tcp://x:1': allowed with --tls-ca is tls://host:8786"),
+        (["--scheduler", "tls://x:1", *options, f"--tls-ca={other}"], f"--tls-ca {other}: no certificate in PEM ("),
+        (
+            ["--scheduler", "tls://x:1", *options, f"--tls-key={tmp_path}/ca.key"],
+            "node.pem without a password in PEM (",
+        ),
+        (["--scheduler", "tls://x:1", *options, "--tls-key=gone"], "--tls-key gone: cannot be read: No such file"),
+    ):
+        assert said in command("sweep", path, *line, status=2).stderr
+
+
+def _clients(process, port):
+    """Whether the process has a connection to a port of this machine."""
+    for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]:
+        _, _, remote, state, *_, number = line.split()[:10]
+        if remote == f"0100007F:{port:04X}" and state == "01" and number in _sockets(process):
+            return True
+    return False
+
+
+def _sockets(process):
+    links = []
+    for link in Path(f"/proc/{process}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            links.append(os.readlink(link))
+    return {link.removeprefix("socket:[").removesuffix("]") for link in links if link.startswith("socket:")}

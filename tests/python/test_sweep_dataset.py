@@ -1,8 +1,13 @@
 """What a sweep keeps: finished runs, whatever happens."""
 
 import json
+import os
+import random
+import re
 import resource
 import subprocess
+import sys
+import tempfile
 import time
 from functools import partial
 
@@ -12,7 +17,9 @@ from conftest import COMMAND, write_trace
 from sweep_cases import PLACE, results, short_trace, write_plan
 
 import flashraid as fr
-from flashraid.sweeping import dataset, job, resolved, serial
+from flashraid import files
+from flashraid.series import _read
+from flashraid.sweeping import dataset, job, local, resolved
 
 
 @pytest.fixture
@@ -30,13 +37,13 @@ def small(trace):
 def test_finished_runs_are_not_done_again(trace, tmp_path, monkeypatch):
     out = tmp_path / "dataset"
     first = fr.sweep(small(trace), out=out, jobs=1).to_frame()
-    monkeypatch.setattr(serial, "do", lambda *_: pytest.fail("a finished run is done again"))
+    monkeypatch.setattr(local, "done_or_failed", lambda *_: pytest.fail("a finished run is done again"))
     again = fr.sweep(small(trace), out=out, jobs=1).to_frame()
     assert again.equals(first)
     monkeypatch.undo()
     more = small(trace) | {"grid": {"scheme": ["raid5", "raid1"], "queue_depth": [2, 1]}}
     done = []
-    monkeypatch.setattr(serial, "do", lambda each, *rest: done.append(each) or job.do(each, *rest))
+    monkeypatch.setattr(local, "done_or_failed", lambda each, *rest: done.append(each) or job.do(each, *rest))
     frame = fr.sweep(more, out=out, jobs=1).to_frame()
     assert [json.loads(each.config)["config"]["scheme"]["name"] for each in done] == ["raid1"] * 2
     assert frame.height == 4
@@ -60,7 +67,7 @@ def test_a_row_that_was_cut_off_is_done_again(trace, tmp_path):
     rows = [json.dumps(row) for row in dataset.read(out).to_dicts()]
     for part in dataset.parts(out):
         part.unlink()
-    (out / dataset.JOURNAL).write_text("\n".join(rows)[:-20])
+    (out / dataset.JOURNAL).write_text("".join(map(dataset._signed, rows))[:-20])
     assert dataset.read(out).height == 3
     seen = []
     frame = fr.sweep(small(trace), out=out, jobs=1, progress=seen.append).to_frame()
@@ -74,8 +81,10 @@ def test_a_damaged_dataset_is_named(trace, tmp_path):
     (out / "part-foo.parquet").write_text("of somebody else")
     for name, text, said in (
         ("part-000099.parquet", "garbage", r"part-000099\.parquet: damaged \(.*remove it, and its runs are done again"),
-        ("journal.jsonl", "not json\n", r"journal\.jsonl, line 1: damaged: remove the line"),
-        ("journal.jsonl", '{"run": 3}\n', r"journal\.jsonl, line 1: damaged: remove the line"),
+        ("_journal.jsonl", "not json\n", r"_journal\.jsonl, line 1: damaged: remove the line"),
+        ("_journal.jsonl", '{"run": 3}\n', r"_journal\.jsonl, line 1: damaged: remove the line"),
+        ("journal.jsonl", "not json\n", r"/journal\.jsonl, line 1: damaged: remove the line"),
+        ("journal.jsonl", '{"run": 3}\n', r"/journal\.jsonl, line 1: damaged: remove the line"),
     ):
         before = (out / name).read_bytes() if (out / name).exists() else None
         (out / name).write_text(text)
@@ -137,7 +146,7 @@ def test_a_crash_between_file_and_journal_leaves_each_run_once(trace, tmp_path):
     out = tmp_path / "dataset"
     fr.sweep(small(trace), out=out, jobs=1)
     rows = dataset.read(out)
-    (out / dataset.JOURNAL).write_text("".join(json.dumps(row) + "\n" for row in rows.to_dicts()))
+    (out / dataset.JOURNAL).write_text("".join(dataset._signed(json.dumps(row)) for row in rows.to_dicts()))
     assert dataset.read(out).height == 4
     fr.sweep(small(trace), out=out, jobs=1)
     assert pl.read_parquet(dataset.parts(out)).height == 4
@@ -257,3 +266,188 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path, long_trace):
         assert {key: rows[row["run"]][key] for key in row if key.startswith("latency_ns")} == {
             key: value for key, value in row.items() if key.startswith("latency_ns")
         }
+
+
+# ---- damage, and what others read ----
+
+
+def flipped(data, bit):
+    """The same with one bit changed."""
+    found = bytearray(data)
+    found[bit // 8] ^= 1 << bit % 8
+    return bytes(found)
+
+
+def read_or_said(read):
+    """What is read, or what is said instead."""
+    try:
+        return read(), ""
+    except fr.InputError as error:
+        return None, str(error)
+
+
+def test_no_changed_bit_changes_a_figure_in_silence(trace, tmp_path):
+    """Of a file of the dataset, and of its journal: each damage is named, or nothing but a row is missing."""
+    out = tmp_path / "dataset"
+    fr.sweep(small(trace), out=out, jobs=1)
+    (part,) = dataset.parts(out)
+    whole, rows = part.read_bytes(), dataset.read(out)
+    for bit in random.Random(1).sample(range(8 * len(whole)), 600):
+        part.write_bytes(flipped(whole, bit))
+        with pytest.raises(fr.InputError, match=r"part-\d+-[0-9a-f]+\.parquet: damaged \(the digest in its name"):
+            dataset.read(out)
+    part.unlink()
+    kept, journal = rows.to_dicts(), out / dataset.JOURNAL
+    whole = "".join(dataset._signed(json.dumps(row)) for row in kept).encode()
+    journal.write_bytes(whole)
+    assert list(dataset.journal(out)) == kept
+    for bit in random.Random(2).sample(range(8 * len(whole)), 150):
+        journal.write_bytes(flipped(whole, bit))
+        found, said = read_or_said(lambda: list(dataset.journal(out)))
+        # Without its end the last line is one that was never written to its end.
+        assert found == kept[:-1] or "damaged: remove the line" in said
+
+
+def test_a_damaged_file_without_a_digest_is_one_clear_line(trace, tmp_path, capfd):
+    """As those of version 0.1, and tables of other outputs: Polars panics at some of these footers."""
+    out = tmp_path / "dataset"
+    fr.sweep({"fixed": {"trace": trace, "scheme": "raid5", **PLACE}}, out=out, jobs=1)
+    (part,) = dataset.parts(out)
+    old = part.rename(out / "part-000001.parquet")
+    whole = old.read_bytes()
+    assert dataset.read(out).height == 1
+    footer = int.from_bytes(whole[-8:-4], "little") + 8
+    failed = 0
+    for bit in random.Random(3).sample(range(8 * (len(whole) - footer), 8 * len(whole)), 100):
+        old.write_bytes(flipped(whole, bit))
+        found, said = read_or_said(lambda: dataset.read(out))
+        if found is None:
+            failed += 1
+            assert re.search(r"part-000001\.parquet: damaged \(.+\): remove it", said)
+            assert "\n" not in said
+    assert failed > 10
+    assert capfd.readouterr().err == ""
+
+
+def test_a_panic_of_polars_is_an_error_as_others(tmp_path, monkeypatch):
+    def panic(*_, **__):
+        raise pl.exceptions.PanicException("called `Option::unwrap()` on a `None` value")
+
+    monkeypatch.setattr(pl, "read_parquet", panic)
+    (tmp_path / "part-000001.parquet").write_text("")
+    with pytest.raises(fr.InputError, match=r"part-000001\.parquet: damaged \(not a whole Parquet file\)"):
+        dataset.read(tmp_path)
+    series = tmp_path / "series.parquet"
+    series.write_text("")
+    with pytest.raises(fr.InputError, match=r"series\.parquet: cannot be read: not a whole Parquet file"):
+        _read(str(series))
+
+
+def test_readers_of_datasets_take_the_folder_as_one(trace, tmp_path):
+    """Arrow, and with it pandas, Dask and Spark, leave out what begins with a dot or _."""
+    out = tmp_path / "dataset"
+    fr.sweep(small(trace), out=out, jobs=1)
+    with dataset.Dataset(str(out)) as kept:
+        kept.add(json.dumps({**dict.fromkeys(dataset.HEAD, "x"), "run": "y"}))
+        names = {each.name for each in out.iterdir()}
+    others = {name for name in names if not name.endswith(".parquet")}
+    assert others == {"_journal.jsonl", ".lock"}
+    assert pl.read_parquet(out / "part-*.parquet").height == 4
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    assert len(pandas.read_parquet(out)) == 4
+
+
+def test_a_dataset_of_version_0_1_goes_on(trace, tmp_path):
+    """Its journal has another name, and neither that nor its files have digests."""
+    out = tmp_path / "dataset"
+    expected = fr.sweep(small(trace), out=out, jobs=1).to_frame()
+    rows = dataset.read(out)
+    for part in dataset.parts(out):
+        part.unlink()
+    rows.head(3).write_parquet(out / "part-000001.parquet")
+    (out / "journal.jsonl").write_text(json.dumps(rows.row(3, named=True)) + "\n" + '{"run": "cut')
+    (out / dataset.JOURNAL).unlink()
+    assert dataset.read(out).height == 4
+    seen = []
+    frame = fr.sweep(small(trace), out=out, jobs=1, progress=seen.append).to_frame()
+    assert seen[0].kept == 4
+    assert results(frame).equals(results(expected))
+    assert sorted(each.suffix for each in out.iterdir()) == ["", ".jsonl", ".parquet"]
+    assert not (out / "journal.jsonl").exists()
+    assert all(map(dataset._digest_in, dataset.parts(out)))
+
+
+def test_the_lock_is_neither_a_link_nor_written(trace, tmp_path):
+    out, other = tmp_path / "dataset", tmp_path / "thesis.tex"
+    fr.sweep(small(trace), out=out, jobs=1)
+    other.write_text("three years of work")
+    lock = out / ".lock"
+    lock.write_text("somebody's note")
+    assert fr.sweep(small(trace), out=out, jobs=1).status == 0
+    assert lock.read_text() == "somebody's note"
+    lock.unlink()
+    for make, why in ((lambda: lock.symlink_to(other), "is a link"), (lambda: os.mkfifo(lock), "no regular file")):
+        make()
+        with pytest.raises(fr.InputError, match=rf"\.lock: (is )?{why}"):
+            fr.sweep(small(trace), out=out, jobs=1)
+        lock.unlink()
+    assert other.read_text() == "three years of work"
+
+
+# ---- what a killed process leaves ----
+
+
+def test_parts_that_nobody_writes_any_more_are_removed(tmp_path):
+    mine = files.NewFile(tmp_path / "mine.csv", "out")
+    kept = {mine.temporary, str(tmp_path / ".mine.csv.part"), str(tmp_path / "a.0123456789abcdef.part")}
+    dead = [".x.csv.0123456789abcdef.part", ".part-000001.parquet.fedcba9876543210.part", ".t.csv.77-0.part"]
+    for path in (*dead, ".mine.csv.part", "a.0123456789abcdef.part", ".link.csv.0123456789abcdef.part"):
+        (tmp_path / path).touch()
+    link = tmp_path / ".link.csv.0123456789abcdef.part"
+    link.unlink()
+    link.symlink_to(tmp_path / "elsewhere")
+    files.remove_dead_parts.cache_clear()
+    other = files.NewFile(tmp_path / "other.csv", "out")
+    assert {str(each) for each in tmp_path.iterdir()} == kept | {other.temporary, str(link)}
+    other.write("whole")
+    mine.discard()
+    assert (tmp_path / "other.csv").read_text() == "whole"
+    assert not files.left_behind & kept
+
+
+def test_a_trace_that_is_being_written_is_not_taken_for_dead(tmp_path):
+    target = tmp_path / "long.csv"
+    seen = []
+
+    def look(stage, count, share):
+        files.remove_dead_parts.cache_clear()
+        files.remove_dead_parts(str(tmp_path))
+        seen.extend(each.name for each in tmp_path.iterdir())
+        return True
+
+    fr.synth(target, requests=200_000, space_bytes=1 << 30, interval_ns=1000, progress=look)
+    assert any(files.PART.fullmatch(name) for name in seen)
+    assert [each.name for each in tmp_path.iterdir()] == ["long.csv"]
+
+
+def test_folders_that_nobody_uses_any_more_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    script = (
+        "import os, sys\nfrom flashraid.files import scratch_folder\n"
+        "with scratch_folder() as folder:\n    print(folder, flush=True)\n    os.kill(os.getpid(), 9)\n"
+    )
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    killed = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
+    )
+    left = killed.stdout.strip()
+    (tmp_path / "flashraid-of-others").mkdir()
+    assert os.path.isdir(left)
+    files._remove_dead_folders.cache_clear()
+    with files.scratch_folder() as own:
+        assert not os.path.exists(left)
+        files._remove_dead_folders.cache_clear()
+        with files.scratch_folder():
+            assert os.path.isdir(own), "that is in use"
+    assert [each.name for each in tmp_path.iterdir()] == ["flashraid-of-others"]

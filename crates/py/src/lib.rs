@@ -24,6 +24,9 @@ const INTERRUPTED: u8 = Status::Interrupted.code();
 
 /// An error on its way to Python.
 fn to_python(error: RunError) -> PyErr {
+    if let RunError::Trace(error) = error {
+        return trace_error(error);
+    }
     if error.is_input() { InputError::new_err(error.to_string()) } else { DefectError::new_err(error.to_string()) }
 }
 
@@ -112,7 +115,7 @@ impl Prepared {
         settings: Vec<(String, String)>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let config = Asked::assemble(device, scheme, config.as_deref(), &settings).map_err(config_error)?.config;
+        let config = py.detach(|| Asked::assemble(device, scheme, config.as_deref(), &settings)).map_err(config_error)?.config;
         let mut caller = Caller::new(progress);
         let prepared = py.detach(|| flashraid_sim::Prepared::new(config, &mut |pages| caller.go_on(Stage::Preconditioning(pages))));
         match caller.error {
@@ -132,12 +135,13 @@ impl Prepared {
 #[pyfunction]
 #[pyo3(signature = (device, scheme, config, settings))]
 fn preparation(
+    py: Python<'_>,
     device: Option<&str>,
     scheme: Option<&str>,
     config: Option<PathBuf>,
     settings: Vec<(String, String)>,
 ) -> PyResult<Option<String>> {
-    let asked = Asked::gather(device, scheme, config.as_deref(), &settings).map_err(config_error)?;
+    let asked = py.detach(|| Asked::gather(device, scheme, config.as_deref(), &settings)).map_err(config_error)?;
     Ok(flashraid_sim::preparation(&asked.config))
 }
 
@@ -160,7 +164,7 @@ fn run(
     progress: Option<Py<PyAny>>,
     prepared: Option<&Prepared>,
 ) -> PyResult<(String, Option<String>, Vec<String>, u8)> {
-    let asked = Asked::assemble(device, scheme, config.as_deref(), &settings).map_err(config_error)?;
+    let asked = py.detach(|| Asked::assemble(device, scheme, config.as_deref(), &settings)).map_err(config_error)?;
     let outputs = Outputs::from_pairs(&outputs).map_err(config_error)?;
     let mut caller = Caller::new(progress);
     let finished = py.detach(|| {
@@ -183,8 +187,14 @@ fn run(
 /// The complete configuration that these sources make, with the space that it gives the host and the settings that have no effect in it, as JSON text.
 #[pyfunction]
 #[pyo3(signature = (device, scheme, config, settings))]
-fn configuration(device: Option<&str>, scheme: Option<&str>, config: Option<PathBuf>, settings: Vec<(String, String)>) -> PyResult<String> {
-    let asked = Asked::gather(device, scheme, config.as_deref(), &settings).map_err(config_error)?;
+fn configuration(
+    py: Python<'_>,
+    device: Option<&str>,
+    scheme: Option<&str>,
+    config: Option<PathBuf>,
+    settings: Vec<(String, String)>,
+) -> PyResult<String> {
+    let asked = py.detach(|| Asked::gather(device, scheme, config.as_deref(), &settings)).map_err(config_error)?;
     json(&listing::config(asked).map_err(config_error)?)
 }
 
@@ -211,8 +221,8 @@ fn device_file(name: &str) -> PyResult<&'static str> {
 /// One device, with its capacities under one scheme or all, as JSON text.
 #[pyfunction]
 #[pyo3(signature = (name, scheme))]
-fn device(name: &str, scheme: Option<&str>) -> PyResult<String> {
-    json(&listing::device(name, scheme).map_err(config_error)?)
+fn device(py: Python<'_>, name: &str, scheme: Option<&str>) -> PyResult<String> {
+    json(&py.detach(|| listing::device(name, scheme)).map_err(config_error)?)
 }
 
 /// One scheme or all, as JSON text.

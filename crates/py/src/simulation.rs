@@ -46,7 +46,7 @@ impl Simulation {
         config: Option<PathBuf>,
         settings: Vec<(String, String)>,
     ) -> PyResult<Self> {
-        let config = Asked::without_trace(device, scheme, config.as_deref(), &settings).map_err(config_error)?.config;
+        let config = py.detach(|| Asked::without_trace(device, scheme, config.as_deref(), &settings)).map_err(config_error)?.config;
         let mut caller = Caller::new(None);
         let simulation = py.detach(|| flashraid_sim::Simulation::new(config, |pages| caller.go_on(Stage::Preconditioning(pages))));
         match caller.error {

@@ -88,8 +88,9 @@ pub struct TraceRowReader(Mutex<TraceRows>);
 impl TraceRowReader {
     #[new]
     #[pyo3(signature = (trace, reading))]
-    fn new(trace: PathBuf, reading: Vec<(String, String)>) -> PyResult<Self> {
-        Ok(Self(Mutex::new(TraceRows::open(&trace, &options(&reading)?).map_err(trace_error)?)))
+    fn new(py: Python<'_>, trace: PathBuf, reading: Vec<(String, String)>) -> PyResult<Self> {
+        let options = options(&reading)?;
+        Ok(Self(Mutex::new(py.detach(|| TraceRows::open(&trace, &options)).map_err(trace_error)?)))
     }
 
     /// About as many rows as asked for; none at the end of the trace.
@@ -120,6 +121,6 @@ pub fn sanity(
     config: Option<PathBuf>,
     settings: Vec<(String, String)>,
 ) -> PyResult<Option<String>> {
-    let config = Asked::assemble(device, scheme, config.as_deref(), &settings).map_err(config_error)?.config;
+    let config = py.detach(|| Asked::assemble(device, scheme, config.as_deref(), &settings)).map_err(config_error)?.config;
     py.detach(|| flashraid_sim::sanity(&trace, config)).map_err(to_python)?.as_ref().map(json).transpose()
 }

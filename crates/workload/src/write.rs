@@ -8,7 +8,7 @@ use flashraid_vocabulary::HostRequest;
 use flate2::GzBuilder;
 use flate2::write::GzEncoder;
 use liblzma::write::XzEncoder;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -74,6 +74,8 @@ impl Encoder {
 struct PartialFile {
     part: PathBuf,
     complete: PathBuf,
+    /// Locked as long as this is, by which a part that is being written differs from one that a killed process left (`files.py`).
+    _held: File,
 }
 
 impl PartialFile {
@@ -113,7 +115,8 @@ impl TraceWriter {
         } else {
             let complete = destination(path)?;
             let (file, part) = temporary_beside(&complete).map_err(io_error)?;
-            let part = PartialFile { part, complete };
+            let held = file.try_clone().map_err(io_error)?;
+            let part = PartialFile { part, complete, _held: held };
             if let Ok(former) = fs::metadata(&part.complete) {
                 file.set_permissions(former.permissions()).map_err(io_error)?;
             }
@@ -200,6 +203,11 @@ fn destination(path: &Path) -> Result<PathBuf, TraceError> {
     Ok(complete)
 }
 
+/// Locks a new file. False if another process has just taken it for a dead one; where there are no locks, none is taken for dead.
+fn is_held(file: &File) -> io::Result<bool> {
+    Ok(!matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && file.metadata()?.nlink() > 0)
+}
+
 /// A new file in the same folder, under a name that none has, be it left by a run that was killed.
 fn temporary_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not the name of a file"))?.to_string_lossy();
@@ -209,7 +217,8 @@ fn temporary_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     loop {
         let part = path.with_file_name(format!(".{start}.{}-{number}.part", std::process::id()));
         match OpenOptions::new().write(true).create_new(true).open(&part) {
-            Ok(file) => return Ok((file, part)),
+            Ok(file) if is_held(&file)? => return Ok((file, part)),
+            Ok(_) => number += 1,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
             Err(error) => return Err(error),
         }

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
 from .._native import InputError
+from ..interrupts import undoing
 from .conversion import Counts, convert
 from .kernel import Mount, Recorder, check_machine, loop_device, make_file_system, tracefs
 from .workload import Interrupts, evict, run_command
@@ -43,7 +44,8 @@ def capture(folder: Path, output: Path, command: Sequence[str], *, size_bytes: i
         raise InputError(f"--size {size_bytes}: allowed are multiples of 4096 bytes, at least 16MiB")
     _check_folder(folder)
     check_machine()
-    with Interrupts() as interrupts:
+    # What has been made is undone step by step, which must not be ended by force.
+    with undoing, Interrupts() as interrupts:
         is_new = not folder.exists()
         folder.mkdir(exist_ok=True)
         folder = folder.resolve()
@@ -107,7 +109,7 @@ def _record(
     ):
         make_file_system(device)
         interrupts.check()
-        with Mount(device, mount_point) as mount:
+        with Mount(device, mount_point, lambda: interrupts.noted) as mount:
             each_second = (lambda: evict(mount_point)) if evicting else (lambda: None)
             status = run_command(command, mount_point, interrupts, each_second)
         interrupts.check()

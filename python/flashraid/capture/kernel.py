@@ -8,17 +8,19 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from .._native import InputError
+from ..causes import cause
 
 TOOLS = ("losetup", "mkfs.ext4", "mount", "umount")  # util-linux and e2fsprogs
 EVENTS = ("block_rq_issue", "block_rq_complete")
 LOSSES = ("overrun", "commit overrun", "dropped events")
 BUFFER_KIB = 32 * 1024  # of each processor: some 400,000 events
-UNMOUNT_SECONDS = 10.0  # a command's last processes may still be ending
+# A command's last processes may still be ending; after an interrupt they are given less time.
+UNMOUNT_SECONDS, HURRIED_SECONDS = 10.0, 1.0
 
 
 def check_machine() -> None:
@@ -56,7 +58,7 @@ def _make_sparse(image: Path, size_bytes: int) -> None:
         with open(image, "xb") as file:
             file.truncate(size_bytes)
     except OSError as error:
-        raise InputError(f"{image.parent}: no space for a device of {size_bytes} bytes: {error.strerror}") from None
+        raise InputError(f"{image.parent}: no space for a device of {size_bytes} bytes: {cause(error)}") from None
 
 
 @contextmanager
@@ -83,8 +85,8 @@ def make_file_system(device: Path) -> None:
 class Mount:
     """The mounted file system; `left` tells whether processes still used it at the end."""
 
-    def __init__(self, device: Path, folder: Path) -> None:
-        self._device, self._folder = device, folder
+    def __init__(self, device: Path, folder: Path, is_hurried: Callable[[], bool]) -> None:
+        self._device, self._folder, self._is_hurried = device, folder, is_hurried
         self.left = False
 
     def __enter__(self) -> "Mount":
@@ -97,7 +99,7 @@ class Mount:
         return self
 
     def __exit__(self, *error: object) -> None:
-        end = time.monotonic() + UNMOUNT_SECONDS
+        end = time.monotonic() + (HURRIED_SECONDS if self._is_hurried() else UNMOUNT_SECONDS)
         while not self._unmount():
             if time.monotonic() > end:
                 self.left = True
@@ -170,13 +172,13 @@ class Recorder:
             self.lost += sum(int(value) for name, value in pairs if name in LOSSES)
         self._instance.rmdir()
         if self._error is not None and error == (None, None, None):
-            raise InputError(f"{self._text}: {self._error.strerror}")
+            raise InputError(f"{self._text}: {cause(self._error)}")
 
     def _set(self, name: str, value: str) -> None:
         try:
             (self._instance / name).write_text(value)
         except OSError as error:
-            raise InputError(f"{self._instance / name}: the kernel refuses {value!r}: {error.strerror}") from None
+            raise InputError(f"{self._instance / name}: the kernel refuses {value!r}: {cause(error)}") from None
 
     def _drain(self) -> None:
         try:

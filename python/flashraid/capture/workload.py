@@ -10,9 +10,11 @@ from pathlib import Path
 from types import FrameType
 
 from .._native import InputError
+from ..causes import cause
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-GRACE_SECONDS = 5.0
+GRACE_SECONDS = 2.0  # for a command to end by itself, after an interrupt
+STEP_SECONDS = 0.2
 
 
 class Interrupts:
@@ -48,11 +50,14 @@ def run_command(command: Sequence[str], folder: Path, interrupts: Interrupts, ea
     try:
         process = subprocess.Popen(command, cwd=folder, env=environment, process_group=0 if has_group else None)
     except OSError as error:
-        raise InputError(f"{command[0]}: {error.strerror}") from None
+        raise InputError(f"{command[0]}: {cause(error)}") from None
+    steps = 0
     while not interrupts.noted:
         with suppress(subprocess.TimeoutExpired):
-            return process.wait(1.0)
-        each_second()
+            return process.wait(STEP_SECONDS)
+        steps += 1
+        if steps % round(1 / STEP_SECONDS) == 0:
+            each_second()
     send = os.killpg if has_group else os.kill
     with suppress(ProcessLookupError):
         send(process.pid, signal.SIGTERM)

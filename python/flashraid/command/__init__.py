@@ -5,7 +5,8 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from ..interrupts import Interrupts
+from ..causes import cause
+from ..interrupts import Interrupts, end_in_time
 
 if TYPE_CHECKING:
     from click.exceptions import ClickException
@@ -16,6 +17,7 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, signal.default_int_handler)  # ends the command as Ctrl-C does, leaving nothing behind
+    end_in_time()
     try:
         sys.exit(run(sys.argv[1:]))
     except BrokenPipeError:
@@ -67,7 +69,9 @@ def _run(arguments: list[str]) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        return _fail(f"{error.filename or 'output'}: {error.strerror}", 2)
+        # Without a number it is no error of the system's, and so of no file.
+        where = f"{error.filename or 'output'}: " if error.filename or error.errno else ""
+        return _fail(f"{where}{cause(error)}", 2)
 
 
 def _with_json_targets(arguments: list[str]) -> list[str]:

@@ -8,18 +8,18 @@ import rich_click as click
 from .. import advisor
 from .._native import InputError
 from ..advising.objectives import CLOSED, FAILING, OPEN
-from ..comparing import MOST_JOBS
 from ..outputs import Outputs
 from ..report import of_sweeps
 from ..settings import Pairs
-from ..sweeps import SweepStatus, check_workers, folder_text
+from ..sweeping.where import Where
+from ..sweeps import SweepStatus, folder_text
 from . import options
 from .common import option_of, report_file, warn
 from .completion import complete_scheme_list
 from .layout import print_tables, print_text, table_of
 from .output import Target
 from .progress import Progress
-from .sweep import text_of
+from .sweep import notes_of, text_of
 
 MUST, SEARCH = "What it must have", "Search"
 
@@ -59,8 +59,7 @@ def _search(*names: str, **more: object) -> options.Declared:
 @_search("--fault", metavar="WHAT", help="What fails in the middle of a run; by default one chip, or one SSD.")
 @_search("--seeds", metavar="N", type=options.Number(), default=3, help="Seeds with which the finalists are run.")
 @_search("--out", metavar="FOLDER", help="Keep all runs in this dataset; those that it has are not done again.")
-@_search("--jobs", metavar="N", type=options.Number(1, MOST_JOBS), help="Most runs at the same time.")
-@_search("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers do the runs.")
+@options.with_place(SEARCH)
 @options.json_target
 @options.option("--report", metavar="FILE.html", help="Write a report for a browser.")
 @options.quiet
@@ -83,8 +82,7 @@ def advise(
     fault: str | None,
     seeds: int,
     out: str | None,
-    jobs: int | None,
-    scheduler: str | None,
+    place: Where,
     json_target: str | None,
     report: str | None,
     quiet: bool,
@@ -98,7 +96,6 @@ def advise(
     """
     outputs = Outputs({}, {"json": "--json", "report": "--report"}, report=report)
     outputs.check(json_target, trace=trace, device=device, config=config)
-    check_workers(jobs, scheduler, option_of)
     folder = None if out is None else folder_text(out, option_of)
     question = advisor.asked(
         trace,
@@ -122,13 +119,18 @@ def advise(
     with report_file(report) as file, Target(json_target) as target, Progress(quiet=quiet) as progress:
         run = progress.begin("advise")
         rounds: dict[str, float] = {}
+        is_said: set[str] = set()
 
         def watch(name: str, status: SweepStatus) -> bool:
+            for text in notes_of(status):
+                if text not in is_said:
+                    is_said.add(text)
+                    progress.say(text)
             began = rounds.setdefault(name, time.monotonic())
             said = f"{name}: {text_of(status, time.monotonic() - began)}"
             return run("runs", status.done, status.done / max(1, status.runs), said)
 
-        found = advisor.search(question, folder, jobs, scheduler, watch)
+        found = advisor.search(question, folder, place, watch)
         progress.hide()
         if file is not None:
             of_sweeps.of_advice(found, file)

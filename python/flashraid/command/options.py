@@ -15,8 +15,11 @@ from click.shell_completion import CompletionItem
 
 from .. import _native
 from .._native import InputError
+from ..comparing import MOST_JOBS
 from ..settings import Pairs, Said, list_text, refuse_contradictions
+from ..sweeping.where import where
 from . import completion
+from .common import option_of
 
 Command = Callable[..., int]
 Declared = Callable[[Command], Command]
@@ -177,6 +180,40 @@ def with_settings_but(keys: Iterable[str]) -> Callable[[Command], Command]:
 def with_reading(command: Command) -> Command:
     """Gives a command the options for reading a trace; it receives their values as its parameter `reading`."""
     return _with(command, "reading", READING, has_set=False)
+
+
+def with_place(panel: str = "Options") -> Callable[[Command], Command]:
+    """Gives a command the options that say who does runs; it receives that as its parameter `place`."""
+    pem = "in PEM, for a scheduler at tls://host:8786."
+
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def wrapper(**values: Any) -> int:
+            said = {name: values.pop(name) for name in ("jobs", "scheduler", "tls_ca", "tls_cert", "tls_key")}
+            return command(place=where(**said, label=option_of), **values)
+
+        return declared(
+            wrapper,
+            option(
+                "--jobs",
+                metavar="N",
+                type=Number(1, MOST_JOBS),
+                help="Most runs at the same time; by default one on each core, if there is memory for them. "
+                "Results are the same.",
+                panel=panel,
+            ),
+            option(
+                "--scheduler",
+                metavar="ADDRESS",
+                help="A Dask scheduler whose workers do the runs, as tcp://host:8786.",
+                panel=panel,
+            ),
+            option("--tls-ca", metavar="FILE", help=f"Certificate of who signed the others, {pem}", panel=panel),
+            option("--tls-cert", metavar="FILE", help=f"Your certificate, {pem}", panel=panel),
+            option("--tls-key", metavar="FILE", help=f"The key of your certificate, {pem}", panel=panel),
+        )
+
+    return add
 
 
 def _with(command: Command, name: str, options: list[Option], has_set: bool) -> Command:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from .._native import InputError
+from ..causes import cause
 from ..figures.files import write as write_figures
 from ..files import NewFile
 from ..outputs import check_folder, check_report
@@ -268,7 +269,7 @@ def _make_folder(path: str) -> None:
     try:
         os.makedirs(path, exist_ok=True)
     except OSError as error:
-        raise InputError(f"--write: {path}: cannot be made: {error.strerror or error}") from None
+        raise InputError(f"--write: {path}: cannot be made: {cause(error)}") from None
 
 
 def _write_page(found: "Reproduction", folder: str, files: dict[str, NewFile]) -> None:

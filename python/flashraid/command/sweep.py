@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import rich_click as click
 
 from .._native import InputError
-from ..comparing import MOST_JOBS
 from ..report import of_sweeps
 from ..sizes import format_bytes
 from ..sweeping import view
 from ..sweeping.job import DONE
 from ..sweeping.plan import read
 from ..sweeping.resolved import Resolved, jobs_of, resolve
-from ..sweeps import Sweep, SweepStatus, check_workers, folder_text, sweep_planned
+from ..sweeping.where import Where
+from ..sweeps import Sweep, SweepStatus, folder_text, sweep_planned
 from . import options
 from .common import option_of, report_file
 from .layout import print_tables, table_of
@@ -30,21 +30,11 @@ MOST_LINES = 60
 @options.option(
     "--out", metavar="FOLDER", help="The dataset; by default the name of the plan with .sweep instead of .toml."
 )
-@options.option(
-    "--jobs",
-    metavar="N",
-    type=options.Number(1, MOST_JOBS),
-    help="Most runs at the same time; by default one on each core, if there is memory for them. Results are the same.",
-)
-@options.option(
-    "--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers do the runs, as tcp://host:8786."
-)
+@options.with_place()
 @options.option("--report", metavar="FILE.html", help="Write a report for a browser.")
 @options.flag("--dry-run", help="Show the points and how many runs they are, and do none.")
 @options.quiet
-def sweep(
-    plan: str, out: str | None, jobs: int | None, scheduler: str | None, report: str | None, dry_run: bool, quiet: bool
-) -> int:
+def sweep(plan: str, out: str | None, place: Where, report: str | None, dry_run: bool, quiet: bool) -> int:
     """Do many runs: every combination of settings, devices, schemes, traces and seeds that a plan names.
 
     Results stream into a Parquet dataset with a row for each run. Runs that it has are not done again, so that an
@@ -52,7 +42,6 @@ def sweep(
 
     Example: flashraid sweep examples/sweep.toml
     """
-    check_workers(jobs, scheduler, option_of)
     if dry_run and report is not None:
         raise InputError("--report: not allowed with --dry-run, which does no run")
     found = read(plan)
@@ -69,22 +58,29 @@ def sweep(
     with report_file(report) as file, Progress(quiet=quiet) as progress:
         run = progress.begin("sweep")
         began = time.monotonic()
-        is_said: list[bool] = []
+        is_said: set[str] = set()
 
         def watch(status: SweepStatus) -> bool:
-            if status.dashboard and not is_said:
-                is_said.append(True)
-                progress.say(f"Dask's dashboard: {status.dashboard}")
+            for text in notes_of(status):
+                if text not in is_said:
+                    is_said.add(text)
+                    progress.say(text)
             return run(
                 "runs", status.done, status.done / max(1, status.runs), text_of(status, time.monotonic() - began)
             )
 
-        result = sweep_planned(found, out, jobs, scheduler, watch)
+        result = sweep_planned(found, out, place, watch)
         progress.hide()
         if file is not None:
             of_sweeps.of_sweep(result, file)
     _tell(result, out)
     return result.status
+
+
+def notes_of(status: SweepStatus) -> list[str]:
+    """What is to be said of a cluster, once."""
+    dashboard = [f"Dask's dashboard: {status.dashboard}"] if status.dashboard else []
+    return [*dashboard, *(f"warning: {note}" for note in status.notes)]
 
 
 def text_of(status: SweepStatus, seconds: float) -> str:

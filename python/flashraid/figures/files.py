@@ -5,6 +5,7 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from .._native import InputError
+from ..causes import cause
 from ..files import NewFile
 from ..interrupts import Interrupts
 from ..settings import Path, path_text
@@ -27,7 +28,7 @@ def write(figures: "list[Figure]", folder: Path, option: str = "figures") -> lis
             try:
                 os.makedirs(path)
             except OSError as error:
-                raise InputError(f"{option}: {path}: cannot be made: {error.strerror or error}") from None
+                raise InputError(f"{option}: {path}: cannot be made: {cause(error)}") from None
             undo.callback(_remove_if_empty, path)
         files = []
         for figure in figures:

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from .._native import InputError
+from ..causes import cause
 from ..comparison import Comparison
 from ..result import Result
 from ..settings import Path, path_text
@@ -63,9 +64,9 @@ def read_object(path: str) -> dict[str, Any]:
         with open(path, encoding="utf-8") as file:
             of = json.load(file, parse_constant=_no_constant)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{path}: cannot be read: {cause(error)}") from None
     except ValueError as error:  # of the encoding as well
-        raise InputError(f"{path}: is not JSON: {error}") from None
+        raise InputError(f"{path}: is not JSON: {cause(error)}") from None
     allowed = "allowed is the JSON of run or compare"
     if not isinstance(of, dict) or not isinstance(of.get("schema"), int):
         raise InputError(f"{path}: holds no result of flashraid: {allowed}")

@@ -2,14 +2,13 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from .. import _native
-from ..files import STANDARD_INPUT
+from ..files import STANDARD_INPUT, scratch_folder
 from ..outputs import Outputs
 from ..settings import Pairs, configuration
 
@@ -31,7 +30,7 @@ def recorded(outputs: Outputs, trace: str, *run: Any) -> Iterator[Outputs]:
     if "series" in outputs.files:
         yield outputs
         return
-    with tempfile.TemporaryDirectory(prefix="flashraid-") as folder:
+    with scratch_folder() as folder:
         given = {"series_interval": f"{interval_ns(trace, *run)}ns"} | outputs.times
         arguments: Any = {**outputs.arguments, **given, "series": os.path.join(folder, "series.csv")}
         yield replace(outputs, arguments=arguments)

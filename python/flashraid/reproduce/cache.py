@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import _native
+from ..causes import cause
 from ..files import NewFile
 from ..kept import VARIABLE, build, content, folder
 
@@ -92,7 +93,7 @@ class Cache:
         return None
 
     def _fail(self, error: Exception) -> None:
-        self.problem = f"{self._root}: {getattr(error, 'strerror', None) or error}"
+        self.problem = f"{self._root}: {cause(error)}"
 
     def _tidied(self) -> list[Path]:
         """The other builds' folders, the one used last first, after those of builds long unused are removed."""

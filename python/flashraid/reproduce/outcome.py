@@ -7,6 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from .._native import InputError
+from ..causes import cause
 from ..figures import Figure
 from ..figures.drawn import Drawn
 from ..settings import Path, known_name
@@ -371,7 +372,7 @@ def from_file(name: str, path: str) -> Reproduction:
         with open(path, encoding="utf-8") as file:
             measured = recorded(file.read())
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        raise InputError(f"{path}: cannot be read: {cause(error)}") from None
     except (ValueError, AttributeError):
         raise InputError(f"{path}: not the figures of a paper, as --write leaves them beside its page") from None
     for where, experiment, cell, _ in needs(paper, {}):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .._native import InputError
+from ..causes import cause
 from ..settings import known_name
 from .metrics import METRICS
 
@@ -346,7 +347,7 @@ def read_tables(path: Path) -> dict[str, Any]:
         try:
             return tomllib.load(file)
         except tomllib.TOMLDecodeError as error:
-            raise InputError(f"papers/{path.parent.name}/{path.name}: {error}") from None
+            raise InputError(f"papers/{path.parent.name}/{path.name}: {cause(error)}") from None
 
 
 def record(kind: type[Record], table: Mapping[str, Any], where: str) -> Record:

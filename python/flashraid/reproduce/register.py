@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .._native import InputError
+from ..causes import cause
 from ..settings import known_name
 from .judgements import is_difference, is_level, judge
 from .outcome import Outcome, Reproduction, recorded
@@ -314,4 +315,4 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+        raise InputError(f"{path}: {cause(error)}") from None

@@ -1,7 +1,6 @@
 """Does runs of the engine: each distinct one once, on all cores, and none that is kept from before."""
 
 import json
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from .. import _native, machine
 from .._native import DefectError, InputError
+from ..files import scratch_folder
 from ..settings import with_effect
 from .cache import Cache, Cost, Entry, key
 from .metrics import measured
@@ -102,7 +102,7 @@ class Runner:
                 raise KeyboardInterrupt
 
         go_on(left)
-        with tempfile.TemporaryDirectory(prefix="flashraid-") as folder, ThreadPoolExecutor(machine.cores()) as pool:
+        with scratch_folder() as folder, ThreadPoolExecutor(machine.cores()) as pool:
             futures: dict[Future[dict[str, float]], Run] = {}
             try:
                 # The longest first, so that no core waits at the end for one that began late.

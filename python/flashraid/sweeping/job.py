@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import socket
-import tempfile
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -15,7 +14,9 @@ from threading import Lock
 from typing import Any
 
 from .. import _native
-from .._native import InputError
+from .._native import DefectError, InputError
+from ..causes import cause
+from ..files import scratch_folder
 from ..kept import content, folder
 from ..profile_text import PREFIX
 from ..result import flat
@@ -146,10 +147,11 @@ class _Devices:
                     if kept.device is None:
                         del self._kept[job.preparation]
 
-    def forget(self) -> None:
-        """Gives up all that nobody uses."""
+    def forget(self) -> bool:
+        """Gives up all that nobody uses. Returns whether that is all that there was."""
         with self._lock:
             self._make_room(0)
+            return not self._kept
 
     def _prepare(self, kept: _Kept, job: Job, config: str, go_on: Callable[..., bool]) -> None:
         with kept.lock:
@@ -173,9 +175,9 @@ class _Devices:
 _devices = _Devices()
 
 
-def forget() -> None:
-    """Gives up the prepared devices that this process keeps for further jobs."""
-    _devices.forget()
+def forget() -> bool:
+    """Gives up the prepared devices that this process keeps for further jobs. Returns whether no run uses one."""
+    return _devices.forget()
 
 
 def do(job: Job, go_on: Callable[[], bool] = lambda: True, most_bytes: int | None = None) -> str:
@@ -188,7 +190,7 @@ def do(job: Job, go_on: Callable[[], bool] = lambda: True, most_bytes: int | Non
     def watched(*_told: object) -> bool:
         return go_on()
 
-    with tempfile.TemporaryDirectory(prefix="flashraid-") as place:
+    with scratch_folder() as place:
         trace = job.source.found(place)
         if trace is None:
             raise Absent(job.source.sha256)
@@ -209,6 +211,23 @@ def do(job: Job, go_on: Callable[[], bool] = lambda: True, most_bytes: int | Non
             row = row_of(job, STATUS[status], "", figures)
     seconds = time.perf_counter() - began
     return line(row, place_of_work(), seconds)
+
+
+def done_or_failed(job: Job, go_on: Callable[[], bool], most_bytes: int | None) -> str:
+    """The same; what nobody foresaw is a row, too, as other runs may do better."""
+    try:
+        return do(job, go_on, most_bytes)
+    except Absent:
+        raise
+    except DefectError as error:
+        return failed(job, f"defect of flashraid: {cause(error)}")
+    except Exception as error:
+        return failed(job, f"{type(error).__name__}: {cause(error)}")
+
+
+def failed(job: Job, reason: str) -> str:
+    """The row of a job that the machine could not do."""
+    return line(row_of(job, FAILED, reason), place_of_work(), 0.0)
 
 
 def figures_of(result: dict[str, Any]) -> Iterator[tuple[str, Any]]:

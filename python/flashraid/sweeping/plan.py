@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import _native
 from .._native import InputError
+from ..causes import cause
 from ..files import STANDARD_INPUT
 from ..settings import bare, check_texts, known_name, parameters_of
 from . import sampling
@@ -40,9 +41,9 @@ def read(path: str) -> Plan:
         with open(STANDARD_INPUT if path == "-" else path, "rb") as file:
             said = tomllib.load(file)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{path}: cannot be read: {cause(error)}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{path}: {cause(error)}") from None
     return made(said, path)
 
 

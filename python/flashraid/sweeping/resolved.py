@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import _native
 from .._native import InputError
+from ..causes import cause
 from ..kept import content
 from ..profile_text import PREFIX, changed, is_profile, seed_of
 from ..profile_text import text_of as profile
@@ -130,7 +131,7 @@ def _file(trace: str) -> Source:
         size = os.stat(trace).st_size
         return Source(trace, path=os.path.abspath(trace), sha256=content(trace), size=size)
     except OSError as error:
-        raise InputError(f"{trace}: cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{trace}: cannot be read: {cause(error)}") from None
 
 
 def _with_common_space(made: Sequence[_Made | Resolved]) -> list[_Made | Resolved]:
