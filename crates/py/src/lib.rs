@@ -198,6 +198,13 @@ fn configuration(
     json(&listing::config(asked).map_err(config_error)?)
 }
 
+/// The configuration of a result, complete as one of today, as JSON text.
+#[pyfunction]
+#[pyo3(signature = (result))]
+fn configuration_of_result(result: &str) -> PyResult<String> {
+    json(&flashraid_sim::Config::of_result("result", result).map_err(config_error)?)
+}
+
 /// Whether two texts give a setting the same value.
 #[pyfunction]
 #[pyo3(signature = (key, one, other))]
@@ -249,6 +256,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(preparation, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(configuration, module)?)?;
+    module.add_function(wrap_pyfunction!(configuration_of_result, module)?)?;
     module.add_function(wrap_pyfunction!(same_value, module)?)?;
     module.add_class::<traces::TraceRowReader>()?;
     module.add_function(wrap_pyfunction!(traces::trace_info, module)?)?;

@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+mod before;
 mod contract;
 mod counts;
 mod operation;
@@ -15,6 +16,7 @@ pub mod stripe_map;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+pub use before::Before;
 pub use contract::{Addressing, CloneJob, CloneScheme, Damage, Grouping, Job, Lost, Scheme};
 pub use counts::{Commits, GuardCounts, ParityUpdates};
 pub use operation::{CommitCause, Decisions, Extent, Failure, Group, IdleWork, Lock, Method, Operation, OperationKind, Outcomes, Step};

@@ -1,6 +1,7 @@
 //! What each scheme states of itself ([`Entry`]): its name, its parameters, and what it is capable of. Configuration checks, help, documents, torture and the
 //! test matrices derive everything from it; `schemes::SCHEMES` is the list.
 
+use crate::before::Before;
 use crate::{Percentages, Scheme};
 use flashraid_vocabulary::SemivalidAction;
 use std::fmt;
@@ -179,14 +180,17 @@ pub struct Parameter {
     pub needs: Option<(&'static str, Condition)>,
     /// Which values torture draws: those that lead to different states of a small device.
     pub draws: Draws,
+    /// What a result or a drive of an older version means that lacks the parameter, where that is not the default; the oldest first.
+    pub before: &'static [Before],
     /// One sentence.
     pub about: &'static str,
 }
 
 impl Parameter {
-    /// What parameters have in common unless they state otherwise: without unit, with effect in any run, and torture draws each word. A parameter states
+    /// What parameters have in common unless they state otherwise: without unit, with effect in any run, the default is what was done without it, and torture draws each word. A parameter states
     /// its name, its values and its sentence.
-    pub const PLAIN: Self = Self { name: "", unit: "", values: Values::Words(&[]), needs: None, draws: Draws::Words, about: "" };
+    pub const PLAIN: Self =
+        Self { name: "", unit: "", values: Values::Words(&[]), needs: None, draws: Draws::Words, before: &[], about: "" };
 
     /// The values that torture draws on pages of `page_bytes` bytes, each as likely.
     pub fn drawn(&self, page_bytes: u32) -> Vec<String> {

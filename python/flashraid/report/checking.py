@@ -3,6 +3,7 @@
 import functools
 import importlib.resources
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +17,8 @@ NEEDED = (
     *("version", "device", "scheme", "seed", "partial", "config", "workload", "capacity", "requests", "latency_ns"),
     *("flash_ops", "write_amplification_by", "parity_updates", "members", "wear", "faults", "rebuild", "survives"),
 )
-# Keys further inside that may be missing for the same reason, and all settings but these may.
+# Keys further inside that may be missing for the same reason, besides those that are newer than the version of the
+# result (`since` of the schema). All settings but these may be missing.
 LATER = ("distribution", "histogram")
 SETTINGS = {"config.device": ["name"], "config.scheme": ["name"], "config.host": [], "config.run": ["queue_depth"]}
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
@@ -55,8 +57,14 @@ def check_result(result: Any, path: str) -> None:
     missing = [key for key in NEEDED if not isinstance(result, dict) or key not in result]
     if missing:
         raise InputError(f"{path}: holds no result of flashraid, as it has no {missing[0]}: {allowed}")
-    if fault := _fault(result, _schema(), ""):
+    if fault := _fault(result, _schema(), "", version_number(result["version"])):
         raise InputError(f"{path}: {fault}")
+
+
+def version_number(version: object) -> tuple[int, ...]:
+    """A version as numbers, which are compared; of what is no version, one that is older than any."""
+    found = re.match(r"\d+(\.\d+)*", version) if isinstance(version, str) else None
+    return tuple(int(number) for number in found[0].split(".")) if found else ()
 
 
 def check_series(result: Result, path: str) -> None:
@@ -83,31 +91,36 @@ def _sums(result: Result) -> dict[str, tuple[str, ...]]:
     return COUNTS | (BYTES if is_whole else {})
 
 
-def _fault(value: Any, form: Mapping[str, Any], at: str) -> str:
-    """What is wrong with a value of the JSON, and where; nothing if it has the types and keys of its schema."""
+def _fault(value: Any, form: Mapping[str, Any], at: str, version: tuple[int, ...]) -> str:
+    """What is wrong with a value of the JSON, and where; nothing if it has the types and keys of its schema.
+
+    Those keys of the schema are meant that `version` had.
+    """
     if "$ref" in form:
-        return _fault(value, _schema()["$defs"][form["$ref"].rpartition("/")[2]], at)
+        return _fault(value, _schema()["$defs"][form["$ref"].rpartition("/")[2]], at, version)
     kinds = form.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if kinds and not any(_is(value, kind) for kind in kinds):
         shown = json.dumps(value)
         shown = shown if len(shown) <= 40 else f"{shown[:37]}..."
         return f"{at} = {shown}: allowed is {' or '.join(WORDS[kind] for kind in kinds)}"
-    faults = [_fault(value, choice, at) for choice in form.get("anyOf") or form.get("oneOf") or []]
+    faults = [_fault(value, choice, at, version) for choice in form.get("anyOf") or form.get("oneOf") or []]
     if faults and "" not in faults:
         return faults[0]
     inner: list[tuple[str, Any, Mapping[str, Any]]] = []
     if isinstance(value, dict):
         known, others = form.get("properties", {}), form.get("additionalProperties")
         for key in form.get("required", []) if at else []:
-            if key not in value and key not in LATER and (at not in SETTINGS or key in SETTINGS[at]):
+            since = version_number(known.get(key, {}).get("since", ""))
+            is_later = key in LATER or version < since
+            if key not in value and not is_later and (at not in SETTINGS or key in SETTINGS[at]):
                 return f"{at} has no {key}: allowed is a complete result of run or compare"
         for key, each in value.items():
             if isinstance(of := known.get(key, others), dict):
                 inner.append((f"{at}.{key}".lstrip("."), each, of))
     elif isinstance(value, list) and isinstance(form.get("items"), dict):
         inner = [(f"{at}[{place}]", each, form["items"]) for place, each in enumerate(value)]
-    return next(filter(None, (_fault(each, of, name) for name, each, of in inner)), "")
+    return next(filter(None, (_fault(each, of, name, version) for name, each, of in inner)), "")
 
 
 def _is(value: Any, kind: str) -> bool:

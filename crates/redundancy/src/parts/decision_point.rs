@@ -47,6 +47,7 @@ const DECISION_NS: Parameter = Parameter {
     needs: Some(("update = adaptive or bpu", |build| UpdateRule::from_build(build).is_ok_and(UpdateRule::looks_at_load))),
     draws: Draws::OneOf(&["0", "5700"]),
     about: "How long adaptive and bpu take to choose a method. A partial-stripe write waits for it.",
+    ..Parameter::PLAIN
 };
 
 /// `Operation::step` after the reads of old content that come before the data programs.

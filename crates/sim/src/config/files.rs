@@ -3,6 +3,7 @@
 use super::ConfigError;
 use super::key::Given;
 use super::lookup::{check_table, outside_tables};
+use super::older;
 use super::setting::{Setting, SettingSource};
 use crate::presets;
 use flashraid_workload::system_text;
@@ -80,22 +81,23 @@ fn read_toml(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
     Ok(settings)
 }
 
-/// The settings in the `config` object of a result.
-fn read_json(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
+/// The settings in the `config` object of a result, the text of which `file` has.
+pub(super) fn read_json(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
     let document: Json = serde_json::from_str(text).map_err(|error| {
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or_default();
         ConfigError(format!("{file}, line {}, column {}: {message}", error.line(), error.column()))
     })?;
-    let place = format!("{file}: config: ");
-    let Some(Json::Object(tables)) = document.get("config") else {
-        return Err(ConfigError(format!("{file}: a JSON file must be a result, with an object config")));
-    };
-    settings_of(&place, tables)
+    match document.get("config") {
+        Some(config @ Json::Object(_)) => settings_of(file, config, document.get("version").and_then(Json::as_str)),
+        _ => Err(ConfigError(format!("{file}: a JSON file must be a result, with an object config"))),
+    }
 }
 
-/// The settings in an object that has the tables of a configuration.
-pub(super) fn settings_of(place: &str, tables: &serde_json::Map<String, Json>) -> Result<Vec<Setting>, ConfigError> {
+/// The settings in the configuration of a result or of a drive, which `version` has written: where they lack one, what that version did.
+pub(super) fn settings_of(file: &str, config: &Json, version: Option<&str>) -> Result<Vec<Setting>, ConfigError> {
+    let place = &format!("{file}: config: ");
+    let tables = config.as_object().ok_or_else(|| ConfigError(format!("{place}allowed is an object")))?;
     let mut settings = Vec::new();
     for (table, content) in tables {
         let Json::Object(keys) = content else {
@@ -124,6 +126,7 @@ pub(super) fn settings_of(place: &str, tables: &serde_json::Map<String, Json>) -
             });
         }
     }
+    older::complete(&mut settings, version);
     Ok(settings)
 }
 

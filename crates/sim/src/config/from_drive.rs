@@ -1,9 +1,9 @@
 //! The settings of a drive: what made it, which a run that begins with it may repeat, and not change.
 
 use super::files::settings_of;
-use super::merge::build;
+use super::merge::build_alone;
 use super::setting::{Setting, last};
-use super::{Config, ConfigError, Run, TABLES, find_scheme};
+use super::{Config, ConfigError, Run, TABLES};
 use crate::drive::{Header, refuse_another, split_name};
 use serde_json::Value as Json;
 
@@ -32,7 +32,7 @@ impl FromDrive {
         let (path, expected) = split_name(name);
         let (header, sha256) = Header::read(path)?;
         refuse_another(path, expected, &sha256)?;
-        let (settings, config) = (settings_in(path, &header.config)?, Config::of_drive(path, &header.config)?);
+        let (settings, config) = (settings_in(path, &header)?, Config::of_drive(path, &header)?);
         Ok(Self { path: path.into(), sha256, config, settings })
     }
 
@@ -76,18 +76,13 @@ fn shown(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), Into::into)
 }
 
-fn settings_in(path: &str, config: &Json) -> Result<Vec<Setting>, ConfigError> {
-    let tables = config.as_object().ok_or_else(|| ConfigError(format!("{path}: config: allowed is an object")))?;
-    settings_of(&format!("{path}: config: "), tables)
+fn settings_in(path: &str, header: &Header) -> Result<Vec<Setting>, ConfigError> {
+    settings_of(path, &header.config, Some(&header.version))
 }
 
 impl Config {
     /// The configuration of a drive, out of the header of its file.
-    pub(crate) fn of_drive(path: &str, config: &Json) -> Result<Self, ConfigError> {
-        let mut settings = settings_in(path, config)?;
-        let name = last(&settings, "scheme", "name").map(|setting| setting.given.text.clone()).unwrap_or_default();
-        let entry = find_scheme(&name).map_err(|ConfigError(text)| ConfigError(format!("{path}: config: {text}")))?;
-        settings.retain(|setting| !(setting.table == "scheme" && setting.key == "name"));
-        build(path, &settings, entry)
+    pub(crate) fn of_drive(path: &str, header: &Header) -> Result<Self, ConfigError> {
+        build_alone(path, settings_in(path, header)?)
     }
 }

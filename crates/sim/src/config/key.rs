@@ -2,8 +2,8 @@
 
 use super::effect::Effect;
 use super::units;
-use flashraid_redundancy::SCHEMES;
 use flashraid_redundancy::rebuild::ORDERS;
+use flashraid_redundancy::{Before, SCHEMES};
 use flashraid_workload::formats::FORMATS;
 use serde_json::Value;
 
@@ -40,6 +40,8 @@ pub struct Key {
     pub draw: Draw,
     /// One sentence.
     pub about: &'static str,
+    /// What a result or a drive of an older version means that lacks the key, where that is not the default; the oldest first.
+    pub before: &'static [Before],
 }
 
 impl Key {

@@ -1,9 +1,10 @@
 //! The whole configuration, merged of settings, later ones over earlier, and defaults.
 
+use super::files::read_json;
 use super::lookup::check_key;
 use super::setting::{Setting, last};
 use super::values::{deserialize, read_parameter, read_table};
-use super::{Array, Config, ConfigError, Device, Host, Key, Member, Run, SchemeChoice};
+use super::{Array, Config, ConfigError, Device, Host, Key, Member, Run, SchemeChoice, find_scheme};
 use crate::presets;
 use flashraid_redundancy::Entry;
 
@@ -24,6 +25,22 @@ pub(super) fn build(described: &str, settings: &[Setting], entry: &Entry) -> Res
         host: deserialize(read_table(settings, &Host::TABLE)?)?,
         run: deserialize(read_table(settings, &Run::TABLE)?)?,
     })
+}
+
+/// The whole configuration out of the settings of one source, the scheme's name among them.
+pub(super) fn build_alone(source: &str, mut settings: Vec<Setting>) -> Result<Config, ConfigError> {
+    let name = last(&settings, SchemeChoice::TABLE.name, "name").map(|setting| setting.given.text.clone()).unwrap_or_default();
+    let entry = find_scheme(&name).map_err(|ConfigError(text)| ConfigError(format!("{source}: config: {text}")))?;
+    settings.retain(|setting| !(setting.table == SchemeChoice::TABLE.name && setting.key == "name"));
+    build(source, &settings, entry)
+}
+
+impl Config {
+    /// The configuration of a result, complete as one of today: where it lacks a setting, with what the version did that has written it. `file` is what
+    /// errors call the text.
+    pub fn of_result(file: &str, text: &str) -> Result<Self, ConfigError> {
+        build_alone(file, read_json(file, text)?)
+    }
 }
 
 /// The SSD, and how many of them there are: those of an array are one member each. Models are not looked at.

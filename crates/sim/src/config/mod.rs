@@ -7,7 +7,7 @@
 //!
 //! To be read in this order:
 //! - what a setting is: `key` and `units`, `words`, `effect`, then `schema`; `preparation`, `faults` and `models` are keys with a grammar of their own;
-//! - where values come from: `setting`, `files`, `from_drive`, `lookup`, `values`, `defaults` and `merge`, which `gather` joins; `asked` knows which of them were asked for;
+//! - where values come from: `setting`, `files`, `from_drive`, `lookup`, `values`, `defaults` and `merge`, which `gather` joins; `older` is what results and drives of older versions mean; `asked` knows which of them were asked for;
 //! - what may be: `check`, `check_device`, `check_faults`;
 //! - what follows: `built`, `capacity`, `survival`, `identity` (what decides what a drive is); `reference` is docs/configuration.md, and `json_schema` what a result says of it.
 
@@ -32,6 +32,7 @@ mod lookup;
 mod merge;
 mod models;
 mod near;
+mod older;
 mod preparation;
 mod reference;
 mod renamed;

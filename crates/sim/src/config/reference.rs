@@ -1,8 +1,8 @@
 //! docs/configuration.md, generated from the schema and the registry.
 
 use super::{Key, Kind, TABLES, units};
-use flashraid_redundancy::SCHEMES;
 use flashraid_redundancy::rebuild::ORDERS;
+use flashraid_redundancy::{Before, SCHEMES};
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -11,7 +11,7 @@ const HEAD: &str = "\
 Generated from the schema by `FLASHRAID_BLESS=1 cargo test -p flashraid-sim --test suite config`; do not edit.
 
 Settings are read from the device (a preset or a TOML file), then from a configuration file (TOML, or the JSON of a result, whose `config`
-object is complete), then from options, arguments and `--set key=value`. A later value replaces an earlier one, also if `--set` is repeated. An option and a
+object is complete: what one of an older version lacks is what that version did), then from options, arguments and `--set key=value`. A later value replaces an earlier one, also if `--set` is repeated. An option and a
 `--set` that give a setting different values are refused. Scheme parameters in a file belong to the scheme that the file names; they are ignored if `--scheme`
 names another. A TOML file has the tables below; a device file has only the table `device`. `--set` takes `key` or `table.key`. Unknown keys and values
 that are not allowed are refused. `flashraid init FILE` writes a configuration file with every setting, and `flashraid explain KEY` explains one.
@@ -46,7 +46,7 @@ pub fn reference_markdown() -> String {
         for key in table.keys {
             let default =
                 key.default.map_or("required".into(), |default| if default.is_empty() { "none".into() } else { format!("`{default}`") });
-            let about = key.about.to_string() + &needed(key.effect.needs.map(|need| need.words));
+            let about = key.about.to_string() + &needed(key.effect.needs.map(|need| need.words)) + &meant(key.before);
             let _ = writeln!(text, "| `{}` | {} | {default} | {} | {about} |", key.name, key.unit, allowed(key));
         }
         if table.name == "scheme" {
@@ -75,13 +75,21 @@ fn needed(words: Option<&str>) -> String {
     words.map_or_else(String::new, |words| format!(" Has effect with {words}."))
 }
 
+/// What results and drives mean that are older than a key.
+fn meant(before: &[Before]) -> String {
+    let said = before
+        .iter()
+        .map(|Before { version, value }| format!(" A result or drive of a version before {version} that lacks it means `{value}`."));
+    said.collect()
+}
+
 fn parameters(text: &mut String) {
     text.push_str("\n| parameter | of | default | allowed | meaning |\n| --- | --- | --- | --- | --- |\n");
     // Parameters that schemes share stand together.
     let mut rows: Vec<(&str, Vec<String>, String)> = Vec::new();
     for (entry, parameter) in SCHEMES.iter().flat_map(|entry| entry.parameters().map(move |parameter| (entry, parameter))) {
         let (default, allowed) = (parameter.values.default_text(), parameter.values.allowed() + units::also(parameter.unit));
-        let about = parameter.about.to_string() + &needed(parameter.needs.map(|(words, _)| words));
+        let about = parameter.about.to_string() + &needed(parameter.needs.map(|(words, _)| words)) + &meant(parameter.before);
         let rest = format!("`{default}` | {allowed} | {about}");
         let scheme = format!("`{}`", entry.name);
         match rows.iter_mut().find(|(name, _, known)| *name == parameter.name && *known == rest) {

@@ -37,11 +37,13 @@ pub struct Config {
     pub run: Run,
 }
 
-/// A table of settings: `key: type = default, unit, kind, effect, draw;`. The doc comment of a key is what users read about it.
+/// A table of settings: `key: type = default, unit, kind, effect, draw; before "VERSION": "VALUE";`. The doc comment of a key is what users read about it.
 /// A key with default `None` must be given by the preset or the file. Without `draw`, torture draws any of the words.
+/// `before` is for a key that is newer than results and drives which do without it, if its default is not what these did: VALUE is, of those that versions
+/// before VERSION have written (`older`). A key may have several, the oldest first.
 macro_rules! table {
     ($(#[doc = $about:literal])+ $name:ident, $table:literal {
-        $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr, $unit:literal, $kind:expr, $effect:expr $(, $draw:expr)?;)+
+        $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr, $unit:literal, $kind:expr, $effect:expr $(, $draw:expr)? $(; before $version:literal: $before:literal)*;)+
     }) => {
         $(#[doc = $about])+
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,6 +73,7 @@ macro_rules! table {
                     effect: $effect,
                     draw: [$($draw,)? Draw::Any][0],
                     about: concat!($($doc),+).trim_ascii(),
+                    before: &[$(flashraid_redundancy::Before { version: $version, value: $before }),*],
                 },)+],
             };
         }
@@ -194,7 +197,7 @@ flashraid_flash::given_settings! {
 }
 
 macro_rules! given_by {
-    ({ $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr, $unit:literal, $kind:expr, $effect:expr $(, $draw:expr)?;)+ }) => {
+    ({ $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr, $unit:literal, $kind:expr, $effect:expr $(, $draw:expr)? $(; before $version:literal: $before:literal)*;)+ }) => {
         impl Device {
             /// What the flash layer takes as it is given.
             pub(crate) fn given(&self) -> Given {
@@ -234,6 +237,7 @@ impl SchemeChoice {
             effect: EVER,
             draw: Draw::Any,
             about: "Name of the scheme.",
+            before: &[],
         }],
     };
 }

@@ -63,7 +63,7 @@ pub(crate) fn load(config: &Config, engine: &mut AnyEngine) -> Result<(Header, D
     }
     let sha256 = hex(digest);
     refuse_another(path, expected, &sha256)?;
-    if Config::of_drive(path, &header.config)?.identity() != config.identity() {
+    if Config::of_drive(path, &header)?.identity() != config.identity() {
         return Err(ConfigError(format!("{path}: the configuration is that of another drive")));
     }
     let restored = zstd::Decoder::with_buffer(&content[end..]).and_then(|decoder| {

@@ -22,6 +22,7 @@ mod mirroring;
 mod models;
 #[cfg(feature = "mutants")]
 mod mutants;
+mod older;
 mod orders;
 mod outputs;
 mod partial_writes;
