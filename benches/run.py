@@ -21,9 +21,10 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +95,8 @@ class Effort:
     programs: Path = ROOT / "target" / "release" / "examples"
     words: tuple[str, ...] = ()  # told to the programs
     counted: tuple[str, ...] = ("raid0 a", "raid0 b", "raid5 a400", "adaptive a400", "cr5m a400", "sirf1 a", "ppc a400")
-
-    @property
-    def folder(self) -> Path:
-        """Where traces are kept."""
-        return ROOT / "target" / ("bench" if self.shrink == 1 else "bench-quick")
+    # Where traces are: those of the whole work are kept, and known by their digests.
+    folder: Path = ROOT / "target" / "bench"
 
 
 FULL_EFFORT = Effort()
@@ -410,7 +408,6 @@ def main() -> int:
     what.add_argument("--instructions", action="store_true", help="only count instructions, and compare them")
     what.add_argument("--record", metavar="RELEASE", help="add a line to benches/history.csv")
     given = parser.parse_args()
-    effort = QUICK if given.quick else FULL_EFFORT
     if given.record is not None and given.quick:
         parser.error("--record: a line holds figures of all the work: allowed without --quick")
     if given.record is not None and shutil.which("valgrind") is None:
@@ -420,6 +417,12 @@ def main() -> int:
             parser.error("--json: nothing is counted without valgrind")
         print("Instructions for each request: not counted and not compared, as there is no valgrind")
         return 0
+    with tempfile.TemporaryDirectory() as folder:
+        return bench(given, replace(QUICK, folder=Path(folder)) if given.quick else FULL_EFFORT)
+
+
+def bench(given: argparse.Namespace, effort: Effort) -> int:
+    """What was asked for."""
     file = None if given.json is None else NewFile(given.json, "--json")
     try:
         report = counted(effort) if given.instructions else measured(effort)

@@ -9,7 +9,8 @@ use std::fs;
 ///
 /// If an accepted configuration does not come back the same from its own text, or a message is not one of a few lines.
 pub fn check(data: &[u8]) {
-    let path = std::env::temp_dir().join(format!("flashraid-fuzz-configuration-{}.toml", std::process::id()));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("input.toml");
     fs::write(&path, data).expect("the temporary folder takes a file");
     match Config::assemble(Some("tiny"), Some("raid5"), Some(&path), &[]) {
         Ok(config) => {
@@ -18,12 +19,10 @@ pub fn check(data: &[u8]) {
             fs::write(&again, &text).expect("the temporary folder takes a file");
             let same = Config::assemble(None, None, Some(&again), &[]).expect("an accepted configuration is accepted again");
             assert_eq!(serde_json::json!({ "config": same }).to_string(), text);
-            fs::remove_file(&again).expect("the file is still there");
             if let Err(error) = listing::config(config) {
                 assert!(error.to_string().len() < 2000, "{error}");
             }
         }
         Err(error) => assert!(error.to_string().len() < 2000, "{error}"),
     }
-    fs::remove_file(&path).expect("the file is still there");
 }

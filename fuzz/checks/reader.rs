@@ -14,10 +14,10 @@ const LIMIT: u64 = 10_000;
 ///
 /// If a reader delivers what cannot be, or two modes contradict each other.
 pub fn check(format: &str, data: &[u8]) {
-    let path = std::env::temp_dir().join(format!("flashraid-fuzz-{format}-{}", std::process::id()));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("input");
     fs::write(&path, data).expect("the temporary folder takes a file");
     check_file(format, &path);
-    fs::remove_file(&path).expect("the file is still there");
 }
 
 fn check_file(format: &str, path: &Path) {

@@ -263,6 +263,47 @@ def test_a_name_is_noticed(path, source, expected):
     assert foreign_names(path, source) == expected
 
 
+# Where every test and every other suite on the machine meets, or the folder in which the test was started.
+SHARED_PLACES = re.compile(
+    r"CARGO_TARGET_TMP[D]IR|\btemp_dir\(|\bgettempdir\(|[\"']/tmp\b|\bfs::(?:write|create_dir\w*)\(\s*\"|\bFile::create\(\s*\""
+)
+# What is one on the machine, the kernel's tracepoints, is locked there by a file that all know.
+MEETING_PLACES = {"tests/python/test_capture.py": 1}
+
+
+def shared_places(text: str) -> int:
+    """How often a text names a place that tests share. Comments may."""
+    return len(SHARED_PLACES.findall(re.sub(r"(?m)^\s*(?://|#).*$", "", text)))
+
+
+def test_no_test_has_files_where_others_have_theirs():
+    """Else two suites side by side falsify each other.
+
+    Rust has `own_folder`, from which others of its helpers are made, and `tempfile`; Python `tmp_path` and `tempfile`.
+    """
+    sources = [path for folder in ("crates", "fuzz/checks") for path in (ROOT / folder).rglob("*.rs")]
+    for folder in ("tests", "benches", "mutation", "docs/make", "examples", "profiles"):
+        sources += (ROOT / folder).rglob("*.py")
+    counts = {str(path.relative_to(ROOT)): shared_places(path.read_text()) for path in sources}
+    assert {path: count for path, count in counts.items() if count} == MEETING_PLACES
+    assert len(counts) > 400
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('let path = Path::new(env!("CARGO_TARGET_TMP" "DIR")).join("again.json");'.replace('" "', ""), 1),
+        ("let path = std::env::temp_" + "dir().join(name);", 1),
+        ("place = Path(tempfile.gettemp" + 'dir()) / "x"', 1),
+        ('open("/' + 'tmp/x", "w"); fs::write(\n    "' + 'x.csv", text)', 2),
+        ("let folder = own_folder(); fs::write(&path, text); tempfile::tempdir()", 0),
+        ("// temp_" + "dir() would be one for all", 0),
+    ],
+)
+def test_a_shared_place_is_noticed(text, expected):
+    assert shared_places(text) == expected
+
+
 def test_the_citation_names_this_version() -> None:
     version = re.search(r'(?m)^version = "(.*)"', (ROOT / "Cargo.toml").read_text())
     assert version

@@ -19,8 +19,7 @@ const QUICK_REQUESTS: u64 = 2_000;
 const PASSES: u32 = 5;
 
 fn main() {
-    let folder = std::env::temp_dir().join(format!("flashraid-readers-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("a temporary folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let synth = Synth {
         requests: if is_quick() { QUICK_REQUESTS } else { REQUESTS },
         seed: 2,
@@ -35,7 +34,7 @@ fn main() {
     let requests: Vec<HostRequest> = synth.requests().expect("a valid workload").collect();
     // A profile is no file of requests.
     for format in formats::FORMATS.iter().filter(|format| format.name != "profile") {
-        let path = folder.join(format.name);
+        let path = folder.path().join(format.name);
         match write_trace(&path, format, requests.iter().copied(), &mut |_, _| true) {
             Ok(_) => {}
             Err(_) => fs::write(&path, text_of(format.name, &requests)).expect("the trace is written"),
@@ -48,7 +47,7 @@ fn main() {
             if !is_chosen(format.name, program) {
                 continue;
             }
-            let packed = folder.join(format!("{}.{suffix}", format.name));
+            let packed = folder.path().join(format!("{}.{suffix}", format.name));
             let output = fs::File::create(&packed).expect("a file for the packed trace");
             match Command::new(program).arg("-1c").arg(&path).stdout(output).status() {
                 Ok(status) if status.success() => measure(&packed, text_bytes, format.name, program, requests.len()),
@@ -56,7 +55,6 @@ fn main() {
             }
         }
     }
-    fs::remove_dir_all(&folder).expect("the temporary folder can be removed");
 }
 
 /// Whether the words of the command line, if there are any, all name this row.

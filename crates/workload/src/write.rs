@@ -235,9 +235,8 @@ mod tests {
 
     #[test]
     fn temporary_names_are_new_and_short_and_a_replaced_file_keeps_its_mode() {
-        let folder = std::env::temp_dir().join(format!("flashraid-write-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let path = folder.join(format!("{}.csv", "ä".repeat(120)));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("{}.csv", "ä".repeat(120)));
         fs::write(&path, "old").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         // What a killed run with this process number left.
@@ -246,9 +245,8 @@ mod tests {
         write_trace(&path, formats::find("flashraid").unwrap(), [request], &mut |_, _| true).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert!(fs::read_to_string(&path).unwrap().contains("4096"));
-        let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert_eq!(left.len(), 2, "{left:?}");
         assert!(left.contains(&stale));
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -201,6 +201,42 @@ fn below_the_minimum_it_starts_at_once_and_goes_first() {
     }
 }
 
+/// A run that began in idle time goes on behind the host, unless a program takes the plane below the minimum, here from 15 to 14 free pages: then each
+/// step that it has not queued yet goes first.
+#[test]
+fn a_run_of_idle_time_becomes_urgent_when_the_plane_falls_below_the_minimum() {
+    for (minimum, becomes_urgent) in [(14.0, false), (15.0, true)] {
+        let settings = Settings { gc_threshold: minimum / 32.0, ..idling(GcBlockingScope::None) };
+        let (mut host, _) = below_the_threshold(settings);
+        let begin_ns = until_gc(&mut host);
+        let go_on_until = |host: &mut Host, at_ns: u64| {
+            while host.flash.next_event_ns() < begin_ns + at_ns {
+                host.advance();
+            }
+            host.flash.set_now(begin_ns + at_ns);
+        };
+        // GC reads its page. The program is the next, and before the program of the move, which is queued when the read has ended, a read of the host.
+        go_on_until(&mut host, 1);
+        write(&mut host, 14);
+        go_on_until(&mut host, READ + 1);
+        assert!(host.read(page(4), Version::Current));
+        // While the move is programmed another read comes. The erase is queued after it.
+        go_on_until(&mut host, READ + PROGRAM + READ + 1);
+        assert_eq!(host.completed, [1, 18]);
+        assert!(host.read(page(5), Version::Current));
+        while host.flash.is_collecting(MemberId(0)) {
+            host.advance();
+        }
+        let reads = if becomes_urgent { 1 } else { 2 };
+        let erased_ns = begin_ns + RUN + PROGRAM + reads * READ;
+        assert_eq!((host.completed[0], host.flash.now_ns()), (reads as u32, erased_ns), "minimum of {minimum} pages");
+        while host.completed[0] < 2 {
+            host.advance();
+        }
+        assert_eq!(host.flash.now_ns(), begin_ns + RUN + PROGRAM + 2 * READ);
+    }
+}
+
 /// Algorithm 3: 3 of 8 blocks are erased, and one page of GC is being read when a host read and two reads of a migration come.
 #[test]
 fn migration_and_gc_share_the_ssd_by_need() {

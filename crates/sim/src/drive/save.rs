@@ -102,24 +102,23 @@ mod tests {
     use crate::any_engine::AnyEngine;
     use crate::{Config, Simulation};
     use flashraid_vocabulary::{HostOp, HostRequest, Lpn, Version};
-    use std::path::PathBuf;
+    use std::path::Path;
 
-    /// A simulation that verifies, on a drive of its own.
-    fn simulation(name: &str, drive: Option<&PathBuf>) -> (Simulation, PathBuf) {
+    /// A simulation that verifies.
+    fn simulation(drive: Option<&Path>) -> Simulation {
         let pairs = match drive {
             None => vec![("verify".into(), "true".into()), ("fill".into(), "0.5".into())],
             Some(drive) => vec![("drive".into(), drive.display().to_string())],
         };
         let config = Config::assemble(Some("tiny"), Some("raid5"), None, &pairs).expect("legal settings");
-        let path = std::env::temp_dir().join(format!("flashraid-{name}-{}.drive", std::process::id()));
-        (Simulation::new(config, |_| true).expect("a device"), path)
+        Simulation::new(config, |_| true).expect("a device")
     }
 
-    fn saved_and_loaded(simulation: &Simulation, path: &PathBuf, name: &str) -> Simulation {
-        simulation.save_drive(path).expect("nothing is in flight");
-        let loaded = self::simulation(name, Some(path)).0;
-        std::fs::remove_file(path).expect("it was written");
-        loaded
+    fn saved_and_loaded(saved: &Simulation) -> Simulation {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("drive");
+        saved.save_drive(&path).expect("nothing is in flight");
+        simulation(Some(&path))
     }
 
     fn write_page(simulation: &mut Simulation) -> u64 {
@@ -134,24 +133,24 @@ mod tests {
     /// Else what a page held long ago could pass for what it was written last.
     #[test]
     fn no_two_writes_in_the_life_of_a_drive_are_the_same() {
-        let (mut first, path) = simulation("numbers", None);
+        let mut first = simulation(None);
         let before = write_page(&mut first);
-        let mut second = saved_and_loaded(&first, &path, "numbers");
+        let mut second = saved_and_loaded(&first);
         let after = write_page(&mut second);
         assert_ne!(before, after);
-        assert_ne!(write_page(&mut saved_and_loaded(&second, &path, "numbers")), after);
+        assert_ne!(write_page(&mut saved_and_loaded(&second)), after);
     }
 
     #[test]
     fn a_page_that_is_damaged_in_a_drive_is_found() {
-        let (mut first, path) = simulation("damage", None);
+        let mut first = simulation(None);
         write_page(&mut first);
-        let mut loaded = saved_and_loaded(&first, &path, "damage");
+        let mut loaded = saved_and_loaded(&first);
         assert!(loaded.verify().is_some_and(|found| found.is_clean()));
         let AnyEngine::Tagged(engine) = &mut loaded.device.engine else { unreachable!("it verifies") };
         let ppn = crate::media::Media::lookup(&engine.media, engine.scheme().locate(Lpn(0)), Version::Current).expect("it is written");
         engine.content.destroy(ppn);
-        let mut damaged = saved_and_loaded(&loaded, &path, "damage");
+        let mut damaged = saved_and_loaded(&loaded);
         assert!(damaged.verify().is_some_and(|found| found.mismatches > 0));
     }
 }

@@ -1,6 +1,6 @@
 //! The data buffer: its rules (SPEC 2.4, 2.7) on hits, evictions, read-before-writes, reads, flushes and trims, each delay to the nanosecond.
 
-use crate::support::{config, engine, pages, request, tags};
+use crate::support::{config, engine, own_trace, pages, request, tags};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::{Config, Outputs, Simulation, Status, run, verify};
@@ -361,9 +361,8 @@ fn counts_do_not_depend_on_timing() {
 /// A run ends with pages in the buffer; `drain` writes them, apart from what the workload cost.
 #[test]
 fn a_drain_is_counted_apart() {
-    let path = std::env::temp_dir().join(format!("flashraid-drain-{}.csv", std::process::id()));
     let writes: String = (0..10).map(|page| format!("{},W,{},4096,,\n", page * 1000, page * 4096)).collect();
-    std::fs::write(&path, format!("ts_us,op,offset,size,flags,latency_us\n{writes}")).unwrap();
+    let path = own_trace("drain", &writes);
     let result = |drain: &str| {
         let config = device("raid1", &[("buffer_bytes", "12288"), ("drain", drain), ("verify", "true")]);
         let finished = run(&path, config, &Outputs::default(), true, &mut |_| true).unwrap();
@@ -371,7 +370,6 @@ fn a_drain_is_counted_apart() {
         serde_json::from_str::<serde_json::Value>(&finished.json()).unwrap()
     };
     let (kept, drained) = (result("false"), result("true"));
-    std::fs::remove_file(&path).unwrap();
     for result in [&kept, &drained] {
         assert_eq!(result["flash_ops"]["programs"]["total"], 14);
         let expected = serde_json::json!({

@@ -1,7 +1,7 @@
 //! The write buffer in NVRAM (SPEC 4.2, 4.4, 4.9 items 4 and 19): counts and victims beside a plain model, room and answers to the nanosecond,
 //! and what it keeps.
 
-use crate::support::{config, engine, pages, request, tags};
+use crate::support::{config, engine, own_trace, pages, request, tags};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::{Outputs, Status, run, verify};
@@ -430,9 +430,8 @@ fn time_of_next(engine: &mut Engine<Tags>, page: u64) -> u64 {
 /// SPEC 4.9 item 19.
 #[test]
 fn the_end_of_a_run_leaves_it_as_it_is_or_drains_it() {
-    let path = std::env::temp_dir().join(format!("flashraid-nvram-{}.csv", std::process::id()));
     let writes: String = (0..10).map(|page| format!("{},W,{},4096,,\n", page * 1000, page * 4096)).collect();
-    std::fs::write(&path, format!("ts_us,op,offset,size,flags,latency_us\n{writes}")).unwrap();
+    let path = own_trace("drain", &writes);
     let result = |drain: &str| {
         let config = config("tiny", "raid0", &[("channels", "4"), ("nvram_buffer_bytes", "24576"), ("drain", drain), ("verify", "true")]);
         let finished = run(&path, config, &Outputs::default(), true, &mut |_| true).unwrap();
@@ -440,7 +439,6 @@ fn the_end_of_a_run_leaves_it_as_it_is_or_drains_it() {
         serde_json::from_str::<serde_json::Value>(&finished.json()).unwrap()
     };
     let (kept, drained) = (result("false"), result("true"));
-    std::fs::remove_file(&path).unwrap();
     let expected = serde_json::json!({
         "kind": "nvram", "hits": 0, "misses": 10, "hit_rate": 0.0, "read_hits": 0, "read_misses": 0, "write_hits": 0, "write_misses": 10,
         "evictions": 1, "pages_written_out": 4, "mean_victim_pages": 4.0, "failed_evictions": {"no_space": 0, "lost": 0}, "pages_buffered": 6,

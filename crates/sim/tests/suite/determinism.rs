@@ -5,7 +5,7 @@
 //! `FLASHRAID_BLESS=1` writes them anew.
 
 use crate::support::committed::{check_file, in_repository, is_blessing};
-use crate::support::{Golden, accepted, goldens};
+use crate::support::{Golden, accepted, goldens, own_folder};
 use flashraid_redundancy::{SCHEMES, find};
 use flashraid_sim::{Config, Outputs, Prepared, Simulation, Source, Status, preparation, run, run_on, text};
 use flashraid_vocabulary::{HostOp, HostRequest};
@@ -136,7 +136,7 @@ fn equal_runs_give_equal_results() {
 
 #[test]
 fn a_result_can_be_run_again_from_its_own_configuration() {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("again.json");
+    let path = own_folder().join("again.json");
     for case in goldens() {
         let first = replay(case.config(), false).json();
         std::fs::write(&path, &first).unwrap();

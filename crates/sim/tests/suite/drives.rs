@@ -1,7 +1,7 @@
 //! Drives in files: what a run leaves is what the next one begins with, whatever the drive is.
 
 use crate::support::committed::{in_repository, is_blessing};
-use crate::support::{Golden, accepted, goldens, merged, some_of};
+use crate::support::{Golden, accepted, goldens, merged, own_folder, own_trace, some_of};
 use flashraid_redundancy::SCHEMES;
 use flashraid_sim::{Asked, Config, Finished, Outputs, Prepared, Simulation, Source, Status, run, run_on, text};
 use flashraid_vocabulary::{HostOp, HostRequest};
@@ -12,9 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// A file of this test alone, which is not there yet.
 fn file(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("drives");
-    fs::create_dir_all(&folder).unwrap();
-    let path = folder.join(name);
+    let path = own_folder().join(name);
     let _ = fs::remove_file(&path);
     path
 }
@@ -238,9 +236,7 @@ fn a_loaded_drive_goes_on_as_one_that_was_never_switched_off() {
 /// A trace that writes pages and reads all of them, and one that only reads.
 fn reads_everything(space_bytes: u64) -> PathBuf {
     let lines = (0..space_bytes / 4096).map(|page| format!("{},R,{},4096,,\n", page * 500, page * 4096));
-    let path = file("reads.csv");
-    fs::write(&path, format!("ts_us,op,offset,size,flags,latency_us\n{}", lines.collect::<String>())).unwrap();
-    path
+    own_trace("reads", &lines.collect::<String>())
 }
 
 #[test]
@@ -364,7 +360,7 @@ fn files_that_are_no_drives_are_refused_in_a_line() {
     assert_eq!(refused(&rewritten("\"runs\":", "\"rans\":")), damaged);
     fs::remove_file(&broken).unwrap();
     assert_eq!(error_of(&broken, &[]), format!("{name}: cannot be read: No such file or directory"));
-    assert!(error_of(Path::new(env!("CARGO_TARGET_TMPDIR")), &[]).contains(": cannot be read: "));
+    assert!(error_of(&own_folder(), &[]).contains(": cannot be read: "));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Every setting says when it has effect (`config::Effect`). Here each is changed: where it says that it has none, the result is the same
 //! byte for byte; where it says that it has, some run differs.
 
-use crate::support::{array_of, proving, some_of};
+use crate::support::{array_of, own_folder, proving, some_of};
 use flashraid_redundancy::{SCHEMES, Values};
 use flashraid_sim::config::{Asked, Draw, Key, Kind, TABLES};
 use flashraid_sim::{Outputs, run};
@@ -289,8 +289,7 @@ fn settings_that_always_have_effect() {
 
 #[test]
 fn settings_have_effect_where_they_say() {
-    let folder = std::env::temp_dir().join(format!("flashraid-effects-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = own_folder();
     let broken = "ts_us,op,offset,size,flags,latency_us\n0,W,0,4096,,\n5,X,0,4096,,\n9,R,0,4096,,\n";
     std::fs::write(folder.join("broken.csv"), broken).unwrap();
     let path = |name: &str| match name {
@@ -341,7 +340,6 @@ fn settings_have_effect_where_they_say() {
             }
         }
     }
-    let _ = std::fs::remove_dir_all(&folder);
     for key in all {
         let is_conditional = conditional.contains(key);
         if !differing.contains(key) {

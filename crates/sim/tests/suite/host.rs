@@ -1,6 +1,6 @@
 //! What the host sees beside times: flushes, early answers, reads from the controller's copy, closed loop, warm-up, offered load, jobs.
 
-use crate::support::{config, engine, pages, tags};
+use crate::support::{config, engine, own_trace, pages, tags};
 use flashraid_redundancy::testing::CopyWhenIdle;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
@@ -115,18 +115,14 @@ fn parity_may_be_left_out_of_the_answer() {
 
 /// A trace of these requests, and what its replay reports. Arrivals are whole microseconds.
 fn replay(name: &str, requests: &[(u64, HostRequest)], scheme: &str, pairs: &[(&str, &str)]) -> Value {
-    let path = std::env::temp_dir().join(format!("flashraid-{}-{name}.csv", std::process::id()));
-    let mut text = "ts_us,op,offset,size,flags,latency_us\n".to_owned();
-    for (at_ns, request) in requests {
+    let row = |(at_ns, request): &(u64, HostRequest)| {
         let op = if request.op == HostOp::Read { 'R' } else { 'W' };
-        text += &format!("{},{op},{},{},,\n", at_ns / 1000, request.offset_bytes, request.size_bytes);
-    }
-    std::fs::write(&path, text).unwrap();
+        format!("{},{op},{},{},,\n", at_ns / 1000, request.offset_bytes, request.size_bytes)
+    };
+    let path = own_trace(name, &requests.iter().map(row).collect::<String>());
     let mut all = vec![("fill", "0.5"), ("verify", "true")];
     all.extend(pairs);
-    let finished = run(&path, config("tiny", scheme, &all), &Outputs::default(), false, &mut |_| true);
-    std::fs::remove_file(&path).unwrap();
-    let finished = finished.unwrap();
+    let finished = run(&path, config("tiny", scheme, &all), &Outputs::default(), false, &mut |_| true).unwrap();
     assert_eq!(finished.status, Status::Done);
     serde_json::from_str(&finished.json()).unwrap()
 }

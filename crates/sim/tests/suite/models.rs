@@ -1,6 +1,6 @@
 //! Arrays whose SSDs differ (`models`).
 
-use crate::support::{config, pages};
+use crate::support::{config, own_folder, pages};
 use flashraid_sim::config::{Array, Device};
 use flashraid_sim::{Config, Simulation};
 use flashraid_vocabulary::{HostOp, HostRequest};
@@ -85,8 +85,7 @@ fn members_offer_what_the_smallest_does() {
 
 #[test]
 fn a_result_holds_the_models() {
-    let folder = std::env::temp_dir().join(format!("flashraid-models-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = own_folder();
     // The small SSD in a file, with more channels and less time for reads.
     let tiny = Device::load("tiny").unwrap();
     let device = Device {
@@ -133,7 +132,6 @@ fn a_result_holds_the_models() {
     )
     .unwrap();
     assert!(Array::load(file.to_str().unwrap()).unwrap().models.is_empty());
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Outputs beside the result agree with it, change nothing, and are equal in equal runs.
 
-use crate::support::{config, small, some_of};
+use crate::support::{config, own_folder, own_trace, small, some_of};
 use flashraid_redundancy::{Redundancy, SCHEMES, find};
 use flashraid_sim::{Config, Outputs, Stage, Status, run};
 use hdrhistogram::Histogram;
@@ -54,14 +54,8 @@ impl Run {
     }
 }
 
-impl Drop for Run {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
 fn replay(name: &str, trace: &Path, config: Config, more: &[(&str, &str)], go_on: impl Fn(Stage) -> bool) -> Run {
-    let folder = std::env::temp_dir().join(format!("flashraid-outputs-{}-{name}", std::process::id()));
+    let folder = own_folder().join(name);
     fs::create_dir_all(&folder).unwrap();
     let path = |name: &str| folder.join(name).display().to_string();
     let mut pairs = vec![
@@ -450,11 +444,9 @@ fn measured_ns(run: &Run) -> std::ops::Range<u64> {
 
 #[test]
 fn busy_times_are_those_of_the_measured_time_alone() {
-    let trace = std::env::temp_dir().join(format!("flashraid-outputs-{}-busy.csv", std::process::id()));
-    fs::write(&trace, "ts_us,op,offset,size,flags,latency_us\n0,W,0,4096,,\n300,R,1048576,4096,,\n").unwrap();
+    let trace = own_trace("busy", "0,W,0,4096,,\n300,R,1048576,4096,,\n");
     let asked = [("timeline_window", ".."), ("series_interval", "3ms")];
     let run = replay("busy", &trace, config("tiny", "raid0", &[("warmup", "1"), ("fill", "0.5")]), &asked, |_| true);
-    fs::remove_file(&trace).unwrap();
     let (duration_ns, measured_ns) = (run.result["simulated_ns"].as_u64().unwrap(), measured_ns(&run));
     assert_eq!(measured_ns.start, 300_000);
     let mut busy_ns = 0;
@@ -619,13 +611,10 @@ fn paths(value: &Value, prefix: &str, found: &mut BTreeSet<String>) {
 
 #[test]
 fn a_run_that_is_stopped_leaves_complete_files() {
-    let trace = std::env::temp_dir().join(format!("flashraid-outputs-{}.csv", std::process::id()));
-    let mut text = String::from("ts_us,op,offset,size,flags,latency_us\n");
-    (0..400_000).for_each(|index| text += &format!("{},{},{},4096,,\n", index * 500, ["R", "W"][index % 2], index * 7 % 1000 * 4096));
-    fs::write(&trace, text).unwrap();
+    let row = |index: usize| format!("{},{},{},4096,,\n", index * 500, ["R", "W"][index % 2], index * 7 % 1000 * 4096);
+    let trace = own_trace("stopped", &(0..400_000).map(row).collect::<String>());
     let is_preparing = |stage| !matches!(stage, Stage::Replaying { .. });
     let run = replay("stopped", &trace, small("raid5", &[]), &[], is_preparing);
-    fs::remove_file(&trace).unwrap();
     assert_eq!(run.status, Status::Interrupted);
     assert_eq!(run.result["partial"], true);
     let timeline = run.timeline();
@@ -655,15 +644,6 @@ fn what_cannot_be_asked_for_is_refused() {
     assert!(error.is_input() && error.to_string().starts_with("series cannot be written: "), "{error}");
 }
 
-/// A trace of its own in a file that is gone afterwards.
-fn with_trace<T>(name: &str, rows: &str, work: impl FnOnce(&Path) -> T) -> T {
-    let trace = std::env::temp_dir().join(format!("flashraid-outputs-{}-{name}.csv", std::process::id()));
-    fs::write(&trace, format!("ts_us,op,offset,size,flags,latency_us\n{rows}")).unwrap();
-    let done = work(&trace);
-    fs::remove_file(&trace).unwrap();
-    done
-}
-
 #[test]
 fn fio_calls_jobs_as_fio_would() {
     let flushes = "0,F,0,0,,\n9,F,0,0,,\n";
@@ -674,7 +654,7 @@ fn fio_calls_jobs_as_fio_would() {
         ("0,R,0,8192,,\n5,W,0,4096,,\n", "randrw", "6144"),
         ("0,R,0,8192,,\n", "randread", "8192"),
     ] {
-        let run = with_trace("fio", rows, |trace| replay("fio-words", trace, config("tiny", "raid0", &[]), &[], |_| true));
+        let run = replay("fio-words", &own_trace("fio", rows), config("tiny", "raid0", &[]), &[], |_| true);
         let options = &run.fio["jobs"][0]["job options"];
         assert_eq!((options["rw"].as_str(), options["bs"].as_str()), (Some(mode), Some(size)), "{rows}");
         assert_eq!(run.fio["jobs"][0]["error"], 0);
@@ -692,13 +672,10 @@ fn fio_says_that_a_run_was_interrupted() {
 #[test]
 fn windows_beyond_the_end_and_intervals_too_fine_for_the_histogram_log_are_said() {
     let asked = |pairs: &[(&str, &str)]| {
-        let folder = std::env::temp_dir().join(format!("flashraid-outputs-{}-warnings", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let file = |key: &str| (key.to_owned(), folder.join(key).display().to_string());
+        let file = |key: &str| (key.to_owned(), own_folder().join(key).display().to_string());
         let mut all = vec![file("timeline"), file("hdr_log")];
         all.extend(pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())));
         let finished = run(&golden_trace(), small("raid0", &[]), &Outputs::from_pairs(&all).unwrap(), false, &mut |_| true).unwrap();
-        fs::remove_dir_all(&folder).unwrap();
         finished.warnings.join("\n")
     };
     assert!(!asked(&[("timeline_window", "0s..1s"), ("series_interval", "3ms")]).contains("timeline is empty"));
@@ -711,10 +688,8 @@ fn windows_beyond_the_end_and_intervals_too_fine_for_the_histogram_log_are_said(
 /// fio's; on its bus each is a command and, after the array, data.
 #[test]
 fn what_is_under_way_and_what_the_bus_does_for_a_read() {
-    let trace = std::env::temp_dir().join(format!("flashraid-outputs-{}-three-reads.csv", std::process::id()));
-    fs::write(&trace, "ts_us,op,offset,size,flags,latency_us\n10,R,0,4096,,\n10,R,4096,4096,,\n10,R,8192,4096,,\n").unwrap();
+    let trace = own_trace("three-reads", "10,R,0,4096,,\n10,R,4096,4096,,\n10,R,8192,4096,,\n");
     let run = replay("three-reads", &trace, small("raid0", &[]), &[("timeline_window", "..")], |_| true);
-    fs::remove_file(&trace).unwrap();
     let levels = &run.fio["jobs"][0]["iodepth_level"];
     let share = |name: &str| levels[name].as_f64().unwrap();
     assert!((share("1") - 100.0 / 3.0).abs() < 0.01 && (share("2") - 200.0 / 3.0).abs() < 0.01, "{levels}");

@@ -1,7 +1,7 @@
 //! Every figure of a result is recomputed from the logs of its run by a script that knows nothing of the engine, for every scheme and in every
 //! scenario; and deliberate faults of accounting are convicted by it.
 
-use crate::support::{SCENARIOS, proving, scenario};
+use crate::support::{SCENARIOS, own_folder, proving, scenario};
 use flashraid_flash::accounting::{SLIPS, Slip, make};
 use flashraid_redundancy::SCHEMES;
 use flashraid_sim::{Config, Outputs, run};
@@ -15,14 +15,6 @@ const SHORTER: [(&str, &str); 1] = [("limit", "400")];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// A folder that is empty.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("recompute-{name}"));
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
 }
 
 /// Replays the trace of the golden results, and leaves result and logs in a folder of their own. Returns the result, or what is wrong with it.
@@ -61,7 +53,7 @@ fn complaints(folders: &[PathBuf]) -> BTreeMap<PathBuf, Vec<String>> {
 /// golden result, and every fiftieth of the others, in turn.
 #[test]
 fn every_figure_is_what_the_logs_say() {
-    let (all, proves) = (folder("all"), proving(true, false));
+    let (all, proves) = (own_folder(), proving(true, false));
     let (mut folders, mut met) = (Vec::new(), BTreeSet::new());
     for (row, scheme) in SCHEMES.iter().enumerate() {
         for (column, (name, golden, pairs)) in SCENARIOS.iter().enumerate() {
@@ -103,7 +95,7 @@ fn place_of(slip: Slip) -> (&'static str, &'static str) {
 
 #[test]
 fn deliberate_faults_of_accounting_are_convicted() {
-    let all = folder("slips");
+    let all = own_folder();
     let mut honest: BTreeMap<(&str, &str), String> = BTreeMap::new();
     let (mut folders, mut missed) = (Vec::new(), Vec::new());
     for slip in SLIPS {
@@ -141,7 +133,7 @@ fn deliberate_faults_of_accounting_are_convicted() {
 /// A key that nobody recomputes, and that is not in the table of those that cannot be, is a complaint.
 #[test]
 fn a_key_that_is_new_is_noticed() {
-    let folder = folder("new-key");
+    let folder = own_folder();
     let json = replay(scenario("raid5", &[], &[]).unwrap(), &folder, false).unwrap();
     let mut result: serde_json::Value = serde_json::from_str(&json).unwrap();
     result["capacity"]["surprise"] = 1.into();

@@ -1,11 +1,11 @@
 //! The figures of a result that are derived from several counts, each against what it is defined to be.
 
-use crate::support::{config, engine, pages, small, tags};
+use crate::support::{config, engine, own_trace, pages, small, tags};
 use flashraid_sim::{Outputs, Simulation, Source, Status, run, verify};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const WRITE_NS: u64 = 302_575;
 
@@ -15,14 +15,11 @@ fn write(first: u64, count: u64) -> HostRequest {
 
 /// Writes a trace of requests at whole microseconds.
 fn trace(name: &str, requests: &[(u64, HostRequest)]) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("result-{name}.csv"));
     let line = |(at_us, request): &(u64, HostRequest)| {
         let op = if request.op == HostOp::Read { 'R' } else { 'W' };
         format!("{at_us},{op},{},{},,\n", request.offset_bytes, request.size_bytes)
     };
-    let lines: String = requests.iter().map(line).collect();
-    std::fs::write(&path, "ts_us,op,offset,size,flags,latency_us\n".to_owned() + &lines).unwrap();
-    path
+    own_trace(name, &requests.iter().map(line).collect::<String>())
 }
 
 /// The result on the device `tiny`, and what the user is told.

@@ -1,7 +1,7 @@
 //! SSDs of an array age, start with ages, are worn out by the erase that is the last one they endure, and fail then; and the trace is repeated until
 //! so many are.
 
-use crate::support::{config, pages};
+use crate::support::{config, own_trace, pages};
 use flashraid_sim::assemble;
 use flashraid_sim::config::Config;
 use flashraid_sim::engine::Engine;
@@ -47,14 +47,9 @@ fn result(simulation: &Simulation) -> RunResult {
 
 /// A trace of random updates of one page of a space of so many, in a file of its own.
 fn trace(name: &str, requests: u64, space: u64, gap_us: u64, op: char) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("wear-out-{name}.csv"));
     let mut random = SplitMix64::new(11);
-    let mut text = String::from("ts_us,op,offset,size,flags,latency_us\n");
-    for number in 0..requests {
-        text += &format!("{},{op},{},4096,,\n", number * gap_us, random.next_u64() % space * 4096);
-    }
-    std::fs::write(&path, text).unwrap();
-    path
+    let row = |number| format!("{},{op},{},4096,,\n", number * gap_us, random.next_u64() % space * 4096);
+    own_trace(name, &(0..requests).map(row).collect::<String>())
 }
 
 fn replay(trace: &Path, config: Config) -> Result<Finished, String> {
@@ -284,7 +279,7 @@ fn the_trace_is_repeated_and_its_arrivals_continue() {
             format!("{},{rest}\n", time_us.parse::<u64>().unwrap() + 70_000)
         })
         .collect();
-    let twice = path.with_file_name("wear-out-twice.csv");
+    let twice = path.with_file_name("twice.csv");
     std::fs::write(&twice, text + &again).unwrap();
     let other = replay(&twice, array("raid5", own)).unwrap().result;
     assert_eq!(
@@ -341,9 +336,8 @@ fn what_was_never_written_exposes_nothing() {
     let own: &Pairs = &[("devices", "4"), ("pe_limit", "10"), ("until", "worn:1"), ("rebuild", "none"), ("fill", "0")];
     // One page of each stripe of three, again and again: with its SSD or that of its parity, the other one is all that is left of it.
     let config = array("raid5", own);
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wear-out-one-page.csv");
     let lines: String = (0..600).map(|number| format!("{},W,{},4096,,\n", number * 300, number % 60 * 3 * 4096)).collect();
-    std::fs::write(&path, format!("ts_us,op,offset,size,flags,latency_us\n{lines}")).unwrap();
+    let path = own_trace("one-page", &lines);
     let scheme = config.build_scheme().unwrap();
     let result = replay(&path, config).unwrap().result;
     let worn = wear_outs(&result)[0];

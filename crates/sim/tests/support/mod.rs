@@ -1,6 +1,8 @@
 //! What the engine's tests share: devices by a few settings, and engines with what contents and which scheme a test wants.
 
 pub mod committed;
+#[path = "../../../workload/tests/suite/support/own_folder.rs"]
+mod own_folder;
 
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Redundancy, SCHEMES, Scheme, find};
@@ -14,6 +16,16 @@ use flashraid_sim::media::Media;
 use flashraid_sim::verify;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
+use std::path::PathBuf;
+
+pub use own_folder::own_folder;
+
+/// A trace of these rows (`ts_us,op,offset,size,,`) in the test's own folder.
+pub fn own_trace(name: &str, rows: &str) -> PathBuf {
+    let path = own_folder().join(format!("{name}.csv"));
+    std::fs::write(&path, format!("ts_us,op,offset,size,flags,latency_us\n{rows}")).unwrap();
+    path
+}
 
 /// How much a test does: a proof (`FLASHRAID_PROVE`, `make prove`), or the slice of it that `make test` has time for.
 pub fn proving<T>(proof: T, slice: T) -> T {

@@ -1,6 +1,6 @@
 //! Traces in other formats: round trips through every format that can be written, compression, slices, and what cannot be written.
 
-use crate::support::{file, in_repository, options, read};
+use crate::support::{file, in_repository, options, own_folder, read};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::formats::{self, FORMATS, Format};
 use flashraid_workload::{Converted, Pieces, SplitMix64, TraceError, TraceOptions, TraceSlice, TraceWriter, anonymise, convert};
@@ -163,11 +163,7 @@ fn slices() {
     let nothing = TraceSlice { time_ns: 70_000..80_000, ..TraceSlice::default() };
     let error = converted(&path, &TraceOptions::default(), &nothing, &file("slices-none", b"old"), "flashraid").unwrap_err().to_string();
     assert!(error.ends_with("none of the 6 requests read was selected; expected a part of the trace with at least one request"), "{error}");
-    assert_eq!(fs::read(file_path("slices-none")).unwrap(), b"old");
-}
-
-fn file_path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+    assert_eq!(fs::read(own_folder().join("slices-none")).unwrap(), b"old");
 }
 
 #[test]
@@ -241,10 +237,7 @@ fn names_of_outputs() {
 fn a_trace_is_not_written_over() {
     let content = b"ts_us,op,offset,size,flags,latency_us\n0,R,0,4096,,\n";
     let original = file("same.csv", content);
-    let (link, hard) = (file_path("same-link.csv"), file_path("same-hard.csv"));
-    for path in [&link, &hard] {
-        let _ = fs::remove_file(path);
-    }
+    let (link, hard) = (own_folder().join("same-link.csv"), own_folder().join("same-hard.csv"));
     std::os::unix::fs::symlink(&original, &link).unwrap();
     fs::hard_link(&original, &hard).unwrap();
     let format = formats::find("flashraid").unwrap();
@@ -263,9 +256,7 @@ fn a_trace_is_not_written_over() {
 
 #[test]
 fn interrupted_or_in_the_way() {
-    let folder = file_path("interrupted.d");
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir(&folder).unwrap();
+    let folder = own_folder();
     let output = folder.join("out.csv.gz");
     let sample = in_repository("samples/pgbench-transactions.csv.gz");
     let format = formats::find("flashraid").unwrap();

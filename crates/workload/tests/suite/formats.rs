@@ -1,6 +1,6 @@
 //! Each format on its sample, and on every way in which a line or a file can be wrong.
 
-use crate::support::{file, hex, in_repository, message, options, read, request, sample};
+use crate::support::{file, hex, in_repository, message, options, own_folder, read, request, sample};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::{
     DeviceLayout, OnError, SplitMix64, Synth, Trace, TraceOptions, TraceSlice, convert, formats, trace_info, write_trace,
@@ -498,8 +498,7 @@ fn what_is_written_is_read_again() {
 
 #[test]
 fn a_failed_write_leaves_the_old_file_and_nothing_else() {
-    let folder = file("failed-write", b"").with_file_name("failed-write.d");
-    fs::create_dir_all(&folder).unwrap();
+    let folder = own_folder();
     let path = folder.join("trace");
     fs::write(&path, "old").unwrap();
     let (kinds, _) = sample("example.csv");

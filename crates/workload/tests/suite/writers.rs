@@ -1,14 +1,14 @@
 //! What is written is read again as it was.
 
-use crate::support::{options, read, request};
+use crate::support::{options, own_folder, read, request};
 use flashraid_vocabulary::HostOp::{Flush, Read, Trim, Write, WriteZeroes};
 use flashraid_vocabulary::HostRequest;
 use flashraid_workload::{DeviceLayout, TraceOptions, formats, write_trace};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn written(name: &str, format: &str, requests: &[HostRequest]) -> Result<PathBuf, String> {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let path = own_folder().join(name);
     let format = formats::find(format).unwrap();
     let count = write_trace(&path, format, requests.iter().copied(), &mut |_, _| true).map_err(|error| error.to_string())?;
     assert_eq!(count, requests.len() as u64);

@@ -5,29 +5,24 @@ mod files;
 mod listings;
 mod values;
 
+use crate::support::own_folder;
 use flashraid_sim::Config;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// A file of this test's own, deleted at its end.
+/// A file in the test's own folder.
 struct Scratch(PathBuf);
 
 impl Scratch {
     fn new(name: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("flashraid-{}-{name}", std::process::id()));
+        let path = own_folder().join(name);
         std::fs::write(&path, text).unwrap();
         Self(path)
     }
 
     fn text(&self) -> &str {
         self.0.to_str().unwrap()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
     }
 }
 

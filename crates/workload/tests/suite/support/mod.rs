@@ -1,19 +1,23 @@
 //! What the tests of this crate share.
 
+mod own_folder;
+
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::{Trace, TraceError, TraceOptions, TraceSummary};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub use own_folder::own_folder;
+
 /// A path below the repository.
 pub fn in_repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// A file of this content, named so that tests do not meet.
+/// A file of this content in the test's own folder.
 pub fn file(name: &str, content: &[u8]) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let path = own_folder().join(name);
     // A file that is cut to nothing and written anew goes to disk at once on some file systems, which takes milliseconds.
     let _ = fs::remove_file(&path);
     fs::write(&path, content).unwrap();
