@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates devices profiles -name '*.rs' -o -name '*.toml')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo format test test-rust test-python prove bench mutate fuzz validate papers docs wheel clean
+.PHONY: help demo format test test-rust test-python prove bench mutate fuzz validate papers docs wheel sdist clean
 
 ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 define MISSING
@@ -47,6 +47,7 @@ help:
 	@echo 'make papers    writes docs/papers: the claims of papers beside our figures'
 	@echo 'make docs      the site of the documents, in site/'
 	@echo 'make wheel     dist/*.whl: one wheel for every Python from 3.11 on'
+	@echo 'make sdist     dist/*.tar.gz: the sources, of which pip makes that wheel where there is Rust'
 	@echo 'make clean     removes what was built'
 	@echo 'QUICK=1 behind prove, bench, validate or papers: only whether all of it runs, with little work'
 
@@ -124,9 +125,14 @@ docs: .venv/built .venv/docs
 	@echo 'site/index.html'
 
 wheel: .venv/installed
-	@rm -rf dist
+	@rm -f dist/*.whl
 	.venv/bin/maturin build -q --release --out dist
 	@echo dist/*.whl
+
+sdist: .venv/installed
+	@rm -f dist/*.tar.gz
+	.venv/bin/maturin sdist --out dist
+	@echo dist/*.tar.gz
 
 clean:
 	cargo clean -q
@@ -141,7 +147,7 @@ clean:
 
 .venv/built: .venv/installed $(SOURCES)
 	@echo 'Building the engine (two minutes the first time) ...'
-	@VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop -q --profile $(EXTENSION)
+	@VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop -q --profile $(EXTENSION) --extras plot,sweep
 	@touch $@
 
 # One installation into .venv at a time, should make do several things at once.

@@ -17,11 +17,10 @@ latencies_us: list[float] = []
 for number in range(2000):
     if number == 1000:
         sim.fail_chip(channel=0, chip=1)  # the spare chip of the channel takes its place, and a rebuild begins
-    start_ns = sim.now_ns
-    sim.submit(draw.choice(["read", "write"]), offset=draw.randrange(pages) * PAGE, size=PAGE)
+    sim.submit(draw.choice(["read", "write"]), offset_bytes=draw.randrange(pages) * PAGE, size_bytes=PAGE)
     while not (done := sim.take_completions()):
         sim.advance_until(sim.next_event_time() or sim.now_ns)
-    latencies_us.append((done[0].completed_ns - start_ns) / 1e3)
+    latencies_us.append(done[0].latency_ns / 1e3)
 sim.finish()
 
 for name, part in (("before", latencies_us[:1000]), ("after", latencies_us[1000:])):

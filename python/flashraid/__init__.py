@@ -60,7 +60,7 @@ else:
         return found
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_MODULE_OF})
+        return sorted(__all__)
 
 
 __all__ = [

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from . import _native
 from ._native import InputError
 from .causes import cause
+from .extras import need
 from .files import NewFile, refuse_same
 from .parquet import read_parquet
 from .settings import Pairs, Path, check_flags, check_texts, path_text, utf8_path
@@ -151,15 +152,21 @@ class Outputs:
 
 
 def check_report(path: Path | None, label: str) -> None:
-    """Refuses what cannot be the name of a report."""
-    if path is not None and _ending(path_text(path, label)) != ".html":
+    """Refuses what cannot be the name of a report, and a report where what draws its charts is not installed."""
+    if path is None:
+        return
+    if _ending(path_text(path, label)) != ".html":
         raise InputError(f"{label}: {os.fspath(path) or 'empty name'}: allowed is a name that ends in .html")
+    need("plot", label)
 
 
 def check_folder(path: Path | None, label: str) -> None:
-    """Refuses what cannot be the name of a folder for figures."""
-    if path is not None and (path_text(path, label) in ("", "-") or (os.path.exists(path) and not os.path.isdir(path))):
+    """Refuses what cannot be the name of a folder for figures, and figures where what draws them is not installed."""
+    if path is None:
+        return
+    if path_text(path, label) in ("", "-") or (os.path.exists(path) and not os.path.isdir(path)):
         raise InputError(f"{label}: {os.fspath(path) or 'empty name'}: allowed is the name of a folder")
+    need("plot", label)
 
 
 def is_table(path: Path) -> bool:

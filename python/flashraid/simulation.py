@@ -15,10 +15,13 @@ from .sizes import check_columns, check_numbers
 
 
 class Completion(NamedTuple):
-    """A completed request."""
+    """A completed request: what it was, and when it arrived and was answered, in simulated nanoseconds."""
 
     id: int
+    op: str  # read, write, trim, write_zeroes or flush
+    arrival_ns: int
     completed_ns: int
+    latency_ns: int  # completed_ns - arrival_ns
     ok: bool  # False if it failed: for lack of space, or as data are lost
 
 
@@ -44,26 +47,27 @@ class Simulation:
         check_texts(**given(scheme=scheme))
         self._native = _native.Simulation(device, scheme, config, pairs(settings, scheme))
 
-    def submit(self, op: str, offset: int, size: int, at_ns: int | None = None) -> int:
-        """Submits a request for `size` bytes at byte `offset` and returns its id, counted from 0.
+    def submit(self, op: str, offset_bytes: int, size_bytes: int, arrival_ns: int | None = None) -> int:
+        """Submits a request for `size_bytes` at `offset_bytes` and returns its id, counted from 0.
 
-        `op` is read, write, trim, write_zeroes or flush (offset and size 0). The time first advances to `at_ns`; by
-        default it does not advance. Raises InputError if `at_ns` is in the past or the bytes are outside the logical
-        space.
+        `op` is read, write, trim, write_zeroes or flush (offset and size 0). The time first advances to `arrival_ns`;
+        by default it does not advance. Raises InputError if `arrival_ns` is in the past or the bytes are outside the
+        logical space.
         """
         check_texts(op=op)
-        check_numbers(offset=offset, size=size, **given(at_ns=at_ns))
-        return self._native.submit(op, offset, size, at_ns)
+        check_numbers(offset_bytes=offset_bytes, size_bytes=size_bytes, **given(arrival_ns=arrival_ns))
+        return self._native.submit(op, offset_bytes, size_bytes, arrival_ns)
 
     def submit_many(
-        self, ops: Sequence[str], offsets: Sequence[int], sizes: Sequence[int], at_ns: Sequence[int]
+        self, op: Sequence[str], offset_bytes: Sequence[int], size_bytes: Sequence[int], arrival_ns: Sequence[int]
     ) -> list[int]:
-        """Submits requests in order, given as four columns (lists or arrays), and returns their ids.
+        """Submits requests in order, given as four columns (lists, arrays or series), and returns their ids.
 
-        Raises InputError at the first request that is refused; those before it have been submitted.
+        The columns are called as those of `read_trace` and of the log of requests. Raises InputError at the first
+        request that is refused; those before it have been submitted.
         """
-        check_columns(offsets=offsets, sizes=sizes, at_ns=at_ns)
-        return self._native.submit_many(texts("ops", ops), offsets, sizes, at_ns)
+        check_columns(offset_bytes=offset_bytes, size_bytes=size_bytes, arrival_ns=arrival_ns)
+        return self._native.submit_many(texts("op", op), offset_bytes, size_bytes, arrival_ns)
 
     def advance_until(self, time_ns: int) -> None:
         """Processes every event up to and including `time_ns`, and advances the time to it."""
@@ -91,7 +95,10 @@ class Simulation:
 
     def take_completions(self) -> list[Completion]:
         """The requests completed since the last call, in the order of completion."""
-        return [Completion(*completed) for completed in self._native.take_completed()]
+        return [
+            Completion(number, op, arrival_ns, completed_ns, completed_ns - arrival_ns, ok)
+            for number, op, arrival_ns, completed_ns, ok in self._native.take_completed()
+        ]
 
     def finish(self) -> None:
         """Runs until all submitted requests have completed."""

@@ -30,8 +30,8 @@ import rich_click.rich_help_rendering  # noqa: F401
 import flashraid.command.claims
 import flashraid.figures.printed
 import flashraid.figures.vega
+import flashraid.report.page
 from flashraid.command import app
-from flashraid.report import page
 
 for module in {*app.flashraid.modules.values(), *app.trace.modules.values()}:
     import_module(f"flashraid.command.{module}")
@@ -44,8 +44,6 @@ def serve(connection: socket.socket) -> None:
         if not message:
             os._exit(0)
         call = json.loads(message)
-        if {"report", "--report"} & set(call["arguments"]):
-            page._vega()  # all reports have the same script in them, which takes a second to make
         child = os.fork()
         if child == 0:
             connection.close()

@@ -58,7 +58,7 @@ def sim(tmp_path):
 
 
 NUMBERS = {
-    "submit": {"op": "write", "offset": 0, "size": PAGE, "at_ns": 5},
+    "submit": {"op": "write", "offset_bytes": 0, "size_bytes": PAGE, "arrival_ns": 5},
     "advance_until": {"time_ns": 5},
     "fail_member": {"member": 0},
     "fail_device": {"device": 1},
@@ -70,7 +70,7 @@ NUMBERS = {
     "fail_block": {"channel": 0, "chip": 0, "die": 0, "plane": 0, "block": 0},
     "fail_page": {"lpn": 0},
     "fail": {"fault": "page:lpn=0"},
-    "submit_many": {"ops": ["write"], "offsets": [0], "sizes": [PAGE], "at_ns": [5]},
+    "submit_many": {"op": ["write"], "offset_bytes": [0], "size_bytes": [PAGE], "arrival_ns": [5]},
 }
 
 
@@ -89,7 +89,7 @@ def test_methods_of_a_simulation(sim, method, value):
     for name in good:
         bad = [value] if isinstance(good[name], list) else value
         # Words that cannot be are told of by the engine, which knows its own names.
-        says = None if isinstance(value, str) and name in ("op", "ops", "fault") else name
+        says = None if isinstance(value, str) and name in ("op", "fault") else name
         with pytest.raises(fr.InputError, match=says):
             getattr(sim, method)(**good | {name: bad})
         if isinstance(good[name], list):  # the column itself
@@ -101,10 +101,10 @@ def test_methods_of_a_simulation(sim, method, value):
 def test_numbers_are_named_with_what_is_allowed(sim):
     allowed = f"allowed is a whole number from 0 to {2**64 - 1}"
     for call, message in [
-        (lambda: sim.submit("write", -1, PAGE), f"offset = -1: {allowed}"),
-        (lambda: sim.submit("write", 0, True), f"size = True: {allowed}"),
-        (lambda: sim.submit("write", 0, PAGE, 1.0), f"at_ns = 1.0: {allowed}"),
-        (lambda: sim.submit_many(["read"] * 2, [0, -5], [PAGE] * 2, [1, 2]), f"offsets[1] = -5: {allowed}"),
+        (lambda: sim.submit("write", -1, PAGE), f"offset_bytes = -1: {allowed}"),
+        (lambda: sim.submit("write", 0, True), f"size_bytes = True: {allowed}"),
+        (lambda: sim.submit("write", 0, PAGE, 1.0), f"arrival_ns = 1.0: {allowed}"),
+        (lambda: sim.submit_many(["read"] * 2, [0, -5], [PAGE] * 2, [1, 2]), f"offset_bytes[1] = -5: {allowed}"),
         (lambda: sim.fail_chip(0, -1), f"chip = -1: {allowed}"),
         (lambda: sim.submit(7, 0, PAGE), "op = 7: allowed is a text in UTF-8"),
     ]:
@@ -116,7 +116,7 @@ def test_numbers_are_named_with_what_is_allowed(sim):
 def test_arrays_of_numbers(sim):
     numpy = pytest.importorskip("numpy")
     for column in (numpy.array([-1]), numpy.array([0.5]), numpy.array([True]), numpy.array(["0"])):
-        with pytest.raises(fr.InputError, match=r"offsets\[0\] = "):
+        with pytest.raises(fr.InputError, match=r"offset_bytes\[0\] = "):
             sim.submit_many(["write"], column, numpy.array([PAGE]), numpy.array([0]))
     with pytest.raises(fr.InputError, match="the same number in each"):
         sim.submit_many(["write"], numpy.array([]), numpy.array([PAGE]), numpy.array([0]))

@@ -4,10 +4,11 @@ import json
 import re
 import signal
 import subprocess
+import tempfile
 import time
 
 import pytest
-from conftest import COMMAND, LONG_REQUESTS, PAGE, SAMPLE, SCHEMES, write_trace, writes
+from conftest import COMMAND, LONG_REQUESTS, PAGE, ROOT, SAMPLE, SCHEMES, write_trace, writes
 
 import flashraid as fr
 import flashraid.command
@@ -214,6 +215,54 @@ def test_status_of_the_engine_is_the_status_of_the_command(monkeypatch, capsys, 
     monkeypatch.setattr(_native, "run", lambda *arguments: next(answers))
     assert flashraid.command.run([how[0], str(SAMPLE), "--device", "ssd1", *how[1:]]) == status
     assert "made up" in capsys.readouterr().err
+
+
+UNFORESEEN = {
+    "IndexError: no such place": IndexError("no such place"),
+    "RecursionError": RecursionError(),
+    "the engine is stuck": fr.DefectError("the engine\nis stuck"),
+    "index out of bounds": _native.PanicException("index out of bounds"),
+}
+
+
+@pytest.mark.parametrize("said", UNFORESEEN)
+def test_what_nobody_foresaw_is_status_70_and_says_how_to_report_it(monkeypatch, capsys, tmp_path, said):
+    def fail(*_arguments):
+        raise UNFORESEEN[said]
+
+    monkeypatch.setattr(_native, "devices", fail)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert flashraid.command.run(["devices"]) == 70
+    (file,) = tmp_path.iterdir()
+    assert capsys.readouterr().err == f"error: a defect of flashraid: {said}\nplease report it, with {file}\n"
+    kept = file.read_text()
+    assert kept.startswith(f"flashraid {fr.__version__}, Python ")
+    assert "Traceback (most recent call last):" in kept
+    # Where no file can be written, all that it would have is printed.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    assert flashraid.command.run(["devices"]) == 70
+    printed = capsys.readouterr().err
+    assert printed.endswith(f"\nerror: a defect of flashraid: {said}\nplease report it, with the lines above\n")
+    assert kept.splitlines()[0] == printed.splitlines()[0]
+
+
+def test_too_little_memory_is_no_defect(monkeypatch, capsys):
+    def fail(*_arguments):
+        raise MemoryError
+
+    monkeypatch.setattr(_native, "devices", fail)
+    assert flashraid.command.run(["devices"]) == 2
+    assert capsys.readouterr().err == "error: there is not enough memory\n"
+
+
+def test_one_document_and_the_help_name_every_status(command):
+    of = {"0": "all", "1": "`run`, `compare`, `sweep`, `torture`", "2": "all", "70": "all", "130": "all"}
+    table = re.findall(r"(?m)^\| (\d+) \| .* \| (.*) \|$", (ROOT / "docs/outputs.md").read_text())
+    assert {status: commands for status, commands in table if status != "3"} == of
+    assert [commands for status, commands in table if status == "3"] == ["`run`, `compare`", "`sweep`", "`advise`"]
+    said = " ".join(command("--help").stdout.split())
+    listed = said.partition("Exit status:")[2].partition(".")[0]
+    assert [int(number) for number in re.findall(r"\b\d+\b", listed)] == [0, 1, 2, 3, 70, 130]
 
 
 def interrupt(folder, *arguments):

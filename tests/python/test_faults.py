@@ -114,7 +114,7 @@ def test_a_pipe_has_no_share(command, trace):
 def test_step_by_step():
     sim = fr.Simulation(**BASE, fail=["page:lpn=1@request:2", "page:lpn=2@3ms"])
     sim.submit("write", 0, PAGE)
-    sim.submit("write", 0, PAGE, at_ns=1_000_000)
+    sim.submit("write", 0, PAGE, arrival_ns=1_000_000)
     sim.advance_until(2_000_000)
     assert injected(sim.result()) == [("page:lpn=1", "request:2", 1_000_000, 2)]
     sim.fail("page:lpn=5")

@@ -15,6 +15,7 @@ import time
 import warnings
 from types import SimpleNamespace
 
+import polars
 import pytest
 from conftest import LONG_REQUESTS, PAGE, ROOT, SAMPLE, write_trace, writes
 
@@ -243,9 +244,9 @@ def test_simulation_step_by_step():
     sim.advance_until(WRITE_NS - 1)
     assert sim.take_completions() == []
     sim.advance_until(WRITE_NS)
-    assert sim.take_completions() == [fr.Completion(id=0, completed_ns=WRITE_NS, ok=True)]
+    assert sim.take_completions() == [fr.Completion(0, "write", 0, WRITE_NS, latency_ns=WRITE_NS, ok=True)]
     assert sim.take_completions() == []
-    assert sim.submit("read", 0, PAGE, at_ns=1_000_000) == 1
+    assert sim.submit("read", 0, PAGE, arrival_ns=1_000_000) == 1
     assert sim.now_ns == 1_000_000
     sim.finish()
     assert sim.take_completions()[0].completed_ns == 1_000_000 + READ_NS
@@ -271,7 +272,7 @@ def test_simulation_of_columns():
     count = 10_000
     one, many = fr.Simulation(device="ssd1", scheme="raid5"), fr.Simulation(device="ssd1", scheme="raid5")
     for i in range(count):
-        one.submit("write", i * PAGE, PAGE, at_ns=i * 1000)
+        one.submit("write", i * PAGE, PAGE, arrival_ns=i * 1000)
     offsets, times = numpy.arange(count) * PAGE, numpy.arange(count, dtype=numpy.uint64) * 1000
     ids = many.submit_many(["write"] * count, offsets, [PAGE] * count, times)
     assert ids == list(range(count))
@@ -280,6 +281,23 @@ def test_simulation_of_columns():
     assert one.take_completions() == many.take_completions()
     assert one.result().json == many.result().json
     assert many.submit_many([], [], [], []) == []
+
+
+def test_columns_are_called_the_same_wherever_requests_stand(tmp_path):
+    trace, log = (
+        write_trace(tmp_path, [(0, "W", 0, PAGE), (500, "R", 0, PAGE), (900, "D", 0, PAGE)]),
+        tmp_path / "l.csv",
+    )
+    requests = fr.read_trace(trace).drop("device")
+    logged = fr.run(trace, device="ssd1", scheme="raid0", latency_log=log).frame("latency_log")
+    sim = fr.Simulation(device="ssd1", scheme="raid0")
+    assert sim.submit_many(**requests.to_dict()) == [0, 1, 2]
+    sim.finish()
+    completed = polars.DataFrame(sorted(sim.take_completions()))
+    shared = ["op", "arrival_ns", "latency_ns"]
+    assert completed.select(shared).rows() == logged.sort("request").select(shared).rows()
+    columns = ["op", "offset_bytes", "size_bytes", "arrival_ns"]
+    assert requests.select(columns).cast({"op": polars.String}).rows() == logged.sort("request").select(columns).rows()
 
 
 def test_simulation_refuses_what_cannot_be():
@@ -319,7 +337,7 @@ def test_simulation_is_the_engine_of_run(tmp_path):
     run = fr.run(write_trace(tmp_path, rows), device="tiny", scheme="raid5", engine=False)
     sim = fr.Simulation(device="tiny", scheme="raid5")
     for ts_us, _, offset, size in rows:
-        sim.submit("write", offset, size, at_ns=ts_us * 1000)
+        sim.submit("write", offset, size, arrival_ns=ts_us * 1000)
     sim.finish()
     assert sim.result().latency == run.latency
     assert sim.result().flash_ops == run.flash_ops
@@ -387,6 +405,11 @@ def test_importing_is_light():
     for module, others in (("flashraid", ("click", "rich", "flashraid.replay")), ("flashraid.command.replay", ())):
         code = f"import sys, {module}; print([name for name in {heavy + others} if name in sys.modules])"
         assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_package_shows_its_public_names_alone():
+    assert dir(fr) == sorted(fr.__all__)
+    assert all(hasattr(fr, name) for name in fr.__all__)
 
 
 def test_what_is_imported_late_is_there():

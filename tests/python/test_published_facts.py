@@ -10,7 +10,7 @@ def after(request, **settings):
     """The result of one request at time zero, on a drive whose first MiB is written."""
     simulation = fr.Simulation(fill_bytes=1 << 20, **settings)
     op, size = request
-    simulation.submit(op, offset=0, size=size, at_ns=0)
+    simulation.submit(op, offset_bytes=0, size_bytes=size, arrival_ns=0)
     simulation.finish()
     return simulation.result()
 
@@ -26,7 +26,7 @@ def test_a_mirrored_write_takes_one_transfer_longer_than_a_plain_one():
 def test_spare_chips_do_nothing_until_a_chip_fails():
     simulation = fr.Simulation(device="ssd1", scheme="cr5m", fill_bytes=1 << 20)
     for number in range(200):
-        simulation.submit("write" if number % 3 else "read", offset=number * PAGE, size=PAGE, at_ns=number * 10_000)
+        simulation.submit("write" if number % 3 else "read", number * PAGE, PAGE, arrival_ns=number * 10_000)
     simulation.finish()
     result = simulation.result()
     # Of each channel three data chips, the mirror chip and the spare one.
@@ -46,7 +46,7 @@ def test_mcr_rebuilds_eight_stripes_at_a_time(tmp_path):
         simulation = fr.Simulation(
             device=device, scheme="cr5m", fill_bytes=1 << 20, rebuild="mcr", rebuild_window=window, fail="chip:0.0@0ns"
         )
-        simulation.submit("read", offset=0, size=PAGE, at_ns=1000)
+        simulation.submit("read", offset_bytes=0, size_bytes=PAGE, arrival_ns=1000)
         simulation.finish()
         return simulation.result().rebuild[0].ended_ns
 

@@ -1,13 +1,17 @@
 """Reports of results: what stands in them is what stands in the JSON, and what cannot be reported is refused."""
 
+import gzip
 import itertools
 import json
+import os
 import re
 import shlex
 from html.parser import HTMLParser
+from importlib import metadata
 
 import polars as pl
 import pytest
+import vl_convert
 from conftest import PROVE, ROOT, SAMPLE, write_device, write_trace, writes
 
 import flashraid as fr
@@ -122,6 +126,20 @@ def text(comparison, tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(text):
     return Page(text)
+
+
+def test_the_script_of_charts_is_the_one_of_the_pinned_package():
+    """FLASHRAID_BLESS=1 makes it anew, after a change of the pinned version."""
+    made = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    path = ROOT / "python/flashraid/report/vega.js.gz"
+    if os.environ.get("FLASHRAID_BLESS") == "1":
+        path.write_bytes(gzip.compress(made.encode(), mtime=0))
+    assert gzip.decompress(path.read_bytes()).decode() == made
+    pinned = re.search(r'"vl-convert-python==(\S+)"', (ROOT / "pyproject.toml").read_text())[1]
+    assert pinned == metadata.version("vl-convert-python")
+    licence = (ROOT / "python/flashraid/report/vega.LICENSE").read_text()
+    versions = {"Vega": vl_convert.get_vega_version(), "vega-embed": vl_convert.get_vega_embed_version()}
+    assert all(f"{name} {version}" in licence for name, version in versions.items())
 
 
 def test_charts_hold_the_figures_of_the_json(page, comparison):

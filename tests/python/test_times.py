@@ -116,7 +116,7 @@ def test_tables_keep_times_that_no_double_can_hold(tmp_path):
         assert frame["latency_ns"].to_list() == [302_575]
         assert frame["end_ns"].to_list() == [odd_ns + 2 + 302_575]
     sim = fr.Simulation(device="tiny", scheme="raid0")
-    sim.submit("write", 0, 4096, at_ns=odd_ns)
+    sim.submit("write", 0, 4096, arrival_ns=odd_ns)
     sim.finish()
     assert [done.completed_ns for done in sim.take_completions()] == [odd_ns + 302_575]
     assert json.loads(json.dumps(sim.result().to_dict()))["simulated_ns"] == odd_ns + 302_575
@@ -124,11 +124,11 @@ def test_tables_keep_times_that_no_double_can_hold(tmp_path):
 
 def test_the_latest_time(tmp_path):
     sim = fr.Simulation(device="tiny", scheme="raid5")
-    sim.submit("write", 0, 4096, at_ns=LATEST_NS - 302_575)
+    sim.submit("write", 0, 4096, arrival_ns=LATEST_NS - 302_575)
     sim.finish()
     assert sim.now_ns == LATEST_NS
     for refused in (
-        lambda: sim.submit("write", 0, 4096, at_ns=LATEST_NS + 1),
+        lambda: sim.submit("write", 0, 4096, arrival_ns=LATEST_NS + 1),
         lambda: sim.advance_until(LATEST_NS + 1),
     ):
         with pytest.raises(fr.InputError, match=r"9223372036854775807 \(292 years\)"):

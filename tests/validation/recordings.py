@@ -36,10 +36,10 @@ def engine_ns(requests: Iterable[nand_model.Request], setup: Setup) -> tuple[lis
         [request.arrival_ns for request in wanted],
     )
     simulation.finish()
-    ends = {completion.id: completion.completed_ns for completion in simulation.take_completions()}
+    latencies = {completion.id: completion.latency_ns for completion in simulation.take_completions()}
     found: dict[bool, list[int]] = {True: [], False: []}
     for request, number in zip(wanted, ids, strict=True):
-        found[request.is_read].append(ends[number] - request.arrival_ns)
+        found[request.is_read].append(latencies[number])
     return found[True], found[False]
 
 

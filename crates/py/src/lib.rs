@@ -2,6 +2,7 @@
 //!
 //! Results and listings cross as JSON text, byte for byte what the command writes.
 
+mod panics;
 mod simulation;
 mod synthetic;
 mod torture;
@@ -11,13 +12,14 @@ use flashraid_sim::{Asked, ConfigError, Outputs, RunError, Stage, Status, listin
 use flashraid_workload::{GoOn, TraceError};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
+use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::path::PathBuf;
 
 create_exception!(flashraid, FlashraidError, PyException, "Base class of all errors of flashraid.");
 create_exception!(flashraid, InputError, FlashraidError, "Invalid usage, configuration or input; the command exits with status 2.");
-create_exception!(flashraid, DefectError, FlashraidError, "A defect of flashraid: please report it; the command exits with status 1.");
+create_exception!(flashraid, DefectError, FlashraidError, "A defect of flashraid: please report it; the command exits with status 70.");
 
 /// Exit status of an interrupted command.
 const INTERRUPTED: u8 = Status::Interrupted.code();
@@ -251,6 +253,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FlashraidError", module.py().get_type::<FlashraidError>())?;
     module.add("InputError", module.py().get_type::<InputError>())?;
     module.add("DefectError", module.py().get_type::<DefectError>())?;
+    module.add("PanicException", module.py().get_type::<PanicException>())?;
+    module.add_function(wrap_pyfunction!(panics::keep_panics, module)?)?;
+    module.add_function(wrap_pyfunction!(panics::last_panic, module)?)?;
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<Prepared>()?;
     module.add_function(wrap_pyfunction!(preparation, module)?)?;

@@ -1,6 +1,7 @@
 //! The incremental engine as a Python class.
 
 use crate::{Caller, DefectError, InputError, config_error, json, to_python};
+use flashraid_sim::engine::CompletedRequest;
 use flashraid_sim::{Asked, Source, Stage, text};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use pyo3::prelude::*;
@@ -55,35 +56,35 @@ impl Simulation {
         }
     }
 
-    /// Submits a request at `at_ns`, by default now. Returns its number.
-    #[pyo3(signature = (op, offset_bytes, size_bytes, at_ns))]
-    fn submit(&self, py: Python<'_>, op: &str, offset_bytes: u64, size_bytes: u64, at_ns: Option<u64>) -> PyResult<u64> {
+    /// Submits a request at `arrival_ns`, by default now. Returns its number.
+    #[pyo3(signature = (op, offset_bytes, size_bytes, arrival_ns))]
+    fn submit(&self, py: Python<'_>, op: &str, offset_bytes: u64, size_bytes: u64, arrival_ns: Option<u64>) -> PyResult<u64> {
         let op = host_op(op)?;
         self.with(py, |simulation| {
-            let arrival_ns = at_ns.unwrap_or_else(|| simulation.now_ns());
+            let arrival_ns = arrival_ns.unwrap_or_else(|| simulation.now_ns());
             simulation.submit(&HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 })
         })?
         .map_err(to_python)
     }
 
     /// Submits many requests, given as four columns. Returns their numbers. A refused one ends it; those before it are submitted.
-    #[pyo3(signature = (ops, offsets_bytes, sizes_bytes, at_ns))]
+    #[pyo3(signature = (op, offset_bytes, size_bytes, arrival_ns))]
     fn submit_many(
         &self,
         py: Python<'_>,
-        ops: Vec<String>,
-        offsets_bytes: Vec<u64>,
-        sizes_bytes: Vec<u64>,
-        at_ns: Vec<u64>,
+        op: Vec<String>,
+        offset_bytes: Vec<u64>,
+        size_bytes: Vec<u64>,
+        arrival_ns: Vec<u64>,
     ) -> PyResult<Vec<u64>> {
-        let lengths = [ops.len(), offsets_bytes.len(), sizes_bytes.len(), at_ns.len()];
+        let lengths = [op.len(), offset_bytes.len(), size_bytes.len(), arrival_ns.len()];
         if lengths.iter().any(|length| *length != lengths[0]) {
-            let text = format!("ops, offsets_bytes, sizes_bytes and at_ns have {lengths:?} entries: allowed is the same number in each");
+            let text = format!("op, offset_bytes, size_bytes and arrival_ns have {lengths:?} entries: allowed is the same number in each");
             return Err(InputError::new_err(text));
         }
-        let mut requests = Vec::with_capacity(ops.len());
-        for (index, op) in ops.iter().enumerate() {
-            let (offset_bytes, size_bytes, arrival_ns) = (offsets_bytes[index], sizes_bytes[index], at_ns[index]);
+        let mut requests = Vec::with_capacity(op.len());
+        for (index, op) in op.iter().enumerate() {
+            let (offset_bytes, size_bytes, arrival_ns) = (offset_bytes[index], size_bytes[index], arrival_ns[index]);
             requests.push(HostRequest { arrival_ns, offset_bytes, size_bytes, op: host_op(op)?, stream: 0, source: 0 });
         }
         let mut numbers = Vec::with_capacity(requests.len());
@@ -138,10 +139,11 @@ impl Simulation {
         self.with(py, |simulation| simulation.space_bytes())
     }
 
-    /// Takes the requests completed since the last call, in order: (number, time of completion, whether it succeeded).
-    fn take_completed(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64, bool)>> {
+    /// Takes the requests completed since the last call, in order: (number, kind, arrival, time of completion, whether it succeeded).
+    fn take_completed(&self, py: Python<'_>) -> PyResult<Vec<(u64, &'static str, u64, u64, bool)>> {
         let completed = self.with(py, |simulation| simulation.take_completed())?;
-        Ok(completed.into_iter().map(|request| (request.sequence, request.completed_ns, request.ok)).collect())
+        let told = |done: CompletedRequest| (done.sequence, done.op.name(), done.arrival_ns, done.completed_ns, done.ok);
+        Ok(completed.into_iter().map(told).collect())
     }
 
     /// Runs until everything submitted has ended.

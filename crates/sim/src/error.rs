@@ -30,7 +30,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Whether the user's input caused the error (exit status 2), not a defect of flashraid (1).
+    /// Whether the user's input caused the error (exit status 2), not a defect of flashraid (70).
     pub fn is_input(&self) -> bool {
         matches!(self, Self::Config(_) | Self::Trace(_) | Self::Request(_) | Self::Output { .. } | Self::Halted(Halted::TooLate))
     }

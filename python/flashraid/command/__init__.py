@@ -5,6 +5,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
+from .._native import PanicException, keep_panics
 from ..causes import cause
 from ..interrupts import Interrupts, end_in_time
 
@@ -28,10 +29,17 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Runs the command with these arguments and returns the exit status."""
+    keep_panics()
     try:
         return _run(arguments)
     except KeyboardInterrupt:  # before or after the command's own work
         return _interrupted()
+    except BrokenPipeError:
+        raise
+    except (Exception, PanicException) as error:
+        from . import unforeseen
+
+        return unforeseen.tell(error)
 
 
 def _run(arguments: list[str]) -> int:
@@ -39,7 +47,7 @@ def _run(arguments: list[str]) -> int:
     with Interrupts() as interrupts:
         from click.exceptions import ClickException, Exit, NoArgsIsHelpError
 
-        from .._native import DefectError, FlashraidError
+        from .._native import InputError
         from . import shells
         from .app import flashraid as app
 
@@ -60,8 +68,8 @@ def _run(arguments: list[str]) -> int:
         return 2
     except ClickException as error:
         return _fail(_usage(error), 2)
-    except FlashraidError as error:
-        return _fail(str(error), 1 if isinstance(error, DefectError) else 2)
+    except InputError as error:
+        return _fail(str(error), 2)
     except SystemExit as error:
         raise error.__context__ or error from None  # rich makes an exit of a closed pipe
     except OverflowError as error:
@@ -72,6 +80,8 @@ def _run(arguments: list[str]) -> int:
         # Without a number it is no error of the system's, and so of no file.
         where = f"{error.filename or 'output'}: " if error.filename or error.errno else ""
         return _fail(f"{where}{cause(error)}", 2)
+    except MemoryError:
+        return _fail("there is not enough memory", 2)
 
 
 def _with_json_targets(arguments: list[str]) -> list[str]:

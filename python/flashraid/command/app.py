@@ -82,10 +82,10 @@ class Commands(click.RichGroup):
 def flashraid(context: click.Context, version: bool) -> int:
     """Simulate redundancy (RAID) inside flash storage.
 
-    Exit status: 0 done; 1 verification found a violation; 2 bad usage, configuration or input; 3 requests failed
-    for lack of space or were left unfinished, or the drive could not be saved; 130 interrupted (Ctrl-C, SIGTERM or
-    SIGHUP). Requests that failed because injected faults lost their data do not change the status; a warning reports
-    them.
+    Exit status: 0 done; 1 verification found a violation, and nothing else; 2 bad usage, configuration or input; 3
+    requests failed for lack of space or were left unfinished, or the drive could not be saved; 70 a defect of
+    flashraid; 130 interrupted (Ctrl-C, SIGTERM or SIGHUP). Requests that failed because injected faults lost their
+    data do not change the status; a warning reports them.
     """
     if context.invoked_subcommand is not None:
         return 0

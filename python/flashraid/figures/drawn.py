@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from .._native import InputError
+from ..extras import need
 from ..settings import known_name
 from .model import Figure
 
@@ -20,8 +21,9 @@ class Drawn:
     def plot(self, name: str | None = None) -> "matplotlib.figure.Figure":
         """The figure of this name for print (matplotlib); without a name all figures.
 
-        Raises InputError for an unknown name, and if there are no figures.
+        Raises InputError for an unknown name, if there are no figures, and without the extra `plot`.
         """
+        need("plot", "plot")
         from . import printed
 
         found = self._chosen(name)
@@ -31,8 +33,10 @@ class Drawn:
         """The figure of this name for the screen (an Altair chart); without a name all figures, one below the other.
 
         Hovering shows the numbers, a click on the legend hides a series, dragging moves, the wheel with Ctrl zooms, and
-        a double click resets. Raises InputError for an unknown name, and if there are no figures.
+        a double click resets. Raises InputError for an unknown name, if there are no figures, and without the extra
+        `plot`.
         """
+        need("plot", "chart")
         from . import vega
 
         found = self._chosen(name)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .._native import InputError
 from ..causes import cause
+from ..extras import need
 from ..files import NewFile
 from ..interrupts import Interrupts
 from ..settings import Path, path_text
@@ -20,6 +21,7 @@ def write(figures: "list[Figure]", folder: Path, option: str = "figures") -> lis
     Makes the folder if it is missing. The files appear all at the end, or none of them if drawing fails or is
     interrupted. `option` names the folder in messages.
     """
+    need("plot", option)
     from . import printed
 
     path = path_text(folder, option)

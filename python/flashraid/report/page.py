@@ -1,6 +1,7 @@
 """A report as one HTML file. Scripts, styles and data are part of it."""
 
 import functools
+import gzip
 import importlib.resources
 import json
 from collections.abc import Sequence
@@ -8,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._native import InputError, __version__
+from ..extras import need
 from ..figures import Figure
 from ..files import NewFile
 from ..settings import Path
@@ -35,6 +37,7 @@ def write(title: str, parts: Sequence[Part], target: Path | NewFile) -> None:
 
 def html(title: str, parts: Sequence[Part]) -> str:
     """The report as the text of an HTML file."""
+    need("plot", "report")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     from ..figures import vega
@@ -73,10 +76,8 @@ def _text_of(name: str) -> str:
 
 @functools.cache
 def _vega() -> str:
-    """Vega, Vega-Lite and vega-embed, in a scope of their own."""
-    import vl_convert
-
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    """Vega, Vega-Lite and vega-embed, in a scope of their own; `make bundle` has made the file."""
+    bundle = gzip.decompress(importlib.resources.files("flashraid.report").joinpath("vega.js.gz").read_bytes()).decode()
     return "(function () {\n" + bundle.replace("</script", r"<\/script") + "\n})();"
 
 

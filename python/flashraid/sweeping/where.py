@@ -9,6 +9,7 @@ from .. import machine
 from .._native import InputError
 from ..causes import cause
 from ..comparing import MOST_JOBS
+from ..extras import need
 from ..settings import Path, check_texts, path_text
 from ..sizes import check_range
 
@@ -56,6 +57,7 @@ def where(
     if jobs is not None:
         why = "a cluster has its own number of threads"
         raise InputError(f"{label('jobs')}: {why}: allowed without {label('scheduler')}")
+    need("sweep", label("scheduler"))
     return Where(1, scheduler, _tls(scheduler, files, label))
 
 

@@ -41,7 +41,11 @@ pub(super) struct Flush {
 pub struct CompletedRequest {
     /// Number of the request, counted from 0 in order of submission.
     pub sequence: u64,
-    /// When.
+    /// What it was.
+    pub op: HostOp,
+    /// When it arrived.
+    pub arrival_ns: u64,
+    /// When it was answered.
     pub completed_ns: u64,
     /// False if it failed: for lack of space, or because data are lost.
     pub ok: bool,

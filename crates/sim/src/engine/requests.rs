@@ -165,7 +165,13 @@ impl<C: Content, M: Media> Engine<C, M> {
         if C::TRACKED {
             self.acknowledge(&request);
         }
-        self.completed.push(CompletedRequest { sequence: request.sequence, completed_ns: now_ns, ok: request.failed.is_none() });
+        self.completed.push(CompletedRequest {
+            sequence: request.sequence,
+            op: request.op,
+            arrival_ns: request.arrival_ns,
+            completed_ns: now_ns,
+            ok: request.failed.is_none(),
+        });
     }
 
     /// Tells the contents; they know which of the pages the request changed.
