@@ -21,8 +21,11 @@ pub fn check(format: &str, data: &[u8]) {
 }
 
 fn check_file(format: &str, path: &Path) {
-    let options =
+    let mut options =
         TraceOptions { format: format.to_owned(), missing_op: Some(MissingOp::Mix(0.5)), limit: LIMIT, ..TraceOptions::default() };
+    if format == "columns" {
+        options.set("columns", "time:us,op,offset:sectors,size,device").expect("these are columns");
+    }
     let stopping = read(path, &options);
     let skipping = read(path, &TraceOptions { on_error: OnError::Skip, ..options.clone() });
     let apart = read(path, &TraceOptions { layout: DeviceLayout::Apart, ..options });

@@ -341,7 +341,18 @@ def reading_of(question: Question) -> Pairs:
     return [(key, setting_text(question.run[key])) for key in READING]
 
 
-READING = ("format", "time_unit", "device_filter", "on_error", "op", "action", "object_bytes")
+READING = (
+    "format",
+    "time_unit",
+    "device_filter",
+    "on_error",
+    "op",
+    "action",
+    "object_bytes",
+    "sector_bytes",
+    "columns",
+    "separator",
+)
 
 
 def fixed_of(question: Question, choice: Mapping[Candidate, Mapping[str, Any]]) -> dict[str, Any]:

@@ -41,8 +41,8 @@ def trace_info(
 
     `trace` is a file, plain or compressed, a TOML profile, or `profile:NAME`. With `capacity_bytes`, requests that end
     beyond it are counted. `reading` sets how the trace is read: `format`, `time_unit`, `device_filter`, `on_error`,
-    `op`, `action`, `object_bytes`, `limit`. `progress` is that of `run`; if it returns False, KeyboardInterrupt is
-    raised.
+    `op`, `action`, `object_bytes`, `sector_bytes`, `columns`, `separator`, `limit`. `progress` is that of `run`; if it
+    returns False, KeyboardInterrupt is raised.
     """
     check_numbers(page_bytes=page_bytes, **given(capacity_bytes=capacity_bytes))
     check_progress(progress)

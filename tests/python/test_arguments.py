@@ -9,6 +9,7 @@ from conftest import PAGE, write_device, write_trace, writes
 
 import flashraid as fr
 from flashraid import _native
+from flashraid.advisor import READING
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -240,7 +241,7 @@ def test_arguments_of_functions(tmp_path, monkeypatch, function, value):
             continue
         refused_or_fine(call, **{**traces, **good, name: value})
     if function not in (*OF_NO_TRACE, "fit"):
-        for key in ("format", "time_unit", "device_filter", "on_error", "op", "action", "object_bytes", "limit"):
+        for key in (*READING, "limit"):
             refused_or_fine(call, **{**traces, **good, key: value})
 
 

@@ -120,7 +120,8 @@ def test_what_changed_nothing_in_a_run_is_told(command, tmp_path):
         "drain = true: had no effect in this run: nothing had to be drained",
     ):
         assert f"warning: {text}\n" in done.stderr
-    with pytest.warns(UserWarning, match="action = Q: had no effect in this run: the trace is not blkparse text"):
+    said = "action = Q: had no effect in this run: the trace is no recording of several events of a request"
+    with pytest.warns(UserWarning, match=said):
         result = fr.run(trace, device="tiny", scheme="raid5", action="Q")
     assert any("action = Q" in text for text in result.warnings)
 

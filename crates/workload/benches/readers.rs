@@ -90,6 +90,8 @@ fn header_of(format: &str) -> Vec<u8> {
             let magic = 0x1234_5678_9ABC_DEF0_u64.to_le_bytes();
             return [&magic[..], &2_u64.to_le_bytes(), &[0; 1000], &magic].concat();
         }
+        "biosnoop" => "TIME(s)     COMM           PID     DISK      T SECTOR     BYTES   LAT(ms)\n",
+        "iosnoop" => "STARTs         ENDs           COMM             PID    TYPE DEV      BLOCK        BYTES     LATms\n",
         _ => "",
     };
     header.as_bytes().to_vec()
@@ -137,6 +139,44 @@ fn write_line(text: &mut Vec<u8>, format: &str, request: &HostRequest) -> io::Re
             81_233 + seconds,
             nanos / 1000
         ),
+        "nvme" => writeln!(
+            text,
+            "        postgres-1201    [001] ..... {:>5}.{:06}: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=2, cmdid=217, nsid=1, flags=0x0, meta=0x0, \
+             cmd=(nvme_cmd_{} slba={lba}, len={}, ctrl=0x0, dsmgmt=0, reftag=0)",
+            81_233 + seconds,
+            nanos / 1000,
+            word.to_ascii_lowercase(),
+            sectors - 1
+        ),
+        "biosnoop" => writeln!(
+            text,
+            "{:<11} {:<14} {:<7} {:<9} {letter} {lba:<10} {size_bytes:<7}{:>7}",
+            format!("{seconds}.{:06}", nanos / 1000),
+            "postgres",
+            1201,
+            "nvme0n1",
+            "0.12"
+        ),
+        "iosnoop" => writeln!(
+            text,
+            "{:<14} {:<14} {:<16} {:<6} {letter:<4} {:<8} {lba:<12} {size_bytes:<6} {:>8}",
+            format!("{}.{:06}", 81_233 + seconds, nanos / 1000),
+            format!("{}.{:06}", 81_233 + seconds, nanos / 1000 + 120),
+            "postgres",
+            1201,
+            "259,0",
+            "0.12"
+        ),
+        "fio-log" => writeln!(text, "{millis}, 112333, {}, {size_bytes}, {offset_bytes}, 0", u8::from(!is_read)),
+        "columns" => writeln!(text, "{seconds}.{nanos:09},1201,{letter},{offset_bytes},{size_bytes}"),
+        "blktrace" => {
+            let event = (1_u32 << 22 | 7) | if is_read { 1 << 16 } else { 1 << 17 };
+            text.write_all(&0x6561_7407_u32.to_le_bytes())?;
+            text.write_all(&((arrival_ns / 100_000) as u32).to_le_bytes())?;
+            text.write_all(&arrival_ns.to_le_bytes())?;
+            text.write_all(&lba.to_le_bytes())?;
+            [size_bytes as u32, event, 1201, 8 << 20, 0, 0].iter().try_for_each(|word| text.write_all(&word.to_le_bytes()))
+        }
         "oracle-general" => {
             text.write_all(&(seconds as u32).to_le_bytes())?;
             text.write_all(&(lba / 8).to_le_bytes())?;
@@ -169,7 +209,10 @@ fn target_of(format: &str) -> u32 {
 }
 
 fn measure(path: &Path, text_bytes: u64, format: &str, compression: &str, requests: usize) {
-    let options = TraceOptions { format: format.to_owned(), missing_op: Some(MissingOp::Mix(0.7)), ..TraceOptions::default() };
+    let mut options = TraceOptions { format: format.to_owned(), missing_op: Some(MissingOp::Mix(0.7)), ..TraceOptions::default() };
+    if format == "columns" {
+        options.set("columns", "time:s,pid,op,offset,size").expect("these are columns");
+    }
     let mut batch = Vec::new();
     let mut best_ns = u128::MAX;
     for _ in 0..if is_quick() { 1 } else { PASSES } {

@@ -69,11 +69,21 @@ pub enum TraceError {
         /// The allowed values.
         allowed: &'static str,
     },
+    /// Columns that nobody can read by.
+    #[error("columns = {columns}: {what}")]
+    Columns {
+        /// What was given.
+        columns: String,
+        /// What is wrong with it.
+        what: String,
+    },
     /// An invalid profile, or an unknown profile name.
     #[error("{0}")]
     Profile(String),
     /// An unknown option.
-    #[error("unknown reader option {key}: allowed is format, time_unit, device_filter, on_error, op, action, object_bytes, limit")]
+    #[error(
+        "unknown reader option {key}: allowed is format, time_unit, device_filter, on_error, op, action, object_bytes, sector_bytes, columns, separator, limit"
+    )]
     UnknownOption {
         /// The name given.
         key: String,

@@ -283,6 +283,10 @@ impl Input {
             "a bzip2 archive; expected plain, gzip, zstd or xz"
         } else if head.starts_with(b"PK\x03\x04") {
             "a zip archive; expected plain, gzip, zstd or xz"
+        } else if head.starts_with(b"PERFILE2") {
+            "binary data of perf record; expected the text of perf script"
+        } else if head.starts_with(b"\x17\x08\x44tracing") {
+            "binary data of trace-cmd record; expected the text of trace-cmd report"
         } else if head.get(257..262) == Some(b"ustar") {
             "a tar archive; expected a trace extracted from it"
         } else if head.starts_with(&[0xFF, 0xFE]) && head.get(3) == Some(&0) || head.starts_with(&[0xFE, 0xFF, 0]) {

@@ -5,6 +5,7 @@
 //! column; nothing is skipped silently.
 
 mod anonymise;
+mod columns;
 mod compact;
 mod convert;
 mod digits;
@@ -31,6 +32,7 @@ mod watch;
 mod write;
 
 pub use anonymise::{Anonymised, UNIT_BYTES, anonymise};
+pub use columns::{Column, Columns, Separator, Unit};
 pub use compact::{Compacted, Compactor, EXTENT_BYTES};
 pub use convert::{Converted, convert};
 pub use error::{TraceError, system_text};

@@ -143,6 +143,14 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         Ok(size)
     }
 
+    /// A length given by the last of its units, counted from 0, in bytes.
+    #[inline(always)]
+    pub fn size_below_last(&mut self, name: &'static str, unit_bytes: u64) -> Result<u64, Box<RecordError>> {
+        let last = self.whole(name)?;
+        self.size_at = self.field;
+        last.checked_add(1).and_then(|units| units.checked_mul(unit_bytes)).ok_or_else(|| self.too_large())
+    }
+
     /// A word, which may be empty where the separator is not a blank.
     #[inline(always)]
     pub fn word(&mut self, name: &'static str) -> Result<&'a [u8], Box<RecordError>> {
@@ -270,7 +278,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     #[inline(always)]
     fn skip_blanks(&mut self) {
-        while matches!(self.text[self.position], b' ' | b'\t') {
+        while self.text[self.position] == b' ' || SEPARATOR != b'\t' && self.text[self.position] == b'\t' {
             self.position += 1;
         }
     }

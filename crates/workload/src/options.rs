@@ -1,5 +1,6 @@
 //! How a trace is read.
 
+use crate::columns::{Columns, Separator};
 use crate::error::TraceError;
 use crate::unit::TimeUnit;
 
@@ -76,6 +77,12 @@ pub struct TraceOptions {
     pub action: BlockAction,
     /// Bytes that the number of an object counts in a trace of a cache. None: 4096, and only for objects of that size.
     pub object_bytes: Option<u64>,
+    /// Bytes of a sector, in formats whose addresses count what the device calls one. None: 512.
+    pub sector_bytes: Option<u64>,
+    /// What the columns of a text are that no format describes; None for a text of a format.
+    pub columns: Option<Columns>,
+    /// What stands between these columns, if not what the first line shows.
+    pub separator: Option<Separator>,
     /// Stop after this many requests in the order of their times, which do not depend on it; 0 reads all.
     pub limit: u64,
 }
@@ -91,6 +98,9 @@ impl Default for TraceOptions {
             missing_op: None,
             action: BlockAction::default(),
             object_bytes: None,
+            sector_bytes: None,
+            columns: None,
+            separator: None,
             limit: 0,
         }
     }
@@ -99,7 +109,8 @@ impl Default for TraceOptions {
 impl TraceOptions {
     /// Sets what a user gives as text: `format`, `time_unit` (`auto` or a unit), `device_filter` (`all` or names with commas between),
     /// `on_error` (`stop` or `skip`), `op` (`none`, `read`, `write`, `mix:SHARE`), `action` (`Q`, `D`, `C`),
-    /// `object_bytes` (`auto` or bytes), `limit`.
+    /// `object_bytes` and `sector_bytes` (`auto` or bytes), `columns` (`none` or names with commas between), `separator` (`auto` or its name),
+    /// `limit`.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), TraceError> {
         let refuse = |allowed| TraceError::Option { key: key.to_owned(), value: value.to_owned(), allowed };
         match key {
@@ -142,6 +153,18 @@ impl TraceOptions {
             "object_bytes" => {
                 let bytes = value.parse().ok().filter(|bytes| (1..=1 << 20).contains(bytes));
                 self.object_bytes = (value != "auto").then(|| bytes.ok_or_else(|| refuse("auto, or 1 to 1048576 bytes"))).transpose()?;
+            }
+            "sector_bytes" => {
+                let bytes = value.parse().ok().filter(|bytes| (1..=1 << 20).contains(bytes));
+                self.sector_bytes = (value != "auto").then(|| bytes.ok_or_else(|| refuse("auto, or 1 to 1048576 bytes"))).transpose()?;
+            }
+            "columns" => {
+                let columns = (value != "none").then(|| Columns::parse(value)).transpose();
+                self.columns = columns.map_err(|what| TraceError::Columns { columns: value.to_owned(), what })?;
+            }
+            "separator" => {
+                let separator = || Separator::named(value).ok_or_else(|| refuse("auto, comma, semicolon, tab, pipe, blank"));
+                self.separator = (value != "auto").then(separator).transpose()?;
             }
             "limit" => self.limit = value.parse().map_err(|_| refuse("a number of requests; 0 for all"))?,
             _ => return Err(TraceError::UnknownOption { key: key.to_owned() }),

@@ -26,6 +26,11 @@ pub(crate) enum TraceRecord {
 pub(crate) trait Parser: Send {
     /// Hands about `wanted` requests to the gate, or what is left. Returns whether there may be more.
     fn parse(&mut self, input: &mut Input, gate: &mut Gate, wanted: usize) -> Result<bool, TraceError>;
+
+    /// The SHA-256 of the file in hexadecimal, and of others that were read beside it.
+    fn sha256(&mut self, input: Input) -> Result<String, TraceError> {
+        input.sha256()
+    }
 }
 
 /// A format of one record a line. `SEPARATOR` stands between the fields.

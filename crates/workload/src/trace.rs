@@ -114,12 +114,17 @@ impl Trace {
         let input = Input::open(path, options.on_error)?;
         input.check_content()?;
         let format = match named {
+            Some(format) if options.columns.is_some() && format.name != formats::COLUMNS.name => {
+                let columns = options.columns.as_ref().map_or_else(String::new, |columns| columns.text.clone());
+                let what = format!("the format is {}, whose columns are known; allowed with --format auto or columns", format.name);
+                return Err(TraceError::Columns { columns, what });
+            }
             Some(format) => format,
+            None if options.columns.is_some() => formats::COLUMNS,
             None => formats::recognize(path, input.text_head())?,
         };
         let unit = options.time_unit.or_else(|| formats::unit_in_name(path, format)).unwrap_or(format.unit);
-        let parser =
-            (format.parser)(&Setup { unit, missing_op: options.missing_op, action: options.action, object_bytes: options.object_bytes });
+        let parser = (format.parser)(&Setup { path, unit, options });
         let gate = Gate::new(path, options, format.traits, unit);
         Ok(Self { input, format, unit, parser, action: options.action, gate, is_at_end: false, delivered: 0 })
     }
@@ -174,9 +179,9 @@ impl Trace {
     }
 
     /// Ends reading. What has not been read is hashed all the same.
-    pub fn finish(self) -> Result<TraceSummary, TraceError> {
+    pub fn finish(mut self) -> Result<TraceSummary, TraceError> {
         let summary = self.so_far();
-        Ok(TraceSummary { sha256: self.input.sha256()?, ..summary })
+        Ok(TraceSummary { sha256: self.parser.sha256(self.input)?, ..summary })
     }
 
     /// What is known so far, without the hash, for which all of the file would have to be read.

@@ -13,7 +13,13 @@ SHARES = {OPEN: 1 / 9, CLOSED: 1 / 9, FAILING: 1 / 27}
 PIECES = 8
 FEWEST_REQUESTS = 1000  # of an excerpt
 # How excerpts are read, whatever the trace was.
-AS_WRITTEN = {"format": "flashraid", "time_unit": "auto", "device_filter": "all"}
+AS_WRITTEN = {
+    "format": "flashraid",
+    "time_unit": "auto",
+    "device_filter": "all",
+    "columns": "none",
+    "separator": "auto",
+}
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,9 @@ READING: list[Option] = [
     ("--op", "op", "read|write|mix:X", WORKLOAD),
     ("--action", "action", "Q|D|C", WORKLOAD),
     ("--object-bytes", "object_bytes", "auto|N", WORKLOAD),
+    ("--sector-bytes", "sector_bytes", "auto|N", WORKLOAD),
+    ("--columns", "columns", "none|NAME[:UNIT],...", WORKLOAD),
+    ("--separator", "separator", "auto|NAME", WORKLOAD),
     ("--limit", "limit", "N", WORKLOAD),
 ]
 OPTIONS: list[Option] = [

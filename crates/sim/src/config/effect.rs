@@ -171,8 +171,12 @@ pub(super) const RECONSTRUCTED: Effect =
 pub(super) const FILTERED: Effect = EVER.meets("the trace has no requests of other devices", |run| run.filtered);
 pub(super) const SKIPPED: Effect = EVER.meets("nothing had to be skipped", |run| run.skipped);
 pub(super) const WITHOUT_OPERATIONS: Effect = EVER.meets("the trace's format records operations", |run| format_heeds(run.format, "op"));
-pub(super) const WITH_EVENTS: Effect = EVER.meets("the trace is not blkparse text", |run| format_heeds(run.format, "action"));
+pub(super) const WITH_EVENTS: Effect =
+    EVER.meets("the trace is no recording of several events of a request", |run| format_heeds(run.format, "action"));
 pub(super) const OF_A_CACHE: Effect = EVER.meets("the trace is not a cache trace", |run| format_heeds(run.format, "object_bytes"));
+pub(super) const OF_SECTORS: Effect =
+    EVER.meets("the trace does not count in sectors of the device", |run| format_heeds(run.format, "sector_bytes"));
+pub(super) const WITH_COLUMNS: Effect = EVER.needs("columns other than none", |config| config.run.columns != "none");
 pub(super) const LIMITED: Effect =
     EVER.meets("the trace has fewer requests", |run| run.config.run.limit == 0 || run.requests >= run.config.run.limit);
 pub(super) const OPEN_LOOP: Effect =

@@ -334,7 +334,7 @@ table! {
         op: String = Some("none"), "",
             Kind::Text { allowed: "none, read, write, or mix:X with X from 0 to 1", valid: |text| is_option("op", text) },
             WITHOUT_OPERATIONS.of_replays(), Draw::Never(OWN_REQUESTS);
-        /// The event that counts as the arrival of a request in blkparse text: `Q` (queued), `D` (issued to the device) or `C` (completed).
+        /// The event that counts as the arrival of a request in recordings of Linux (blkparse, blktrace, tracefs, biosnoop, iosnoop): `Q` (queued), `D` (issued to the device) or `C` (completed).
         action: String = Some("D"), "",
             Kind::Text { allowed: "Q, D, C", valid: |text| is_option("action", text) }, WITH_EVENTS.of_replays(), Draw::Never(OWN_REQUESTS);
         /// Address distance between consecutive object ids in a cache trace (oracleGeneral, lcs). `auto` is 4096, and accepts only objects
@@ -342,6 +342,20 @@ table! {
         object_bytes: String = Some("auto"), "bytes",
             Kind::Text { allowed: "auto, or 1 to 1048576", valid: |text| is_option("object_bytes", text) }, OF_A_CACHE.of_replays(),
             Draw::Never(OWN_REQUESTS);
+        /// Bytes of a sector of the recorded device, in formats that count addresses in its sectors (ssdsim, disksim, diskmon, nvme, columns). `auto` is 512;
+        /// 4096 for a drive formatted with sectors of 4 KiB.
+        sector_bytes: String = Some("auto"), "bytes",
+            Kind::Text { allowed: "auto, or 1 to 1048576", valid: |text| is_option("sector_bytes", text) }, OF_SECTORS.of_replays(),
+            Draw::Never(OWN_REQUESTS);
+        /// The columns of a text that is of no format, from the left: time, completion with latency, op, offset, sector, lba, size, sectors, bytes, end,
+        /// device, or - for one that is passed over, with a unit as in time:us (docs/traces.md). `none` for a trace of a format.
+        columns: String = Some("none"), "",
+            Kind::Text { allowed: "none, or names of columns with commas between, as in time:s,op,sector,sectors,-", valid: |text| is_option("columns", text) },
+            EVER.of_replays(), Draw::Never(OWN_REQUESTS);
+        /// What stands between these columns: `comma`, `semicolon`, `tab`, `pipe` or `blank`; `auto` is what the first line shows.
+        separator: String = Some("auto"), "",
+            Kind::Text { allowed: "auto, comma, semicolon, tab, pipe, blank", valid: |text| is_option("separator", text) },
+            WITH_COLUMNS.of_replays(), Draw::Never(OWN_REQUESTS);
         /// Number of requests to take from the start of the trace; 0 for all.
         limit: u64 = Some("0"), "requests", whole(0, MOST), LIMITED.of_replays(), Draw::Never(OWN_REQUESTS);
         /// Factor by which the trace is sped up: arrival times are divided by it.
@@ -421,6 +435,9 @@ impl Run {
             ("op", &self.op),
             ("action", &self.action),
             ("object_bytes", &self.object_bytes),
+            ("sector_bytes", &self.sector_bytes),
+            ("columns", &self.columns),
+            ("separator", &self.separator),
         ];
         if self.fit == Fit::Compact {
             options.layout = DeviceLayout::Apart; // extents belong to devices

@@ -227,7 +227,8 @@ mod tests {
     #[test]
     fn only_what_is_torture_s_own_is_never_drawn() {
         let never = TABLES.iter().flat_map(|table| table.keys).filter(|key| matches!(key.draw, Draw::Never(_))).map(|key| key.name);
-        let of_traces = ["format", "time_unit", "device_filter", "on_error", "op", "action", "object_bytes"];
+        let of_traces =
+            ["format", "time_unit", "device_filter", "on_error", "op", "action", "object_bytes", "sector_bytes", "columns", "separator"];
         let of_replay =
             ["limit", "speed", "jitter_ns", "queue_depth", "fit", "drive", "warmup", "until", "verify", "verify_every", "fail", "replace"];
         let of_cells = ["ldpc_erases", "ldpc_retention_ns", "ldpc_reads", "erases_before", "stored_ns"];

@@ -66,6 +66,7 @@ const BASES: &[(&str, &str, &str)] = &[
     ("example.blktrace.txt", "raid0", ""),
     ("example.lcs", "raid0", "op=write object_bytes=512"),
     ("example.oracleGeneral.bin", "raid0", "op=write object_bytes=512"),
+    ("example.columns.txt", "raid0", "columns=time:s,pid,comm,op,sector,sectors"),
     ("example.msr.csv", "raid0", ""),
     ("example.msr.csv", "raid0", "space_bytes=512KiB fill=1"),
     ("broken.csv", "raid0", "on_error=skip"),
@@ -116,6 +117,9 @@ fn values(key: &Key) -> Vec<String> {
         "op" => &["none", "read", "mix:0.5"],
         "action" => &["Q", "C"],
         "object_bytes" => &["512", "1024"],
+        "sector_bytes" => &["4096", "520"],
+        "columns" => &["none", "-,time:s,comm,op,sector,sectors"],
+        "separator" => &["tab", "blank"],
         "limit" => &["100", "100000"],
         "speed" => &["3"],
         "jitter_ns" => &["500000"],
@@ -268,7 +272,7 @@ fn settings_that_always_have_effect() {
     ];
     let flash =
         ["scheduling", "write_completes", "gc_reserve_blocks", "over_provisioning", "mapping", "buffer_bytes", "nvram_buffer_bytes"];
-    let run = ["format", "time_unit", "queue_depth", "drive", "space_bytes", "precondition", "warmup", "verify", "fail"];
+    let run = ["format", "time_unit", "columns", "queue_depth", "drive", "space_bytes", "precondition", "warmup", "verify", "fail"];
     let expected = [&["device.name"][..], &geometry, &timing, &flash, &["devices", "serial_subrequests"], &run].concat();
     assert_eq!(of_keys.collect::<Vec<_>>(), expected);
     let expected: [(&str, &[&str]); 9] = [

@@ -29,7 +29,7 @@ pub const FORMAT: Format = Format {
     endings: &["blkparse"],
     is_header: no_header,
     traits: Traits { names: DeviceNames::MajorMinor, ..Traits::PLAIN },
-    parser: |setup| Box::new(LineParser::new(Blkparse { unit: setup.unit, action: setup.action, requeued: Requeued::default() })),
+    parser: |setup| Box::new(LineParser::new(Blkparse { unit: setup.unit, action: setup.options.action, requeued: Requeued::default() })),
     writer: Some(|| Box::new(BlkparseWriter { sequence: 0 })),
 };
 

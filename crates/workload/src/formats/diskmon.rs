@@ -5,7 +5,7 @@
 use super::{Format, no_header, no_other_word};
 use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
-use crate::line::{BLANKS, Line, SECTOR_BYTES};
+use crate::line::{BLANKS, Line};
 use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
@@ -20,12 +20,13 @@ pub const FORMAT: Format = Format {
     endings: &[],
     is_header: no_header,
     traits: Traits::PLAIN,
-    parser: |setup| Box::new(LineParser::new(DiskMon { unit: setup.unit })),
+    parser: |setup| Box::new(LineParser::new(DiskMon { unit: setup.unit, sector_bytes: setup.sector_bytes() })),
     writer: None,
 };
 
 struct DiskMon {
     unit: TimeUnit,
+    sector_bytes: u64,
 }
 
 impl LineFormat<BLANKS> for DiskMon {
@@ -42,8 +43,8 @@ impl LineFormat<BLANKS> for DiskMon {
             b"Write" => HostOp::Write,
             _ => return Err(line.unexpected("Read or Write")),
         };
-        let offset_bytes = line.offset("sector", SECTOR_BYTES)?;
-        let size_bytes = line.size("length", SECTOR_BYTES)?;
+        let offset_bytes = line.offset("sector", self.sector_bytes)?;
+        let size_bytes = line.size("length", self.sector_bytes)?;
         Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }
 }

@@ -7,7 +7,7 @@
 use super::{Format, no_header, no_other_word};
 use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
-use crate::line::{BLANKS, Line, SECTOR_BYTES};
+use crate::line::{BLANKS, Line};
 use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
@@ -22,12 +22,13 @@ pub const FORMAT: Format = Format {
     endings: &["ascii", "trace"],
     is_header: no_header,
     traits: Traits::PLAIN,
-    parser: |setup| Box::new(LineParser::new(DiskSim { unit: setup.unit })),
+    parser: |setup| Box::new(LineParser::new(DiskSim { unit: setup.unit, sector_bytes: setup.sector_bytes() })),
     writer: None,
 };
 
 struct DiskSim {
     unit: TimeUnit,
+    sector_bytes: u64,
 }
 
 impl LineFormat<BLANKS> for DiskSim {
@@ -37,8 +38,8 @@ impl LineFormat<BLANKS> for DiskSim {
     fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let arrival_ns = line.time("time_ms", self.unit)?;
         let source = line.device("dev")?;
-        let offset_bytes = line.offset("lba_sectors", SECTOR_BYTES)?;
-        let size_bytes = line.size("sectors", SECTOR_BYTES)?;
+        let offset_bytes = line.offset("lba_sectors", self.sector_bytes)?;
+        let size_bytes = line.size("sectors", self.sector_bytes)?;
         let op = if line.hexadecimal("flags", "")? & 1 == 1 { HostOp::Read } else { HostOp::Write };
         Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }

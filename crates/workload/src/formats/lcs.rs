@@ -47,7 +47,12 @@ struct Lcs {
 
 impl Lcs {
     fn new(setup: &Setup) -> Self {
-        Self { unit: setup.unit, operations: Operations::new(setup.missing_op), object_bytes: setup.object_bytes, version: 0 }
+        Self {
+            unit: setup.unit,
+            operations: Operations::new(setup.options.missing_op),
+            object_bytes: setup.options.object_bytes,
+            version: 0,
+        }
     }
 }
 

@@ -3,25 +3,33 @@
 
 mod actions;
 mod alibaba;
+mod biosnoop;
 mod blkparse;
 mod blkreplay;
+mod blktrace;
 mod cloudphysics;
+mod columns;
 mod diskmon;
 mod disksim;
 mod etw;
 mod fio;
+mod fio_log;
 mod fiu;
 mod flashraid;
 mod heimdall;
+mod iosnoop;
+mod kernel_text;
 mod lcs;
 pub(crate) mod lost;
 mod missing_op;
 mod msr;
+mod nvme;
 mod oracle_general;
 mod profile;
 mod recognition;
 mod rwbs;
 mod scsi;
+mod snoop;
 mod spc;
 mod ssdsim;
 mod systor;
@@ -30,12 +38,14 @@ mod tracefs;
 mod vscsi;
 
 use crate::gate::{Found, Traits};
-use crate::options::{BlockAction, MissingOp};
+use crate::line::SECTOR_BYTES;
+use crate::options::{BlockAction, TraceOptions};
 use crate::parser::Parser;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::HostRequest;
 pub use recognition::for_output;
 pub(crate) use recognition::{recognize, unit_in_name};
+use std::path::Path;
 
 /// One format.
 pub struct Format {
@@ -77,15 +87,20 @@ impl Format {
 }
 
 /// What a parser is told.
-pub(crate) struct Setup {
+pub(crate) struct Setup<'a> {
+    /// The file.
+    pub path: &'a Path,
     /// What the times count.
     pub unit: TimeUnit,
-    /// What requests are if the format does not say.
-    pub missing_op: Option<MissingOp>,
-    /// Which event counts as the arrival of a request.
-    pub action: BlockAction,
-    /// Bytes that the number of an object counts.
-    pub object_bytes: Option<u64>,
+    /// How the user wants it to be read.
+    pub options: &'a TraceOptions,
+}
+
+impl Setup<'_> {
+    /// Bytes of a sector of the device.
+    pub fn sector_bytes(&self) -> u64 {
+        self.options.sector_bytes.unwrap_or(SECTOR_BYTES)
+    }
 }
 
 /// A format being written: text for a header, then for each request, then for what ends a file.
@@ -131,13 +146,22 @@ pub const FORMATS: &[Format] = &[
     cloudphysics::FORMAT,
     profile::FORMAT,
     blkparse::FORMAT,
+    blktrace::FORMAT,
     tracefs::FORMAT,
+    nvme::FORMAT,
+    biosnoop::FORMAT,
+    iosnoop::FORMAT,
     fio::FORMAT,
+    fio_log::FORMAT,
     blkreplay::FORMAT,
     oracle_general::FORMAT,
     lcs::FORMAT,
     vscsi::FORMAT,
+    columns::FORMAT,
 ];
+
+/// The format of texts whose columns the user names.
+pub(crate) const COLUMNS: &Format = &columns::FORMAT;
 
 /// The format called `name`.
 pub fn find(name: &str) -> Option<&'static Format> {
@@ -146,9 +170,13 @@ pub fn find(name: &str) -> Option<&'static Format> {
 
 /// Whether a format looks at this option of the reader; most options concern all formats.
 pub fn heeds(format: &str, option: &str) -> bool {
+    let is_one_of = |formats: &[&Format]| formats.iter().any(|known| known.name == format);
     match option {
-        "action" => format == blkparse::FORMAT.name,
-        "op" | "object_bytes" => [oracle_general::FORMAT.name, lcs::FORMAT.name].contains(&format),
+        "action" => is_one_of(&[&blkparse::FORMAT, &blktrace::FORMAT, &tracefs::FORMAT, &biosnoop::FORMAT, &iosnoop::FORMAT]),
+        "op" => is_one_of(&[&oracle_general::FORMAT, &lcs::FORMAT, &columns::FORMAT]),
+        "object_bytes" => is_one_of(&[&oracle_general::FORMAT, &lcs::FORMAT]),
+        "sector_bytes" => is_one_of(&[&ssdsim::FORMAT, &disksim::FORMAT, &diskmon::FORMAT, &nvme::FORMAT, &columns::FORMAT]),
+        "columns" | "separator" => is_one_of(&[&columns::FORMAT]),
         _ => true,
     }
 }

@@ -39,7 +39,7 @@ struct OracleGeneral {
 
 impl OracleGeneral {
     fn new(setup: &Setup) -> Self {
-        Self { unit: setup.unit, operations: Operations::new(setup.missing_op), object_bytes: setup.object_bytes }
+        Self { unit: setup.unit, operations: Operations::new(setup.options.missing_op), object_bytes: setup.options.object_bytes }
     }
 }
 

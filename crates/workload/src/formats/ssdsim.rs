@@ -22,12 +22,13 @@ pub const FORMAT: Format = Format {
     endings: &["ascii", "trace"],
     is_header: no_header,
     traits: Traits::PLAIN,
-    parser: |setup| Box::new(LineParser::new(Ascii { unit: setup.unit })),
+    parser: |setup| Box::new(LineParser::new(Ascii { unit: setup.unit, sector_bytes: setup.sector_bytes() })),
     writer: Some(|| Box::new(AsciiWriter)),
 };
 
 struct Ascii {
     unit: TimeUnit,
+    sector_bytes: u64,
 }
 
 impl LineFormat<BLANKS> for Ascii {
@@ -37,8 +38,8 @@ impl LineFormat<BLANKS> for Ascii {
     fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let arrival_ns = line.time("time_ns", self.unit)?;
         let source = line.device("dev")?;
-        let offset_bytes = line.offset("lba_sectors", SECTOR_BYTES)?;
-        let size_bytes = line.size("sectors", SECTOR_BYTES)?;
+        let offset_bytes = line.offset("lba_sectors", self.sector_bytes)?;
+        let size_bytes = line.size("sectors", self.sector_bytes)?;
         let [kind @ (b'0' | b'1')] = line.word("type")? else {
             return Err(line.unexpected("0 (write) or 1 (read)"));
         };

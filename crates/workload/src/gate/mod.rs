@@ -148,6 +148,8 @@ pub(crate) struct Gate {
 struct Arrivals {
     /// Recorded time that becomes 0; `None` before the first delivery.
     origin_ns: Option<u64>,
+    /// Time of the first event, for a recorder that counts from it and not from the first request.
+    begin_ns: Option<u64>,
     latest_ns: u64,
 }
 
@@ -155,7 +157,10 @@ impl Arrivals {
     /// The arrival of a request recorded at this time, never before that of the request delivered before.
     #[inline(always)]
     fn next_ns(&mut self, recorded_ns: u64, is_rebased: bool) -> u64 {
-        let origin_ns = *self.origin_ns.get_or_insert(if is_rebased { recorded_ns } else { 0 });
+        let origin_ns = *self.origin_ns.get_or_insert_with(|| match is_rebased {
+            true => self.begin_ns.map_or(recorded_ns, |begin_ns| recorded_ns.min(begin_ns)),
+            false => 0,
+        });
         self.latest_ns = self.latest_ns.max(recorded_ns.saturating_sub(origin_ns));
         self.latest_ns
     }
@@ -189,6 +194,17 @@ impl Gate {
             head: 0,
             arrivals: Arrivals::default(),
         }
+    }
+
+    /// The clock orders requests after all, so that they are not spread over its ticks.
+    pub fn has_fine_clock(&mut self) {
+        self.tick_ns = 0;
+    }
+
+    /// Times that are rebased count from this one, if no request is recorded earlier.
+    #[inline]
+    pub fn begins_at(&mut self, recorded_ns: u64) {
+        self.arrivals.begin_ns = Some(self.arrivals.begin_ns.map_or(recorded_ns, |begin_ns| begin_ns.min(recorded_ns)));
     }
 
     /// Requests admitted so far.

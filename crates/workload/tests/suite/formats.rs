@@ -1,6 +1,6 @@
 //! Each format on its sample, and on every way in which a line or a file can be wrong.
 
-use crate::support::{file, hex, in_repository, message, options, own_folder, read, request, sample};
+use crate::support::{file, hex, in_repository, message, options, options_of_sample, own_folder, read, request, sample};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::{
     DeviceLayout, OnError, SplitMix64, Synth, Trace, TraceOptions, TraceSlice, convert, formats, trace_info, write_trace,
@@ -254,7 +254,7 @@ fn samples() -> Vec<PathBuf> {
 
 #[test]
 fn every_format_has_a_sample() {
-    let of = |path: &PathBuf| Trace::open(path, &TraceOptions::default()).unwrap().format().name;
+    let of = |path: &PathBuf| Trace::open(path, &options_of_sample(path)).unwrap().format().name;
     let sampled: Vec<&str> = samples().iter().map(of).collect();
     for format in formats::FORMATS {
         assert!(sampled.contains(&format.name), "no sample of {}", format.name);
@@ -271,7 +271,8 @@ fn damaged_text_never_panics() {
     };
     let (mut good, mut bad) = (0, 0);
     for path in samples() {
-        let format = Trace::open(&path, &TraceOptions::default()).unwrap().format().name;
+        let reading = options_of_sample(&path);
+        let reading = TraceOptions { format: Trace::open(&path, &reading).unwrap().format().name.to_owned(), ..reading };
         let original = fs::read(path).unwrap();
         for _ in 0..500 {
             let mut text = original.clone();
@@ -284,7 +285,7 @@ fn damaged_text_never_panics() {
                     _ => text.insert(position, b"0129,. \r\n"[random(9)]),
                 }
             }
-            match read(&file("damaged-text", &text), &options(format)) {
+            match read(&file("damaged-text", &text), &reading) {
                 Ok(_) => good += 1,
                 Err(error) => {
                     bad += 1;

@@ -127,7 +127,7 @@ fn tracefs_sample() {
         ]
     );
     assert_eq!((summary.format, summary.out_of_order), ("tracefs", 1));
-    let ignored = [("block_rq_issue events without sectors", 1), ("tracefs lines other than block_rq_issue events", 2)];
+    let ignored = [("block requests without sectors", 1), ("block_rq_complete events (--action C)", 2)];
     assert_eq!(summary.ignored, ignored);
     assert_eq!(summary.lost_events, 12);
 }

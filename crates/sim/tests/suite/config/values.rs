@@ -182,6 +182,9 @@ fn every_value_has_its_limits() {
         ("op", &["", "mix:2", "trim"]),
         ("action", &["", "I"]),
         ("object_bytes", &["0", "4k", ""]),
+        ("sector_bytes", &["0", "4k", "", "1048577"]),
+        ("columns", &["", "time:s", "time:s,op,offset,size,x"]),
+        ("separator", &["", "dot"]),
         ("limit", &["-1", "9223372036854775808"]),
         ("speed", &["0", "-1", "inf", "nan"]),
         ("jitter_ns", &["-1", "1.5ns"]),
@@ -334,7 +337,10 @@ fn quantities_have_units_and_nothing_else_has() {
     let keys = TABLES.iter().flat_map(|table| table.keys).map(|key| (key.name, key.unit));
     let all: BTreeSet<_> = keys.collect();
     let of = |unit: &str| all.iter().filter(|(_, of)| *of == unit).map(|(name, _)| *name).collect::<Vec<_>>();
-    assert_eq!(of("bytes"), ["buffer_bytes", "fill_bytes", "nvram_buffer_bytes", "object_bytes", "page_bytes", "space_bytes"]);
+    assert_eq!(
+        of("bytes"),
+        ["buffer_bytes", "fill_bytes", "nvram_buffer_bytes", "object_bytes", "page_bytes", "sector_bytes", "space_bytes"]
+    );
     assert_eq!(of("bytes/GiB"), ["buffer_bytes_per_gib"]);
     assert_eq!(of("share"), ["ages", "fill", "gc_idle_threshold", "gc_threshold", "over_provisioning"]);
     let times = [

@@ -46,6 +46,15 @@ pub fn sample(name: &str) -> (Vec<HostRequest>, TraceSummary) {
     sample_with(name, &TraceOptions::default())
 }
 
+/// How the sample of this path is read: without its columns nobody knows what one is.
+pub fn options_of_sample(path: &Path) -> TraceOptions {
+    let mut options = TraceOptions::default();
+    if path.ends_with("example.columns.txt") {
+        options.set("columns", "time:s,pid,comm,op,sector,sectors").unwrap();
+    }
+    options
+}
+
 /// The same with options.
 pub fn sample_with(name: &str, options: &TraceOptions) -> (Vec<HostRequest>, TraceSummary) {
     read(&in_repository("samples/formats").join(name), options).unwrap()

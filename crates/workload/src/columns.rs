@@ -1,0 +1,223 @@
+//! What a user says of the columns of a text: `time:s,op,sector,sectors,-`.
+
+use crate::line::SECTOR_BYTES;
+use crate::unit::TimeUnit;
+
+/// The names of columns, for messages.
+const NAMES: [&str; 16] = [
+    "time",
+    "completion",
+    "latency",
+    "op",
+    "offset",
+    "sector",
+    "lba",
+    "size",
+    "sectors",
+    "bytes",
+    "end",
+    "device",
+    "pid",
+    "comm",
+    "cpu",
+    "-",
+];
+
+/// What a column is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// When the request arrived; `None` if the unit is that of `TraceOptions::time_unit`.
+    Time(Option<TimeUnit>),
+    /// When the request was completed.
+    Completion(Option<TimeUnit>),
+    /// How long that took.
+    Latency(Option<TimeUnit>),
+    /// What the request asks for, with the words for read and write if they are not the usual ones.
+    Op(Option<(String, String)>),
+    /// Where it begins.
+    Offset(Unit),
+    /// How long it is.
+    Size(Unit),
+    /// Where the first byte behind it is.
+    End(Unit),
+    /// The device.
+    Device,
+    /// Not read.
+    Skipped,
+}
+
+/// What an address or a length counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// So many bytes.
+    Bytes(u64),
+    /// Sectors of the device (`TraceOptions::sector_bytes`).
+    Sectors,
+}
+
+impl Unit {
+    /// In bytes.
+    pub fn bytes(self, sector_bytes: Option<u64>) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Sectors => sector_bytes.unwrap_or(SECTOR_BYTES),
+        }
+    }
+}
+
+/// The columns of a text, from the left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns {
+    /// What each is.
+    pub columns: Vec<Column>,
+    /// As the user wrote it, for messages.
+    pub text: String,
+}
+
+impl Columns {
+    /// Takes what a user wrote; the error says what is wrong, and what is allowed.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let columns = text.split(',').map(|column| column_of(column.trim())).collect::<Result<Vec<_>, _>>()?;
+        let count = |is: fn(&Column) -> bool| columns.iter().filter(|column| is(column)).count();
+        let one = |what: &str, found: usize| match found {
+            1 => Ok(()),
+            0 => Err(format!("no column of {what}")),
+            _ => Err(format!("{found} columns of {what}; one is allowed")),
+        };
+        one("times (time, or completion with latency)", count(|column| matches!(column, Column::Time(_) | Column::Completion(_))))?;
+        one("addresses (offset, sector or lba)", count(|column| matches!(column, Column::Offset(_))))?;
+        one("lengths (size, sectors, bytes or end)", count(|column| matches!(column, Column::Size(_) | Column::End(_))))?;
+        let latencies = count(|column| matches!(column, Column::Latency(_)));
+        if latencies != count(|column| matches!(column, Column::Completion(_))) {
+            return Err(
+                "completion and latency belong together (the request arrived so long before it was completed); - passes over a column"
+                    .to_owned(),
+            );
+        }
+        for (what, found) in
+            [("op", count(|column| matches!(column, Column::Op(_)))), ("device", count(|column| *column == Column::Device))]
+        {
+            if found > 1 {
+                return Err(format!("{found} columns {what}; one is allowed"));
+            }
+        }
+        Ok(Self { columns, text: text.to_owned() })
+    }
+
+    /// Whether there is a column of operations.
+    pub fn has_op(&self) -> bool {
+        self.columns.iter().any(|column| matches!(column, Column::Op(_)))
+    }
+
+    /// The place of the column of times.
+    pub(crate) fn time_place(&self) -> usize {
+        self.columns.iter().position(|column| matches!(column, Column::Time(_) | Column::Completion(_))).unwrap_or_default()
+    }
+}
+
+fn column_of(text: &str) -> Result<Column, String> {
+    let (name, unit) = text.split_once(':').map_or((text, None), |(name, unit)| (name.trim(), Some(unit.trim())));
+    let time = || match unit {
+        None => Ok(None),
+        Some("ticks") => Ok(Some(TimeUnit::Ticks)),
+        Some(unit) => TimeUnit::named(unit).map(Some).ok_or_else(|| format!("{text}: a time has the unit s, ms, us, 100ns (ticks) or ns")),
+    };
+    let length = |default| match unit {
+        None => Ok(default),
+        Some(unit) => length_unit(unit).ok_or_else(|| format!("{text}: a unit is B, KiB, MiB, sectors, or a number of bytes")),
+    };
+    let plain = |column| match unit {
+        None => Ok(column),
+        Some(_) => Err(format!("{text}: {name} has no unit")),
+    };
+    match name.to_ascii_lowercase().as_str() {
+        "time" => Ok(Column::Time(time()?)),
+        "completion" => Ok(Column::Completion(time()?)),
+        "latency" => Ok(Column::Latency(time()?)),
+        "op" => match unit.map(|words| words.split_once('/')) {
+            None => Ok(Column::Op(None)),
+            Some(Some((read, write))) if !read.is_empty() && !write.is_empty() && read != write => {
+                Ok(Column::Op(Some((read.to_owned(), write.to_owned()))))
+            }
+            Some(_) => Err(format!("{text}: the words for read and write are given as op:READ/WRITE, as in op:0/1")),
+        },
+        "offset" => Ok(Column::Offset(length(Unit::Bytes(1))?)),
+        "sector" | "lba" => Ok(Column::Offset(length(Unit::Sectors)?)),
+        "size" | "bytes" => Ok(Column::Size(length(Unit::Bytes(1))?)),
+        "sectors" => Ok(Column::Size(length(Unit::Sectors)?)),
+        "end" => Ok(Column::End(length(Unit::Bytes(1))?)),
+        "device" => plain(Column::Device),
+        "-" | "pid" | "comm" | "cpu" => plain(Column::Skipped),
+        other => {
+            let near = NAMES.iter().map(|known| (strsim::damerau_levenshtein(other, known), *known)).min();
+            let near = near.filter(|(distance, known)| *distance <= known.len() / 2).map(|(_, known)| format!(" (nearest: {known})"));
+            let allowed = NAMES.join(", ");
+            Err(format!("'{name}' is no column{}; allowed are {allowed} (- is passed over)", near.unwrap_or_default()))
+        }
+    }
+}
+
+fn length_unit(unit: &str) -> Option<Unit> {
+    Some(match unit.to_ascii_lowercase().as_str() {
+        "b" | "bytes" => Unit::Bytes(1),
+        "kib" => Unit::Bytes(1 << 10),
+        "mib" => Unit::Bytes(1 << 20),
+        "sectors" => Unit::Sectors,
+        bytes => Unit::Bytes(bytes.parse().ok().filter(|bytes| (1..=1 << 30).contains(bytes))?),
+    })
+}
+
+/// What stands between columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Separator {
+    /// `,`
+    Comma,
+    /// `;`
+    Semicolon,
+    /// A tab.
+    Tab,
+    /// `|`
+    Pipe,
+    /// Blanks or tabs, one or more.
+    Blanks,
+}
+
+impl Separator {
+    /// All of them, in the order in which they are tried.
+    pub(crate) const ALL: [Self; 5] = [Self::Comma, Self::Semicolon, Self::Tab, Self::Pipe, Self::Blanks];
+
+    /// By its name or itself.
+    pub fn named(text: &str) -> Option<Self> {
+        Some(match text {
+            "," | "comma" => Self::Comma,
+            ";" | "semicolon" => Self::Semicolon,
+            "\t" | "\\t" | "tab" => Self::Tab,
+            "|" | "pipe" => Self::Pipe,
+            " " | "blank" | "blanks" | "space" => Self::Blanks,
+            _ => return None,
+        })
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Comma => "comma",
+            Self::Semicolon => "semicolon",
+            Self::Tab => "tab",
+            Self::Pipe => "pipe",
+            Self::Blanks => "blank",
+        }
+    }
+
+    /// The fields of a line.
+    pub(crate) fn fields(self, line: &[u8]) -> Vec<&[u8]> {
+        let byte = match self {
+            Self::Comma => b',',
+            Self::Semicolon => b';',
+            Self::Tab => b'\t',
+            Self::Pipe => b'|',
+            Self::Blanks => return line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).collect(),
+        };
+        line.split(|other| *other == byte).map(<[u8]>::trim_ascii).collect()
+    }
+}

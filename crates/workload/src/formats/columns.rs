@@ -1,0 +1,249 @@
+//! Text of any program, a request a line, of which the user says what the columns are (`TraceOptions::columns`).
+//!
+//! What the user does not say is found in the first line, and the summary says so: the separator (the first of comma, semicolon, tab, |
+//! and blanks with which it has as many fields as there are columns), whether it is a header (no number stands in the column of times), and
+//! the bytes of a sector (512). Times become 0 at the first request. Lines that begin with # are comments.
+//!
+//! The words for read and write are the usual ones in any case (r, rd, read; w, wr, write), with others for discards (d, discard, trim,
+//! unmap), flushes (f, flush, sync, fsync) and write zeroes (z, wz, write_zeroes), and the kernel's letters (`rwbs`). 0 and 1 mean the
+//! contrary in other formats, so that only the user can say what they are.
+
+use super::missing_op::Operations;
+use super::{Format, Setup, no_header, no_other_word, rwbs};
+use crate::columns::{Column, Separator};
+use crate::error::{RecordError, TraceError};
+use crate::gate::{DeviceNames, Gate, Position, Traits};
+use crate::input::Input;
+use crate::line::{BLANKS, Line};
+use crate::options::TraceOptions;
+use crate::parser::{LineFormat, LineParser, Parser, TraceRecord};
+use crate::unit::TimeUnit;
+use flashraid_vocabulary::{HostOp, HostRequest};
+
+/// This format's place in the list.
+pub const FORMAT: Format = Format {
+    name: "columns",
+    about: "any text, a request a line, of which --columns says what its columns are: time:s,op,sector,sectors,-",
+    unit: TimeUnit::S,
+    words: &[],
+    is_word: no_other_word,
+    endings: &[],
+    is_header: no_header,
+    traits: Traits { names: DeviceNames::Words, ..Traits::REBASED },
+    parser: |setup| Box::new(ColumnsParser::new(setup)),
+    writer: None,
+};
+
+/// The parser that finds out what the user has not said before it reads the first line.
+struct ColumnsParser {
+    unit: TimeUnit,
+    options: TraceOptions,
+    rows: Option<Box<dyn Parser>>,
+}
+
+impl ColumnsParser {
+    fn new(setup: &Setup) -> Self {
+        Self { unit: setup.unit, options: setup.options.clone(), rows: None }
+    }
+
+    fn rows(&self, input: &mut Input, gate: &mut Gate) -> Result<Box<dyn Parser>, TraceError> {
+        let unusable = |what: String| TraceError::Unusable { path: input.path().to_owned(), what };
+        let Some(columns) = &self.options.columns else {
+            return Err(unusable("the format columns needs --columns NAME,... to say what they are".to_owned()));
+        };
+        if !columns.has_op() && self.options.missing_op.is_none() {
+            return Err(unusable("--columns has no op; expected one, or --op read, --op write or --op mix:X".to_owned()));
+        }
+        let times = columns.columns.iter().filter_map(|column| match column {
+            Column::Time(unit) | Column::Completion(unit) | Column::Latency(unit) => Some(unit),
+            _ => None,
+        });
+        if self.options.time_unit.is_none() && times.into_iter().any(Option::is_none) {
+            return Err(unusable(
+                "--columns has a time without a unit; expected time:s, :ms, :us, :100ns or :ns, or --time-unit".to_owned(),
+            ));
+        }
+        let is_data = |line: &&[u8]| !line.is_empty() && !line.starts_with(b"#");
+        let first = input.text_head().split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).find(is_data).unwrap_or_default();
+        let separator = match self.options.separator {
+            Some(separator) => separator,
+            None => guess_separator(first, columns.columns.len()).ok_or_else(|| {
+                let counts = Separator::ALL.iter().map(|separator| (separator.name(), separator.fields(first).len()));
+                let counts: Vec<String> =
+                    counts.filter(|(_, fields)| *fields > 1).map(|(name, fields)| format!("{fields} by {name}")).collect();
+                let found = if counts.is_empty() { "one field".to_owned() } else { format!("fields: {}", counts.join(", ")) };
+                let names = columns.columns.len();
+                unusable(format!("the first line has {found}; expected {names}, as --columns {} says (- passes over one)", columns.text))
+            })?,
+        };
+        if self.options.separator.is_none() {
+            gate.assume(&format!("assumed that {} columns (--separator sets another separator)", called(separator)));
+        }
+        let fields = separator.fields(first);
+        let has_header = fields.get(columns.time_place()).is_some_and(|field| !field.first().is_some_and(u8::is_ascii_digit));
+        if has_header {
+            gate.assume("assumed that the first line names the columns, as it has no number as time");
+        }
+        let has_sectors = columns.columns.iter().any(|column| {
+            use crate::columns::Unit::Sectors;
+            matches!(column, Column::Offset(Sectors) | Column::Size(Sectors) | Column::End(Sectors))
+        });
+        if has_sectors && self.options.sector_bytes.is_none() {
+            gate.assume("assumed that a sector has 512 bytes (--sector-bytes sets another size)");
+        }
+        let rows = Rows {
+            columns: columns.columns.clone(),
+            unit: self.unit,
+            sector_bytes: self.options.sector_bytes,
+            operations: Operations::new(self.options.missing_op),
+            has_op: columns.has_op(),
+            header_left: has_header,
+        };
+        Ok(match separator {
+            Separator::Comma => Box::new(LineParser::<_, b','>::new(rows)),
+            Separator::Semicolon => Box::new(LineParser::<_, b';'>::new(rows)),
+            Separator::Tab => Box::new(LineParser::<_, b'\t'>::new(rows)),
+            Separator::Pipe => Box::new(LineParser::<_, b'|'>::new(rows)),
+            Separator::Blanks => Box::new(LineParser::<_, BLANKS>::new(rows)),
+        })
+    }
+}
+
+fn called(separator: Separator) -> &'static str {
+    match separator {
+        Separator::Comma => "commas separate the",
+        Separator::Semicolon => "semicolons separate the",
+        Separator::Tab => "tabs separate the",
+        Separator::Pipe => "| separates the",
+        Separator::Blanks => "blanks separate the",
+    }
+}
+
+/// The separator by which a line has so many fields.
+fn guess_separator(line: &[u8], columns: usize) -> Option<Separator> {
+    Separator::ALL.into_iter().find(|separator| separator.fields(line).len() == columns)
+}
+
+impl Parser for ColumnsParser {
+    fn parse(&mut self, input: &mut Input, gate: &mut Gate, wanted: usize) -> Result<bool, TraceError> {
+        if self.rows.is_none() {
+            self.rows = Some(self.rows(input, gate)?);
+        }
+        match &mut self.rows {
+            Some(rows) => rows.parse(input, gate, wanted),
+            None => Ok(false),
+        }
+    }
+}
+
+struct Rows {
+    columns: Vec<Column>,
+    unit: TimeUnit,
+    sector_bytes: Option<u64>,
+    operations: Operations,
+    has_op: bool,
+    /// Whether the line of names is still to come.
+    header_left: bool,
+}
+
+impl<const SEPARATOR: u8> LineFormat<SEPARATOR> for Rows {
+    const COLUMNS: &'static str = "the columns that --columns names";
+    const HAS_EMPTY_LINES: bool = true;
+
+    #[inline(always)]
+    fn record(&mut self, line: &mut Line<'_, SEPARATOR>, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
+        if line.is_at_end() {
+            return Ok(TraceRecord::Nothing);
+        }
+        if line.rest()[0] == b'#' {
+            return Ok(TraceRecord::Ignored("comments"));
+        }
+        if self.header_left {
+            self.header_left = false;
+            return Ok(TraceRecord::Nothing);
+        }
+        let mut request = HostRequest { arrival_ns: 0, offset_bytes: 0, size_bytes: 0, op: HostOp::Read, stream: 0, source: 0 };
+        let (mut latency_ns, mut end_bytes, mut device) = (0, None, &b"0"[..]);
+        for column in &self.columns {
+            match column {
+                Column::Time(unit) => request.arrival_ns = line.time("the time", unit.unwrap_or(self.unit))?,
+                Column::Completion(unit) => {
+                    request.arrival_ns = START_NS.saturating_add(line.time("the completion", unit.unwrap_or(self.unit))?)
+                }
+                Column::Latency(unit) => latency_ns = line.time("the latency", unit.unwrap_or(self.unit))?,
+                Column::Op(words) => {
+                    let word = unquoted(line.field("op")?);
+                    request.op = operation(word, words.as_ref()).ok_or_else(|| unknown_op(*line, words.as_ref()))?;
+                }
+                Column::Offset(unit) => request.offset_bytes = line.offset("the address", unit.bytes(self.sector_bytes))?,
+                Column::Size(unit) => request.size_bytes = line.size("the size", unit.bytes(self.sector_bytes))?,
+                Column::End(unit) => end_bytes = Some(line.size("the end", unit.bytes(self.sector_bytes))?),
+                Column::Device => device = unquoted(line.field("device")?),
+                Column::Skipped => {
+                    line.field("a column")?;
+                }
+            }
+        }
+        if let Some(end_bytes) = end_bytes {
+            let Some(size_bytes) = end_bytes.checked_sub(request.offset_bytes) else {
+                return Err(line.size_fault(
+                    format!("an end at {end_bytes} bytes"),
+                    "one behind the address, of the first byte that is not part of the request",
+                ));
+            };
+            request.size_bytes = size_bytes;
+        }
+        if !self.has_op {
+            request.op = self.operations.draw()?;
+        }
+        if request.op == HostOp::Flush {
+            (request.offset_bytes, request.size_bytes) = (0, 0);
+        }
+        request.arrival_ns = request.arrival_ns.saturating_sub(latency_ns);
+        request.source = gate.number_of(device);
+        Ok(TraceRecord::Request(request))
+    }
+}
+
+/// Times of completion are moved by so much, since the request of the first one arrived before it.
+const START_NS: u64 = 1 << 61;
+
+fn unquoted(field: &[u8]) -> &[u8] {
+    field.strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\"")).unwrap_or(field)
+}
+
+/// What a word asks for.
+#[inline]
+fn operation(word: &[u8], words: Option<&(String, String)>) -> Option<HostOp> {
+    if let Some((read, write)) = words {
+        let is = |known: &String| word.eq_ignore_ascii_case(known.as_bytes());
+        return if is(read) { Some(HostOp::Read) } else { is(write).then_some(HostOp::Write) };
+    }
+    match word {
+        b"R" | b"r" => Some(HostOp::Read),
+        b"W" | b"w" => Some(HostOp::Write),
+        _ => usual_word(word),
+    }
+}
+
+fn usual_word(word: &[u8]) -> Option<HostOp> {
+    const WORDS: [(HostOp, &[&str]); 5] = [
+        (HostOp::Read, &["read", "rd"]),
+        (HostOp::Write, &["write", "wr"]),
+        (HostOp::Trim, &["d", "discard", "trim", "unmap"]),
+        (HostOp::Flush, &["f", "flush", "sync", "fsync"]),
+        (HostOp::WriteZeroes, &["z", "wz", "write_zeroes"]),
+    ];
+    let known = |words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
+    let is_of_kernel = !word.is_empty() && word.iter().all(|letter| b"RWDFNSAMUEZ".contains(letter));
+    let found = WORDS.iter().find(|(_, words)| known(words)).map(|(op, _)| *op);
+    found.or_else(|| if is_of_kernel { rwbs::operation(word) } else { None })
+}
+
+#[cold]
+fn unknown_op<const SEPARATOR: u8>(line: Line<'_, SEPARATOR>, words: Option<&(String, String)>) -> Box<RecordError> {
+    match words {
+        Some((read, write)) => line.unexpected(&format!("{read} (read) or {write} (write), as --columns says")),
+        None => line.unexpected("a word as R, W, read or write (--columns op:1/0 says that 1 is a read and 0 a write)"),
+    }
+}

@@ -1,0 +1,164 @@
+//! Texts whose columns the user names.
+
+use crate::support::{file, message_with, read, request, sample_with};
+use flashraid_vocabulary::HostOp::{Flush, Read, Trim, Write, WriteZeroes};
+use flashraid_vocabulary::HostRequest;
+use flashraid_workload::{DeviceLayout, OnError, TraceOptions, TraceSummary};
+
+fn with(pairs: &[(&str, &str)]) -> TraceOptions {
+    let mut options = TraceOptions { layout: DeviceLayout::Apart, ..TraceOptions::default() };
+    pairs.iter().for_each(|(key, value)| options.set(key, value).unwrap());
+    options
+}
+
+fn text(name: &str, content: &str, pairs: &[(&str, &str)]) -> (Vec<HostRequest>, TraceSummary) {
+    read(&file(name, content.as_bytes()), &with(pairs)).unwrap()
+}
+
+const SECTORS: &str = "assumed that a sector has 512 bytes (--sector-bytes sets another size)";
+const HEADER: &str = "assumed that the first line names the columns, as it has no number as time";
+
+#[test]
+fn columns_sample() {
+    let columns = ("columns", "time:s,pid,comm,op,sector,sectors");
+    let (requests, summary) = sample_with("example.columns.txt", &with(&[columns]));
+    assert_eq!(requests, [request(0, Write, 1 << 20, 4096, 0), request(125_000, Read, 1 << 21, 8192, 0), request(500_000, Flush, 0, 0, 0)]);
+    assert_eq!((summary.format, &summary.ignored[..]), ("columns", &[("comments", 1)][..]));
+    assert_eq!(summary.assumed, ["assumed that commas separate the columns (--separator sets another separator)", HEADER, SECTORS]);
+    let given = with(&[columns, ("separator", "comma"), ("sector_bytes", "4096")]);
+    let (requests, summary) = sample_with("example.columns.txt", &given);
+    assert_eq!((requests[1], &summary.assumed[..]), (request(125_000, Read, 1 << 24, 65536, 0), &[HEADER.to_owned()][..]));
+}
+
+/// Every separator, unit and way to say an address or a length gives the same two requests.
+#[test]
+fn names_and_units() {
+    let expected = [request(0, Read, 8192, 4096, 0), request(1_500_000, Write, 4096, 8192, 0)];
+    for (columns, first, second) in [
+        ("time:s,op,offset,size", "5.000000000,r,8192,4096", "5.0015,w,4096,8192"),
+        ("time:ms,op,offset:B,bytes", "5000 READ 8192 4096", "5001.5 WRITE 4096 8192"),
+        ("time:us,op,lba,sectors", "0;Read;16;8", "1500;Write;8;16"),
+        ("time:ns,op,sector,end", "0|rd|16|12288", "1500000|wr|8|12288"),
+        ("time:100ns,op,offset:KiB,size:KiB", "0\tRS\t8\t4", "15000\tWSM\t4\t8"),
+        ("time:ticks,op,offset:4096,size:4096", "0 , R , 2 , 1", "15000 , W , 1 , 2"),
+        ("time:s,op:1/0,sector,sectors,-", "1572074461.5,1,16,8,x", "1572074461.5015,0,8,16,"),
+        ("-,size,offset,op:get/put,time:us", "a,4096,8192,GET,0", "b,8192,4096,put,1500"),
+        ("completion:us,latency:us,op,offset,end:sectors", "100 100 R 8192 24", "1700 200 W 4096 24"),
+    ] {
+        let (requests, summary) = text("units.txt", &format!("{first}\r\n{second}\r\n"), &[("columns", columns)]);
+        assert_eq!((&requests[..], summary.format), (&expected[..], "columns"), "{columns}");
+    }
+    let of_unit = text("units.txt", "0 R 8192 4096\n1500 W 4096 8192\n", &[("columns", "time,op,offset,size"), ("time_unit", "us")]);
+    assert_eq!(of_unit.0, expected);
+}
+
+#[test]
+fn operations_devices_and_columns_without_them() {
+    let content = "1,\"trim\",0,512,\"vol a\"\n2,FLUSH,0,0,b\n3,z,512,512,\"vol a\"\n4,D,0,512,b\n5,FF,9,9,b\n";
+    let (requests, summary) = text("ops.csv", content, &[("columns", "time:ns,op,offset,size,device")]);
+    assert_eq!(
+        requests,
+        [
+            request(0, Trim, 0, 512, 0),
+            request(1, Flush, 0, 0, 1),
+            request(2, WriteZeroes, 512, 512, 0),
+            request(3, Trim, 0, 512, 1),
+            request(4, Flush, 0, 0, 1)
+        ]
+    );
+    assert_eq!(summary.device_list.iter().map(|device| device.name.as_str()).collect::<Vec<_>>(), ["vol a", "b"]);
+    let (requests, _) = text("no-op.csv", "1,0,512\n", &[("columns", "time:ns,offset,size"), ("op", "write")]);
+    assert_eq!(requests, [request(0, Write, 0, 512, 0)]);
+    // Fields may be empty, and hold blanks, where the separator is no blank.
+    let (requests, _) = text("tabs.txt", "1\t\ta b\tR\t0\t512\n", &[("columns", "time:ns,-,comm,op,offset,size")]);
+    assert_eq!(requests, [request(0, Read, 0, 512, 0)]);
+}
+
+#[test]
+fn what_cannot_be_columns_is_refused() {
+    let times = "no column of times (time, or completion with latency)";
+    for (columns, expected) in [
+        ("op,offset,size", times.to_owned()),
+        ("", "'' is no column; allowed are time, completion, latency, op, offset, sector, lba, size, sectors, bytes, end, device, pid, comm, cpu, - (- is passed over)".to_owned()),
+        ("time:s,op,ofset,size", "'ofset' is no column (nearest: offset); allowed are time, completion, latency, op, offset, sector, lba, size, sectors, bytes, end, device, pid, comm, cpu, - (- is passed over)".to_owned()),
+        ("time:s,time:s,op,offset,size", "2 columns of times (time, or completion with latency); one is allowed".to_owned()),
+        ("time:s,op,size", "no column of addresses (offset, sector or lba)".to_owned()),
+        ("time:s,op,offset", "no column of lengths (size, sectors, bytes or end)".to_owned()),
+        ("time:s,latency:ms,op,offset,size", "completion and latency belong together (the request arrived so long before it was completed); - passes over a column".to_owned()),
+        ("time:h,op,offset,size", "time:h: a time has the unit s, ms, us, 100ns (ticks) or ns".to_owned()),
+        ("time:s,op:R,offset,size", "op:R: the words for read and write are given as op:READ/WRITE, as in op:0/1".to_owned()),
+        ("time:s,op,offset:pages,size", "offset:pages: a unit is B, KiB, MiB, sectors, or a number of bytes".to_owned()),
+        ("time:s,op,op,offset,size", "2 columns op; one is allowed".to_owned()),
+        ("time:s,op,offset,size,device:x", "device:x: device has no unit".to_owned()),
+    ] {
+        let error = TraceOptions::default().set("columns", columns).unwrap_err().to_string();
+        assert_eq!(error, format!("columns = {columns}: {expected}"));
+    }
+    let error = TraceOptions::default().set("separator", "dot").unwrap_err().to_string();
+    assert_eq!(error, "separator = dot: allowed is auto, comma, semicolon, tab, pipe, blank");
+}
+
+#[test]
+fn malformed_lines() {
+    let four = ("columns", "time:s,op,offset,size");
+    let words = "a word as R, W, read or write (--columns op:1/0 says that 1 is a read and 0 a write)";
+    for (pairs, content, expected) in [
+        (
+            vec![four],
+            "1,R,0,512,9\n",
+            "FILE: the first line has fields: 5 by comma; expected 4, as --columns time:s,op,offset,size says (- passes over one)"
+                .to_owned(),
+        ),
+        (
+            vec![four],
+            "1:R:0:512\n",
+            "FILE: the first line has one field; expected 4, as --columns time:s,op,offset,size says (- passes over one)".to_owned(),
+        ),
+        (
+            vec![four],
+            "1,R,0,512\n2,R,0\n3,R,0,512\n",
+            "FILE:2:6: the line ends before the size; expected the columns that --columns names".to_owned(),
+        ),
+        (
+            vec![four],
+            "1,R,0,512\n2,R,0,512,7\n3,R,0,512\n",
+            "FILE:2:10: something follows the size; expected the columns that --columns names".to_owned(),
+        ),
+        (vec![four], "1,1,0,512\n", format!("FILE:1:3: op is '1'; expected {words}")),
+        (vec![four], "t,op,o,s\n1,R,0,512\nt,R,0,512\n4,R,0,512\n", "FILE:3:1: the time is 't'; expected a decimal number".to_owned()),
+        (vec![four], "1,R,0,-5\n", "FILE:1:7: the size is '-5'; expected a decimal number".to_owned()),
+        (vec![four], "1,R,0,0\n", "FILE:1:7: a size of 0 bytes; expected at least 1".to_owned()),
+        (
+            vec![("columns", "time:s,op:get/put,offset,size")],
+            "1,R,0,512\n",
+            "FILE:1:3: op is 'R'; expected get (read) or put (write), as --columns says".to_owned(),
+        ),
+        (
+            vec![("columns", "time:s,op,offset,end")],
+            "1,R,512,0\n",
+            "FILE:1:9: an end at 0 bytes; expected one behind the address, of the first byte that is not part of the request".to_owned(),
+        ),
+        (
+            vec![("columns", "time,op,offset,size")],
+            "1,R,0,512\n",
+            "FILE: --columns has a time without a unit; expected time:s, :ms, :us, :100ns or :ns, or --time-unit".to_owned(),
+        ),
+        (
+            vec![("columns", "time:s,offset,size")],
+            "1,0,512\n",
+            "FILE: --columns has no op; expected one, or --op read, --op write or --op mix:X".to_owned(),
+        ),
+        (vec![("format", "columns")], "1,R,0,512\n", "FILE: the format columns needs --columns NAME,... to say what they are".to_owned()),
+        (
+            vec![four, ("format", "msr")],
+            "1,R,0,512\n",
+            "columns = time:s,op,offset,size: the format is msr, whose columns are known; allowed with --format auto or columns".to_owned(),
+        ),
+        (vec![four, ("separator", "tab")], "1,R,0,512\n", "FILE:1:1: the time is '1,R,0,512'; expected a decimal number".to_owned()),
+    ] {
+        assert_eq!(message_with(&with(&pairs), content.as_bytes()), expected, "{pairs:?} {content}");
+    }
+    let skip = TraceOptions { on_error: OnError::Skip, ..with(&[four]) };
+    let (requests, summary) = read(&file("skipped.csv", b"1,R,0,512\n2,Q,0,512\n3,R,0,512\n"), &skip).unwrap();
+    assert_eq!((requests.len(), summary.skipped), (2, 1));
+}
