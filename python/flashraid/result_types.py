@@ -706,13 +706,29 @@ class Run(Record):
     """
 
     action: Literal["Q", "D", "C"]
-    """The event that counts as the arrival of a request in blkparse text: `Q` (queued), `D` (issued to the device)
-    or `C` (completed).
+    """The event that counts as the arrival of a request in recordings of Linux (blkparse, blktrace, tracefs,
+    biosnoop, iosnoop): `Q` (queued), `D` (issued to the device) or `C` (completed).
     """
 
     object_bytes: str
     """Address distance between consecutive object ids in a cache trace (oracleGeneral, lcs). `auto` is 4096, and
     accepts only objects of that size.
+    """
+
+    sector_bytes: str
+    """Bytes of a sector of the recorded device, in formats that count addresses in its sectors (ssdsim, disksim,
+    diskmon, nvme, columns). `auto` is 512; 4096 for a drive formatted with sectors of 4 KiB.
+    """
+
+    columns: str
+    """The columns of a text that is of no format, from the left: time, completion with latency, op, offset, sector,
+    lba, size, sectors, bytes, end, device, or - for one that is passed over, with a unit as in time:us
+    (docs/traces.md). `none` for a trace of a format.
+    """
+
+    separator: Literal["auto", "comma", "semicolon", "tab", "pipe", "blank"]
+    """What stands between these columns: `comma`, `semicolon`, `tab`, `pipe` or `blank`; `auto` is what the first
+    line shows.
     """
 
     limit: int
@@ -904,12 +920,41 @@ class Workload(Record):
     ignored: Counts
     """Records other than requests, by type. Unit: records."""
 
+    unsupported: Counts
+    """Requests, or parts of them, that are not replayed because no simulated device serves them, by type. Unit:
+    requests.
+    """
+
+    lost_events: int
+    """Events that the recorder says it lost: the trace lacks them. At least 1 for each gap of unknown length. Unit:
+    events.
+    """
+
+    reissued: int
+    """Requests that were issued again after the device had given them back (requeue), and that are replayed once.
+    Unit: requests.
+    """
+
+    truncated: int
+    """1 if the last line or record of the trace is cut off and was left out, else 0. Unit: records."""
+
+    assumed: list[str]
+    """What was taken for granted in reading the trace: sentences."""
+
+    spread_tick_ns: int | None
+    """Tick of the trace's clock if requests were spread evenly over each tick; else null. Unit: ns."""
+
     out_of_order: int
-    """Requests with an earlier time than the previous record of the trace. Unit: requests."""
+    """Requests with an earlier time than one recorded before them. The trace is sorted by time. Unit: requests."""
+
+    steps_back: int
+    """How often the clock goes back from one record to the next: once for each further log in a file of several.
+    Unit: records.
+    """
 
     displaced: int
-    """Out-of-order requests that came so late in the trace that their arrival was moved to a later time. Unit:
-    requests.
+    """Requests whose arrival was moved to a later time because they came too late in the trace. Always 0: traces are
+    sorted by time. Results of versions before 0.2 may have others. Unit: requests.
     """
 
     filtered: int

@@ -25,12 +25,18 @@ Format = Literal[
     "cloudphysics",
     "profile",
     "blkparse",
+    "blktrace",
     "tracefs",
+    "nvme",
+    "biosnoop",
+    "iosnoop",
     "fio",
+    "fio-log",
     "blkreplay",
     "oracle-general",
     "lcs",
     "vscsi",
+    "columns",
 ]
 
 Layout = Literal[
@@ -574,13 +580,30 @@ class Settings(SimulationSettings, total=False):
     """
 
     action: Literal["Q", "D", "C"] | None
-    """The event that counts as the arrival of a request in blkparse text: `Q` (queued), `D` (issued to the device)
-    or `C` (completed). Default: D.
+    """The event that counts as the arrival of a request in recordings of Linux (blkparse, blktrace, tracefs,
+    biosnoop, iosnoop): `Q` (queued), `D` (issued to the device) or `C` (completed). Default: D.
     """
 
     object_bytes: int | str | None
     """Address distance between consecutive object ids in a cache trace (oracleGeneral, lcs). `auto` is 4096, and
     accepts only objects of that size. Unit: bytes. Default: auto.
+    """
+
+    sector_bytes: int | str | None
+    """Bytes of a sector of the recorded device, in formats that count addresses in its sectors (ssdsim, disksim,
+    diskmon, nvme, columns). `auto` is 512; 4096 for a drive formatted with sectors of 4 KiB. Unit: bytes. Default:
+    auto.
+    """
+
+    columns: str | None
+    """The columns of a text that is of no format, from the left: time, completion with latency, op, offset, sector,
+    lba, size, sectors, bytes, end, device, or - for one that is passed over, with a unit as in time:us
+    (docs/traces.md). `none` for a trace of a format. Default: none.
+    """
+
+    separator: Literal["auto", "comma", "semicolon", "tab", "pipe", "blank"] | None
+    """What stands between these columns: `comma`, `semicolon`, `tab`, `pipe` or `blank`; `auto` is what the first
+    line shows. Default: auto.
     """
 
     limit: int | None
