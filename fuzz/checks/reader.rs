@@ -1,7 +1,7 @@
 //! What holds for a reader of traces, whatever the file holds. Used by the fuzz targets, and by the test that replays their corpus.
 
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{DeviceLayout, MissingOp, OnError, Trace, TraceError, TraceOptions, TraceSummary, formats, write_trace};
+use flashraid_workload::{DeviceLayout, MissingOp, OnError, TraceError, TraceOptions, TraceSummary, formats, in_order, write_trace};
 use std::fs;
 use std::path::Path;
 
@@ -50,10 +50,11 @@ fn check_file(format: &str, path: &Path) {
 }
 
 fn read(path: &Path, options: &TraceOptions) -> Result<(Vec<HostRequest>, TraceSummary), TraceError> {
-    let mut trace = Trace::open(path, options)?;
-    let mut requests = Vec::new();
-    while trace.read_batch(&mut requests)? > 0 {}
-    Ok((requests, trace.finish()?))
+    in_order(path, options, TraceError::is_late, |mut trace| {
+        let mut requests = Vec::new();
+        while trace.read_batch(&mut requests)? > 0 {}
+        Ok((requests, trace.finish()?))
+    })
 }
 
 fn of_no_place(request: &HostRequest) -> HostRequest {

@@ -42,6 +42,7 @@ from .settings import (
 from .settings import text_of as setting_text
 from .sizes import check_range, parse_bytes, parse_share, parse_time
 from .sweeping.dataset import Dataset, read
+from .sweeping.job import OF_RECORDING
 from .sweeping.plan import PLACES
 from .sweeping.resolved import Resolved, resolve
 from .sweeping.where import Where, where
@@ -435,6 +436,12 @@ class Advice(Drawn):
     def runner_up(self) -> Candidate | None:
         """The second best."""
         return self.front[1].tried.candidate if len(self.front) > 1 else None
+
+    @property
+    def warnings(self) -> list[str]:
+        """What of the recording is likely to mislead, each text once."""
+        rows = (row for each in self.tried for rows in each.rows.values() for row in rows)
+        return list(dict.fromkeys(str(row[OF_RECORDING]) for row in rows if row.get(OF_RECORDING)))
 
     @property
     def sentences(self) -> list[str]:

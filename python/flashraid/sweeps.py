@@ -17,7 +17,7 @@ from .interrupts import Interrupts
 from .settings import Path, check_progress, path_text
 from .sweeping import local, view
 from .sweeping.dataset import Dataset, read
-from .sweeping.job import DONE, FAILED, REFUSED, Job
+from .sweeping.job import DONE, FAILED, OF_RECORDING, REFUSED, Job
 from .sweeping.plan import Plan, made
 from .sweeping.plan import read as read_plan
 from .sweeping.resolved import Resolved, jobs_of, resolve
@@ -113,6 +113,17 @@ class Sweep(Drawn):
         values = {axis: _cell(each.point.get(axis)) for axis in self.plan.axes if axis not in each.idle}
         missing = {axis: None for axis in self.plan.axes}
         return missing | values | {"run": each.job.run if each.job else None}
+
+    @property
+    def warnings(self) -> dict[str, list[str]]:
+        """What of each recording is likely to mislead, by trace; only of traces of which there is something to say."""
+        found: dict[str, dict[str, None]] = {}
+        rows = self._frame
+        if OF_RECORDING in rows.columns:
+            for trace, texts in rows.select("trace", OF_RECORDING).drop_nulls().rows():
+                if texts:
+                    found.setdefault(trace, {})[texts] = None
+        return {trace: list(texts) for trace, texts in found.items()}
 
     @property
     def failed(self) -> "polars.DataFrame":

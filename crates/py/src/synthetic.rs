@@ -80,6 +80,7 @@ struct Fitted<'a> {
     name: &'a str,
     #[serde(flatten)]
     comparison: &'a Comparison,
+    warnings: &'a [String],
 }
 
 /// Fits a profile to a trace. Returns the profile as TOML text, and its comparison with the trace as JSON text.
@@ -96,7 +97,7 @@ pub fn fit(
     let options = options(&reading)?;
     let fit = watched(py, "fitting", progress, |go_on| flashraid_workload::fit::fit_trace(&trace, &options, page_bytes, go_on))?;
     let name = trace.file_name().unwrap_or_default().to_string_lossy();
-    Ok((fit.to_toml(), json(&Fitted { name: &name, comparison: &fit.comparison })?))
+    Ok((fit.to_toml(), json(&Fitted { name: &name, comparison: &fit.comparison, warnings: &fit.warnings })?))
 }
 
 /// The names of the shipped profiles and what each is in a line, as JSON text.

@@ -30,6 +30,11 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// Whether the trace has to be sorted before it can be replayed.
+    pub(crate) fn is_late(&self) -> bool {
+        matches!(self, Self::Trace(error) if error.is_late())
+    }
+
     /// Whether the user's input caused the error (exit status 2), not a defect of flashraid (70).
     pub fn is_input(&self) -> bool {
         matches!(self, Self::Config(_) | Self::Trace(_) | Self::Request(_) | Self::Output { .. } | Self::Halted(Halted::TooLate))

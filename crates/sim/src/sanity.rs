@@ -6,7 +6,7 @@ use crate::error::RunError;
 use crate::listing;
 use flashraid_flash::CellOperation;
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{OnError, TimeUnit, Trace, can_be_read_again};
+use flashraid_workload::{OnError, TimeUnit, can_be_read_again, in_order};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::path::Path;
@@ -73,14 +73,17 @@ pub fn sanity(path: &Path, config: Config) -> Result<Option<Sanity>, RunError> {
     let wanted = if options.limit == 0 { SAMPLE } else { options.limit.min(SAMPLE) };
     let is_limited = options.limit > SAMPLE || options.limit == 0;
     options.limit = wanted;
-    let mut trace = Trace::open(path, &options)?;
-    let (format, unit) = (trace.format().name, trace.unit());
-    let mut sample = TraceSample::new(u64::from(config.device.page_bytes));
-    let mut batch = Vec::new();
+    let page_bytes = u64::from(config.device.page_bytes);
     let detail = listing::config(config)?;
-    while trace.read_batch(&mut batch)? > 0 {
-        batch.drain(..).for_each(|request| sample.add(&request, detail.space_bytes));
-    }
+    let (trace, sample) = in_order(path, &options, RunError::is_late, |mut trace| {
+        let mut sample = TraceSample::new(page_bytes);
+        let mut batch = Vec::new();
+        while trace.read_batch(&mut batch)? > 0 {
+            batch.drain(..).for_each(|request| sample.add(&request, detail.space_bytes));
+        }
+        Ok((trace, sample))
+    })?;
+    let (format, unit) = (trace.format().name, trace.unit());
     let config = detail.config;
     let span_ns = ((sample.last_ns - sample.first_ns.unwrap_or(0)) as f64 / config.run.speed) as u64;
     let transfers = sample.reads + sample.writes;

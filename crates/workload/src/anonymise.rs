@@ -41,6 +41,8 @@ pub struct Anonymised {
     /// What was read.
     #[serde(flatten)]
     pub source: TraceSummary,
+    /// What of the source is likely to mislead whoever replays what was written.
+    pub warnings: Vec<String>,
     /// The format written.
     pub output_format: &'static str,
     /// Requests written.
@@ -74,11 +76,29 @@ pub fn anonymise(
     go_on: &mut GoOn<'_>,
 ) -> Result<Anonymised, TraceError> {
     must_be_read_again(input, "anonymising reads a trace twice")?;
-    let mut watch = Watch::new(go_on);
     refuse_same(input, output)?;
+    let mut watch = Watch::new(go_on);
+    match anonymised(Trace::open, input, reading, seed, output, format, &mut watch) {
+        Err(TraceError::Late { .. }) => anonymised(Trace::open_sorted, input, reading, seed, output, format, &mut watch),
+        ended => ended,
+    }
+}
+
+/// How a trace is opened.
+type Open = fn(&Path, &TraceOptions) -> Result<Trace, TraceError>;
+
+fn anonymised(
+    open: Open,
+    input: &Path,
+    reading: &TraceOptions,
+    seed: u64,
+    output: &Path,
+    format: &'static Format,
+    watch: &mut Watch<'_>,
+) -> Result<Anonymised, TraceError> {
     let options = TraceOptions { layout: DeviceLayout::Apart, ..reading.clone() };
     let mut devices = Devices::default();
-    each(input, &options, &mut watch, 0.0, |request| {
+    each(open(input, &options)?, watch, 0.0, |request| {
         let device = devices.of(request.source);
         if ties(request) {
             devices.found[device].add(units(request));
@@ -90,7 +110,7 @@ pub fn anonymise(
     shuffle(&mut places, &mut SplitMix64::new(seed), devices_apart);
     let mut writing = Writing::create(output, format, reading.on_error)?;
     let (mut first_ns, mut cut, mut pieces) = (None, 0, 0);
-    let source = each(input, &options, &mut watch, 0.5, |request| {
+    let source = each(open(input, &options)?, watch, 0.5, |request| {
         let device = devices.of(request.source);
         let arrival_ns = request.arrival_ns - *first_ns.get_or_insert(request.arrival_ns);
         let changed = || TraceError::Unusable { path: input.to_owned(), what: "changed while it was being read".to_owned() };
@@ -118,6 +138,7 @@ pub fn anonymise(
     writer.finish()?;
     let regions = places.iter().map(|places| places.regions.len() as u64).sum();
     Ok(Anonymised {
+        warnings: source.warnings(true),
         source,
         output_format: format.name,
         written,
@@ -134,15 +155,14 @@ pub fn anonymise(
 
 /// Calls `work` with each request. This pass is the half of all work that begins at the share `done`.
 fn each(
-    input: &Path,
-    options: &TraceOptions,
+    mut trace: Trace,
     watch: &mut Watch<'_>,
     done: f64,
     mut work: impl FnMut(&HostRequest) -> Result<(), TraceError>,
 ) -> Result<TraceSummary, TraceError> {
-    let mut trace = Trace::open(input, options)?;
     let mut batch = Vec::new();
     let mut count = 0;
+    watch.gather(&mut trace)?;
     while trace.read_batch(&mut batch)? > 0 {
         count += batch.len() as u64;
         batch.drain(..).try_for_each(|request| work(&request))?;

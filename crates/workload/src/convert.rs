@@ -4,9 +4,9 @@ use crate::error::TraceError;
 use crate::formats::Format;
 use crate::options::{DeviceLayout, OnError, TraceOptions};
 use crate::slice::{LeftOut, Slicer, TraceSlice};
-use crate::trace::{Trace, TraceSummary};
+use crate::trace::{Trace, TraceSummary, in_order};
 use crate::watch::{GoOn, Watch};
-use crate::write::{TraceWriter, refuse_same};
+use crate::write::{STANDARD_OUTPUT, TraceWriter, refuse_same};
 use flashraid_vocabulary::HostRequest;
 use serde::Serialize;
 use std::path::Path;
@@ -17,6 +17,8 @@ pub struct Converted {
     /// What was read: as far as the slice reaches.
     #[serde(flatten)]
     pub source: TraceSummary,
+    /// What of the source is likely to mislead whoever replays what was written.
+    pub warnings: Vec<String>,
     /// The format written.
     pub output_format: &'static str,
     /// Requests written.
@@ -48,13 +50,28 @@ pub fn convert(
     slice.check()?;
     refuse_same(input, output)?;
     let mut watch = Watch::new(go_on);
-    let devices_apart = format.keeps_devices();
-    let layout = if devices_apart { DeviceLayout::Apart } else { DeviceLayout::SideBySide };
-    let mut trace = Trace::open(input, &TraceOptions { layout, ..reading.clone() })?;
-    let mut writing = Writing::create(output, format, reading.on_error)?;
+    let layout = if format.keeps_devices() { DeviceLayout::Apart } else { DeviceLayout::SideBySide };
+    let options = TraceOptions { layout, ..reading.clone() };
+    let mut convert = |trace| converted(trace, slice, Writing::create(output, format, reading.on_error)?, format, &mut watch);
+    if output == Path::new(STANDARD_OUTPUT) {
+        // What has been written there cannot be taken back.
+        convert(Trace::open_sorted(input, &options)?)
+    } else {
+        in_order(input, &options, TraceError::is_late, convert)
+    }
+}
+
+fn converted(
+    mut trace: Trace,
+    slice: &TraceSlice,
+    mut writing: Writing,
+    format: &'static Format,
+    watch: &mut Watch<'_>,
+) -> Result<Converted, TraceError> {
     let mut slicer = Slicer::new(slice);
     let mut batch = Vec::new();
     let mut is_at_end = false;
+    watch.gather(&mut trace)?;
     while !slicer.is_done() && !is_at_end {
         batch.clear();
         is_at_end = trace.read_batch(&mut batch)? == 0;
@@ -68,18 +85,20 @@ pub fn convert(
         }
         watch.look(slicer.looked_at(), || Some(trace.share_read()))?;
     }
+    let path = trace.path().to_owned();
     let mut source = if is_at_end { trace.finish()? } else { trace.so_far() };
     let read = slicer.looked_at();
     source.requests = read;
     if writing.written == 0 {
         let why = writing.first_unwritable.map_or(String::new(), |first| format!("; {first}"));
         let what = format!("none of the {read} requests read was selected{why}; expected a part of the trace with at least one request");
-        return Err(TraceError::Unusable { path: input.to_owned(), what });
+        return Err(TraceError::Unusable { path, what });
     }
     watch.look_last(read)?;
     let Writing { writer, written, unwritable, first_unwritable, rounded, tick_ns, .. } = writing;
     writer.finish()?;
     Ok(Converted {
+        warnings: source.warnings(true),
         source,
         output_format: format.name,
         written,
@@ -88,7 +107,7 @@ pub fn convert(
         first_unwritable,
         rounded,
         tick_ns,
-        devices_apart,
+        devices_apart: format.keeps_devices(),
     })
 }
 

@@ -134,6 +134,12 @@ pub enum TraceError {
         /// The file.
         path: PathBuf,
     },
+    /// A record belongs before requests that have been delivered. `in_order` begins again; whoever does not use it sorts the trace.
+    #[error("{}: a record comes so late that the trace must be sorted by time before it is read", path.display())]
+    Late {
+        /// The file.
+        path: PathBuf,
+    },
     /// The caller asked to stop; partial output has been removed.
     #[error("interrupted")]
     Interrupted,
@@ -155,6 +161,13 @@ pub enum TraceError {
         /// What the format can hold.
         expected: &'static str,
     },
+}
+
+impl TraceError {
+    /// Whether the trace has to be sorted before it can be read.
+    pub fn is_late(&self) -> bool {
+        matches!(self, Self::Late { .. })
+    }
 }
 
 /// `(nearest: 'x')` when a known format is close enough to be what was meant.

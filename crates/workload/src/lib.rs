@@ -1,7 +1,7 @@
 //! Where timed host requests come from: readers of block traces, one file a format, and a seeded generator. Also what a
 //! trace is made of (`TraceInfo`), and writing traces.
 //!
-//! A trace is streamed: memory does not grow with it. Every row is either a request or an error that names file, line and
+//! A trace is streamed, or sorted in runs: memory does not grow with it. Every row is either a request or an error that names file, line and
 //! column; nothing is skipped silently.
 
 mod anonymise;
@@ -24,6 +24,7 @@ mod random;
 mod recency;
 mod rows;
 mod slice;
+mod sort;
 mod synth;
 mod trace;
 mod unit;
@@ -48,7 +49,7 @@ pub use random::SplitMix64;
 pub use rows::TraceRows;
 pub use slice::{LeftOut, Pieces, TraceSlice};
 pub use synth::{Arrivals, Synth};
-pub use trace::{DeviceSummary, Trace, TraceSummary};
+pub use trace::{DeviceSummary, Trace, TraceSummary, in_order};
 pub use unit::TimeUnit;
 pub use watch::GoOn;
 pub use write::{TraceWriter, write_trace};

@@ -162,6 +162,9 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
                 Ok(next)
             }
             TraceRecord::Ignored(what) => {
+                if F::LAST_BYTE.is_some() && at.is_cut {
+                    Self::check_end(line)?;
+                }
                 gate.ignore(what, 1);
                 Ok(line.skip())
             }

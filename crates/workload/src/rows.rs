@@ -18,9 +18,9 @@ pub struct TraceRows {
 }
 
 impl TraceRows {
-    /// Opens a trace. `options.layout` is of no concern.
+    /// Opens a trace, which is read and sorted as a whole before the first row. `options.layout` is of no concern.
     pub fn open(path: &Path, options: &TraceOptions) -> Result<Self, TraceError> {
-        let trace = Trace::open(path, &TraceOptions { layout: DeviceLayout::Apart, ..options.clone() })?;
+        let trace = Trace::open_sorted(path, &TraceOptions { layout: DeviceLayout::Apart, ..options.clone() })?;
         Ok(Self { trace, names: BTreeMap::new(), batch: Vec::new() })
     }
 

@@ -3,7 +3,7 @@
 use crate::error::TraceError;
 use crate::formats::{self, Format, Setup};
 use crate::gate::Gate;
-use crate::input::Input;
+use crate::input::{Input, can_be_read_again};
 use crate::options::{BlockAction, TraceOptions};
 use crate::parser::Parser;
 use crate::unit::TimeUnit;
@@ -34,8 +34,8 @@ pub struct DeviceSummary {
     pub end_bytes: u64,
 }
 
-/// What is known of a trace once it has been read. A limit counts requests in the order of their times, for which up to some thousand
-/// more are read (of a coarse clock, to the end of a tick); what is left out, late, ignored or skipped is counted over all that was read.
+/// What is known of a trace once it has been read. A limit counts requests in the order of their times, among those and the 4,096 after them (of a
+/// coarse clock, to the end of a tick); what is left out, late, ignored or skipped is counted over all that was read.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct TraceSummary {
     /// Name of the file, without its folders.
@@ -79,7 +79,7 @@ pub struct TraceSummary {
     pub absent: Vec<String>,
     /// Distinct devices met, filtered out or not.
     pub devices: u64,
-    /// These devices, in order of appearance.
+    /// These devices, in the order of their first requests.
     pub device_list: Vec<DeviceSummary>,
 }
 
@@ -90,6 +90,20 @@ fn pairs(map: &BTreeMap<&'static str, u64>) -> Vec<(&'static str, u64)> {
 /// Pairs as a map.
 fn as_map<S: serde::Serializer>(pairs: &[(&'static str, u64)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(pairs.iter().copied())
+}
+
+/// Does `work` on a trace. If the trace cannot be read in order of time (a record belongs before what has been delivered), `work` is done once more,
+/// from the start, on the trace sorted by time. `is_late` says whether an error of `work` is that (`TraceError::is_late`).
+pub fn in_order<T, E: From<TraceError>>(
+    path: &Path,
+    options: &TraceOptions,
+    is_late: impl Fn(&E) -> bool,
+    mut work: impl FnMut(Trace) -> Result<T, E>,
+) -> Result<T, E> {
+    match Trace::open(path, options).map_err(E::from).and_then(&mut work) {
+        Err(error) if is_late(&error) => Trace::open_sorted(path, options).map_err(E::from).and_then(work),
+        ended => ended,
+    }
 }
 
 /// An open trace.
@@ -105,8 +119,18 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Opens a trace and finds its format.
+    /// Opens a trace and finds its format. A file is read as it is recorded; `in_order` takes care of one of which that cannot be. What can be
+    /// read only once, as a pipe, is read to its end and sorted before the first request is delivered.
     pub fn open(path: &Path, options: &TraceOptions) -> Result<Self, TraceError> {
+        Self::open_as(path, options, !can_be_read_again(path))
+    }
+
+    /// The same, sorted whatever it is.
+    pub fn open_sorted(path: &Path, options: &TraceOptions) -> Result<Self, TraceError> {
+        Self::open_as(path, options, true)
+    }
+
+    fn open_as(path: &Path, options: &TraceOptions, is_sorted: bool) -> Result<Self, TraceError> {
         let named = match options.format.as_str() {
             "auto" => None,
             name => Some(formats::find(name).ok_or_else(|| TraceError::UnknownFormat { name: name.to_owned() })?),
@@ -125,8 +149,18 @@ impl Trace {
         };
         let unit = options.time_unit.or_else(|| formats::unit_in_name(path, format)).unwrap_or(format.unit);
         let parser = (format.parser)(&Setup { path, unit, options });
-        let gate = Gate::new(path, options, format.traits, unit);
+        let gate = Gate::new(path, options, format.traits, unit, is_sorted);
         Ok(Self { input, format, unit, parser, action: options.action, gate, is_at_end: false, delivered: 0 })
+    }
+
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        self.input.path()
+    }
+
+    /// Whether it is read to its end and sorted before the first request is delivered.
+    pub fn is_sorted(&self) -> bool {
+        self.gate.is_sorted()
     }
 
     /// The format it is read as.
@@ -159,23 +193,46 @@ impl Trace {
             if self.is_at_end || self.gate.left() == 0 {
                 return if self.delivered > 0 { Ok(0) } else { Err(self.empty()) };
             }
-            self.is_at_end = match self.parser.parse(&mut self.input, &mut self.gate, BATCH) {
+            self.read_on()?;
+        }
+    }
+
+    /// Reads all of a trace that is sorted, if it is. `go_on` is asked after each thousand requests, with their number and the share of the file
+    /// read; false stops the work. Without this, the first `read_batch` does it.
+    pub fn gather(&mut self, mut go_on: impl FnMut(u64, f64) -> bool) -> Result<(), TraceError> {
+        while self.gate.is_gathering() && !self.is_at_end {
+            self.read_on()?;
+            if !go_on(self.gate.admitted(), self.input.share_read()) {
+                return Err(TraceError::Interrupted);
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses some more requests.
+    fn read_on(&mut self) -> Result<(), TraceError> {
+        let wanted = self.gate.to_read(BATCH);
+        self.is_at_end = wanted == 0
+            || match self.parser.parse(&mut self.input, &mut self.gate, wanted) {
                 Ok(has_more) => !has_more,
+                Err(error @ TraceError::Late { .. }) => return Err(error),
                 // Beyond the limit, a fault only ends the search for requests that were recorded late.
                 Err(_) if self.gate.has_enough() => true,
                 Err(error) => return Err(error),
             };
-            if let Some(message) = self.input.take_cut_archive() {
-                self.gate.skip(message);
-            }
+        if let Some(message) = self.input.take_cut_archive() {
+            self.gate.skip(message);
         }
+        Ok(())
     }
 
     /// Share of the requests asked for that have been delivered, from 0 to 1, for a progress bar: exact with a limit that the trace
     /// reaches, else by the bytes read.
     pub fn share_read(&mut self) -> f64 {
+        let read = if self.gate.is_sorted() { 0.0 } else { self.input.share_read() };
         let wanted = self.delivered.saturating_add(self.gate.left());
-        self.input.share_read().max(self.delivered as f64 / wanted as f64)
+        let wanted = if self.gate.is_sorted() { wanted.min(self.gate.admitted()) } else { wanted };
+        read.max(self.delivered as f64 / wanted.max(1) as f64)
     }
 
     /// Ends reading. What has not been read is hashed all the same.

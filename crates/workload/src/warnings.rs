@@ -2,6 +2,13 @@
 
 use crate::trace::TraceSummary;
 
+/// Late requests from which on something can be said of how they lie.
+const FEWEST_LATE: u64 = 16;
+
+/// Late requests for each step back of the clock from which on logs were joined. Of the traces in docs/traces.md, none that is one recording has more
+/// than 2.
+const LATE_A_STEP: u64 = 4;
+
 impl TraceSummary {
     /// A sentence for each thing that was dropped, guessed or is missing, with its number and what can be done about it. Times concern
     /// only those who replay them (`uses_times`).
@@ -34,6 +41,19 @@ impl TraceSummary {
         if self.truncated > 0 {
             warnings.push("the last line or record is cut off, and was left out: the recording may lack its end".to_owned());
         }
+        if self.looks_joined() && uses_times {
+            warnings.push(format!(
+                "{} of the requests read are earlier than one recorded before them, in {} steps back: the file looks like several logs joined. It was \
+                 sorted by time, as if they had been recorded at the same time by one clock (else run each by itself)",
+                self.out_of_order, self.steps_back
+            ));
+        }
+        let placed = self.device_list.iter().filter(|device| device.is_kept).count();
+        if self.device_list.iter().any(|device| device.base_bytes > 0) {
+            warnings.push(format!(
+                "the address spaces of {placed} devices were placed one after the other, and are replayed on one device (--device-filter chooses some)"
+            ));
+        }
         if let Some(tick_ns) = self.spread_tick_ns.filter(|_| uses_times) {
             let tick_s = tick_ns as f64 / 1e9;
             warnings.push(format!(
@@ -42,5 +62,11 @@ impl TraceSummary {
         }
         warnings.extend(self.assumed.iter().cloned());
         warnings
+    }
+
+    /// Whether the clock goes back so rarely, and to such long stretches of late requests, as where a further log begins. What completes out of order
+    /// goes back nearly as often as it has late requests.
+    fn looks_joined(&self) -> bool {
+        self.out_of_order >= FEWEST_LATE && self.out_of_order >= LATE_A_STEP * self.steps_back
     }
 }

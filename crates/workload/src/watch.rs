@@ -1,6 +1,7 @@
 //! Long work asks now and then whether to go on.
 
 use crate::error::TraceError;
+use crate::trace::Trace;
 use flashraid_vocabulary::wall::Stopwatch;
 
 /// Asked about ten times a second, with the requests done and the share of the work that they are, if it is known; false stops the work.
@@ -20,6 +21,11 @@ impl<'a> Watch<'a> {
     /// Asks if it is time to.
     pub fn look(&mut self, requests: u64, share: impl FnOnce() -> Option<f64>) -> Result<(), TraceError> {
         if self.stopwatch.is_due() { self.ask(requests, share()) } else { Ok(()) }
+    }
+
+    /// Reads all of a trace that is sorted, and asks if it is time to.
+    pub fn gather(&mut self, trace: &mut Trace) -> Result<(), TraceError> {
+        trace.gather(|requests, share| self.look(requests, || Some(share)).is_ok())
     }
 
     /// Asks at the end, when what has been done is about to be shown.

@@ -13,6 +13,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// The name of standard output.
+pub(crate) const STANDARD_OUTPUT: &str = "-";
+
 /// Text gathered before it is handed on.
 const CHUNK_BYTES: usize = 64 << 10;
 
@@ -110,7 +113,7 @@ impl TraceWriter {
     pub fn create(path: &Path, format: &'static Format) -> Result<Self, TraceError> {
         let mut writer = format.writer.map(|writer| writer()).ok_or(TraceError::ReadOnlyFormat { name: format.name.to_owned() })?;
         let io_error = |source| TraceError::Io { path: path.to_owned(), source };
-        let (sink, part): (Sink, Option<PartialFile>) = if path == Path::new("-") {
+        let (sink, part): (Sink, Option<PartialFile>) = if path == Path::new(STANDARD_OUTPUT) {
             (Box::new(io::stdout()), None)
         } else {
             let complete = destination(path)?;
@@ -181,7 +184,7 @@ pub fn write_trace(
 /// Refuses to write over the trace that is read, under whatever name.
 pub(crate) fn refuse_same(input: &Path, output: &Path) -> Result<(), TraceError> {
     let identity = |path: &Path| fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| (file.dev(), file.ino()));
-    if output != Path::new("-") && identity(real_path(input)).is_some_and(|input| identity(output) == Some(input)) {
+    if output != Path::new(STANDARD_OUTPUT) && identity(real_path(input)).is_some_and(|input| identity(output) == Some(input)) {
         let what = format!("the same file as the trace, {}; expected another one", input.display());
         return Err(TraceError::Unusable { path: output.to_owned(), what });
     }

@@ -135,7 +135,7 @@ def advise(
         if file is not None:
             of_sweeps.of_advice(found, file)
         target.write(found.json)
-    warn([] if quiet else [f"{scheme} is left out: {why}" for scheme, why in found.refused.items()])
+    warn([] if quiet else [f"{scheme} is left out: {why}" for scheme, why in found.refused.items()] + found.warnings)
     if json_target != "-":
         _show(found)
     if found.recommended:

@@ -57,10 +57,7 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {irregular.get(what, what.removesuffix('s')) if count == 1 else what}"
 
 
-def warn_of_filter(of: OpenRecord) -> None:
-    """Warns of devices in the filter that have no requests in the part of the trace that was read."""
-    if of.absent:
-        print(
-            f"warning: --device-filter: the part of the trace that was read has no requests of {', '.join(of.absent)}",
-            file=sys.stderr,
-        )
+def warn(of: OpenRecord) -> None:
+    """Says what of a recording is likely to mislead."""
+    for text in of.warnings:
+        print(f"warning: {text}", file=sys.stderr)

@@ -17,7 +17,7 @@ from ..sweeping.resolved import Resolved, jobs_of, resolve
 from ..sweeping.where import Where
 from ..sweeps import Sweep, SweepStatus, folder_text, sweep_planned
 from . import options
-from .common import option_of, report_file
+from .common import option_of, report_file, warn
 from .layout import print_tables, table_of
 from .progress import Progress, duration
 
@@ -140,6 +140,7 @@ def _tell(result: Sweep, out: str) -> None:
     """What there is now."""
     _show(result)
     print(f"{out}: {result.summary}")
+    warn([f"{trace}: {text}" for trace, texts in result.warnings.items() for text in texts])
     for status, reason, count in result.reasons():
         print(f"{status}: {reason}{f' ({count:,} points)' if count > 1 else ''}", file=sys.stderr)
     if result.partial:

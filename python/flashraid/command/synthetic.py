@@ -8,9 +8,10 @@ from .. import _native
 from .. import trace as library
 from .._native import InputError
 from ..profile_text import LARGEST_SEED, PREFIX, text_of, with_seed
+from ..record import OpenRecord
 from ..settings import Pairs
 from ..sizes import LARGEST, parse_bytes
-from . import options, tables
+from . import options, reader, tables
 from .completion import complete_profiles
 from .options import Number, argument, option
 from .output import Target
@@ -154,6 +155,9 @@ def fit(trace: str, output: str, reading: Pairs, page_bytes: str, json_target: s
             text, comparison = _native.fit(trace, reading, page, progress.begin("fit"))
         profile.write(text)
         target.write(comparison + "\n")
+    found = json.loads(comparison)
+    if not quiet:
+        reader.warn(OpenRecord(found))
     if json_target != "-":
-        tables.show_fit(json.loads(comparison))
+        tables.show_fit(found)
     return 0

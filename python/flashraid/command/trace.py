@@ -39,7 +39,7 @@ def info(
             text = _native.trace_info(trace, reading, page, capacity_bytes, progress.begin("trace info"))
         target.write(text + "\n")
     if not quiet:
-        reader.warn_of_filter(OpenRecord(json.loads(text)))
+        reader.warn(OpenRecord(json.loads(text)))
     if json_target != "-":
         tables.show_trace_info(json.loads(text))
     return 0
@@ -106,7 +106,7 @@ def convert(
         found = OpenRecord(json.loads(_native.convert(trace, reading, output, to, *part, watch)))
     if not quiet:
         _report(found, output)
-        reader.warn_of_filter(found)
+        reader.warn(found)
         reasons = {
             "time": "arrive before --from-time",
             "address": "lie outside --address",
@@ -143,7 +143,7 @@ def anonymise(trace: str, output: str, reading: Pairs, seed: int, to: str | None
         found = OpenRecord(json.loads(_native.anonymise(trace, reading, output, to, seed, watch)))
     if not quiet:
         _report(found, output)
-        reader.warn_of_filter(found)
+        reader.warn(found)
         _note("put in random order", f"{found.regions:,} address regions")
         if found.cut:
             pieces = f"cut to the addresses that other requests use, {found.pieces:,} pieces"

@@ -28,6 +28,8 @@ STATUS = {0: DONE, 1: "violation", 3: "unserved"}
 INTERRUPTED = 130
 # The columns that every row has, and how those begin that tell where and when it was made.
 EVENTS = ("rebuild", "replacements")
+# What of the recording is likely to mislead, as a column: its sentences, with SEPARATOR between.
+OF_RECORDING, SEPARATOR = "workload.warnings", "; "
 HEAD, PROVENANCE = ("run", "status", "reason", "trace"), "provenance."
 
 
@@ -207,7 +209,7 @@ def do(job: Job, go_on: Callable[[], bool] = lambda: True, most_bytes: int | Non
         else:
             if status == INTERRUPTED:
                 raise KeyboardInterrupt
-            figures = {"warnings": "; ".join(warnings), **dict(figures_of(json.loads(text)))}
+            figures = {"warnings": SEPARATOR.join(warnings), **dict(figures_of(json.loads(text)))}
             row = row_of(job, STATUS[status], "", figures)
     seconds = time.perf_counter() - began
     return line(row, place_of_work(), seconds)
@@ -233,6 +235,8 @@ def failed(job: Job, reason: str) -> str:
 def figures_of(result: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The columns of a result: each figure by its path, and of rebuilds and replacements those of the first one."""
     yield from flat(result)
+    if "workload" in result:
+        yield OF_RECORDING, SEPARATOR.join(result["workload"]["warnings"])
     for event in EVENTS:
         for first in result.get(event, [])[:1]:
             yield from flat(first, f"{event}.0.")

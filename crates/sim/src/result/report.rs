@@ -154,7 +154,7 @@ impl Simulation {
             lost_events: source.lost_events,
             reissued: source.reissued,
             truncated: source.truncated,
-            assumed: source.assumed,
+            warnings: source.warnings,
             spread_tick_ns: source.spread_tick_ns,
             out_of_order: source.out_of_order,
             steps_back: source.steps_back,

@@ -29,8 +29,8 @@ pub struct Source {
     pub reissued: u64,
     /// Whether the last line or record is cut off.
     pub truncated: u64,
-    /// What the reader takes for granted.
-    pub assumed: Vec<String>,
+    /// What of the recording is likely to mislead.
+    pub warnings: Vec<String>,
     /// Tick of a clock over which requests were spread.
     pub spread_tick_ns: Option<u64>,
     /// Requests with an earlier time than one recorded before them.
@@ -55,7 +55,7 @@ pub struct Source {
 
 impl Source {
     /// Takes over what is known of a trace that has been read.
-    pub(crate) fn read(&mut self, summary: TraceSummary) {
+    pub(crate) fn read(&mut self, summary: TraceSummary, warnings: Vec<String>) {
         let owned = |pairs: Vec<(&'static str, u64)>| pairs.into_iter().map(|(what, count)| (what.to_owned(), count)).collect();
         *self = Self {
             name: summary.name,
@@ -69,7 +69,7 @@ impl Source {
             lost_events: summary.lost_events,
             reissued: summary.reissued,
             truncated: summary.truncated,
-            assumed: summary.assumed,
+            warnings,
             spread_tick_ns: summary.spread_tick_ns,
             out_of_order: summary.out_of_order,
             steps_back: summary.steps_back,

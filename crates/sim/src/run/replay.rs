@@ -208,7 +208,8 @@ impl Replay {
         }
         self.passes.next(engine, &self.path, self.run.queue_depth)?;
         self.source.passes += 1;
-        let before = std::mem::replace(&mut self.trace, Trace::open(&self.file, &self.run.trace_options()?)?);
+        let open = if self.trace.is_sorted() { Trace::open_sorted } else { Trace::open };
+        let before = std::mem::replace(&mut self.trace, open(&self.file, &self.run.trace_options()?)?);
         if self.summary.is_none() {
             self.summary = Some(before.finish()?);
         }

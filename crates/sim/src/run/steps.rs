@@ -17,7 +17,7 @@ use crate::simulation::Simulation;
 use flashraid_flash::accounting::{self, Slip};
 use flashraid_vocabulary::Cause;
 use flashraid_vocabulary::wall::Stopwatch;
-use flashraid_workload::{Trace, TraceError, can_be_read_again};
+use flashraid_workload::{Trace, TraceError, can_be_read_again, in_order};
 use std::path::Path;
 
 /// A finished or interrupted run.
@@ -73,10 +73,21 @@ fn run_asked(
     with_cost: bool,
     progress: &mut dyn FnMut(Stage) -> bool,
 ) -> Result<Finished, RunError> {
-    let config = asked.config.clone();
     // The trace is opened before the device is built, so that a wrong name costs no waiting.
-    let options = config.run.trace_options()?;
-    let opened = Trace::open(trace, &options)?;
+    let options = asked.config.run.trace_options()?;
+    in_order(trace, &options, RunError::is_late, |opened| run_opened(device, trace, opened, asked, outputs, with_cost, progress))
+}
+
+fn run_opened(
+    device: Option<&Prepared>,
+    trace: &Path,
+    mut opened: Trace,
+    asked: &Asked,
+    outputs: &Outputs,
+    with_cost: bool,
+    progress: &mut dyn FnMut(Stage) -> bool,
+) -> Result<Finished, RunError> {
+    let config = asked.config.clone();
     let mut warnings = config.warnings()?;
     warnings.extend(asked.notes());
     if config.until()? != Until::End && !can_be_read_again(trace) {
@@ -84,6 +95,8 @@ fn run_asked(
         return Err(RunError::Request(format!("until = {}: {why}", config.run.until)));
     }
     refuse_to_save_failures(&config, outputs)?;
+    let mut gathering = Stopwatch::start();
+    opened.gather(|requests, share| !gathering.is_due() || progress(Stage::Counting { requests, share }))?;
     let requests = count_requests(trace, &config, progress)?;
     let device = match device {
         None => Prepared::new(config, &mut |pages| progress(Stage::Preconditioning(pages)))?,
@@ -103,9 +116,10 @@ fn run_asked(
     simulation.checks = std::mem::take(&mut replay.checks);
     let Replayed { mut source, writers, compactor, summary } = replay.finish()?;
     source.compacted = compactor.map(|compactor| compactor.found());
-    warnings.extend(summary.warnings(simulation.device.config.run.queue_depth == 0));
+    let of_recording = summary.warnings(simulation.device.config.run.queue_depth == 0);
+    warnings.extend(of_recording.iter().cloned());
     let delivered = summary.requests;
-    source.read(summary);
+    source.read(summary, of_recording);
     if is_done && simulation.device.config.run.verify {
         progress(Stage::Verifying);
         simulation.verify();
@@ -182,18 +196,19 @@ fn count_requests(path: &Path, config: &Config, progress: &mut dyn FnMut(Stage) 
     if !Injector::needs_requests(&config.faults()?) || !can_be_read_again(path) {
         return Ok(None);
     }
-    let mut trace = Trace::open(path, &config.run.trace_options()?)?;
-    let (mut requests, mut batch, mut stopwatch) = (0, Vec::new(), Stopwatch::start());
-    loop {
-        match trace.read_batch(&mut batch)? as u64 {
-            0 => return Ok(Some(requests)),
-            more => requests += more,
+    in_order(path, &config.run.trace_options()?, RunError::is_late, |mut trace| {
+        let (mut requests, mut batch, mut stopwatch) = (0, Vec::new(), Stopwatch::start());
+        loop {
+            match trace.read_batch(&mut batch)? as u64 {
+                0 => return Ok(Some(requests)),
+                more => requests += more,
+            }
+            batch.clear();
+            if stopwatch.is_due() && !progress(Stage::Counting { requests, share: trace.share_read() }) {
+                return Err(TraceError::Interrupted.into());
+            }
         }
-        batch.clear();
-        if stopwatch.is_due() && !progress(Stage::Counting { requests, share: trace.share_read() }) {
-            return Err(TraceError::Interrupted.into());
-        }
-    }
+    })
 }
 
 /// Writes the buffer and the parities that are deferred to flash, checks what is stored then, and adds to the result the cost, which is not counted otherwise,

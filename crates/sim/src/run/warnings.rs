@@ -41,6 +41,12 @@ pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec
     if left_out > 0 {
         warnings.push(format!("{left_out} requests did not fit in the logical space and were left out (--on-error skip)"));
     }
+    let wrapped = result.workload.wrapped;
+    if wrapped > 0 {
+        warnings.push(format!(
+            "{wrapped} requests beyond the logical space were wrapped, so that different addresses coincide (--fit compact avoids this)"
+        ));
+    }
     let unmapped = result.requests.unmapped_reads;
     let pages = unmapped + result.flash_ops.reads.host;
     if unmapped * 100 > pages {

@@ -396,7 +396,7 @@ fn what_became_of_a_trace_is_told_count_by_count() {
         lost_events: 14,
         reissued: 15,
         truncated: 1,
-        assumed: vec!["waits are in microseconds".to_owned()],
+        warnings: vec!["waits are in microseconds".to_owned()],
         spread_tick_ns: Some(16),
         out_of_order: 5,
         steps_back: 6,

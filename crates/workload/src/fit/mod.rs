@@ -11,7 +11,7 @@ use crate::error::TraceError;
 use crate::info::{Figures, TraceStatistics};
 use crate::options::TraceOptions;
 use crate::profile::{Profile, Twin};
-use crate::trace::Trace;
+use crate::trace::in_order;
 use crate::watch::GoOn;
 use correct::Correction;
 use flashraid_vocabulary::HostRequest;
@@ -37,6 +37,8 @@ pub struct Fit {
     pub twin: Figures,
     /// Both, figure by figure.
     pub comparison: Comparison,
+    /// What of the recording is likely to mislead.
+    pub warnings: Vec<String>,
 }
 
 impl Fit {
@@ -63,19 +65,22 @@ impl Fit {
 /// Fits a profile to a trace file. Its requests are held in memory, 40 bytes each. `go_on` is asked between the parts of the work, with
 /// the requests read or the twins made so far.
 pub fn fit_trace(path: &Path, options: &TraceOptions, page_bytes: NonZeroU64, go_on: &mut GoOn<'_>) -> Result<Fit, TraceError> {
-    let mut trace = Trace::open(path, options)?;
-    let mut requests = Vec::new();
-    while trace.read_batch(&mut requests)? > 0 {
-        if !go_on(requests.len() as u64, Some(trace.share_read())) {
-            return Err(TraceError::Interrupted);
+    let (requests, summary) = in_order(path, options, TraceError::is_late, |mut trace| {
+        let mut requests = Vec::new();
+        trace.gather(|read, share| go_on(read, Some(share)))?;
+        while trace.read_batch(&mut requests)? > 0 {
+            if !go_on(requests.len() as u64, Some(trace.share_read())) {
+                return Err(TraceError::Interrupted);
+            }
         }
-    }
-    let name = trace.finish()?.name;
+        Ok((requests, trace.finish()?))
+    })?;
     if requests.len() < 2 {
         let what = "has only one request; a fit needs at least two, as it also models the gaps between them".into();
         return Err(TraceError::Unusable { path: path.into(), what });
     }
-    fit(&requests, page_bytes, &name, go_on).ok_or(TraceError::Interrupted)
+    let fitted = fit(&requests, page_bytes, &summary.name, go_on).ok_or(TraceError::Interrupted)?;
+    Ok(Fit { warnings: summary.warnings(true), ..fitted })
 }
 
 /// Fits a profile to requests in the order of arrivals, at least two; `name` says what they are. `go_on` is told how many twins were
@@ -135,7 +140,7 @@ impl Search<'_, '_> {
         let comparison = Comparison::new(&self.original, &figures, profile.twin.as_ref().map_or(0, Twin::numbers));
         let is_best = self.best.as_ref().is_none_or(|best| comparison.badness() < best.comparison.badness());
         if is_best {
-            self.best = Some(Fit { profile, original: self.original.clone(), twin: figures, comparison });
+            self.best = Some(Fit { profile, original: self.original.clone(), twin: figures, comparison, warnings: Vec::new() });
         }
         Some((made, is_best))
     }

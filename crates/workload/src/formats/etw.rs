@@ -119,10 +119,12 @@ impl Etw {
             (Section::Header, b"DiskWrite") => self.write = Some(transfer_columns(line)?),
             (Section::Header, b"DiskFlush") => self.flush = Some(flush_columns(line)?),
             (Section::Header, b"EndHeader") => self.place = Section::Events,
-            (Section::Header | Section::Events, _) if lost::count(line.whole_line(), gate) => {}
             (Section::Header, _) => {}
             // What the tool that writes this form says of the recording, behind the header.
-            (Section::Events, b"" | b"OS" | b"FirstReliableEventTimeStamp" | b"FirstReliableCSwitchEventTimeStamp") => {}
+            (Section::Events, b"OS") => {
+                lost::count(line.whole_line(), gate);
+            }
+            (Section::Events, b"" | b"FirstReliableEventTimeStamp" | b"FirstReliableCSwitchEventTimeStamp") => {}
             (Section::Events, _) => return Ok(TraceRecord::Ignored("events other than DiskRead, DiskWrite and DiskFlush")),
         }
         Ok(TraceRecord::Nothing)

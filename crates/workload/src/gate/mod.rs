@@ -1,14 +1,15 @@
 //! What holds for requests of every format: which are kept, in what order, at which address, and which cannot be.
 
 mod found;
+mod order;
 
 use crate::error::{RecordError, TraceError};
-use crate::input::must_be_read_again;
 use crate::options::{DeviceLayout, TraceOptions};
 use crate::trace::{DeviceSummary, Trace};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 pub(crate) use found::Found;
+use order::{Order, WINDOW};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,16 +20,6 @@ const LARGEST_TRANSFER_BYTES: u64 = u32::MAX as u64;
 /// Times and addresses end here: they are signed 64-bit numbers in every system that records traces, and sums of two of
 /// ours never overflow.
 const LARGEST: u64 = i64::MAX as u64;
-
-/// Requests recorded up to so many places too late are put where they belong; one that is later still stays that many behind.
-/// Traces are late by what was in flight (recorded at completion) or buffered (merged from several processors).
-const WINDOW: usize = 4096;
-
-/// Delivered requests that are kept, at most, before those behind them move to the front: much more than are pending, so that each moves rarely.
-const ROOM: usize = 4 * WINDOW;
-
-/// Requests that a tick of a coarse clock may hold: all of them must be known before they are spread over it.
-const MOST_IN_A_TICK: usize = 1 << 22;
 
 /// Address spaces laid side by side begin at multiples of this, so that whole pages stay whole pages.
 const BASE_BYTES: u64 = 1 << 20;
@@ -83,6 +74,8 @@ struct TraceDevice {
     id: u32,
     name: String,
     is_kept: bool,
+    /// The first of its requests in order of time: its time as recorded, and its number in the trace.
+    first: (u64, u64),
     /// Where its address space begins in the common one.
     base_bytes: u64,
     /// Highest end of its requests.
@@ -111,8 +104,6 @@ pub(crate) struct Gate {
     path: PathBuf,
     options: TraceOptions,
     traits: Traits,
-    /// Tick of a coarse clock; 0 of a good one.
-    tick_ns: u64,
     /// Requests still to be delivered. A limit counts deliveries, as only then is it known which requests come first, and how many
     /// share a tick of a coarse clock.
     left: u64,
@@ -137,44 +128,17 @@ pub(crate) struct Gate {
     /// Time of the record before, and the latest of all before, as recorded.
     previous_ns: u64,
     latest_ns: u64,
-    /// Requests that are admitted and not delivered, from `head` on, in order of time.
-    pending: Vec<HostRequest>,
-    head: usize,
-    arrivals: Arrivals,
-}
-
-/// When delivered requests arrive.
-#[derive(Clone, Debug, Default)]
-struct Arrivals {
-    /// Recorded time that becomes 0; `None` before the first delivery.
-    origin_ns: Option<u64>,
-    /// Time of the first event, for a recorder that counts from it and not from the first request.
-    begin_ns: Option<u64>,
-    latest_ns: u64,
-}
-
-impl Arrivals {
-    /// The arrival of a request recorded at this time, never before that of the request delivered before.
-    #[inline(always)]
-    fn next_ns(&mut self, recorded_ns: u64, is_rebased: bool) -> u64 {
-        let origin_ns = *self.origin_ns.get_or_insert_with(|| match is_rebased {
-            true => self.begin_ns.map_or(recorded_ns, |begin_ns| recorded_ns.min(begin_ns)),
-            false => 0,
-        });
-        self.latest_ns = self.latest_ns.max(recorded_ns.saturating_sub(origin_ns));
-        self.latest_ns
-    }
+    order: Order,
 }
 
 impl Gate {
-    /// For a trace whose times count in `unit`.
-    pub fn new(path: &Path, options: &TraceOptions, traits: Traits, unit: TimeUnit) -> Self {
+    /// For a trace whose times count in `unit`; `is_sorted` says whether all is read and sorted before the first request is delivered.
+    pub fn new(path: &Path, options: &TraceOptions, traits: Traits, unit: TimeUnit, is_sorted: bool) -> Self {
         Self {
             path: path.to_owned(),
             left: if options.limit == 0 { u64::MAX } else { options.limit },
             options: options.clone(),
             traits,
-            tick_ns: if traits.is_coarse { unit.ns() } else { 0 },
             admitted: 0,
             filtered: 0,
             out_of_order: 0,
@@ -190,21 +154,19 @@ impl Gate {
             first_ns: None,
             previous_ns: 0,
             latest_ns: 0,
-            pending: Vec::new(),
-            head: 0,
-            arrivals: Arrivals::default(),
+            order: Order::new(path, if traits.is_coarse { unit.ns() } else { 0 }, traits.is_rebased, is_sorted),
         }
     }
 
     /// The clock orders requests after all, so that they are not spread over its ticks.
     pub fn has_fine_clock(&mut self) {
-        self.tick_ns = 0;
+        self.order.has_fine_clock();
     }
 
     /// Times that are rebased count from this one, if no request is recorded earlier.
     #[inline]
     pub fn begins_at(&mut self, recorded_ns: u64) {
-        self.arrivals.begin_ns = Some(self.arrivals.begin_ns.map_or(recorded_ns, |begin_ns| begin_ns.min(recorded_ns)));
+        self.order.begins_at(recorded_ns);
     }
 
     /// Requests admitted so far.
@@ -219,7 +181,31 @@ impl Gate {
 
     /// Whether all requests that a limit allows are at hand, so that what follows can only be of use for their order.
     pub fn has_enough(&self) -> bool {
-        (self.pending.len() - self.head) as u64 >= self.left
+        let at_hand = if self.is_gathering() { self.admitted } else { self.order.pending().len() as u64 };
+        at_hand >= self.left
+    }
+
+    /// Whether requests are being read of which none can be delivered before all are.
+    pub fn is_gathering(&self) -> bool {
+        self.order.is_gathering()
+    }
+
+    /// Whether all requests are sorted before the first is delivered.
+    pub fn is_sorted(&self) -> bool {
+        self.order.is_sorted()
+    }
+
+    /// How many of at most `wanted` requests are to be read next; 0 if what a limit asks for is at hand: so many requests and those after
+    /// them that may have been recorded late. Of a coarse clock, all that may share the tick of the last.
+    pub fn to_read(&mut self, wanted: usize) -> usize {
+        if self.options.limit == 0 {
+            return wanted;
+        }
+        if self.order.tick_ns() > 0 {
+            return if self.order.has_whole_ticks(self.options.limit) { 0 } else { wanted };
+        }
+        let missing = self.options.limit.saturating_add(WINDOW as u64).saturating_sub(self.admitted);
+        usize::try_from(missing).map_or(wanted, |missing| missing.min(wanted))
     }
 
     /// Requests left out by the device filter.
@@ -239,7 +225,7 @@ impl Gate {
 
     /// Tick of a coarse clock, over which its requests are spread.
     pub fn spread_tick_ns(&self) -> Option<u64> {
-        (self.tick_ns > 0).then_some(self.tick_ns)
+        Some(self.order.tick_ns()).filter(|tick_ns| *tick_ns > 0)
     }
 
     /// What was recorded beside requests, and what is missing.
@@ -247,11 +233,12 @@ impl Gate {
         &self.found
     }
 
-    /// The devices met, in order of appearance.
+    /// The devices met, in the order of their first requests.
     pub fn devices(&self) -> impl Iterator<Item = DeviceSummary> + '_ {
         let is_limited = self.options.limit > 0;
         // A device met only beyond the limit is not part of what was asked for.
-        let met = self.devices.iter().filter(move |device| !(is_limited && device.is_kept) || device.delivered.requests > 0);
+        let met =
+            self.in_order_of_time().into_iter().filter(move |device| !(is_limited && device.is_kept) || device.delivered.requests > 0);
         met.map(move |device| {
             let DeviceExtent { end_bytes, requests } = device.extent(is_limited);
             let TraceDevice { id, name, is_kept, base_bytes, .. } = device;
@@ -350,16 +337,16 @@ impl Gate {
         check_range(request, place)?;
         let (id, index) = match self.current {
             Some(current) if current.0 == request.source => current,
-            _ => self.change_device(request.source, place)?,
+            _ => self.change_device(request.source, request.arrival_ns, place)?,
         };
         self.current = Some((id, index));
         let first_ns = *self.first_ns.get_or_insert(if self.traits.is_rebased { request.arrival_ns } else { 0 });
         if request.arrival_ns.saturating_sub(first_ns) > LARGEST {
             return Err(place.line_fault(format!("a time of {} ns", request.arrival_ns - first_ns), "at most 292 years"));
         }
-        if request.arrival_ns < self.latest_ns {
-            self.out_of_order += 1;
-            self.steps_back += u64::from(request.arrival_ns < self.previous_ns);
+        let is_late = request.arrival_ns < self.latest_ns;
+        if is_late {
+            self.count_late(index, request.arrival_ns);
         } else {
             self.latest_ns = request.arrival_ns;
         }
@@ -373,55 +360,44 @@ impl Gate {
         }
         let offset_bytes = request.offset_bytes + if request.op == HostOp::Flush { 0 } else { device.base_bytes };
         self.admitted += 1;
-        let is_late = self.pending.last().is_some_and(|last| request.arrival_ns < last.arrival_ns);
-        self.pending.push(HostRequest { offset_bytes, ..*request });
-        if is_late {
-            self.put_in_order();
+        let request = HostRequest { offset_bytes, ..*request };
+        if is_late || self.order.is_gathering() {
+            self.order.put(request).map_err(|error| Box::new(RecordError::Error(error)))?;
+        } else {
+            self.order.push(request);
         }
         Ok(())
     }
 
-    /// Moves the last pending request to where its time belongs, at most `WINDOW` places.
+    /// Counts a request with an earlier time than one before it.
     #[cold]
-    fn put_in_order(&mut self) {
-        let last = self.pending.len() - 1;
-        let first = self.head.max(last.saturating_sub(WINDOW));
-        let mut request = self.pending[last];
-        let place = first + self.pending[first..last].partition_point(|other| other.arrival_ns <= request.arrival_ns);
-        if place == first && first > self.head {
-            let before_ns = self.pending[first - 1].arrival_ns;
-            request.arrival_ns = request.arrival_ns.max(before_ns);
-        }
-        self.pending.copy_within(place..last, place + 1);
-        self.pending[place] = request;
+    fn count_late(&mut self, device: usize, time_ns: u64) {
+        self.out_of_order += 1;
+        self.steps_back += u64::from(time_ns < self.previous_ns);
+        let place = (time_ns, self.admitted + self.filtered);
+        let first = &mut self.devices[device].first;
+        *first = place.min(*first);
     }
 
     /// Delivers at most `wanted` requests, in order of time, that no later record can come before. At the end of the file, all.
     /// Never more than the limit leaves.
     pub fn deliver(&mut self, batch: &mut Vec<HostRequest>, wanted: usize, is_at_end: bool) -> Result<(), TraceError> {
         let (before, wanted) = (batch.len(), wanted.min(usize::try_from(self.left).unwrap_or(usize::MAX)));
-        if self.tick_ns > 0 {
-            self.deliver_ticks(batch, wanted, is_at_end)?;
-        } else {
-            self.deliver_settled(batch, wanted, is_at_end)?;
+        if is_at_end && self.is_gathering() {
+            self.order.sort()?;
+            self.lay_out_sorted()?;
+        }
+        self.order.deliver(batch, wanted, usize::try_from(self.left).unwrap_or(usize::MAX), is_at_end)?;
+        if self.order.is_sorted() && self.is_laid_out {
+            let Self { devices, device_of, .. } = self;
+            let moved = batch[before..].iter_mut().filter(|request| request.op != HostOp::Flush);
+            moved.for_each(|request| request.offset_bytes += devices[device_of[&request.source]].base_bytes);
         }
         if self.options.limit > 0 {
             self.left -= (batch.len() - before) as u64;
             batch[before..].iter().for_each(|request| self.count_delivered(request));
         }
         Ok(())
-    }
-
-    /// Those of a good clock.
-    fn deliver_settled(&mut self, batch: &mut Vec<HostRequest>, wanted: usize, is_at_end: bool) -> Result<(), TraceError> {
-        let held = if is_at_end { 0 } else { WINDOW };
-        let count = (self.pending.len() - self.head).saturating_sub(held).min(wanted);
-        let Self { arrivals, traits, .. } = self;
-        let settled = &self.pending[self.head..self.head + count];
-        batch.extend(
-            settled.iter().map(|request| HostRequest { arrival_ns: arrivals.next_ns(request.arrival_ns, traits.is_rebased), ..*request }),
-        );
-        self.drop_delivered(count)
     }
 
     fn count_delivered(&mut self, request: &HostRequest) {
@@ -436,54 +412,9 @@ impl Gate {
         device.delivered = DeviceExtent { end_bytes: known.max(end_bytes), requests: requests + 1 };
     }
 
-    /// The same for a coarse clock: whole ticks, the requests of each spread over it evenly. More than `wanted` if a tick has more,
-    /// but for a limit, which cuts a tick after its requests have been spread.
-    fn deliver_ticks(&mut self, batch: &mut Vec<HostRequest>, wanted: usize, is_at_end: bool) -> Result<(), TraceError> {
-        let held = if is_at_end { 0 } else { WINDOW };
-        let mut count = 0;
-        while count < wanted {
-            let rest = &self.pending[self.head + count..];
-            let Some(first) = rest.first() else { break };
-            let of_tick = rest.partition_point(|request| request.arrival_ns == first.arrival_ns);
-            if of_tick > MOST_IN_A_TICK {
-                let what = format!("more than {MOST_IN_A_TICK} requests with the same time in a trace with a clock of {} ns", self.tick_ns);
-                return Err(TraceError::Unusable { path: self.path.clone(), what });
-            }
-            if of_tick + held > rest.len() {
-                break;
-            }
-            let start_ns = first.arrival_ns;
-            let of_tick_wanted = of_tick.min(usize::try_from(self.left).unwrap_or(usize::MAX) - count);
-            for index in 0..of_tick_wanted {
-                let request = self.pending[self.head + count + index];
-                let within_ns = (u128::from(self.tick_ns) * index as u128 / of_tick as u128) as u64;
-                let arrival_ns = self.arrivals.next_ns(start_ns.saturating_add(within_ns), self.traits.is_rebased);
-                batch.push(HostRequest { arrival_ns, ..request });
-            }
-            count += of_tick_wanted;
-        }
-        self.drop_delivered(count)
-    }
-
-    fn drop_delivered(&mut self, count: usize) -> Result<(), TraceError> {
-        if self.arrivals.latest_ns > LARGEST {
-            let what = "times that are more than 292 years apart".to_owned();
-            return Err(TraceError::Unusable { path: self.path.clone(), what });
-        }
-        self.head += count;
-        if self.head == self.pending.len() {
-            self.pending.clear();
-            self.head = 0;
-        } else if self.head >= ROOM {
-            self.pending.drain(..self.head);
-            self.head = 0;
-        }
-        Ok(())
-    }
-
     /// Looks a device up that is not that of the request before; a new one is named and, if others are kept, gets its place.
     #[inline(never)]
-    fn change_device(&mut self, id: u32, place: impl Position) -> Result<(u32, usize), Box<RecordError>> {
+    fn change_device(&mut self, id: u32, time_ns: u64, place: impl Position) -> Result<(u32, usize), Box<RecordError>> {
         if let Some(index) = self.device_of.get(&id) {
             return Ok((id, *index));
         }
@@ -499,44 +430,80 @@ impl Gate {
             return Err(place.device_fault(format!("device {name} is new"), "a file that does not change while it is read"));
         }
         let index = self.devices.len();
-        self.devices.push(TraceDevice { id, name, is_kept, base_bytes: 0, end_bytes: 0, requests: 0, delivered: DeviceExtent::default() });
+        self.devices.push(TraceDevice {
+            id,
+            name,
+            is_kept,
+            first: (time_ns, self.admitted + self.filtered),
+            base_bytes: 0,
+            end_bytes: 0,
+            requests: 0,
+            delivered: DeviceExtent::default(),
+        });
         self.device_of.insert(id, index);
         let has_company = is_kept && self.devices.iter().filter(|device| device.is_kept).count() > 1;
-        if has_company && self.options.layout == DeviceLayout::SideBySide {
+        if has_company && self.options.layout == DeviceLayout::SideBySide && !self.is_gathering() {
             self.lay_out().map_err(|error| Box::new(RecordError::Error(error)))?;
         }
         Ok((id, index))
     }
 
     /// Reads the part of the trace that is asked for once more, for the extent of each device, and lays the address spaces side by
-    /// side in order of appearance. The first begins at 0, so what has been delivered stays right.
+    /// side. That of the device whose request is delivered first begins at 0, so what has been delivered stays right.
     #[cold]
     fn lay_out(&mut self) -> Result<(), TraceError> {
-        must_be_read_again(
-            &self.path,
-            "placing its devices one after the other needs a first pass for their sizes (--device-filter chooses one)",
-        )?;
         let mut trace = Trace::open(&self.path, &TraceOptions { layout: DeviceLayout::Apart, ..self.options.clone() })?;
         let mut batch = Vec::new();
         while trace.read_batch(&mut batch)? > 0 {
             batch.clear();
         }
-        let mut base_bytes = 0_u64;
-        for found in trace.gate().devices.iter().filter(|device| device.is_kept) {
-            let known = self.devices.iter().position(|device| device.id == found.id);
-            let index = known.unwrap_or_else(|| {
+        let is_limited = self.options.limit > 0;
+        let found: Vec<_> = trace.gate().in_order_of_time().into_iter().filter(|device| device.is_kept).collect();
+        let extents: Vec<_> = found.iter().map(|device| (device.id, device.extent(is_limited).end_bytes)).collect();
+        for new in found {
+            if !self.device_of.contains_key(&new.id) {
+                self.device_of.insert(new.id, self.devices.len());
                 self.devices.push(TraceDevice {
                     base_bytes: 0,
                     end_bytes: 0,
                     requests: 0,
                     delivered: DeviceExtent::default(),
-                    ..found.clone()
+                    ..new.clone()
                 });
-                self.device_of.insert(found.id, self.devices.len() - 1);
-                self.devices.len() - 1
-            });
-            self.devices[index].base_bytes = base_bytes;
-            base_bytes += found.extent(self.options.limit > 0).end_bytes.next_multiple_of(BASE_BYTES);
+            }
+        }
+        self.place(&extents)?;
+        // What is pending is of the device that was the only one so far.
+        let Self { order, devices, device_of, .. } = self;
+        let pending = order.pending_mut().iter_mut().filter(|request| request.op != HostOp::Flush);
+        pending.for_each(|request| request.offset_bytes += devices[device_of[&request.source]].base_bytes);
+        Ok(())
+    }
+
+    /// Lays the address spaces side by side once all requests have been read and sorted.
+    fn lay_out_sorted(&mut self) -> Result<(), TraceError> {
+        if self.options.layout == DeviceLayout::Apart || self.devices.iter().filter(|device| device.is_kept).count() < 2 {
+            return Ok(());
+        }
+        let mut end_bytes: FxHashMap<u32, u64> = self.devices.iter().map(|device| (device.id, device.end_bytes)).collect();
+        if self.options.limit > 0 {
+            end_bytes.clear();
+            self.order.each_sorted(self.options.limit, |request| {
+                let known = end_bytes.entry(request.source).or_default();
+                *known = (*known).max(request.offset_bytes + request.size_bytes);
+            })?;
+        }
+        let kept = self.in_order_of_time().into_iter().filter(|device| device.is_kept);
+        let extents: Vec<_> = kept.filter_map(|device| Some((device.id, *end_bytes.get(&device.id)?))).collect();
+        self.place(&extents)
+    }
+
+    /// Places devices of these extents one after the other.
+    fn place(&mut self, extents: &[(u32, u64)]) -> Result<(), TraceError> {
+        let mut base_bytes = 0_u64;
+        for (id, end_bytes) in extents {
+            self.devices[self.device_of[id]].base_bytes = base_bytes;
+            base_bytes += end_bytes.next_multiple_of(BASE_BYTES);
             if base_bytes > LARGEST {
                 let what = "the address spaces of the devices add up to more than 2^63 bytes: choose some with --device-filter".to_owned();
                 return Err(TraceError::Unusable { path: self.path.clone(), what });
@@ -544,6 +511,13 @@ impl Gate {
         }
         self.is_laid_out = true;
         Ok(())
+    }
+
+    /// The devices in the order of their first requests.
+    fn in_order_of_time(&self) -> Vec<&TraceDevice> {
+        let mut devices: Vec<_> = self.devices.iter().collect();
+        devices.sort_by_key(|device| device.first);
+        devices
     }
 }
 

@@ -11,7 +11,7 @@ pub use statistics::TraceStatistics;
 
 use crate::error::TraceError;
 use crate::options::TraceOptions;
-use crate::trace::{DeviceSummary, Trace, TraceSummary};
+use crate::trace::{DeviceSummary, TraceSummary, in_order};
 use crate::watch::{GoOn, Watch};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -161,16 +161,18 @@ pub fn trace_info_within(
     let page_bytes = page_size(page_bytes.get())?;
     let mut watch = Watch::new(go_on);
     let capacity = capacity_bytes.unwrap_or(u64::MAX);
-    let (mut read, mut beyond_capacity) = (0, 0);
-    let mut trace = Trace::open(path, options)?;
-    let mut statistics = TraceStatistics::new(page_bytes);
-    let mut batch = Vec::new();
-    while trace.read_batch(&mut batch)? > 0 {
-        read += batch.len() as u64;
-        beyond_capacity += batch.iter().filter(|request| request.offset_bytes + request.size_bytes > capacity).count() as u64;
-        batch.drain(..).for_each(|request| statistics.add(&request));
-        watch.look(read, || Some(trace.share_read()))?;
-    }
-    let info = statistics.finish(trace.finish()?);
-    Ok(TraceInfo { capacity_bytes, beyond_capacity: capacity_bytes.map(|_| beyond_capacity), ..info })
+    in_order(path, options, TraceError::is_late, |mut trace| {
+        let (mut read, mut beyond_capacity) = (0, 0);
+        let mut statistics = TraceStatistics::new(page_bytes);
+        let mut batch = Vec::new();
+        watch.gather(&mut trace)?;
+        while trace.read_batch(&mut batch)? > 0 {
+            read += batch.len() as u64;
+            beyond_capacity += batch.iter().filter(|request| request.offset_bytes + request.size_bytes > capacity).count() as u64;
+            batch.drain(..).for_each(|request| statistics.add(&request));
+            watch.look(read, || Some(trace.share_read()))?;
+        }
+        let info = statistics.finish(trace.finish()?);
+        Ok(TraceInfo { capacity_bytes, beyond_capacity: capacity_bytes.map(|_| beyond_capacity), ..info })
+    })
 }

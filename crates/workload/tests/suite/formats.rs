@@ -401,7 +401,7 @@ fn a_filter_takes_one_device() {
     assert_eq!(requests, [request(3, HostOp::Read, 16 * 512, 4096, 9), request(6, HostOp::Write, 32 * 512, 4096, 9)]);
     assert_eq!((summary.requests, summary.filtered, summary.devices, summary.out_of_order), (2, 2, 2, 2));
     let error = of_device(5).unwrap_err().to_string();
-    assert!(error.ends_with("no request matches --device-filter; devices found: 4, 9; expected at least one request"), "{error}");
+    assert!(error.ends_with("no request matches --device-filter; devices found: 9, 4; expected at least one request"), "{error}");
 }
 
 /// Times count from the earliest request that the filter keeps.

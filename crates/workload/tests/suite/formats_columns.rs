@@ -67,10 +67,10 @@ fn etw_sample() {
     assert_eq!(
         requests,
         [
-            request(400_000, Read, 3 * MIB + 0x10_0E00, 8192, 0),
-            request(800_000, Write, 0x20_0000, 4096, 1),
+            request(400_000, Read, 0x10_0E00, 8192, 0),
+            request(800_000, Write, 2 * MIB + 0x20_0000, 4096, 1),
             request(1_700_000, Flush, 0, 0, 1),
-            request(2_400_000, Read, 3 * MIB + 0x10_1000, 512, 0),
+            request(2_400_000, Read, 0x10_1000, 512, 0),
         ]
     );
     assert_eq!((summary.format, summary.out_of_order, summary.devices), ("etw", 1, 2));

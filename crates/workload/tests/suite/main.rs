@@ -14,6 +14,8 @@ mod formats_tools;
 mod given_columns;
 mod info;
 mod info_properties;
+mod lacks;
+mod order;
 mod profile_laws;
 mod profile_trace;
 mod profiles;

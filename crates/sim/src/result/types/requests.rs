@@ -62,8 +62,9 @@ pub struct Workload {
     /// 1 if the last line or record of the trace is cut off and was left out, else 0.
     #[schemars(extend("unit" = "records"))]
     pub truncated: u64,
-    /// What was taken for granted in reading the trace: sentences.
-    pub assumed: Vec<String>,
+    /// What of the recording is likely to mislead, in sentences, as `trace info` and warnings have them: what it lacks, what was left out, and
+    /// what was taken for granted. In a closed loop, without what concerns times alone.
+    pub warnings: Vec<String>,
     /// Tick of the trace's clock if requests were spread evenly over each tick; else null.
     #[schemars(extend("unit" = "ns"))]
     pub spread_tick_ns: Option<u64>,

@@ -3,7 +3,7 @@
 mod own_folder;
 
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{Trace, TraceError, TraceOptions, TraceSummary};
+use flashraid_workload::{TraceError, TraceOptions, TraceSummary, in_order};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,10 +30,11 @@ pub fn options(format: &str) -> TraceOptions {
 
 /// A whole trace.
 pub fn read(path: &Path, options: &TraceOptions) -> Result<(Vec<HostRequest>, TraceSummary), TraceError> {
-    let mut trace = Trace::open(path, options)?;
-    let mut requests = Vec::new();
-    while trace.read_batch(&mut requests)? > 0 {}
-    Ok((requests, trace.finish()?))
+    in_order(path, options, TraceError::is_late, |mut trace| {
+        let mut requests = Vec::new();
+        while trace.read_batch(&mut requests)? > 0 {}
+        Ok((requests, trace.finish()?))
+    })
 }
 
 /// A request of stream 0.
