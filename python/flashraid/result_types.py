@@ -938,8 +938,10 @@ class Workload(Record):
     truncated: int
     """1 if the last line or record of the trace is cut off and was left out, else 0. Unit: records."""
 
-    assumed: list[str]
-    """What was taken for granted in reading the trace: sentences."""
+    warnings: list[str]
+    """What of the recording is likely to mislead, in sentences, as `trace info` and warnings have them: what it lacks,
+    what was left out, and what was taken for granted. In a closed loop, without what concerns times alone.
+    """
 
     spread_tick_ns: int | None
     """Tick of the trace's clock if requests were spread evenly over each tick; else null. Unit: ns."""
