@@ -12,8 +12,10 @@ from ._native import InputError
 from .advising.candidates import Candidate, candidates
 from .advising.choice import PROTECTION, Ranked, distinct, doubts, ranked, sentences, text_of
 from .advising.excerpts import excerpts_of
+from .advising.forecast import Forecast
 from .advising.objectives import FAILING, LIFETIME, OPEN, RUNS, Objective, Value, objectives, value_of
-from .advising.search import UNIT_BYTES, DoRuns, Must, Search, Tried, Workload, plan_of
+from .advising.runs import MOST_BYTES, Runs, Watch
+from .advising.search import UNIT_BYTES, Must, Search, Tried, Workload
 from .comparing import MOST_SEEDS
 from .figures.drawn import Drawn
 from .files import must_be_read_again, scratch_folder
@@ -40,13 +42,12 @@ from .settings import (
     with_effect,
 )
 from .settings import text_of as setting_text
-from .sizes import check_range, parse_bytes, parse_share, parse_time
-from .sweeping.dataset import Dataset, read
+from .sizes import check_range, format_bytes, parse_bytes, parse_share, parse_time
+from .sweeping.dataset import Dataset
 from .sweeping.job import OF_RECORDING
 from .sweeping.plan import PLACES
-from .sweeping.resolved import Resolved, resolve
 from .sweeping.where import Where, where
-from .sweeps import SweepStatus, do_runs, folder_text
+from .sweeps import folder_text
 
 if TYPE_CHECKING:
     import polars
@@ -57,9 +58,6 @@ SUBJECTS = ("latency", "throughput", "endurance", "capacity", "memory", "rebuild
 PARTS = ("member", "chip", "channel", "device")
 TAILS = ("p50", "p90", "p99", "p99_9", "p99_99")
 YEARS_OF_WARRANTY = 5
-
-# Told of the round and of its runs; returning False stops the advisor.
-Watch = Callable[[str, SweepStatus], object]
 
 
 @dataclass(frozen=True)
@@ -280,13 +278,16 @@ def search(question: Question, out: str | None, place: Where, watch: Watch) -> "
     requests = requests_of(question)
     fixed = fixed_of(question, choice)
     with scratch_folder() as scratch, Dataset(out or os.path.join(scratch, "runs")) as dataset:
-        do = runs_of(dataset, place, watch)
-        excerpts = excerpts_of(question.trace, reading_of(question), requests, scratch)
+        do = Runs(dataset, place, watch)
+        stored_pages = int(fixed.get("fill_bytes", 0)) // next(iter(choice.values()))["config"]["device"]["page_bytes"]
+        excerpts = excerpts_of(question.trace, reading_of(question), requests, stored_pages, scratch)
         random = random_runs(question, choice, fixed)
-        workload = Workload(fixed, requests, question.fault, question.seeds, excerpts, random)
+        is_verified = place.jobs is not None or _verifying_bytes(question, choice) <= MOST_BYTES
+        workload = Workload(fixed, requests, question.fault, question.seeds, excerpts, random, is_verified)
         wanted = objectives(question.tail, question.fault is not None)
         tried = [Tried(each) for each in choice]
         found = Search(tried, wanted, list(question.musts), workload, do)
+        do.forecast = Forecast(found, place.threads, len(_changed(question, fixed)), MOST_CHANGED)
         order = ranked(found.run(), wanted, question.preferred)
         at_front = {id(each.tried) for each in order}
         for each in tried:
@@ -298,6 +299,13 @@ def search(question: Question, out: str | None, place: Where, watch: Watch) -> "
         return Advice(question, wanted, tried, order, changes, refused, workload, found.cost, found.scale(*RUNS))
 
 
+def _verifying_bytes(question: Question, choice: Mapping[Candidate, Mapping[str, Any]]) -> int:
+    """The most memory of a run that knows the contents of all pages, so that it can compare them."""
+    largest = max(choice, key=lambda each: int(choice[each]["memory_bytes"]))
+    settings = [*own_of(largest.scheme, question.settings), *largest.settings, ("verify", "true")]
+    return int(configuration(question.device, largest.scheme, question.config, settings)["memory_bytes"])
+
+
 # Of the front, so many are tried under another load and fill.
 MOST_CHANGED = 4
 
@@ -307,6 +315,16 @@ def _changes(order: Sequence[Ranked], found: Search, question: Question) -> Iter
     if len(order) < 2:
         return
     fixed = found.workload.fixed
+    for what, change in _changed(question, fixed).items():
+        workload = replace(found.workload, fixed={**fixed, **change})
+        tried = [Tried(each.tried.candidate) for each in order]
+        Search(tried, found.objectives, found.musts, workload, found.do).look_again(what)
+        again = ranked([each for each in tried if not each.out], found.objectives, question.preferred)
+        yield Change(what, again[0].tried.candidate.name if again else "nothing")
+
+
+def _changed(question: Question, fixed: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The other workloads, each with what of all runs is changed."""
     speed = float(question.run["speed"])
     changes: dict[str, dict[str, Any]] = {
         "half the load": {"speed": speed / 2},
@@ -322,12 +340,7 @@ def _changes(order: Sequence[Ranked], found: Search, question: Question) -> Iter
             changes[what] = {
                 f"profile.streams.{number}.{key}": value for number, of in streams.items() for key, value in of.items()
             }
-    for what, change in changes.items():
-        workload = replace(found.workload, fixed={**fixed, **change})
-        tried = [Tried(each.tried.candidate) for each in order]
-        Search(tried, found.objectives, found.musts, workload, found.do).look_again(what)
-        again = ranked([each for each in tried if not each.out], found.objectives, question.preferred)
-        yield Change(what, again[0].tried.candidate.name if again else "nothing")
+    return changes
 
 
 def requests_of(question: Question) -> int:
@@ -384,25 +397,6 @@ def random_runs(
     return (OPEN, FAILING) if fixed.get("jitter_ns") else ()  # a closed loop has no arrivals
 
 
-def runs_of(dataset: Dataset, place: Where, watch: Watch) -> DoRuns:
-    """Does runs into a dataset, which keeps them for a second question."""
-
-    def do(name: str, points: Sequence[dict[str, Any]]) -> list[Mapping[str, Any]]:
-        resolved = resolve(plan_of(points))
-        if do_runs(resolved, dataset, place, lambda status: watch(name, status)):
-            raise KeyboardInterrupt
-        whole = read(dataset.path)
-        wanted = [each.job.run for each in resolved if each.job]
-        rows = {row["run"]: row for row in whole.filter(whole["run"].is_in(wanted)).iter_rows(named=True)}
-        return [_row(each, rows) for each in resolved]
-
-    return do
-
-
-def _row(each: Resolved, rows: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    return rows[each.job.run] if each.job else {"status": "refused", "reason": each.refused}
-
-
 class Advice(Drawn):
     """An answer of the advisor: the Pareto front, the best first, and a recommendation.
 
@@ -448,6 +442,11 @@ class Advice(Drawn):
         """The recommendation in words."""
         found = [each.tried for each in self.front]
         said = doubts(found, self.question.tail, self.question.seeds, self._scale)
+        if self.question.fault and not self._workload.is_verified:
+            said.append(
+                "contents after the failure were not compared, only what was lost was counted, as that takes more than "
+                f"{format_bytes(MOST_BYTES)} of memory (--jobs 1 compares them)."
+            )
         return sentences(self.front, self.objectives, {each.what: each.choice for each in self.changes}, said)
 
     def to_frame(self) -> "polars.DataFrame":

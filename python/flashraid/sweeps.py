@@ -47,6 +47,8 @@ class SweepStatus:
     """The address of Dask's dashboard; empty if there is none."""
     waits_for: str
     """What of the cluster is away; empty while all is well."""
+    later_seconds: float | None = 0.0
+    """What is likely to follow these runs, as further rounds of the advisor; None if that is not known yet."""
     notes: tuple[str, ...] = ()
     """What else there is to say of the cluster: which workers get no run, and why."""
 
@@ -255,8 +257,17 @@ def _together(jobs: list[Job]) -> list[Job]:
     return [job for _, job in sorted(zip(order, jobs, strict=True), key=lambda pair: pair[0])]
 
 
-def do_runs(resolved: list[Resolved], dataset: Dataset, place: Where, watch: Watch) -> bool:
-    """Does what the dataset does not have. Returns whether it was interrupted."""
+def do_runs(
+    resolved: list[Resolved],
+    dataset: Dataset,
+    place: Where,
+    watch: Watch,
+    most_bytes: int | None = None,
+    seen: Callable[[str], object] = str,
+) -> bool:
+    """Does what the dataset does not have, in this process with at most so much memory. Returns whether it was
+    interrupted; `seen` is told of each row, as a line.
+    """
     all_jobs = list(jobs_of(resolved))
     left = _together([job for job in all_jobs if not dataset.is_finished(job.run)])
     kept = len(all_jobs) - len(left)
@@ -267,16 +278,17 @@ def do_runs(resolved: list[Resolved], dataset: Dataset, place: Where, watch: Wat
         if (ended := dataset.add(row)) is not None:
             done += 1
             failed += ended in (REFUSED, FAILED)
+            seen(row)
 
     def status(workers: int = 1, dashboard: str = "", waits_for: str = "", notes: tuple[str, ...] = ()) -> bool:
-        said = SweepStatus(len(all_jobs), kept, done, failed, workers, dashboard, waits_for, notes)
+        said = SweepStatus(len(all_jobs), kept, done, failed, workers, dashboard, waits_for, notes=notes)
         return watch(said) is not False
 
     if not status():
         return True
     try:
         if place.scheduler is None:
-            local.do_all(left, then, status, place.threads)
+            local.do_all(left, then, status, place.threads, most_bytes)
         elif left:
             from .sweeping import on_dask
 

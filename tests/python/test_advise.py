@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import flashraid as fr
 from flashraid import advisor, intervals, profile_text
 from flashraid.advising import candidates, excerpts, front, search
+from flashraid.advising import runs as runs_of_search
 from flashraid.quantities import SIZE, TIME
-from flashraid.sweeping import dataset, job
+from flashraid.sweeping import dataset, job, local
 
 DEVICE = {"device": "tiny", "fill": 0.5, "fit": "wrap", "jobs": 1}
 SOME = ["raid0", "raid1", "raid5", "ppc"]
@@ -93,15 +94,13 @@ def test_nothing_is_recommended_if_nothing_has_what_is_asked(trace, command):
 
 def test_a_mislabelled_scheme_is_not_recommended(trace, monkeypatch):
     """One that says it survives a chip, and loses data by it."""
-    real = advisor.runs_of
 
-    def lying(*arguments):
-        do = real(*arguments)
-        return lambda name, points: [
-            {**row, "survives.chip": True} if row.get("scheme") == "raid0" else row for row in do(name, points)
-        ]
+    class Lying(advisor.Runs):
+        def __call__(self, name, points):
+            rows = super().__call__(name, points)
+            return [{**row, "survives.chip": True} if row.get("scheme") == "raid0" else row for row in rows]
 
-    monkeypatch.setattr(advisor, "runs_of", lying)
+    monkeypatch.setattr(advisor, "Runs", Lying)
     found = fr.advise(trace, schemes=["raid0", "raid1"], survives="chip", seeds=1, **DEVICE)
     assert found.recommended.scheme == "raid1"
     assert all(each.tried.candidate.scheme != "raid0" for each in found.front)
@@ -175,18 +174,13 @@ def test_the_choice_under_another_load_is_said(advice):
 def test_a_changed_workload_is_what_its_name_says(monkeypatch):
     """Each change with the points of its runs, and what all of them have in common."""
     done = {}
-    real = advisor.runs_of
 
-    def recording(*arguments):
-        do = real(*arguments)
-
-        def recorded(name, points):
+    class Recording(advisor.Runs):
+        def __call__(self, name, points):
             done[name] = points
-            return do(name, points)
+            return super().__call__(name, points)
 
-        return recorded
-
-    monkeypatch.setattr(advisor, "runs_of", recording)
+    monkeypatch.setattr(advisor, "Runs", Recording)
     asked = {"device": "tiny", "fit": "wrap", "limit": 300, "jobs": 1, "seeds": 1, "fill": 0.5}
     found = fr.advise("profile:cr5m-uniform", schemes=["raid1", "raid5"], **asked)
     plain = done["final"][0]
@@ -226,13 +220,62 @@ def test_writes_weigh_more_across_streams(tmp_path_factory, streams):
         assert share * weights["read"] / sum(weights.values()) == pytest.approx(reads[number] / whole)
 
 
+def test_a_search_keeps_to_its_memory_unless_the_user_says_how_many_runs_there_are(trace, monkeypatch):
+    """Contents of so large a drive are not compared, which is said; one run at a time, each with its own drive."""
+    beside, made = [], []
+
+    def do(each, *rest):
+        beside.append(1)
+        assert len(beside) == 1
+        made.append(each)
+        row = job.done_or_failed(each, *rest)
+        beside.pop()
+        return row
+
+    monkeypatch.setattr(local, "done_or_failed", do)
+    monkeypatch.setattr(runs_of_search, "MOST_BYTES", 1)
+    monkeypatch.setattr(advisor, "MOST_BYTES", 1)
+    monkeypatch.setattr(advisor, "MOST_CHANGED", 1)
+    asked = {**DEVICE, "schemes": ["raid1", "raid5"], "seeds": 1, "limit": 300}
+    found = fr.advise(trace, **{**asked, "jobs": None})
+    assert not any(each.preparation for each in made)
+    verified = [json.loads(each.config)["config"]["run"]["verify"] for each in made]
+    assert not any(verified)
+    said = "contents after the failure were not compared"
+    assert any(said in text for text in found.sentences)
+    made.clear()
+    found = fr.advise(trace, **asked)
+    assert any(each.preparation for each in made)
+    assert any(json.loads(each.config)["config"]["run"]["verify"] for each in made)
+    assert not any(said in text for text in found.sentences)
+
+
+def test_a_short_trace_on_a_large_drive_has_excerpts_and_is_no_slower_than_a_longer_one(tmp_path, monkeypatch):
+    """The cost is that of the rebuild, whatever the trace is; what is all of the trace is done once."""
+    monkeypatch.setattr(advisor, "MOST_CHANGED", 1)
+    monkeypatch.setattr(excerpts, "MOST_OPERATIONS", 0)  # as on a drive that stores far more than this one
+    trace = write_trace(tmp_path, bursts(2000))
+    costs, told = {}, []
+    for limit in (400, 1200):
+        asked = {**DEVICE, "schemes": ["raid1", "raid5"], "seeds": 1, "limit": limit}
+        found = fr.advise(trace, progress=lambda *said: told.append((limit, *said)), **asked)  # noqa: B023
+        costs[limit] = found.cost
+        assert found.recommended
+        of_all = sum(each.whole["open"] + each.whole["closed"] for each in found.tried)
+        assert limit > 1000 or of_all, "excerpts that are all of the trace are runs over all of it"
+    assert [next(name for limit, name, _ in told if limit == each) for each in costs] == ["excerpts"] * 2
+    assert costs[400] <= costs[1200]
+    # What is left is told of all rounds.
+    assert any(name == "excerpts" and (status.later_seconds or 0) > 0 for _, name, status in told)
+
+
 # ---- against an exhaustive search ----
 
 
 def exhaustive(monkeypatch, *arguments, **keywords):
     """The same question with every candidate as a finalist."""
     with monkeypatch.context() as changed:
-        changed.setattr(excerpts, "FEWEST_REQUESTS", 1 << 62)
+        changed.setattr(advisor, "excerpts_of", lambda *_: {})
         changed.setattr(advisor, "MOST_CHANGED", 1)
         return fr.advise(*arguments, **keywords)
 

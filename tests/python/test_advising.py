@@ -1,5 +1,6 @@
 """What the advisor is made of, without any run: candidates, fronts, the search, musts, and what it says."""
 
+import dataclasses
 import json
 import random
 
@@ -9,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flashraid as fr
-from flashraid.advising import candidates, choice, excerpts, front, objectives, search
+from flashraid.advising import candidates, choice, excerpts, forecast, front, objectives, search
 from flashraid.quantities import SIZE, TIME
+from flashraid.sweeping import job
 
 # ---- fronts ----
 
@@ -378,13 +380,84 @@ def test_members_that_differ_in_nothing_are_shown_once():
 
 
 @pytest.mark.parametrize(
-    ("requests", "expected"), [(26_700, {}), (27_000, {"open": 3000, "closed": 3000, "failing": 1000})]
+    ("requests", "stored", "expected"),
+    [
+        (27_000, 0, {"open": 3000, "closed": 3000, "failing": 1000}),
+        (20_000, 0, {"open": 2216, "closed": 2216, "failing": 1000}),
+        (14_285, 0, {}),
+        (2000, 28_666, {}),
+        (2000, 28_667, {"open": 1000, "closed": 1000, "failing": 1000}),
+        (1000, 50_000_000, {"open": 1000, "closed": 1000, "failing": 1000}),
+        (5, 50_000_000, {"open": 5, "closed": 5, "failing": 5}),
+    ],
 )
-def test_a_trace_that_is_too_short_has_no_excerpts(tmp_path, requests, expected):
+def test_a_trace_has_excerpts_unless_it_is_quicker_to_replay_all_of_it(tmp_path, requests, stored, expected):
+    """A rebuild of much that is stored takes long, whatever the trace is."""
     trace = write_trace(tmp_path, [(at * 300, "W", at % 500 * 4096, 4096) for at in range(requests)])
-    found = excerpts.excerpts_of(str(trace), [], requests, str(tmp_path))
+    found = excerpts.excerpts_of(str(trace), [], requests, stored, str(tmp_path))
+    assert {each.is_all for each in found.values()} <= {requests <= 1000}
+    assert all((each.path == str(trace)) == each.is_all for each in found.values())
     assert {run: each.requests for run, each in found.items()} == expected
     assert {run: fr.trace_info(each.path)["requests"] for run, each in found.items()} == expected
+
+
+FIXED_SECONDS = {objectives.OPEN: 0.3, objectives.CLOSED: 0.2, objectives.FAILING: 0.5}
+
+
+class Timed(Told):
+    """Runs that take time: some for each, by kind, and some for each operation; with what is told of what is left."""
+
+    def __init__(self, threads, **more):
+        super().__init__(**more)
+        self.threads, self.seconds, self.told, self.forecast = threads, 0.0, [], None
+        self.known = set()
+
+    def row(self, point):
+        row = super().row(point)
+        return row | {"run": f"{row['run']} {point['trace']}"}
+
+    def __call__(self, name, points):
+        rows, began, done = [self.row(point) for point in points], self.seconds, {}
+        self.forecast.begin(name)
+        left = {row["run"] for row in rows} - self.known
+        for point, row in zip(points, rows, strict=True):
+            if row["run"] in left - done.keys():
+                kind = forecast.kind_of(point)
+                replay = row["flash_ops.reads.total"] * 2e-4
+                fixed = FIXED_SECONDS[kind] * (
+                    1 / 27 if kind == objectives.FAILING and "excerpt" in point["trace"] else 1
+                )
+                self.forecast.take(point, row | {job.SECONDS: fixed + replay, job.REPLAY_SECONDS: replay})
+                self.seconds += (fixed + replay) / self.threads
+                done[row["run"]] = True
+                share = len(done) / len(left)
+                later = self.forecast.later(self.seconds - began, share)
+                if later is not None:
+                    whole = began + (self.seconds - began) / share + later
+                    self.told.append((name, share, whole))
+        self.known |= left
+        return rows
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize(("seeds", "random_runs"), [(3, objectives.RUNS), (3, ()), (1, objectives.RUNS)])
+@pytest.mark.parametrize("has_excerpts", [True, False])
+def test_what_is_told_to_be_left_is_all_rounds_within_a_factor_of_one_and_a_half(
+    threads, seeds, random_runs, has_excerpts
+):
+    """From a tenth of the first round on, with two changes of the workload at the end."""
+    timed = Timed(threads)
+    found = timed.search(seeds, random_runs, **({} if has_excerpts else {"of": {}}))
+    timed.forecast = forecast.Forecast(found, threads, changes=2, candidates_of_change=4)
+    best = found.run()[:4]
+    for name in ("half the load", "twice the load"):
+        workload = dataclasses.replace(found.workload, fixed={"trace": name})
+        again = [search.Tried(each.candidate) for each in best]
+        search.Search(again, found.objectives, [], workload, timed).look_again(name)
+    late_enough = [(name, share, whole) for name, share, whole in timed.told if name != "excerpts" or share > 0.1]
+    assert late_enough
+    for name, share, whole in late_enough:
+        assert timed.seconds / 1.5 <= whole <= timed.seconds * 1.5, (name, share, whole, timed.seconds)
 
 
 # ---- musts and runs ----

@@ -11,7 +11,12 @@ from .objectives import CLOSED, FAILING, OPEN
 # rest. Runs without a failure are cheap, as nothing is rebuilt in them, and so have a larger share.
 SHARES = {OPEN: 1 / 9, CLOSED: 1 / 9, FAILING: 1 / 27}
 PIECES = 8
-FEWEST_REQUESTS = 1000  # of an excerpt
+FEWEST_REQUESTS = 1000  # of an excerpt, if the trace has as many
+# So many requests have excerpts in any case: the shares above were found with such traces.
+LONG_REQUESTS = 27_000
+# A shorter trace has none if all of it with all seeds takes at most so many operations: nothing is quicker.
+MOST_OPERATIONS = 100_000
+RUNS_OF_CANDIDATE, FAILING_RUNS = 7, 3
 # How excerpts are read, whatever the trace was.
 AS_WRITTEN = {
     "format": "flashraid",
@@ -28,14 +33,22 @@ class Excerpt:
 
     path: str
     requests: int
+    is_all: bool = False  # of a trace that is too short for less
 
 
-def excerpts_of(trace: str, reading: Pairs, requests: int, folder: str) -> dict[str, Excerpt]:
-    """Writes the excerpt for each run into a folder, of a trace with so many requests; none if it is too short."""
-    pieces = {run: round(share * requests) // PIECES for run, share in SHARES.items()}
-    if min(pieces.values()) * PIECES < FEWEST_REQUESTS:
+def excerpts_of(trace: str, reading: Pairs, requests: int, stored_pages: int, folder: str) -> dict[str, Excerpt]:
+    """Writes the excerpt for each run into a folder, of a trace with so many requests; none if it is quicker to do
+    everything: of a drive that stores so many pages, which a rebuild reads and writes whatever the trace is.
+    """
+    operations = RUNS_OF_CANDIDATE * requests + FAILING_RUNS * stored_pages
+    if requests < LONG_REQUESTS and operations <= MOST_OPERATIONS:
         return {}
-    return {run: _excerpt(trace, reading, requests, piece, folder) for run, piece in pieces.items()}
+    found = {}
+    for run, share in SHARES.items():
+        piece = max(round(share * requests), min(FEWEST_REQUESTS, requests)) // PIECES
+        is_all = piece * PIECES >= requests - PIECES
+        found[run] = Excerpt(trace, requests, True) if is_all else _excerpt(trace, reading, requests, piece, folder)
+    return found
 
 
 def _excerpt(trace: str, reading: Pairs, requests: int, piece: int, folder: str) -> Excerpt:

@@ -3,7 +3,7 @@
 The cost of a run is the number of its flash operations, which no machine changes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from ..quantities import Kind
 from ..sizes import parse_time
 from ..sweeping.plan import Plan, Point
 from .candidates import Candidate
-from .excerpts import AS_WRITTEN, Excerpt
+from .excerpts import AS_WRITTEN, LONG_REQUESTS, SHARES, Excerpt
 from .front import select
 from .objectives import CLOSED, FAILING, OPEN, RUNS, Objective, Value, value_of
 
@@ -74,6 +74,7 @@ class Tried:
     candidate: Candidate
     out: str = ""  # why it is no finalist
     estimates: dict[str, float] = field(default_factory=dict)  # flash operations of each run, as its excerpt tells them
+    of_request: float = 0.0  # flash operations for each request
     whole: dict[str, float] = field(default_factory=dict)  # the same of those that were done over all of the trace
     values: dict[str, Value] = field(default_factory=dict)  # by objective, as well as it is known
     rows: dict[str, Rows] = field(default_factory=dict)  # the last ones of each run
@@ -102,6 +103,7 @@ class Workload:
     seeds: int
     excerpts: Mapping[str, Excerpt] = field(default_factory=dict)  # by run; none of a trace that is too short for them
     random: Sequence[str] = RUNS  # the runs that another seed changes
+    is_verified: bool = True  # whether a run with a failure reads everything back and compares it
 
     @property
     def runs(self) -> Sequence[str]:
@@ -121,12 +123,12 @@ class Workload:
     def point(self, candidate: Candidate, run: str, seed: int | None = None, *, is_excerpt: bool = False) -> Point:
         """The point of a run of a candidate, over all of the trace or over an excerpt.
 
-        What a rebuild costs depends on how much is stored, so that of an excerpt a run with a failure has as small a
-        share of that, and does not read everything back.
+        What a rebuild costs depends on how much is stored, so that a run with a failure has a small share of that for
+        an excerpt, and does not read everything back.
         """
         point = {**self.fixed, **candidate.point}
         share = 1.0
-        if is_excerpt:
+        if is_excerpt and not self.excerpts[run].is_all:
             excerpt = self.excerpts[run]
             share = excerpt.requests / self.requests
             point |= {"trace": excerpt.path, "limit": 0, **AS_WRITTEN}
@@ -141,12 +143,17 @@ class Workload:
             for key in ("speed", "jitter_ns"):  # a closed loop has arrivals of its own
                 point.pop(key, None)
         elif run == FAILING:
-            point |= {"fail": f"{self.fault}@50%", "verify": not is_excerpt}
+            point |= {"fail": f"{self.fault}@50%", "verify": self.is_verified and not is_excerpt}
             if is_excerpt and "fill_bytes" in point:
-                point["fill_bytes"] = max(1, int(share * point["fill_bytes"]) // UNIT_BYTES) * UNIT_BYTES
+                stored = int(SHARES[FAILING] * point["fill_bytes"])
+                point["fill_bytes"] = max(1, stored // UNIT_BYTES) * UNIT_BYTES
         if seed is not None:
             point["seed"] = seed
         return point
+
+    def is_part(self, run: str) -> bool:
+        """Whether a run over its excerpt is another one than that over all of the trace."""
+        return run == FAILING or not self.excerpts[run].is_all
 
     def times_as_long(self, run: str) -> float:
         """How many times as many requests a run over all of the trace has as one over its excerpt."""
@@ -170,9 +177,7 @@ class Search:
         if self.workload.excerpts:
             self._replay("excerpts", self.workload.once, is_excerpt=True)
             for each in self.tried:
-                each.estimates = {
-                    run: operations_of(rows[0]) * self.workload.times_as_long(run) for run, rows in each.rows.items()
-                }
+                self._estimate(each)
             self._narrow()
             self._take_back()
             self._narrow()  # with what the steps have left of the budget
@@ -182,17 +187,30 @@ class Search:
         self._replay("final", self.workload.every_seed)
         return self._in()
 
+    def _estimate(self, tried: Tried) -> None:
+        """What the excerpts tell of the runs of a candidate: a longer trace has more requests, and more that is stored
+        has more to be rebuilt.
+        """
+        excerpts, found = self.workload.excerpts, {run: operations_of(rows[0]) for run, rows in tried.rows.items()}
+        tried.of_request = found.get(OPEN, 0) / max(1, excerpts[OPEN].requests)
+        for run, operations in found.items():
+            rebuilt = max(0.0, operations - tried.of_request * excerpts[run].requests) if run == FAILING else 0.0
+            served = operations - rebuilt
+            tried.estimates[run] = served * self.workload.times_as_long(run) + rebuilt / SHARES[FAILING]
+            if not self.workload.is_part(run):
+                tried.whole[run] = operations
+
     def _narrow(self) -> None:
         """Gives fewer and fewer candidates more runs over all of the trace, until the budget is spent."""
-        once, every_seed, budget = self.workload.once, self.workload.every_seed, self._budget_left
+        once, every_seed, budget = self.workload.once, self.workload.every_seed, self.budget_left
         is_random = every_seed != once
         trace, others = {OPEN: 1}, {run: 1 for run in once if run != OPEN}
         self._select("excerpts", trace, budget * (FOR_TRACE if is_random else FOR_TRACE_ALONE))
         self._replay("trace", trace)
-        self._select("trace", others, budget * FOR_OTHERS if is_random else self._budget_left)
+        self._select("trace", others, budget * FOR_OTHERS if is_random else self.budget_left)
         self._replay("other runs", others)
         if is_random:
-            self._select("one seed", every_seed, self._budget_left)
+            self._select("one seed", every_seed, self.budget_left)
             self._replay("final", every_seed)
 
     def _select(self, known: str, seeds: Seeds, budget: float) -> None:
@@ -238,11 +256,12 @@ class Search:
         return sum(self._done.values())
 
     @property
-    def _budget_left(self) -> float:
-        """What may still be spent."""
+    def budget_left(self) -> float:
+        """What may still be spent: for a short trace as much as for a long one, so that no more is missed."""
         seeds = self.workload.every_seed
         of_all = sum(self._price(each, run) * seeds[run] for each in self.tried for run in each.estimates)
-        return BUDGET * of_all - self.cost
+        more = max(0, LONG_REQUESTS - self.workload.requests) * sum(seeds.values())
+        return BUDGET * (of_all + more * sum(each.of_request for each in self.tried)) - self.cost
 
     def look_again(self, name: str) -> None:
         """Replays all of the trace under all candidates once."""
@@ -268,12 +287,14 @@ class Search:
             if not is_excerpt:
                 each.whole |= {run: operations_of(of[0]) for run, of in rows.items()}
                 each.out = self._why_false(rows)
-            each.out = each.out or self._why_out(rows, is_excerpt=is_excerpt)
+            parts = {run for run in rows if is_excerpt and self.workload.is_part(run)}
+            each.out = each.out or self._why_out(rows, parts)
 
-    def _why_out(self, rows: Mapping[str, Rows], *, is_excerpt: bool = False) -> str:
+    def _why_out(self, rows: Mapping[str, Rows], parts: Collection[str]) -> str:
         """Why a candidate cannot be: a run of it failed, or it lacks what it must have.
 
-        With a failure only what is said to survive it must serve all requests.
+        Some of the runs are over a part of the trace. With a failure only what is said to survive it must serve all
+        requests.
         """
         for run, of in rows.items():
             for row in of:
@@ -281,8 +302,8 @@ class Search:
                 if not is_whole and (run != FAILING or row.get(self._label) or row["status"] != "unserved"):
                     return f"{row['status']}: {row['reason'] or row.get('warnings') or 'requests failed'}"
                 for must in self.musts:
-                    if must.run == run and (why := must.why_not(row, is_excerpt=is_excerpt)):
-                        return f"excerpt: {why}" if is_excerpt and must.is_measured else why
+                    if must.run == run and (why := must.why_not(row, is_excerpt=run in parts)):
+                        return f"excerpt: {why}" if run in parts and must.is_measured else why
         return ""
 
     @property

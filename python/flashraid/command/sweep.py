@@ -92,9 +92,9 @@ def text_of(status: SweepStatus, seconds: float) -> str:
         text += f", {status.failed:,} failed"
     if status.waits_for:
         return f"{text}, waiting for {status.waits_for}"
-    done = status.done - status.kept
-    if done and status.done < status.runs:
-        text += f", about {duration(seconds * (status.runs - status.done) / done)} left"
+    done, left = status.done - status.kept, status.runs - status.done
+    if done and status.later_seconds is not None and (left or status.later_seconds):
+        text += f", about {duration(seconds * left / done + status.later_seconds)} left"
     return text
 
 

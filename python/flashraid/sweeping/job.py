@@ -31,6 +31,8 @@ EVENTS = ("rebuild", "replacements")
 # What of the recording is likely to mislead, as a column: its sentences, with SEPARATOR between.
 OF_RECORDING, SEPARATOR = "workload.warnings", "; "
 HEAD, PROVENANCE = ("run", "status", "reason", "trace"), "provenance."
+# The seconds of a run, and those of them that were no preparation of its device.
+SECONDS, REPLAY_SECONDS = f"{PROVENANCE}seconds", f"{PROVENANCE}replay_seconds"
 
 
 @dataclass(frozen=True)
@@ -203,13 +205,15 @@ def do(job: Job, go_on: Callable[[], bool] = lambda: True, most_bytes: int | Non
         Path(config).write_text(job.config, encoding="utf-8")
         try:
             with _devices.lent(job, config, watched, most_bytes) as device:
-                text, _, warnings, status = _native.run(trace, None, None, config, [], [], False, watched, device)
+                text, _, warnings, status = _native.run(trace, None, None, config, [], [], True, watched, device)
         except InputError as error:
             row = row_of(job, REFUSED, str(error).replace(f"{place}{os.sep}", ""))
         else:
             if status == INTERRUPTED:
                 raise KeyboardInterrupt
-            figures = {"warnings": SEPARATOR.join(warnings), **dict(figures_of(json.loads(text)))}
+            result = json.loads(text)
+            replay_seconds = round(result.pop("engine")["wall_seconds"], 6)
+            figures = {"warnings": SEPARATOR.join(warnings), **dict(figures_of(result)), REPLAY_SECONDS: replay_seconds}
             row = row_of(job, STATUS[status], "", figures)
     seconds = time.perf_counter() - began
     return line(row, place_of_work(), seconds)

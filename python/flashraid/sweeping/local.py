@@ -5,6 +5,7 @@ and prepared devices, and nothing listens on any port.
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from threading import Event
 
 from .. import machine
@@ -16,9 +17,18 @@ GoOn = Callable[[], bool]
 STEP_SECONDS = 0.2
 
 
-def do_all(jobs: Sequence[Job], then: Then, go_on: GoOn, threads: int) -> None:
-    """Does the jobs, so many at a time. Raises KeyboardInterrupt when `go_on`, which is asked all the time, says no."""
-    most_bytes = machine.free_bytes()
+def do_all(jobs: Sequence[Job], then: Then, go_on: GoOn, threads: int, most_bytes: int | None = None) -> None:
+    """Does the jobs, so many at a time. Raises KeyboardInterrupt when `go_on`, which is asked all the time, says no.
+
+    They may take as much memory as is free, or as `most_bytes` says: then each that needs more for a device that is
+    kept for others, and one that it copies, prepares its own.
+    """
+    free_bytes = machine.free_bytes()
+    if most_bytes is None:
+        most_bytes = free_bytes
+    else:
+        most = most_bytes = min(most_bytes, free_bytes or most_bytes)
+        jobs = [replace(job, preparation="") if job.needed_bytes > most else job for job in jobs]
     try:
         if threads == 1 or len(jobs) == 1:
             for job in jobs:

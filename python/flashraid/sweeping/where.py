@@ -30,9 +30,14 @@ class Tls:
 class Where:
     """Who does runs."""
 
-    threads: int  # of this process
+    jobs: int | None = None  # at the same time in this process; None if the user did not say
     scheduler: str | None = None  # of a cluster that does them instead
     tls: Tls | None = None
+
+    @property
+    def threads(self) -> int:
+        """How many runs may be under way in this process."""
+        return self.jobs or machine.cores()
 
 
 def where(
@@ -50,7 +55,7 @@ def where(
     if scheduler is None:
         if found := next((name for name, file in files.items() if file is not None), None):
             raise InputError(f"{label(found)}: allowed with {label('scheduler')}")
-        return Where(jobs or machine.cores())
+        return Where(jobs)
     check_texts(scheduler=scheduler)
     if not re.fullmatch(r"([a-z]+://)?[^\s:/]+:\d{1,5}", scheduler):
         raise InputError(f"{label('scheduler')} {scheduler!r}: allowed is an address, as tcp://host:8786")
@@ -58,7 +63,7 @@ def where(
         why = "a cluster has its own number of threads"
         raise InputError(f"{label('jobs')}: {why}: allowed without {label('scheduler')}")
     need("sweep", label("scheduler"))
-    return Where(1, scheduler, _tls(scheduler, files, label))
+    return Where(None, scheduler, _tls(scheduler, files, label))
 
 
 def _tls(scheduler: str, files: dict[str, Path | None], label: Label) -> Tls | None:
