@@ -70,7 +70,7 @@ pub enum TraceError {
         allowed: &'static str,
     },
     /// Columns that nobody can read by.
-    #[error("columns = {columns}: {what}")]
+    #[error("columns = {columns}: allowed is none, or names as in time:s,op,sector,sectors,-: {what}")]
     Columns {
         /// What was given.
         columns: String,
@@ -95,14 +95,14 @@ pub enum TraceError {
         name: String,
     },
     /// Neither the first line nor the file name identifies the format.
-    #[error("{}: neither the first line nor the file name identifies the trace format; expected --format {}",
+    #[error("{}: neither the first line nor the file name identifies the trace format; expected --format {} (of text, --columns says what its columns are)",
         path.display(), crate::formats::names())]
     Unrecognized {
         /// The file.
         path: PathBuf,
     },
     /// The first line names columns, but not those of a format.
-    #[error("{}:1:1: the header '{header}' matches no trace format; {}", path.display(), lacks)]
+    #[error("{}:1:1: the header '{header}' matches no trace format; {} (--columns reads other columns)", path.display(), lacks)]
     Header {
         /// The file.
         path: PathBuf,

@@ -139,9 +139,9 @@ impl Trace {
         input.check_content()?;
         let format = match named {
             Some(format) if options.columns.is_some() && format.name != formats::COLUMNS.name => {
-                let columns = options.columns.as_ref().map_or_else(String::new, |columns| columns.text.clone());
-                let what = format!("the format is {}, whose columns are known; allowed with --format auto or columns", format.name);
-                return Err(TraceError::Columns { columns, what });
+                let what =
+                    format!("--columns is for texts of no format, and this is read as {}; expected --format auto or columns", format.name);
+                return Err(TraceError::Unusable { path: path.to_owned(), what });
             }
             Some(format) => format,
             None if options.columns.is_some() => formats::COLUMNS,

@@ -20,6 +20,8 @@ fn of_model(number: usize, ConfigError(text): ConfigError) -> ConfigError {
 
 impl Config {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
+        // What is wrong with columns takes more words than an entry of the table has.
+        self.run.trace_options().map_err(|error| ConfigError(error.to_string()))?;
         self.device.check_counts()?;
         self.device.check_cells()?;
         self.check_array()?;

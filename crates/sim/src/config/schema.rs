@@ -350,7 +350,7 @@ table! {
         /// The columns of a text that is of no format, from the left: time, completion with latency, op, offset, sector, lba, size, sectors, bytes, end,
         /// device, or - for one that is passed over, with a unit as in time:us (docs/traces.md). `none` for a trace of a format.
         columns: String = Some("none"), "",
-            Kind::Text { allowed: "none, or names of columns with commas between, as in time:s,op,sector,sectors,-", valid: |text| is_option("columns", text) },
+            Kind::Text { allowed: "none, or names of columns with commas between, as in time:s,op,sector,sectors,-", valid: |text| !text.is_empty() },
             EVER.of_replays(), Draw::Never(OWN_REQUESTS);
         /// What stands between these columns: `comma`, `semicolon`, `tab`, `pipe` or `blank`; `auto` is what the first line shows.
         separator: String = Some("auto"), "",

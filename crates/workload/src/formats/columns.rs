@@ -80,7 +80,7 @@ impl ColumnsParser {
             gate.assume(&format!("assumed that {} columns (--separator sets another separator)", called(separator)));
         }
         let fields = separator.fields(first);
-        let has_header = fields.get(columns.time_place()).is_some_and(|field| !field.first().is_some_and(u8::is_ascii_digit));
+        let has_header = fields.get(columns.time_place()).is_some_and(|field| !begins_a_number(field));
         if has_header {
             gate.assume("assumed that the first line names the columns, as it has no number as time");
         }
@@ -117,6 +117,11 @@ fn called(separator: Separator) -> &'static str {
         Separator::Pipe => "| separates the",
         Separator::Blanks => "blanks separate the",
     }
+}
+
+/// Whether a field is or should be a number, and no name of a column.
+fn begins_a_number(field: &[u8]) -> bool {
+    field.first().is_some_and(|byte| byte.is_ascii_digit() || b"-+.".contains(byte))
 }
 
 /// The separator by which a line has so many fields.

@@ -118,7 +118,9 @@ fn headers_that_are_close() {
             "'t_us' is none of them (nearest: ts_us); 'sizes' is none of them (nearest: size); missing: ts_us, size",
         ),
     ] {
-        let expected = format!("FILE:1:1: the header '{header}' matches no trace format; flashraid's own has {needs}: {why}");
+        let expected = format!(
+            "FILE:1:1: the header '{header}' matches no trace format; flashraid's own has {needs}: {why} (--columns reads other columns)"
+        );
         assert_eq!(refused(name, format!("{header}\n0,R,0,4096\n").as_bytes()), expected);
     }
     // A name that tells the format decides, and rows without a header are what they were.

@@ -382,8 +382,10 @@ fn recognition_is_by_header_or_name() {
                 assert_eq!(trace.read_batch(&mut Vec::new()).unwrap(), 1, "{name} is not read as {format}");
             }
             (Err(error), None) => {
-                let expected =
-                    format!("neither the first line nor the file name identifies the trace format; expected --format {}", names());
+                let expected = format!(
+                    "neither the first line nor the file name identifies the trace format; expected --format {} (of text, --columns says what its columns are)",
+                    names()
+                );
                 assert!(error.to_string().ends_with(&expected), "{error}");
             }
             (opened, _) => panic!("{name}: {:?}", opened.err().map(|error| error.to_string())),

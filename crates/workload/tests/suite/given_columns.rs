@@ -92,7 +92,7 @@ fn what_cannot_be_columns_is_refused() {
         ("time:s,op,offset,size,device:x", "device:x: device has no unit".to_owned()),
     ] {
         let error = TraceOptions::default().set("columns", columns).unwrap_err().to_string();
-        assert_eq!(error, format!("columns = {columns}: {expected}"));
+        assert_eq!(error, format!("columns = {columns}: allowed is none, or names as in time:s,op,sector,sectors,-: {expected}"));
     }
     let error = TraceOptions::default().set("separator", "dot").unwrap_err().to_string();
     assert_eq!(error, "separator = dot: allowed is auto, comma, semicolon, tab, pipe, blank");
@@ -126,6 +126,7 @@ fn malformed_lines() {
         ),
         (vec![four], "1,1,0,512\n", format!("FILE:1:3: op is '1'; expected {words}")),
         (vec![four], "t,op,o,s\n1,R,0,512\nt,R,0,512\n4,R,0,512\n", "FILE:3:1: the time is 't'; expected a decimal number".to_owned()),
+        (vec![four], "-1,R,0,512\n2,R,0,512\n", "FILE:1:1: the time is '-1'; expected a decimal number".to_owned()),
         (vec![four], "1,R,0,-5\n", "FILE:1:7: the size is '-5'; expected a decimal number".to_owned()),
         (vec![four], "1,R,0,0\n", "FILE:1:7: a size of 0 bytes; expected at least 1".to_owned()),
         (
@@ -152,7 +153,7 @@ fn malformed_lines() {
         (
             vec![four, ("format", "msr")],
             "1,R,0,512\n",
-            "columns = time:s,op,offset,size: the format is msr, whose columns are known; allowed with --format auto or columns".to_owned(),
+            "FILE: --columns is for texts of no format, and this is read as msr; expected --format auto or columns".to_owned(),
         ),
         (vec![four, ("separator", "tab")], "1,R,0,512\n", "FILE:1:1: the time is '1,R,0,512'; expected a decimal number".to_owned()),
     ] {
