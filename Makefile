@@ -124,9 +124,10 @@ docs: .venv/built .venv/docs
 	$(PYTHON) docs/make/check.py site
 	@echo 'site/index.html'
 
-wheel: .venv/installed
+# Zig links with an old C library (glibc 2.17 of 2012), so that the wheel runs on older systems than the one that builds it.
+wheel: .venv/wheel
 	@rm -f dist/*.whl
-	.venv/bin/maturin build -q --release --out dist
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/maturin build -q --release --zig --compatibility manylinux2014 --out dist
 	@echo dist/*.whl
 
 sdist: .venv/installed
@@ -148,6 +149,10 @@ clean:
 .venv/built: .venv/installed $(SOURCES)
 	@echo 'Building the engine (two minutes the first time) ...'
 	@VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop -q --profile $(EXTENSION) --extras plot,sweep
+	@touch $@
+
+.venv/wheel: .venv/installed
+	@$(PYTHON) -m pip install 'ziglang>=0.17,<0.18'
 	@touch $@
 
 # One installation into .venv at a time, should make do several things at once.

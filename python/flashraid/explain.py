@@ -1,6 +1,5 @@
 """What settings, keys of results, columns, figures, schemes and terms mean, by the engine's schema and docs/."""
 
-import difflib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -41,7 +40,7 @@ def explain(key: str) -> list[Explanation]:
     if found := _index().get(name):
         return [_merged(group) for group in _alike(_narrowed(each, name) for each in found)]
     known = {_folded(last): last for last in (each.rpartition(".")[2] for each in names())}
-    near = [known[each] for each in difflib.get_close_matches(name.rpartition(".")[2], known, NEAREST)]
+    near = _native.meant(name.rpartition(".")[2], list(known.values()))[:NEAREST]
     hint = f"the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}" if near else "see docs/glossary.md"
     raise InputError(f"nothing is called {key}; {hint}")
 

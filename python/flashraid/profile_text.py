@@ -5,9 +5,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from . import _native
+from . import _native, documents
 from ._native import InputError
-from .causes import cause
 from .files import STANDARD_INPUT
 
 PREFIX = "profile:"  # of a trace that is a shipped profile
@@ -18,13 +17,7 @@ def text_of(trace: str) -> str:
     """The text of `profile:NAME`, or of a TOML file."""
     if trace.startswith(PREFIX):
         return _native.profile(trace.removeprefix(PREFIX))
-    try:
-        with open(STANDARD_INPUT if trace == "-" else trace, encoding="utf-8") as file:
-            return file.read()
-    except OSError as error:
-        raise InputError(f"{trace}: cannot be read: {cause(error)}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{trace}: allowed is a profile as plain text in UTF-8") from None
+    return documents.text_of(trace)
 
 
 def changed(trace: str, change: Mapping[str, Any]) -> str:
@@ -78,12 +71,7 @@ def with_seed(trace: str, seed: int) -> str:
 
 
 def _parsed(trace: str) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        return tomllib.loads(text_of(trace))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{trace}: {cause(error)}") from None
+    return documents.toml(text_of(trace), trace)
 
 
 def toml(value: Any) -> str:

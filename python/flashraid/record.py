@@ -4,6 +4,8 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from . import _native
+
 
 class Record:
     """A read-only JSON object. Members are attributes and items; objects inside are records too."""
@@ -20,9 +22,7 @@ class Record:
             if name not in self._data and name in _declared(type(self)):
                 raise AttributeError(f"this result has no {name}: docs/result.md says when it is present")
             if name not in self._data:
-                import difflib
-
-                near = difflib.get_close_matches(name, [known for known in dir(self) if known[0] != "_"], 1)
+                near = _native.meant(name, [known for known in dir(self) if known[0] != "_"])
                 hint = f"; the nearest is {near[0]}" if near else ""
                 raise AttributeError(f"unknown member {name}{hint}; there are {', '.join(self._data)}")
             return _view(self._data[name])

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from . import _native
 from ._native import InputError
+from .keys import said_at
 from .sizes import filled_pages
 
 Pairs = list[tuple[str, str]]
@@ -91,12 +92,10 @@ def known_name(what: str, name: str, known: Iterable[str]) -> str:
     """The name, if it is known; else raises InputError with the nearest, and with all there are if these are few."""
     known = list(known)
     if name not in known:
-        import difflib
-
-        near = difflib.get_close_matches(name, known, 1)
+        near = _native.meant(name, known)
         hint = f"; the nearest is {near[0]}" if near else ""
         others = f"; there are {', '.join(known)}" if 0 < len(known) <= MOST_LISTED else ""
-        raise InputError(f"{what} {name}: there is none{hint}{others}")
+        raise InputError(f"{said_at(what, name)} {name}: there is none{hint}{others}")
     return name
 
 

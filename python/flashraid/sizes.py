@@ -8,8 +8,8 @@ from decimal import Decimal
 from ._native import InputError
 
 UNITS = {"": 1, "B": 1}
-UNITS |= {f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)}
-UNITS |= {f"{letter}B": 1000**power for power, letter in enumerate("kMGT", 1)}
+UNITS |= {f"{letter}iB": 1024**power for power, letter in enumerate("KMGTPE", 1)}
+UNITS |= {f"{letter}B": 1000**power for power, letter in enumerate("kMGTPE", 1)}
 
 TIMES = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 
@@ -60,7 +60,7 @@ def parse_bytes(name: str, text: str) -> int:
     size = Decimal(found[1]) * UNITS[found[2]] if found and found[2] in UNITS else None
     if size is None or size != int(size) or size > LARGEST:
         units = ", ".join(unit for unit in UNITS if unit)
-        allowed = f"a whole number of bytes, also with a unit as in 16GiB ({units}), below 2^64"
+        allowed = f"a whole number of bytes, also with a unit as in 16GiB ({units}), below 2^64 (16 EiB)"
         raise InputError(f"{name} {text}: allowed is {allowed}")
     return int(size)
 

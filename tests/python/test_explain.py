@@ -161,7 +161,7 @@ def test_it_prints_every_meaning(command):
 @pytest.mark.parametrize(
     ("key", "says"),
     [
-        ("gc_treshold", "nothing is called gc_treshold; the nearest are gc_threshold, gc_idle_threshold"),
+        ("gc_treshold", "nothing is called gc_treshold; the nearest is gc_threshold"),
         ("latency_ns.read.p98", "nothing is called latency_ns.read.p98; the nearest are p"),
         ("xyzzy", "nothing is called xyzzy; see docs/glossary.md"),
         ("", "the name to explain is empty: allowed is one as in"),

@@ -298,7 +298,7 @@ def test_what_is_refused(command):
     before = sorted(path.name for path in folder.iterdir())
     for arguments, says in [
         (["missing.json", "-o", "r.html"], "missing.json: cannot be read: No such file"),
-        (["text.json", "-o", "r.html"], "text.json: is not JSON"),
+        (["text.json", "-o", "r.html"], "text.json:1:2: is not JSON"),
         (["other.json", "-o", "r.html"], "other.json: holds no result of flashraid: allowed is the JSON of run or"),
         (["part.json", "-o", "r.html"], "part.json: holds no result of flashraid, as it has no device"),
         (["newer.json", "-o", "r.html"], "99 of the result format, and allowed is 2: use a newer flashraid"),

@@ -179,11 +179,17 @@ def test_an_axis_without_a_place_is_refused():
 @pytest.mark.parametrize(
     ("figure", "message"),
     [
-        ('marks = "bars"', r"papers/p: figure of e: : key marks: there is none; the nearest is mark;"),
+        (
+            'marks = "bars"',
+            r"experiments\.toml:\d+:1: figure of e: : key marks: there is none; the nearest is mark;",
+        ),
         ('mark = "bar"', r"papers/p: figure of e: mark bar: there is none; the nearest is bars;"),
         ('name = "b"\nx = "point"', r"papers/p: figure b of e: x point: there is none; the nearest is points;"),
         ('of = ["y"]', r"papers/p: figure of e: configurations y: there is none; there are x"),
-        ('metric = "write_mean"', r"papers/p: figure of e: metrics write_mean: there is none; there are mean"),
+        (
+            'metric = "write_mean"',
+            r"papers/p: figure of e: metrics write_mean: there is none; the nearest is mean;",
+        ),
         ('against = "y"', r"papers/p: figure of e: against y: there is none"),
         ('mark = "bars"\nscale = "log"', r"papers/p: figure of e: scale log: bars have no length on it: allowed with"),
     ],

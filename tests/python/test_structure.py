@@ -195,6 +195,8 @@ def test_only_its_own_file_names_a_scheme_or_its_parameters():
     python += (ROOT / "docs/make").glob("*.py")
     python = [path for path in python if not path.name.endswith("_types.py")]
     paths = {str(path.relative_to(ROOT)): path for path in [*rust, *python]}
+    # What the field calls schemes and figures leads to names here, if they exist where it is asked.
+    del paths["crates/vocabulary/src/names.rs"]
     named = {path: foreign_names(path, file.read_text()) for path, file in paths.items()}
     assert not {path: names for path, names in named.items() if names}
     assert len(NAMES) > 10

@@ -82,7 +82,7 @@ def test_misspelt_key_is_refused(command, tmp_path, where):
     more = {"--set": ["--set", "gc_treshold=0.2"], "option": ["--gc-threshold", "0.2"]}.get(where, ["--config", config])
     done = command("run", SAMPLE, "--device", "ssd1", "--scheme", "raid5", *more, status=2)
     assert done.stderr.startswith("error: ")
-    assert where != "file" or "line 2, column 1: unknown key gc_treshold; the nearest is gc_threshold" in done.stderr
+    assert where != "file" or ":2:1: unknown key gc_treshold; the nearest is gc_threshold" in done.stderr
 
 
 def test_missing_trace_is_a_failure(command):

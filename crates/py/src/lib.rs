@@ -2,6 +2,7 @@
 //!
 //! Results and listings cross as JSON text, byte for byte what the command writes.
 
+mod names;
 mod panics;
 mod simulation;
 mod synthetic;
@@ -256,6 +257,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("PanicException", module.py().get_type::<PanicException>())?;
     module.add_function(wrap_pyfunction!(panics::keep_panics, module)?)?;
     module.add_function(wrap_pyfunction!(panics::last_panic, module)?)?;
+    module.add_function(wrap_pyfunction!(names::meant, module)?)?;
+    module.add_function(wrap_pyfunction!(names::toml, module)?)?;
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<Prepared>()?;
     module.add_function(wrap_pyfunction!(preparation, module)?)?;

@@ -1,7 +1,7 @@
 //! The devices that come with flashraid: data files under devices/, each number with its source.
 
 use crate::ConfigError;
-use crate::config::nearest;
+use flashraid_vocabulary::names::nearest;
 
 /// One device that comes with flashraid.
 #[derive(Clone, Copy, Debug)]

@@ -11,6 +11,7 @@ mod geometry;
 mod host;
 mod ids;
 pub mod memory;
+pub mod names;
 pub mod persistent;
 mod plan;
 mod talk;

@@ -2,6 +2,7 @@
 
 use crate::line::SECTOR_BYTES;
 use crate::unit::TimeUnit;
+use flashraid_vocabulary::names::near;
 
 /// The names of columns, for messages.
 const NAMES: [&str; 16] = [
@@ -149,8 +150,7 @@ fn column_of(text: &str) -> Result<Column, String> {
         "device" => plain(Column::Device),
         "-" | "pid" | "comm" | "cpu" => plain(Column::Skipped),
         other => {
-            let near = NAMES.iter().map(|known| (strsim::damerau_levenshtein(other, known), *known)).min();
-            let near = near.filter(|(distance, known)| *distance <= known.len() / 2).map(|(_, known)| format!(" (nearest: {known})"));
+            let near = near(other, NAMES.iter().copied()).map(|known| format!(" (nearest: {known})"));
             let allowed = NAMES.join(", ");
             Err(format!("'{name}' is no column{}; allowed are {allowed} (- is passed over)", near.unwrap_or_default()))
         }

@@ -1,6 +1,7 @@
 //! Errors of traces. Every message is one line: where, what is wrong, and what was expected.
 
 use crate::formats::Format;
+use flashraid_vocabulary::names::near;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -172,14 +173,8 @@ impl TraceError {
 
 /// `(nearest: 'x')` when a known format is close enough to be what was meant.
 fn nearest(name: &str, is_allowed: fn(&Format) -> bool) -> String {
-    crate::formats::FORMATS
-        .iter()
-        .filter(|format| is_allowed(format))
-        .map(|format| (strsim::damerau_levenshtein(name, format.name), format.name))
-        .filter(|(distance, known)| *distance <= known.len() / 2)
-        .min()
-        .map(|(_, known)| format!(" (nearest: '{known}')"))
-        .unwrap_or_default()
+    let names = crate::formats::FORMATS.iter().filter(|format| is_allowed(format)).map(|format| format.name);
+    near(name, names).map(|known| format!(" (nearest: '{known}')")).unwrap_or_default()
 }
 
 /// The system's error message without the error number that the library appends.

@@ -9,6 +9,7 @@ mod columns;
 mod compact;
 mod convert;
 mod digits;
+pub mod document;
 mod error;
 pub mod fit;
 pub mod formats;

@@ -6,7 +6,7 @@ from typing import Any
 
 import rich_click as click
 
-from .. import __version__
+from .. import __version__, _native
 from ..interrupts import Interrupts
 from . import shells
 
@@ -48,10 +48,9 @@ class Commands(click.RichGroup):
         name = arguments[0]
         # While a shell completes a word, the message would stand in the prompt.
         if name not in self.modules and not name.startswith("-") and not context.resilient_parsing:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, self.modules, 1, cutoff=0)[0]
-            raise click.UsageError(f"no such command {name}; the nearest is {near}: {', '.join(self.modules)}")
+            near = _native.meant(name, list(self.modules))
+            hint = f"; the nearest is {near[0]}" if near else ""
+            raise click.UsageError(f"no such command {name}{hint}: {', '.join(self.modules)}")
         return super().resolve_command(context, arguments)
 
 

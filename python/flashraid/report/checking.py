@@ -111,7 +111,8 @@ def _fault(value: Any, form: Mapping[str, Any], at: str, version: tuple[int, ...
     if isinstance(value, dict):
         known, others = form.get("properties", {}), form.get("additionalProperties")
         for key in form.get("required", []) if at else []:
-            since = version_number(known.get(key, {}).get("since", ""))
+            of = known.get(key)  # true, if any value is allowed
+            since = version_number(of.get("since", "") if isinstance(of, dict) else "")
             is_later = key in LATER or version < since
             if key not in value and not is_later and (at not in SETTINGS or key in SETTINGS[at]):
                 return f"{at} has no {key}: allowed is a complete result of run or compare"

@@ -7,8 +7,8 @@ from itertools import chain, count
 from pathlib import PurePath
 from typing import Any
 
+from .. import documents
 from .._native import InputError
-from ..causes import cause
 from ..comparison import Comparison
 from ..result import Result
 from ..settings import Path, path_text
@@ -60,13 +60,7 @@ def _names(schemes: Sequence[str], path: str, taken: Collection[str]) -> dict[st
 
 def read_object(path: str) -> dict[str, Any]:
     """The JSON object of a file: a result, or several under `results`. Raises InputError as `read` does."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            of = json.load(file, parse_constant=_no_constant)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {cause(error)}") from None
-    except ValueError as error:  # of the encoding as well
-        raise InputError(f"{path}: is not JSON: {cause(error)}") from None
+    of = documents.read_json(path)
     allowed = "allowed is the JSON of run or compare"
     if not isinstance(of, dict) or not isinstance(of.get("schema"), int):
         raise InputError(f"{path}: holds no result of flashraid: {allowed}")
@@ -89,10 +83,6 @@ def read_object(path: str) -> dict[str, Any]:
 
 def _is_rate(of: object) -> bool:
     return isinstance(of, dict) and isinstance(of.get("requests_per_second"), int | float)
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
 
 
 def add_series(comparison: Comparison, paths: Sequence[Path]) -> list[str]:

@@ -1,11 +1,10 @@
 """Changes of settings as text: `KEY=VALUE`, where a key may begin with `profile.` or with whose runs it is for."""
 
 import json
-import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from .. import _native
+from .. import _native, documents
 from .._native import InputError
 from ..profile_text import toml
 from ..settings import check_texts, known_name, text_of
@@ -102,6 +101,6 @@ def _setting(said: str, value: object) -> str:
 
 def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return documents.toml(f"value = {text}", "--set")["value"]
+    except InputError:
         return text

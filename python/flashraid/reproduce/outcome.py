@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from .. import documents
 from .._native import InputError
-from ..causes import cause
 from ..figures import Figure
 from ..figures.drawn import Drawn
 from ..settings import Path, known_name
@@ -368,11 +368,9 @@ def from_file(name: str, path: str) -> Reproduction:
     Raises InputError if the file is none, or lacks a figure.
     """
     paper = find(name)
+    tree = documents.read_json(path)
     try:
-        with open(path, encoding="utf-8") as file:
-            measured = recorded(file.read())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {cause(error)}") from None
+        measured = from_tree(tree)
     except (ValueError, AttributeError):
         raise InputError(f"{path}: not the figures of a paper, as --write leaves them beside its page") from None
     for where, experiment, cell, _ in needs(paper, {}):

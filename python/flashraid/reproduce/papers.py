@@ -1,13 +1,12 @@
 """The papers as data: what is run, what is claimed, why a claim fails. Read strictly, so that a typing error shows."""
 
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .. import documents
 from .._native import InputError
-from ..causes import cause
 from ..settings import known_name
 from .metrics import METRICS
 
@@ -343,11 +342,7 @@ def _workloads(names: Iterable[str], workloads: Mapping[str, Overlay], where: st
 def read_tables(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
-    with path.open("rb") as file:
-        try:
-            return tomllib.load(file)
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"papers/{path.parent.name}/{path.name}: {cause(error)}") from None
+    return documents.toml(path.read_text(encoding="utf-8"), f"papers/{path.parent.name}/{path.name}")
 
 
 def record(kind: type[Record], table: Mapping[str, Any], where: str) -> Record:

@@ -1,12 +1,12 @@
 """What an experiment's cell comes to: a run of the engine, with its trace and settings."""
 
 import os
-import tomllib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+from .. import documents
 from .._native import InputError
 from ..profile_text import PREFIX, changed, text_of
 from ..settings import text_of as setting_text
@@ -96,7 +96,7 @@ def missing_traces(workloads: Iterable[Overlay]) -> list[str]:
 def requests_of(run: Run) -> int:
     """How many requests a run replays."""
     if run.profile or run.trace.startswith(PREFIX):
-        count = int(tomllib.loads(run.profile or text_of(run.trace))["requests"])
+        count = int(documents.toml(run.profile or text_of(run.trace), run.trace)["requests"])
     else:
         count = _requests_of_file(trace_path(run.trace))
     limit = dict(run.settings).get("limit")

@@ -261,7 +261,7 @@ def _row_of(line: str, where: str) -> dict[str, Any]:
         row: dict[str, Any] = json.loads(line)
         if all(isinstance(row[key], str) for key in HEAD):
             return row
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         pass
     raise _damaged(where)
 

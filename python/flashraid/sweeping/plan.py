@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -11,8 +10,8 @@ from typing import Any
 
 from .. import _native
 from .._native import InputError
-from ..causes import cause
-from ..files import STANDARD_INPUT
+from ..documents import read_toml
+from ..keys import renamed, said_at
 from ..settings import bare, check_texts, known_name, parameters_of
 from . import sampling
 
@@ -37,14 +36,7 @@ class Plan:
 
 def read(path: str) -> Plan:
     """The plan of a TOML file. Paths in it are relative to the directory that the command is called in."""
-    try:
-        with open(STANDARD_INPUT if path == "-" else path, "rb") as file:
-            said = tomllib.load(file)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {cause(error)}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {cause(error)}") from None
-    return made(said, path)
+    return made(read_toml(path), path)
 
 
 def made(said: Mapping[str, Any], where: str = "plan") -> Plan:
@@ -117,9 +109,11 @@ def _once(where: str, pairs: Iterable[tuple[str, Any]]) -> Point:
     """The keys without the names of their tables, each once."""
     point: Point = {}
     for key, value in pairs:
-        name = key if key.startswith(PROFILE) or key in PLACES else bare(key)
+        name = key if key.startswith(PROFILE) or key in PLACES else renamed(key, bare(key))
         if name in point:
-            raise InputError(f"{where}: {name} is given twice: allowed is once, with its table or without")
+            raise InputError(
+                f"{said_at(where, key)}: {name} is given twice: allowed is once, with its table or without"
+            )
         point[name] = value
     return point
 
@@ -131,7 +125,7 @@ def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if key == "profile" and isinstance(value, Mapping):
             yield from _of_profile(value)
         elif key in tables and isinstance(value, Mapping):
-            yield from ((f"{key}.{name}", each) for name, each in value.items())
+            yield from ((renamed(name, f"{key}.{name}"), each) for name, each in value.items())
         else:
             yield key, value
 
@@ -139,13 +133,13 @@ def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _of_profile(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for key, value in table.items():
         if key != "streams" or not isinstance(value, Mapping):
-            yield f"{PROFILE}{key}", value
+            yield renamed(key, f"{PROFILE}{key}"), value
             continue
         for number, stream in value.items():
             if isinstance(stream, Mapping):
-                yield from ((f"{PROFILE}streams.{number}.{name}", each) for name, each in stream.items())
+                yield from ((renamed(name, f"{PROFILE}streams.{number}.{name}"), each) for name, each in stream.items())
             else:
-                yield f"{PROFILE}streams.{number}", stream
+                yield renamed(number, f"{PROFILE}streams.{number}"), stream
 
 
 def _tables(where: str, said: Mapping[str, Any], name: str) -> list[Point]:
@@ -184,7 +178,7 @@ def _sampled(where: str, said: Mapping[str, Any]) -> list[Point]:
 def _grid(where: str, table: Point) -> list[Point]:
     """Every combination of the values of its axes; the last axis changes fastest."""
     check_keys(where, table)
-    values = [sampling.values(f"{where}.{key}", said) for key, said in table.items()]
+    values = [sampling.values(said_at(f"{where}.{key}", key), said) for key, said in table.items()]
     count = 1
     for each in values:
         count *= len(each)
@@ -235,7 +229,9 @@ def _joined(where: str, point: Point, more: Point) -> Point:
     """Both together; no key twice."""
     for key in more:
         if key in point:
-            raise InputError(f"{where}: {key} is given twice: allowed is one of fixed, grid, sample, list and when")
+            raise InputError(
+                f"{said_at(where, key)}: {key} is given twice: allowed is one of fixed, grid, sample, list and when"
+            )
     return point | more
 
 

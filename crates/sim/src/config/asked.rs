@@ -21,7 +21,7 @@ pub struct Asked {
 #[derive(Clone, Debug)]
 struct Wish {
     key: String,
-    /// As messages show it: `conf.toml, line 3, column 5: gc_reserve_blocks = 3`.
+    /// As messages show it: `conf.toml:3:5: gc_reserve_blocks = 3`.
     shown: String,
     source: SettingSource,
     /// What the configuration lacks for it to have effect in any run.

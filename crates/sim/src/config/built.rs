@@ -1,10 +1,11 @@
 //! What a configuration comes to: the scheme, built for the device, the order of rebuild, the logical space, and where programs find their planes.
 
 use super::error::refuse;
-use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Member, Until, find_scheme, nearest};
+use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Member, Until, find_scheme};
 use flashraid_flash::Placement;
 use flashraid_redundancy::rebuild::{ORDERS, Order, default_order, find_order};
 use flashraid_redundancy::{Build, Protects, Scheme};
+use flashraid_vocabulary::names::nearest;
 use flashraid_vocabulary::{MemberPage, Version};
 use serde_json::Value;
 

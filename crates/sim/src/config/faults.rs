@@ -1,8 +1,9 @@
 //! Faults that a run injects (`fail`), and SSDs that it has replaced (`replace`): WHAT, and WHEN. docs/faults.md is the page of it.
 
+use super::ConfigError;
 use super::units::decimal;
-use super::{ConfigError, nearest};
 use crate::time;
+use flashraid_vocabulary::names::nearest;
 use flashraid_vocabulary::{Failure, Fault, Lpn, Part};
 use std::str::FromStr;
 

@@ -6,10 +6,10 @@ use super::lookup::{check_table, outside_tables};
 use super::older;
 use super::setting::{Setting, SettingSource};
 use crate::presets;
-use flashraid_workload::system_text;
+use flashraid_workload::{document, system_text};
 use serde_json::Value as Json;
 use std::path::Path;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 /// What a file may give a key.
 const ALLOWED: &str = "allowed is a text, a number, true or false, or a list of texts or numbers";
@@ -38,16 +38,8 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<Setting>, ConfigError> {
 }
 
 fn read_toml(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
-    let place = |offset: usize| {
-        let before = text.get(..offset).unwrap_or(text);
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let (line, column) = (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1);
-        format!("{file}, line {line}, column {column}: ")
-    };
-    let document = DeTable::parse(text).map_err(|error| {
-        let place = error.span().map_or(format!("{file}: "), |span| place(span.start));
-        ConfigError(format!("{place}{}", one_line(error.message())))
-    })?;
+    let place = |offset: usize| document::place(file, text, offset);
+    let document = document::tables(file, text).map_err(ConfigError)?;
     let mut settings = Vec::new();
     for (table, content) in document.get_ref() {
         let DeValue::Table(keys) = content.get_ref() else {
@@ -86,7 +78,7 @@ pub(super) fn read_json(file: &str, text: &str) -> Result<Vec<Setting>, ConfigEr
     let document: Json = serde_json::from_str(text).map_err(|error| {
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or_default();
-        ConfigError(format!("{file}, line {}, column {}: {message}", error.line(), error.column()))
+        ConfigError(format!("{file}:{}:{}: {message}", error.line(), error.column()))
     })?;
     match document.get("config") {
         Some(config @ Json::Object(_)) => settings_of(file, config, document.get("version").and_then(Json::as_str)),

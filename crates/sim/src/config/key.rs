@@ -88,8 +88,8 @@ impl Key {
     /// The same for a value that is not; of a number that is too large, with the upper bound, however far away that is.
     pub(super) fn allowed_instead(&self, given: &Given) -> String {
         match self.kind {
-            Kind::Whole { min, max: max @ MOST } if given.text.bytes().all(|byte| byte.is_ascii_digit()) => {
-                format!("a whole number from {min} to {max}{}", units::also(self.unit))
+            Kind::Whole { min, max: max @ MOST } if given.text.starts_with(|first: char| first.is_ascii_digit()) => {
+                format!("a whole number from {min} to {max} (2^63 - 1){}", units::also(self.unit))
             }
             _ => self.allowed(),
         }

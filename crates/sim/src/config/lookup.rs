@@ -1,11 +1,11 @@
 //! The table and the key that a source means, or why there is none of that name.
 
 use super::key::Given;
-use super::near::near;
 use super::renamed::renamed_key;
 use super::setting::{Setting, SettingSource};
-use super::{ConfigError, Key, SchemeChoice, TABLES, Table, nearest};
+use super::{ConfigError, Key, SchemeChoice, TABLES, Table};
 use flashraid_redundancy::{Entry, SCHEMES};
+use flashraid_vocabulary::names::{near, nearest};
 
 /// Every key of every table.
 pub fn keys() -> impl Iterator<Item = &'static Key> {

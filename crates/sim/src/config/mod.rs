@@ -31,7 +31,6 @@ mod key;
 mod lookup;
 mod merge;
 mod models;
-mod near;
 mod older;
 mod preparation;
 mod reference;
@@ -54,7 +53,6 @@ pub use flashraid_vocabulary::{
 };
 pub use key::{Draw, Key, Kind, Table};
 pub use lookup::{find_key, keys};
-pub(crate) use near::nearest;
 pub use preparation::{Precondition, Until, Warmup};
 pub use reference::reference_markdown;
 pub use schema::{Array, Config, Device, Host, Run, SchemeChoice, TABLES};

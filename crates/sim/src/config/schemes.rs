@@ -1,7 +1,8 @@
 //! Schemes by their names.
 
-use super::{ConfigError, nearest};
+use super::ConfigError;
 use flashraid_redundancy::{Entry, SCHEMES};
+use flashraid_vocabulary::names::nearest;
 
 /// The scheme called `name`, or an error that names one that is near, and all.
 pub(crate) fn find_scheme(name: &str) -> Result<&'static Entry, ConfigError> {

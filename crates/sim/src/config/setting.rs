@@ -3,7 +3,7 @@
 use super::Device;
 use super::key::Given;
 
-/// A key and its value, each with where it was given ("conf.toml, line 3, column 5: ", or empty for overrides).
+/// A key and its value, each with where it was given ("conf.toml:3:5: ", or empty for overrides).
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
     pub(super) table: String,

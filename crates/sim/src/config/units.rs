@@ -24,16 +24,20 @@ pub fn takes_units(unit_of_key: &str) -> bool {
 }
 
 /// Sizes in bytes.
-const SIZES: [(&str, u128); 9] = [
+const SIZES: [(&str, u128); 13] = [
     ("B", 1),
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),
     ("GiB", 1 << 30),
     ("TiB", 1 << 40),
+    ("PiB", 1 << 50),
+    ("EiB", 1 << 60),
     ("kB", 1_000),
     ("MB", 1_000_000),
     ("GB", 1_000_000_000),
     ("TB", 1_000_000_000_000),
+    ("PB", 1_000_000_000_000_000),
+    ("EB", 1_000_000_000_000_000_000),
 ];
 
 /// The plain number that a text with a unit stands for in a key of this unit; `None` if it is no such text. Exact: 1.5KiB is 1536, 12.5% is 0.125,

@@ -10,6 +10,7 @@ use crate::gate::{Gate, Traits};
 use crate::line::Line;
 use crate::parser::{LineFormat, LineParser, TraceRecord, no_header_line};
 use crate::unit::TimeUnit;
+use flashraid_vocabulary::names::near;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::io::Write;
 
@@ -80,8 +81,8 @@ fn columns_of(header: &[u8]) -> Result<Vec<Column>, String> {
             Some((name, _)) => faults.push(format!("{name} stands there twice")),
             None => {
                 let word = excerpt(word, LONGEST_NAME);
-                let near = NAMES.iter().map(|(name, _)| (strsim::damerau_levenshtein(&word, name), *name)).min();
-                let hint = near.filter(|(distance, name)| *distance <= name.len() / 3).map(|(_, name)| format!(" (nearest: {name})"));
+                let near = near(&word, NAMES.iter().map(|(name, _)| *name)).filter(|_| !word.is_empty());
+                let hint = near.map(|name| format!(" (nearest: {name})"));
                 faults.push(format!("'{word}' is none of them{}", hint.unwrap_or_default()));
             }
         }

@@ -18,8 +18,10 @@ pub use table::{TableRow, ValueRange, ValueTable};
 pub(crate) use twin::{DIRTY, End, Ends, MID_PAGE, PLACES, STARTED, TAIL_BYTES};
 pub use twin::{DistanceClass, Moves, Phase, StartKind, Twin};
 
+use crate::document;
 use crate::error::system_text;
 use flashraid_vocabulary::HostRequest;
+use flashraid_vocabulary::names::nearest;
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 use std::path::Path;
@@ -122,11 +124,8 @@ impl Profile {
     /// The profile in a TOML text; `name` is that of its file, for messages.
     pub fn parse(text: &str, name: &str) -> Result<Self, ProfileError> {
         toml::from_str(text).map_err(|error| {
-            let start = error.span().map_or(0, |span| span.start.min(text.len()));
-            let before = &text.as_bytes()[..start];
-            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-            let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
-            ProfileError::Schema { place: format!("{name}:{line}:{column}: "), what: with_nearest(error.message()) }
+            let start = error.span().map_or(0, |span| span.start);
+            ProfileError::Schema { place: document::place(name, text, start), what: with_nearest(error.message()) }
         })
     }
 
@@ -237,13 +236,4 @@ fn with_nearest(message: &str) -> String {
         }
         _ => message.to_owned(),
     }
-}
-
-/// How like two names must be (Jaro-Winkler, up to 1) for the one to be offered for the other.
-const NEAR: f64 = 0.8;
-
-/// `; the nearest is NAME`, of the names that are near; empty if none is.
-fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
-    let near = names.map(|known| (strsim::jaro_winkler(name, known), known)).filter(|(likeness, _)| *likeness >= NEAR);
-    near.max_by(|a, b| a.0.total_cmp(&b.0)).map_or_else(String::new, |(_, known)| format!("; the nearest is {known}"))
 }

@@ -1,6 +1,7 @@
 //! The profiles that come with flashraid: files under profiles/, each shaped by a published table.
 
-use super::{ProfileError, nearest};
+use super::ProfileError;
+use flashraid_vocabulary::names::nearest;
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]

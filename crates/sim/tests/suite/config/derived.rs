@@ -309,7 +309,7 @@ fn mirror_groups_are_of_whole_channels() {
     assert_eq!(Config::assemble(None, None, Some(&file.0), &[]).unwrap(), config);
     let file = Scratch::new("groups.toml", "[scheme]\nname = \"sirf1\"\ngroups = \"2\"\n");
     let text = Config::assemble(Some("tiny"), None, Some(&file.0), &[]).unwrap_err().to_string();
-    assert!(text.ends_with("line 3, column 10: groups = \"2\": allowed is a whole number from 1 to 64"), "{text}");
+    assert!(text.ends_with(":3:10: groups = \"2\": allowed is a whole number from 1 to 64"), "{text}");
 }
 
 #[test]

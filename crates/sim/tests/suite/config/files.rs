@@ -55,23 +55,20 @@ fn a_result_can_be_run_again_from_its_json() {
 #[test]
 fn errors_in_files_name_line_and_column() {
     let cases = [
-        ("[device]\nchannels = = 4\n", "FILE, line 2, column 12: "),
-        ("[device]\nchannels = 4\nchannels = 5\n", "FILE, line 3, column 1: duplicate key"),
-        ("[run]\nseed = 1\n  fill = 2\n", "FILE, line 3, column 10: fill = 2: allowed is 0 to 1"),
-        ("[run]\nfill = \"0.5\"\n", "FILE, line 2, column 8: fill = \"0.5\": allowed is 0 to 1"),
-        ("[run]\nverify = \"true\"\n", "FILE, line 2, column 10: verify = \"true\": allowed is true or false"),
-        ("[run]\nseed = 1.0\n", "FILE, line 2, column 8: seed = 1.0: allowed is a whole number from 0"),
-        (
-            "[run]\nseed = [true]\n",
-            "FILE, line 2, column 8: seed: allowed is a text, a number, true or false, or a list of texts or numbers",
-        ),
-        ("# comment\n[run]\nsed = 1\n", "FILE, line 3, column 1: unknown key sed; the nearest is seed in table run"),
-        ("[run]\ngc_reserve_blocks = 3\n", "FILE, line 2, column 1: run.gc_reserve_blocks: gc_reserve_blocks belongs to table device"),
-        ("[rnu]\nseed = 1\n", "FILE, line 1, column 2: unknown table rnu; the nearest is run; there are device, array, scheme, host, run"),
-        ("seed = 1\n", "FILE, line 1, column 1: seed is outside any table; put it under [run]"),
-        ("sede = 1\n", "FILE, line 1, column 1: sede is outside any table; the tables are device, array, scheme, host, run"),
-        ("[scheme]\nupdate = \"least\"\n", "FILE, line 2, column 10: update = \"least\": allowed is fewest, rmw, rcw"),
-        ("{ \"config\": { \"run\": { \"seed\": } } }", "FILE, line 1, column 32: expected value"),
+        ("[device]\nchannels = = 4\n", "FILE:2:12: "),
+        ("[device]\nchannels = 4\nchannels = 5\n", "FILE:3:1: duplicate key"),
+        ("[run]\nseed = 1\n  fill = 2\n", "FILE:3:10: fill = 2: allowed is 0 to 1"),
+        ("[run]\nfill = \"0.5\"\n", "FILE:2:8: fill = \"0.5\": allowed is 0 to 1"),
+        ("[run]\nverify = \"true\"\n", "FILE:2:10: verify = \"true\": allowed is true or false"),
+        ("[run]\nseed = 1.0\n", "FILE:2:8: seed = 1.0: allowed is a whole number from 0"),
+        ("[run]\nseed = [true]\n", "FILE:2:8: seed: allowed is a text, a number, true or false, or a list of texts or numbers"),
+        ("# comment\n[run]\nsed = 1\n", "FILE:3:1: unknown key sed; the nearest is seed in table run"),
+        ("[run]\ngc_reserve_blocks = 3\n", "FILE:2:1: run.gc_reserve_blocks: gc_reserve_blocks belongs to table device"),
+        ("[rnu]\nseed = 1\n", "FILE:1:2: unknown table rnu; the nearest is run; there are device, array, scheme, host, run"),
+        ("seed = 1\n", "FILE:1:1: seed is outside any table; put it under [run]"),
+        ("sede = 1\n", "FILE:1:1: sede is outside any table; the tables are device, array, scheme, host, run"),
+        ("[scheme]\nupdate = \"least\"\n", "FILE:2:10: update = \"least\": allowed is fewest, rmw, rcw"),
+        ("{ \"config\": { \"run\": { \"seed\": } } }", "FILE:1:32: expected value"),
         ("{ \"config\": { \"run\": { \"seed\": \"1\" } } }", "FILE: config: seed = \"1\": allowed is a whole number from 0"),
         ("{ \"config\": { \"run\": { \"sede\": 1 } } }", "FILE: config: unknown key sede; the nearest is seed in table run"),
         (
@@ -87,7 +84,7 @@ fn errors_in_files_name_line_and_column() {
     let file = Scratch::new("scheme.toml", "[scheme]\nname = \"raid6\"\n");
     let error = Config::assemble(Some("tiny"), None, Some(&file.0), &[]).unwrap_err().to_string();
     let error = error.replace(file.text(), "FILE");
-    assert!(error.starts_with("FILE, line 2, column 8: unknown scheme raid6; the nearest is raid0"), "{error}");
+    assert!(error.starts_with("FILE:2:8: unknown scheme raid6; the nearest is raid5"), "{error}");
     let error = Config::assemble(None, None, Some(Path::new("no/such.toml")), &[]).unwrap_err().to_string();
     assert!(one_line(error).starts_with("no/such.toml: cannot be read: "));
 }

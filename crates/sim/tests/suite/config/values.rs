@@ -284,8 +284,26 @@ fn counts_that_do_not_fit_together_are_refused() {
 fn names_that_do_not_exist_come_with_the_nearest() {
     assert_eq!(refusal(&[("gc_treshold", "0.1")]), "unknown key gc_treshold; the nearest is gc_threshold in table device");
     assert_eq!(refusal(&[("trace", "x")]), "unknown key trace: docs/configuration.md lists all");
-    assert!(refusal(&[("seed", "18446744073709551616")]).ends_with("allowed is a whole number from 0 to 9223372036854775807"));
+    assert!(refusal(&[("seed", "18446744073709551616")]).ends_with("allowed is a whole number from 0 to 9223372036854775807 (2^63 - 1)"));
     assert!(refusal(&[("seed", "x")]).ends_with("allowed is a whole number from 0"));
+    for size in ["16EiB", "8EiB", "99999999 TiB", "9223372036854775808"] {
+        let limit = "allowed is a whole number from 0 to 9223372036854775807 (2^63 - 1), also with a unit as in 16KiB or 16GiB";
+        assert_eq!(refusal(&[("space_bytes", size)]), format!("space_bytes = {size}: {limit}"));
+        assert_eq!(refusal(&[("fill_bytes", size)]), format!("fill_bytes = {size}: {limit}"));
+    }
+    assert!(refusal(&[("space_bytes", "1EiB")]).starts_with("space_bytes = 1152921504606846976: allowed is at most "));
+    for (given, meant) in
+        [("RAID5", "raid5"), ("raid-5", "raid5"), ("raid6", "raid5"), ("raid10", "raid1"), ("jbod", "raid0"), ("mirror", "raid1")]
+    {
+        let error = on("tiny", given, &[]).unwrap_err();
+        assert!(error.starts_with(&format!("unknown scheme {given}; the nearest is {meant}; there are ")), "{error}");
+    }
+    for (given, meant) in [("drive:3", "device"), ("ssd:3", "device"), ("Disk:0", "device"), ("Chip:0.1", "chip"), ("package:0.1", "chip")]
+    {
+        let error = refusal(&[("fail", &format!("{given}@50%"))]);
+        assert!(error.contains(&format!("; the nearest is {meant}; there are ")), "{error}");
+    }
+    assert_eq!(refusal(&[("qd", "4")]), "unknown key qd; the nearest is queue_depth in table run");
     assert_eq!(refusal(&[("run.sped", "2")]), "unknown key sped; the nearest is speed in table run");
     assert_eq!(refusal(&[("host.seed", "2")]), "host.seed: seed belongs to table run");
     assert_eq!(on("tiny", "raid5", &[("device.update", "rmw")]).unwrap_err(), "device.update: update belongs to table scheme");
@@ -460,10 +478,7 @@ fn settings_without_effect_are_refused() {
     let trace = root().join("tests/golden/trace.csv");
     let done = flashraid_sim::run(&trace, asked, &flashraid_sim::Outputs::default(), false, &mut |_| true).unwrap();
     let notes: Vec<_> = done.warnings.iter().map(|text| text.replace(file.text(), "FILE")).collect();
-    assert!(
-        notes.contains(&"FILE, line 2, column 15: cmt_entries = 10: has no effect here: allowed with mapping = dftl".into()),
-        "{notes:?}"
-    );
+    assert!(notes.contains(&"FILE:2:15: cmt_entries = 10: has no effect here: allowed with mapping = dftl".into()), "{notes:?}");
 }
 
 #[test]
