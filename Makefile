@@ -41,7 +41,7 @@ help:
 	@echo 'make test      every test and lint'
 	@echo 'make prove     the longer proofs'
 	@echo 'make bench     speed and memory'
-	@echo 'make mutate    SEED=n SAMPLE=30: deliberate changes of the engine, and which of them the tests notice'
+	@echo 'make mutate    SEED=n SAMPLE=30: deliberate changes of the engine, and which of them the tests notice (GOLDENS=no: others than golden ones)'
 	@echo 'make fuzz      SECONDS=60 for each target: readers, settings and profiles on input that a fuzzer finds'
 	@echo 'make validate  writes docs/validation.md: our figures beside published ones'
 	@echo 'make papers    writes docs/papers: the claims of papers beside our figures'
@@ -95,7 +95,7 @@ bench: .venv/built
 	$(PYTHON) benches/sweep.py $(if $(QUICK),--quick)
 
 mutate: .venv/installed
-	$(PYTHON) mutation/mutate.py $(or $(SEED),--survivors) $(SAMPLE)
+	$(PYTHON) mutation/mutate.py $(or $(SEED),--survivors) $(SAMPLE) $(if $(filter no,$(GOLDENS)),--without sim/goldens)
 
 # New inputs go to fuzz/found; what is worth keeping is moved to fuzz/corpus by hand.
 fuzz:

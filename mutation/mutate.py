@@ -5,6 +5,7 @@ mutate.py --survivors      runs the tests of today against survivors of samples.
 """
 
 import argparse
+import fcntl
 import json
 import os
 import random
@@ -13,6 +14,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -29,10 +31,15 @@ TREE = WORK / "tree"  # the copy with the mutants in it
 MUTATED = ["crates/redundancy/src", "crates/flash/src", "crates/sim/src/engine", "crates/sim/src/buffer"]
 PACKAGES = ["flashraid-redundancy", "flashraid-flash", "flashraid-sim"]
 # Its counts of kills are golden figures, which any change moves: they say nothing about who notices a fault.
-LEFT_OUT = {"mutants"}
-# Those that notice most come first, those that take long last.
-ORDER = ["redundancy/", "flash/", "sim/determinism", "sim/timing", "sim/flashraid_sim", "sim/"]
-SLOW = ["sim/allocations", "sim/properties", "sim/torture"]
+LEFT_OUT = {"sim/mutants"}
+# A test that compares whole results with those of the commit before: it says that something changed, not what is wrong.
+GOLDENS = "sim/goldens"
+GOLDEN_TEST = "results_are_those_of_every_build"
+# Those that notice most come first, then those that take long, then goldens: what they alone notice is counted apart.
+ORDER = ["redundancy/", "flash/", "sim/timing", "sim/flashraid_sim", "sim/"]
+SLOW = ["sim/effects", "sim/recompute", "sim/allocations", "sim/properties", "sim/torture"]
+# Programs that hold all tests of a crate, a file each.
+TESTS_OF_CRATES = {"suite", "schemes"}
 HOOK = "::flashraid_vocabulary::mutation::chosen"
 BUILD = {"CARGO_PROFILE_DEV_DEBUG": "0", "CARGO_INCREMENTAL": "1"}
 # What fails is not shrunk.
@@ -174,20 +181,39 @@ def build(draw, size):
     for message in messages:
         if message["reason"] == "compiler-artifact" and message["executable"] and message["profile"]["test"]:
             crate = Path(message["manifest_path"]).parent
-            if message["target"]["name"] not in LEFT_OUT:
-                suites[f"{crate.name}/{message['target']['name']}"] = (message["executable"], crate)
+            listed = subprocess.check_output([message["executable"], "--list"], cwd=crate, text=True)
+            tests = re.findall(r"(?m)^(.*): test$", listed)
+            for name, group in groups(crate.name, message["target"], tests).items():
+                suites[name] = (message["executable"], crate, group)
     return taken, refused, suites
+
+
+def groups(crate, target, tests):
+    """The tests of a program by suite: of one that holds a crate's tests by their file, and goldens by themselves."""
+    found = {}
+    for test in tests:
+        name = f"{crate}/{test.partition('::')[0] if target['name'] in TESTS_OF_CRATES else target['name']}"
+        if test.endswith(GOLDEN_TEST):
+            name = GOLDENS
+        if name not in LEFT_OUT:
+            found.setdefault(name, []).append(test)
+    return found
 
 
 # ---- the runs ----
 
 
 class Run:
-    """A suite that runs until a test fails."""
+    """A suite, or some tests of it, until a test fails."""
 
     def __init__(self, suite, variables, tests=(), threads=1, cpu_seconds=3600):
-        executable, crate = suite
-        command = [executable, f"--test-threads={threads}", "--exact", *tests]
+        # A test that is killed leaves its folder.
+        with tempfile.TemporaryDirectory(prefix="flashraid-") as folder:
+            self.run(suite, variables | {"TMPDIR": folder}, tests, threads, cpu_seconds)
+
+    def run(self, suite, variables, tests, threads, cpu_seconds):
+        executable, crate, all_tests = suite
+        command = [executable, f"--test-threads={threads}", "--exact", *(tests or all_tests)]
         environment = os.environ | RUN | {"CARGO_MANIFEST_DIR": str(crate)} | variables
         options = {"cwd": crate, "env": environment, "text": True, "start_new_session": True}
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **options)
@@ -214,15 +240,14 @@ class Run:
 
 def reached_by(name, suite):
     """Runs a suite without a mutant: its seconds, and for each mutant the tests that come by it."""
-    path = WORK / "reached"
-    path.unlink(missing_ok=True)
-    run = Run(suite, {"FLASHRAID_REACHED": str(path)}, threads=2)
+    reached = {}
+    with tempfile.NamedTemporaryFile("r", prefix="flashraid-") as file:
+        run = Run(suite, {"FLASHRAID_REACHED": file.name}, threads=2)
+        for line in file:
+            number, _, test = line.rstrip("\n").partition(" ")
+            reached.setdefault(int(number), set()).add(test)
     if run.failed:
         sys.exit(f"without a mutant {name} fails: {run.failed}")
-    reached = {}
-    for line in path.read_text().splitlines() if path.exists() else []:
-        number, _, test = line.partition(" ")
-        reached.setdefault(int(number), set()).add(test)
     return run.cpu_seconds, reached
 
 
@@ -233,7 +258,7 @@ def run_all(mutants, suites, results):
     """
     killed, done, seen = json.loads(results.read_text()) if results.exists() else ({}, [], [])
     rank = {name: next(place for place, start in enumerate(ORDER) if name.startswith(start)) for name in suites}
-    for name in sorted(suites, key=lambda name: (name in SLOW, rank[name], name)):
+    for name in sorted(suites, key=lambda name: (name == GOLDENS, name in SLOW, rank[name], name)):
         if name in done:
             continue
         seconds, reached = reached_by(name, suites[name])
@@ -288,19 +313,26 @@ def lower_bound(killed, size):
     return low
 
 
+def without_goldens(sample):
+    """How many kills of a sample a test makes that is no golden; in older samples a third word names it."""
+    return sum(GOLDEN_TEST not in by or any(others) for _, by, *others in sample["killed"])
+
+
 def table(samples):
     """The table of docs/faults.md."""
-    heads = ["seed", "commit", "mutants", "drawn", "killed", "of all at least", "survivors", "not run"]
+    heads = ["seed", "commit", "mutants", "drawn", "killed", "of all at least"]
+    heads += ["killed without goldens", "of all at least", "survivors", "not run"]
     lines = [f"| {' | '.join(heads)} |", f"|{len(heads) * ' --- |'}"]
     for sample in samples:
         survivors = sample.get("survivor", [])
         fates = [("killed_by", "killed since"), ("equivalent", "equivalent"), ("open", "open")]
         counts = [(sum(key in survivor for survivor in survivors), name) for key, name in fates]
+        counts.append((len(sample.get("unconfirmed", [])), "not confirmed"))
         fate = ", ".join(f"{count} {name}" for count, name in counts if count) or "none"
-        killed, size = len(sample["killed"]), sample["size"]
-        bound = f"{100 * lower_bound(killed, size):.1f} %"
-        without = ", ".join(sample["without"])
-        cells = [sample["seed"], sample["commit"], f"{sample['mutants']:,}", size, killed, bound, fate, without]
+        size, cells = sample["size"], [sample["seed"], sample["commit"], f"{sample['mutants']:,}", sample["size"]]
+        for killed in (len(sample["killed"]), without_goldens(sample)):
+            cells += [killed, f"{100 * lower_bound(killed, size):.1f} %"]
+        cells += [fate, ", ".join(sample["without"])]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines) + "\n"
 
@@ -360,9 +392,15 @@ def main():
     if (arguments.seed is None) != arguments.survivors:
         parser.error("a seed, or --survivors")
     WORK.mkdir(parents=True, exist_ok=True)
-    run_survivors(arguments.without) if arguments.survivors else draw_sample(
-        arguments.seed, arguments.size, arguments.without
-    )
+    with (WORK / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit(f"another run has {WORK}: wait for its end")
+        if arguments.survivors:
+            run_survivors(arguments.without)
+        else:
+            draw_sample(arguments.seed, arguments.size, arguments.without)
 
 
 if __name__ == "__main__":

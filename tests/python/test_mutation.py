@@ -22,7 +22,8 @@ def samples():
 
 def test_each_survivor_is_killed_equivalent_or_open(samples):
     for drawn in samples:
-        assert len(drawn["killed"]) + len(drawn.get("survivor", [])) == drawn["size"]
+        parts = [drawn.get(part, []) for part in ("killed", "unconfirmed", "survivor")]
+        assert sum(map(len, parts)) == drawn["size"]
         for survivor in drawn.get("survivor", []):
             outcomes = [survivor[key] for key in ("killed_by", "equivalent", "open") if survivor.get(key)]
             assert len(outcomes) == 1, survivor["mutant"]
@@ -55,6 +56,19 @@ def test_bound_is_that_of_clopper_and_pearson():
     assert mutate.lower_bound(30, 30) == pytest.approx(0.025 ** (1 / 30))
     assert mutate.lower_bound(0, 10) == 0
     assert mutate.lower_bound(29, 30) == pytest.approx(0.828, abs=0.0005)
+
+
+def test_goldens_are_a_suite_of_their_own_and_count_apart():
+    """They are left out by name, and what they alone kill is no kill without them."""
+    golden = f"determinism::{mutate.GOLDEN_TEST}"
+    both = f"sim/determinism {golden}"
+    tests = [golden, "determinism::equal", "mutants::kills", "timing::read"]
+    expected = {"sim/goldens": [golden], "sim/determinism": ["determinism::equal"], "sim/timing": ["timing::read"]}
+    assert mutate.groups("sim", {"name": "suite"}, tests) == expected
+    assert mutate.groups("sim", {"name": "flashraid_sim"}, ["a::b", "c::d"]) == {"sim/flashraid_sim": ["a::b", "c::d"]}
+    killed = [["a", f"sim/goldens {golden}"], ["b", both, "sim/timing read"], ["c", "flash/gc d"]]
+    assert mutate.without_goldens({"killed": killed}) == 2
+    assert f"fn {mutate.GOLDEN_TEST}(" in (ROOT / "crates/sim/tests/suite/determinism.rs").read_text()
 
 
 SOURCE = """

@@ -1,6 +1,6 @@
 //! What fails, stays lost and is retired, what goes on, and what takes its place.
 
-use crate::support::{GIVEN, Host, Random, operation, settings};
+use crate::support::{GIVEN, Host, ONE_PLANE, Random, operation, settings};
 use flashraid_flash::{CellTimes, Flash, Given, Placement, Progress, Settings};
 use flashraid_vocabulary::{
     Action, Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberId, MemberPage, NoObserver, PageOperation, Part, Ppn,
@@ -267,6 +267,29 @@ fn a_block_is_retired_where_nothing_is_collected() {
     assert_eq!((host.lost(0), host.flash.pages_gone(MemberId(0))), ((0, 4), 4));
 }
 
+/// A block with a failed program is emptied where that takes nothing from others: if a whole block of pages is left that nobody has reserved.
+#[test]
+fn a_bad_block_is_emptied_into_pages_that_nobody_has_reserved() {
+    for (reserved, is_emptied) in [(20, true), (21, false)] {
+        let mut host = Host::new(Settings { geometry: ONE_PLANE, pages_per_member: 20, ..settings(Placement::Member) });
+        let page = |page| MemberPage::new(0, page);
+        let write = |host: &mut Host, number| {
+            assert!(host.write(page(number), Version::Current, false));
+            host.finish();
+        };
+        (0..3).for_each(|number| write(&mut host, number));
+        // 7 blocks are erased, one of which is kept for GC; so 24 pages are left when the program of the last page of the first block fails.
+        host.fail(Fault::Program(Part::Channel(0)));
+        (0..reserved).for_each(|_| assert!(host.flash.reserve(page(19), Version::Current)));
+        write(&mut host, 3);
+        assert_eq!((host.repeated, host.lost(0)), (1, (0, 4)));
+        let moved = host.flash.counts[Action::Program as usize][Cause::Gc as usize];
+        assert_eq!((moved, host.flash.pages_gone(MemberId(0))), if is_emptied { (3, 4) } else { (0, 0) }, "{reserved} reserved");
+        let left = (0..).take_while(|_| host.flash.reserve(page(19), Version::Current)).count();
+        assert_eq!(left, if is_emptied { 0 } else { 24 - 1 - 21 });
+    }
+}
+
 /// A failed erase retires the block, whose live pages were moved.
 #[test]
 fn a_failed_erase_retires_the_block() {
@@ -370,6 +393,39 @@ fn a_mirror_chip_is_replaced() {
     assert!(host.flash.takes_copy(MemberId(0)) && !host.flash.is_lost(page, Version::Copy));
     host.fail(Fault::Loss(chip(0, 0)));
     assert!(!host.flash.replace(0, 0), "no spare chip is left");
+}
+
+/// Pages that are gone are those of blocks out of use in the chips that are in use: what a dead chip had comes back with the spare chip in its place, but
+/// for blocks that this one has lost. Blocks of translation pages, and chips for copies, do not count.
+#[test]
+fn pages_gone_are_those_of_the_chips_in_use() {
+    let bad = |chip, block| Fault::Loss(Part::Block { channel: 0, chip, die: 0, plane: 1, block });
+    let gone = |host: &Host| host.flash.pages_gone(MemberId(0));
+    for (translation_blocks, data_blocks) in [(0, 8), (2, 6)] {
+        let given = Given { spare_chips: 1, mirror_chips: 1, ..GIVEN };
+        let translation_pages = translation_blocks;
+        let own = Settings { given, translation_blocks, translation_pages, pages_per_member: 60, ..settings(Placement::Member) };
+        let mut host = written(own.clone());
+        // The chip 1, the mirror chip 2, and the spare chip 3, in which nobody needs anything yet.
+        for (fault, expected) in [(bad(1, 0), 4), (bad(1, 3), 8), (bad(2, 0), 8), (bad(3, 0), 8), (bad(3, 1), 8), (bad(3, 1), 8)] {
+            host.fail(fault);
+            assert_eq!(gone(&host), expected, "{fault:?}");
+        }
+        let mut mirror = Host { flash: host.flash.clone(), ..Host::new(own) };
+        host.fail(Fault::Loss(chip(0, 1)));
+        assert_eq!(gone(&host), 4 * data_blocks * 4, "each of its blocks once");
+        assert!(host.flash.replace(0, 1));
+        host.settle();
+        assert_eq!(gone(&host), 2 * 4, "blocks that the spare chip had lost before");
+        host.fail(bad(3, 2));
+        assert_eq!((gone(&host), host.flash.pages_gone(MemberId(1))), (3 * 4, 0));
+        // The spare chip in the place of one for copies.
+        mirror.fail(Fault::Loss(chip(0, 2)));
+        assert!(mirror.flash.replace(0, 2));
+        mirror.settle();
+        mirror.fail(bad(3, 2));
+        assert_eq!(gone(&mirror), 8);
+    }
 }
 
 /// SPEC 1.10, ruling 14: what a rebuild restores goes to the replacement while that has a page, then to other chips of the member. The host's programs

@@ -509,6 +509,74 @@ fn the_gc_leaves_places_to_those_who_need_them() {
     assert!(!cache.write(stripe, 4, 1).is_hit);
 }
 
+/// What is committed when the device is switched off: first the places of stripes that were trimmed as a whole, then entries, each from the last update
+/// that is longest ago. All places are free then.
+#[test]
+fn entries_are_taken_from_the_oldest_on_and_emptied_places_first() {
+    let mut cache = ParityCache::new(8, 4, 5, Replacement::LRU);
+    let write = |cache: &mut ParityCache, stripe| {
+        let update = cache.write(StripeId(stripe), 4, 1);
+        cache.ended(StripeId(stripe));
+        update
+    };
+    for stripe in [0, 1, 2, 3, 4, 1, 0] {
+        write(&mut cache, stripe);
+    }
+    for stripe in [0, 4, 2] {
+        assert_eq!(cache.trim(StripeId(stripe), 4, 0b1111), None);
+    }
+    let taken: Vec<u32> = std::iter::from_fn(|| cache.take_oldest()).map(|stripe| stripe.0).collect();
+    assert_eq!(taken, [2, 4, 0, 3, 1]);
+    for stripe in 3..8 {
+        assert_eq!(write(&mut cache, stripe), Update { is_hit: false, victim: None });
+    }
+    assert_eq!(write(&mut cache, 0).victim, Some(StripeId(3)));
+}
+
+/// With NVRAM the entries are lost, and their places free, but for those that updates in flight need.
+#[test]
+fn a_lost_cache_keeps_the_places_of_updates_in_flight() {
+    let mut cache = ParityCache::new(8, 4, 4, Replacement::LRU);
+    for stripe in 0..4 {
+        cache.write(StripeId(stripe), 4, 0b11);
+    }
+    [0, 1, 3].into_iter().for_each(|stripe| cache.ended(StripeId(stripe)));
+    assert_eq!(cache.trim(StripeId(3), 4, 0b1111), None);
+    cache.lost();
+    let reads = [0, 1, 2, 3].map(|stripe| cache.reads_to_commit(StripeId(stripe)));
+    assert_eq!(reads, [None, None, Some(2), None]);
+    for (stripe, victim) in [(4, None), (5, None), (6, None), (7, Some(StripeId(2)))] {
+        assert_eq!(cache.write(StripeId(stripe), 4, 1).victim, victim);
+    }
+}
+
+/// GC asks for a commit of a stripe whose entry NVRAM loses: a commit under way finds nothing to do, another one is none, and bases are free.
+#[test]
+fn a_commit_for_the_gc_finds_nothing_when_the_parity_cache_is_lost() {
+    for can_allocate in [true, false] {
+        let mut host = filled("ppc", &[]);
+        host.write(1, 1);
+        host.write(5, 1);
+        let commit = host.scheme.commit_for_gc(page(1), can_allocate).expect("it is associated");
+        assert_eq!((commit.commit, commit.stripe), (CommitCause::Gc, StripeId(0)));
+        host.lose_parity_cache();
+        let course = host.run(commit);
+        assert_eq!((course.end, course.waves.len(), course.changes.len()), (Step::Nothing, 0, 0));
+        assert_eq!(guard(&host).commits[CommitCause::Gc as usize], Commits::default());
+        for member in 0..5 {
+            assert!(host.scheme.commit_for_gc(page(member), can_allocate).is_none());
+        }
+        assert_eq!((host.scheme.rule(page(1)), host.flash.held(Version::Base)), (SemivalidAction::Move, 0));
+        // A new entry has new bases to commit, of the parity that is made first.
+        host.repair_all();
+        host.write(1, 1);
+        assert_eq!(host.scheme.rule(page(1)), SemivalidAction::CommitFirst);
+        let course = host.collect(page(1), can_allocate).expect("it is associated again");
+        assert_eq!((course.end, reads(&course)), (if can_allocate { Step::Last } else { Step::Done }, 2));
+        host.check();
+    }
+}
+
 /// SPEC 4.4: with the parity cache lost, all data are readable, old versions are released, and parities are made anew of the newest versions.
 #[test]
 fn the_parity_cache_is_lost() {

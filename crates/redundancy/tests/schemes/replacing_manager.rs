@@ -354,6 +354,35 @@ fn without_a_spare_ssd_e_stays_in_the_place_of_s() {
     }
 }
 
+/// What comes back from S lies as it did before, also where nothing is lost, and however far the shares of the parity are from what they are to be: G has its
+/// 40 %, and SSD 2 has 10 % of 40 %.
+#[test]
+fn what_comes_back_is_not_redistributed() {
+    let mut host = empty("hotswap", &[("parity_shares", "40,40,10,10")]);
+    host.flash.spares.truncate(1);
+    let before: Vec<Vec<u16>> = (0..STRIPES).map(|stripe| row(&host, stripe)).collect();
+    let mut host = begin(host);
+    let write_on = |host: &mut Host, stripe: u32, member: u16| {
+        let strip = row(host, stripe).iter().position(|of| *of == member).expect("a strip on it") as u64;
+        update(host, HostOp::Write, stripe, strip, 1, PAGE);
+        row(host, stripe)
+    };
+    let of_e: Vec<u32> = (0..STRIPES).filter(|stripe| before[*stripe as usize][3] == E).collect();
+    assert_eq!(of_e.len(), 4);
+    for stripe in &of_e {
+        assert_eq!(write_on(&mut host, *stripe, 3)[3], S, "SSD 3 has its 10 %");
+        update(&mut host, HostOp::Trim, *stripe, 0, 3, PAGE);
+    }
+    dies(&mut host, S);
+    assert_eq!(host.orders.last(), Some(&Order::GiveUp { old: MemberId(E), new: MemberId(S) }));
+    assert_eq!(write_on(&mut host, of_e[0], 2), before[of_e[0] as usize], "with an update");
+    assert_eq!(host.orders.len(), 3, "the others are still to come");
+    migrate(&mut host);
+    assert_eq!((0..STRIPES).map(|stripe| row(&host, stripe)).collect::<Vec<_>>(), before);
+    assert_eq!((host.scheme.replaced_share(), host.orders.len()), (1.0, 3));
+    host.check();
+}
+
 /// An update that was placed before S died leaves a strip there: that comes back too.
 #[test]
 fn a_replacement_is_given_up_when_no_update_names_s_any_more() {

@@ -1,10 +1,12 @@
 //! SSDs side by side: an array equals the device whose channels are what its SSDs are, and loses nothing when SSDs, or parts of them, fail.
 
-use crate::support::{config, pages};
+use crate::support::{config, engine_on, pages};
 use flashraid_sim::Simulation;
-use flashraid_sim::engine::Outcome;
+use flashraid_sim::engine::content::Untracked;
+use flashraid_sim::engine::{Engine, Outcome};
+use flashraid_sim::media::{Array, Media};
 use flashraid_sim::result::types::SsdState;
-use flashraid_vocabulary::{HostOp, HostRequest};
+use flashraid_vocabulary::{Health, HostOp, HostRequest, MemberId, MemberPage, Version, View};
 use flashraid_workload::SplitMix64;
 
 /// What a run of random requests came to: each completion, its time, and the sum of all page operations.
@@ -238,4 +240,29 @@ fn replacements_have_the_figures_of_the_requests_in_their_time() {
             assert!(meanwhile.0 > 20 && after.0 > 20, "{scheme}: {meanwhile:?} {after:?}");
         }
     }
+}
+
+/// An SSD that takes no programs has no page for one: none is promised, and what was promised before comes back.
+#[test]
+fn no_page_is_reserved_where_nothing_is_programmed() {
+    let config = config("tiny", "raid5", &[("devices", "4"), ("channels", "1"), ("blocks_per_plane", "16"), ("over_provisioning", "0.4")]);
+    let mut engine: Engine<Untracked, Array> = engine_on(&config, config.build_scheme().unwrap(), Untracked);
+    let media = &mut engine.media;
+    let page = |member| MemberPage::new(member, 0);
+    let count_free = |media: &mut Array, member| {
+        let free = (0..).take_while(|_| media.reserve(page(member), Version::Current)).count();
+        (0..free).for_each(|_| media.release(page(member), Version::Current));
+        assert_eq!(media.can_allocate(page(member)), free > 0);
+        free
+    };
+    let all = count_free(media, 1);
+    assert!(all > 100);
+    assert!(media.reserve(page(1), Version::Current));
+    media.set_health(MemberId(1), Health::ReadOnly);
+    assert_eq!([0, 1, 2, 3].map(|member| count_free(media, member)), [all, 0, all, all]);
+    media.release(page(1), Version::Current);
+    media.set_health(MemberId(1), Health::ReadWrite);
+    assert_eq!(count_free(media, 1), all);
+    media.set_health(MemberId(1), Health::Disabled);
+    assert_eq!([0, 1].map(|member| count_free(media, member)), [all, 0]);
 }

@@ -492,3 +492,43 @@ fn the_next_flush_tells_of_what_is_gone() {
     }
     assert_eq!(after(&mut engine), [true, true, false, true], "the first one tells");
 }
+
+/// A flush is told of what was written before it and of nothing later, which is for the next one. On channel 1 two programs are under way when the flush
+/// comes; meanwhile a later write of another channel is answered, whose chip dies.
+#[test]
+fn a_flush_is_told_of_nothing_that_was_written_after_it() {
+    let config = config("tiny", "raid0", &[("write_completes", "data_in")]);
+    let mut engine = engine(&config, tags(&config));
+    let submit = |engine: &mut Engine<Tags>, op, page| {
+        let request = if op == HostOp::Flush { request(op, 0, 0) } else { pages(op, page, 1) };
+        engine.submit(&request, true)
+    };
+    let loses_later = |engine: &mut Engine<Tags>, channel: u64| {
+        let before = [1, 5].map(|page| submit(engine, HostOp::Write, page));
+        let flush = submit(engine, HostOp::Flush, 0);
+        let later = submit(engine, HostOp::Write, channel);
+        engine.advance_until(engine.now_ns() + 110_000).unwrap();
+        engine.fail(Fault::Loss(Part::Channel(channel as u32)));
+        engine.finish().unwrap();
+        let of = |sequence: u64| engine.completed.iter().find(|completed| completed.sequence == sequence).unwrap().ok;
+        assert_eq!(([before[0], before[1], later].map(of), engine.count_gone()), ([true; 3], 1), "answered before its chip died");
+        let is_told = !of(flush);
+        submit(engine, HostOp::Trim, channel);
+        is_told
+    };
+    let next_is_told = |engine: &mut Engine<Tags>| {
+        submit(engine, HostOp::Flush, 0);
+        engine.finish().unwrap();
+        !engine.completed.last().unwrap().ok
+    };
+    assert!(!loses_later(&mut engine, 0));
+    assert_eq!([next_is_told(&mut engine), next_is_told(&mut engine)], [true, false]);
+    // Of an earlier loss of which nobody was told it is told, and the next one of the later loss.
+    submit(&mut engine, HostOp::Write, 2);
+    engine.advance_until(engine.now_ns() + 110_000).unwrap();
+    engine.fail(Fault::Loss(Part::Channel(2)));
+    engine.finish().unwrap();
+    submit(&mut engine, HostOp::Trim, 2);
+    assert!(loses_later(&mut engine, 3));
+    assert_eq!([next_is_told(&mut engine), next_is_told(&mut engine)], [true, false]);
+}

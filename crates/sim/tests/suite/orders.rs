@@ -2,7 +2,7 @@
 //! ssd1 a command takes 175 ns of bus (of an erase 125), a page 102,400 ns, a read 20,000 ns of array, a program 200,000, an erase
 //! 1,500,000; under static placement the local pages 0, 1, 2, 3 of a channel lie on its four chips.
 
-use crate::support::{at, config, filled, pages, placed};
+use crate::support::{at, config, filled, pages, placed, request};
 use flashraid_sim::Config;
 use flashraid_sim::engine::content::Untracked;
 use flashraid_sim::engine::{Engine, RebuildRecord};
@@ -58,6 +58,32 @@ fn sub_requests_follow_each_other_as_the_setting_says() {
     assert_eq!(of("queued"), [UPDATE, UPDATE + UPDATE_BESIDE_PROGRAMS]);
     // It waits until the update has ended.
     assert_eq!(of("strict"), [UPDATE, 2 * UPDATE + PROGRAM]);
+}
+
+/// Each page of RAID-0 is a decision of its own. Strictly one after the other takes the sum of their times, whatever the number; on channels of their own
+/// they are else written at once. So are the parts of pages around those that a write of zeroes discards, which takes no time.
+#[test]
+fn all_decisions_of_a_request_are_in_a_row() {
+    let of = |serial, request| run(&config("ssd1", "raid0", &[("serial_subrequests", serial)]), &[(0, request)])[0];
+    for count in 1..=4 {
+        let writes = pages(HostOp::Write, 0, count);
+        assert_eq!(["off", "queued", "strict"].map(|serial| of(serial, writes)), [PROGRAM, PROGRAM, count * PROGRAM]);
+    }
+    let part = of("off", request(HostOp::Write, 2048, 2048));
+    let zeroes = request(HostOp::WriteZeroes, 2048, 3 * 4096);
+    assert_eq!(["off", "queued", "strict"].map(|serial| of(serial, zeroes)), [part, part, 2 * part]);
+    // The first page is not written, so that its discard ends at once; nothing waits for it.
+    let zeroes = request(HostOp::WriteZeroes, 300 * 4096, 4096 + 2048);
+    let part = of("off", request(HostOp::Write, 301 * 4096, 2048));
+    assert_eq!(["off", "queued", "strict"].map(|serial| of(serial, zeroes)), [part; 3]);
+}
+
+/// Others need not wait: what follows in a row is a request's own.
+#[test]
+fn requests_do_not_wait_for_the_decisions_of_others() {
+    let requests = [(0, pages(HostOp::Write, 0, 2)), (0, pages(HostOp::Write, 2, 2))];
+    let completed = run(&config("ssd1", "raid0", &[("serial_subrequests", "strict")]), &requests);
+    assert_eq!(completed, [2 * PROGRAM; 2], "each its two, on channels of its own");
 }
 
 // ---- the bus ----

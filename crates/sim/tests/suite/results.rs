@@ -565,3 +565,30 @@ fn steady_is_reached_or_it_is_said_that_it_is_not() {
     assert_eq!(precondition["steady"], false);
     assert!(told[0].starts_with("GC did not reach steady state although 0.5 times"), "{told:?}");
 }
+
+/// Busy shares are of the dies in use: those of spare chips are none, and a chip that was replaced and the one in its place are one.
+#[test]
+fn spare_chips_have_no_share_in_the_time() {
+    let requests: Vec<_> = (0..20).map(|number| (number * 900, write(number * 7 % 40, 2))).collect();
+    let share = |result: &Value, dies: std::ops::Range<usize>| {
+        let busy_ns = |die: &Value| die["busy_ns"]["total"].as_u64().unwrap();
+        result["dies"].as_array().unwrap()[dies].iter().map(busy_ns).sum::<u64>() as f64 / result["simulated_ns"].as_f64().unwrap()
+    };
+    let is_close = |found: &Value, expected: f64| {
+        assert!(expected > 0.0 && (found["busy_fraction"].as_f64().unwrap() - expected).abs() < 1e-12, "{found}: {expected}");
+    };
+    // Each SSD has two channels of one chip and a spare one.
+    let (array, _) = replayed("busy-array", &requests, "raid0", &[("devices", "4"), ("channels", "2"), ("spare_chips", "1")]);
+    assert_eq!(array["dies"].as_array().unwrap().len(), 4 * 4);
+    for kind in ["devices", "members"] {
+        for (number, ssd) in array[kind].as_array().unwrap().iter().enumerate() {
+            is_close(ssd, share(&array, 4 * number..4 * number + 4) / 2.0);
+        }
+    }
+    let (device, _) = replayed("busy-device", &requests, "raid5", &[("spare_chips", "1"), ("fail", "chip:1.0@request:8")]);
+    assert_eq!(device["dies"].as_array().unwrap().len(), 4 * 2);
+    assert!(share(&device, 2..3) > 0.0 && share(&device, 3..4) > 0.0, "the spare chip is at work");
+    for (number, member) in device["members"].as_array().unwrap().iter().enumerate() {
+        is_close(member, share(&device, 2 * number..2 * number + 2));
+    }
+}
