@@ -269,9 +269,8 @@ def test_a_name_is_noticed(path, source, expected):
 SHARED_PLACES = re.compile(
     r"CARGO_TARGET_TMP[D]IR|\btemp_dir\(|\bgettempdir\(|[\"']/tmp\b|\bfs::(?:write|create_dir\w*)\(\s*\"|\bFile::create\(\s*\""
 )
-# What is one on the machine, the kernel's tracepoints, is locked there by a file that all know. What sorts on disk has
-# a file without a name.
-MEETING_PLACES = {"tests/python/test_capture.py": 1, "crates/workload/src/sort.rs": 1}
+# What is one on the machine, the kernel's tracepoints, is locked there by a file that all know.
+MEETING_PLACES = {"tests/python/test_capture.py": 1}
 
 
 def shared_places(text: str) -> int:

@@ -1,17 +1,15 @@
 //! Requests in order of time in bounded memory, whatever their order was: sorted runs, which go to a temporary file if there are
 //! several, and are merged. Requests of the same time keep the order in which they came.
 //!
-//! The file has no name once it is open: the system takes its space back however the process ends.
+//! The file has no name: the system takes its space back however the process ends.
 
 use crate::parser::bytes_at;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::os::unix::fs::FileExt;
 
 /// Requests of a run, 32 MiB.
 const RUN: usize = 1 << 20;
@@ -70,7 +68,7 @@ impl Sorter {
         self.run.sort_by_key(|request| request.arrival_ns);
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(nameless_file()?),
+            none => none.insert(tempfile::tempfile()?),
         };
         let mut at = self.ends.last().copied().unwrap_or(0);
         for requests in self.run.chunks(PART) {
@@ -155,25 +153,6 @@ impl Sorted {
     }
 }
 
-/// Where temporary files lie.
-pub(crate) fn folder() -> PathBuf {
-    std::env::temp_dir()
-}
-
-/// A new file that nobody else can open.
-fn nameless_file() -> io::Result<File> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    loop {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = folder().join(format!("flashraid-sort-{}-{number}", std::process::id()));
-        match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
-            Ok(file) => return fs::remove_file(&path).map(|()| file),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
 fn to_bytes(request: &HostRequest) -> [u8; BYTES] {
     let HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream, source } = *request;
     let mut bytes = [0; BYTES];
@@ -201,6 +180,7 @@ fn from_bytes(bytes: &[u8]) -> HostRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
 
     /// A number that a request's place decides, as if at random.
     fn mixed(place: u64) -> u64 {
@@ -247,13 +227,11 @@ mod tests {
         assert_eq!(all(&mut sorted_by(4, &[])), []);
     }
 
+    /// So nothing is left of it, however the process ends.
     #[test]
-    fn no_temporary_file_has_a_name() {
+    fn the_temporary_file_has_no_name() {
         let request = HostRequest { arrival_ns: 1, offset_bytes: 0, size_bytes: 1, op: HostOp::Read, stream: 0, source: 0 };
         let sorted = sorted_by(1, &[request; 3]);
-        assert!(sorted.file.is_some());
-        let prefix = format!("flashraid-sort-{}-", std::process::id());
-        let names = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap_or_default());
-        assert_eq!(names.filter(|name| name.starts_with(&prefix)).count(), 0);
+        assert_eq!(sorted.file.unwrap().metadata().unwrap().nlink(), 0);
     }
 }

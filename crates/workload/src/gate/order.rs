@@ -5,7 +5,7 @@
 //! sorted (`in_order`). A trace that can be read only once is sorted from the start.
 
 use crate::error::{TraceError, system_text};
-use crate::sort::{self, Sorted, Sorter};
+use crate::sort::{Sorted, Sorter};
 use flashraid_vocabulary::HostRequest;
 use std::collections::BTreeMap;
 use std::io;
@@ -282,10 +282,8 @@ impl Order {
 
     #[cold]
     fn cannot_sort(&self, error: &io::Error) -> TraceError {
-        let folder = sort::folder();
         let what = format!(
-            "it must be sorted by time, with a temporary file in {}: {}; expected a folder with room for 32 bytes a request (TMPDIR)",
-            folder.display(),
+            "it must be sorted by time, with a temporary file: {}; expected room for 32 bytes a request in the folder for these (TMPDIR)",
             system_text(error)
         );
         TraceError::Unusable { path: self.path.clone(), what }
