@@ -11,17 +11,31 @@ from . import _native
 from ._native import InputError
 from .advising.candidates import Candidate, candidates
 from .advising.choice import PROTECTION, Ranked, distinct, doubts, ranked, sentences, text_of
+from .advising.endurance import check_endurance, must_endure
 from .advising.excerpts import excerpts_of
 from .advising.forecast import Forecast
-from .advising.objectives import FAILING, LIFETIME, OPEN, RUNS, Objective, Value, objectives, value_of
+from .advising.objectives import (
+    DWPD,
+    FAILING,
+    LIFETIME,
+    OPEN,
+    RUNS,
+    WRITES_A_DAY,
+    Objective,
+    Value,
+    objectives,
+    value_of,
+)
 from .advising.runs import MOST_BYTES, Runs, Watch
 from .advising.search import UNIT_BYTES, Must, Search, Tried, Workload
 from .comparing import MOST_SEEDS
 from .figures.drawn import Drawn
 from .files import must_be_read_again, scratch_folder
 from .interrupts import Interrupts
+from .intervals import mean_and_half_width
 from .profile_text import is_profile, with_writes_weighing
 from .quantities import SIZE, TIME, Kind
+from .scaled import scale_of
 from .setting_types import Settings
 from .settings import (
     Pairs,
@@ -57,7 +71,6 @@ if TYPE_CHECKING:
 SUBJECTS = ("latency", "throughput", "endurance", "capacity", "memory", "rebuild")
 PARTS = ("member", "chip", "channel", "device")
 TAILS = ("p50", "p90", "p99", "p99_9", "p99_99")
-YEARS_OF_WARRANTY = 5
 
 
 @dataclass(frozen=True)
@@ -90,6 +103,7 @@ def advise(
     min_capacity: float | str | None = None,
     max_nvram: str | None = None,
     min_dwpd: float | None = None,
+    years: float | None = None,
     vary: Mapping[str, Sequence[object]] | None = None,
     prefer: Iterable[str] = (),
     tail: str = "p99",
@@ -111,10 +125,11 @@ def advise(
 
     What an answer must have: `survives` (`member`, `chip`, `channel` or `device`); `max_p99_read` and `max_p99_write`,
     as `500us`; `min_capacity`, the usable share of the flash, as 0.7 or `70%`; `max_nvram`, as `64KiB`; `min_dwpd`,
-    drive writes a day that the flash endures for five years. `vary` has more settings with their values, of which every
-    combination is tried; `tail` is the quantile of the latencies that are compared; `prefer` names subjects that count
-    twice: latency, throughput, endurance, capacity, memory, rebuild. The finalists are run with so many `seeds`, and
-    with the failure of `fault`, by default one chip or SSD. `out`, `jobs`, `scheduler` and the certificates are those
+    drive writes a day that the flash endures for `years`, by default five. `vary` has more settings with their values,
+    of which every combination is tried; `tail` is the quantile of the latencies that are compared; `prefer` names
+    subjects that count twice: latency, throughput, endurance, capacity, memory, rebuild. The finalists are run with so
+    many `seeds`, and with the failure of `fault`, by default one chip or SSD. `out`, `jobs`, `scheduler` and the
+    certificates are those
     of `sweep`: runs that are in `out` are not done again.
 
     `progress` is called several times a second with the round and a SweepStatus, and stops by returning False. Raises
@@ -142,6 +157,7 @@ def advise(
         min_capacity=min_capacity,
         max_nvram=max_nvram,
         min_dwpd=min_dwpd,
+        years=years,
         vary={key: [setting_text(value) for value in values] for key, values in _pairs(vary or {})},
         prefer=texts("prefer", prefer),
         tail=tail,
@@ -176,6 +192,7 @@ def asked(
     min_capacity: float | str | None,
     max_nvram: str | None,
     min_dwpd: float | None,
+    years: float | None,
     vary: Mapping[str, Sequence[str]],
     prefer: Sequence[str],
     tail: str,
@@ -197,10 +214,7 @@ def asked(
     for key in (*OF_WORKLOAD, "devices"):
         if key in varied:
             raise InputError(f"{label('vary')} {key}: not allowed: all candidates have the same: ask for each value")
-    if min_dwpd is not None:
-        is_number = isinstance(min_dwpd, int | float) and not isinstance(min_dwpd, bool)
-        if not is_number or not 0 <= min_dwpd < float("inf"):
-            raise InputError(f"{label('min_dwpd')} {min_dwpd}: allowed is a number from 0")
+    check_endurance(label, min_dwpd, years)
     # The device is looked at with the first scheme that it can have.
     common, scheme = own_of(None, settings), possible(device, config, settings, schemes)[0][0]
     detail = configuration(device, scheme, config, common)
@@ -236,13 +250,7 @@ def asked(
         musts.append(Must(text, OPEN, "capacity.raw_per_user_byte", most=most_raw, kind=RAW))
     if min_dwpd is not None:
         own_limit = float(detail["config"]["device"]["pe_limit"])
-        if not own_limit and "pe_limit" not in varied:
-            raise InputError(f"{label('min_dwpd')}: the device has no limit of erases: allowed with pe_limit above 0")
-        # An SSD that is alone does not fail by wear in a run, but what it writes in so many erases is known.
-        text, least = f"{label('min_dwpd')} {min_dwpd}", min_dwpd * 365 * YEARS_OF_WARRANTY
-        column, limit = "lifetime.full_drive_writes_per_1000_cycles", "config.device.pe_limit"
-        must = Must(text, OPEN, column, least=least, kind=WRITES, is_measured=True)
-        musts.append(replace(must, thousandths=limit, otherwise=own_limit))
+        musts.append(must_endure(label, min_dwpd, years, own_limit, is_varied="pe_limit" in varied))
     if fault is not None and ("@" in fault or not fault):
         raise InputError(f"{label('fault')} {fault}: allowed is what fails, as chip:0.0, without a time")
     where = fault or _first(part, is_array=is_array)
@@ -256,7 +264,7 @@ def _first(part: str, *, is_array: bool) -> str:
     return f"device:0/{first}" if is_array and part != "device" else first
 
 
-RAW, WRITES = Kind((("flash bytes a usable byte", 1),), 3), Kind((("drive writes", 1),), 0)
+RAW = Kind((("flash bytes a usable byte", 1),), 3)
 # What says how much there is to do: the same for all candidates.
 OF_WORKLOAD = ("limit", "warmup", "speed", "jitter_ns", "fill", "fill_bytes", "space_bytes")
 # Settings that the advisor's runs have of their own.
@@ -440,14 +448,17 @@ class Advice(Drawn):
     @property
     def sentences(self) -> list[str]:
         """The recommendation in words."""
-        found = [each.tried for each in self.front]
-        said = doubts(found, self.question.tail, self.question.seeds, self._scale)
+        members = [each.tried for each in self.front]
+        said = doubts(members, self.question.tail, self.question.seeds, self._scale)
         if self.question.fault and not self._workload.is_verified:
             said.append(
                 "contents after the failure were not compared, only what was lost was counted, as that takes more than "
                 f"{format_bytes(MOST_BYTES)} of memory (--jobs 1 compares them)."
             )
-        return sentences(self.front, self.objectives, {each.what: each.choice for each in self.changes}, said)
+        found = sentences(self.front, self.objectives, {each.what: each.choice for each in self.changes}, said)
+        row = self.front[0].tried.rows[OPEN][0] if self.front else {}
+        scaled = scale_of(row.get("capacity.share_of_preset"), row.get("device", ""))
+        return [*found, f"Lifetimes and rebuild times are those of a drive {scaled}."] if scaled else found
 
     def to_frame(self) -> "polars.DataFrame":
         """A row for each member of the front, the best first: its figures, half the width of their 95 % intervals, and
@@ -466,10 +477,24 @@ class Advice(Drawn):
 
     def _figures(self, tried: Tried) -> Iterator[tuple[Objective, Value]]:
         """All figures of a member of the front."""
-        for objective in [*self.objectives, LIFETIME]:
+        for objective in self._all_objectives:
             yield objective, self._value(tried, objective)
 
+    @property
+    def _all_objectives(self) -> list[Objective]:
+        """The objectives, and what is shown beside them."""
+        return [*self.objectives, LIFETIME, *([DWPD] if self._endurance else [])]
+
+    @property
+    def _endurance(self) -> Must | None:
+        """The drive writes a day that were asked for."""
+        return next((must for must in self.question.musts if must.kind is WRITES_A_DAY), None)
+
     def _value(self, tried: Tried, objective: Objective) -> Value:
+        if objective is DWPD and self._endurance:
+            found = [self._endurance.figure(row) for row in tried.rows[OPEN]]
+            known = tuple(value for value in found if value is not None)
+            return Value(*mean_and_half_width(known), known) if len(known) == len(found) else Value(None)
         return tried.values.get(objective.name) or value_of(objective, tried.rows[objective.run])
 
     def to_dict(self) -> dict[str, Any]:
@@ -532,7 +557,7 @@ class Advice(Drawn):
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """The front as a table of texts: heads, and a row for each member."""
-        shown = [each for each in [*self.objectives, LIFETIME] if self._is_shown(each)]
+        shown = [each for each in self._all_objectives if self._is_shown(each)]
         rows = [
             [
                 each.tried.candidate.name,

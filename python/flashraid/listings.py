@@ -68,6 +68,8 @@ class Capacity(Record):
     user_pages: int
     user_bytes: int
     reserved_bytes: int  # over-provisioning, and parity or copies
+    effective_over_provisioning: float | None  # when all of it is written; None with log blocks
+    usable_over_provisioning: float | None  # what of that GC can use
     redundancy_bytes: int
     redundancy_share: float
     raw_per_user_byte: float
@@ -121,11 +123,13 @@ class Device(Record):
         for name in self.schemes:
             of = self.schemes[name]
             if "refused" in of:
-                rows.append((name, "", "", "", of.refused))
+                rows.append((name, "", "", "", "", of.refused))
             else:
-                sizes = (format_bytes(of.user_bytes), f"{of.redundancy_share:.1%}", format_bytes(of.nvram_bytes))
+                usable = of.usable_over_provisioning
+                spare = "-" if usable is None else f"{of.effective_over_provisioning:.1%}, {usable:.1%} for GC"
+                sizes = (format_bytes(of.user_bytes), f"{of.redundancy_share:.1%}", spare, format_bytes(of.nvram_bytes))
                 rows.append((name, *sizes, of.survives.text))
-        head = ["scheme", "user capacity", "redundancy", "NVRAM", "survives the loss of"]
+        head = ["scheme", "user capacity", "redundancy", "spare when full", "NVRAM", "survives the loss of"]
         caption = f"{self.name}: {self.about}" if self.about else self.name
         return notebook.table(caption, ["", ""], facts) + notebook.table("Under each scheme", head, rows)
 

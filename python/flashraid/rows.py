@@ -37,12 +37,18 @@ class Row:
     @property
     def is_latency(self) -> bool:
         """Whether its figure is one of latencies, which are all 0 without requests."""
-        return "latency_ns." in self.path
+        return "latency_ns." in self.path or self.path.startswith(AROUND)
 
     @property
     def is_price(self) -> bool:
         """Whether its figure follows from scheme and device, whatever was replayed."""
-        return self.path.startswith("capacity.") and self.path != OVER_PROVISIONING
+        return self.path.startswith("capacity.") and self.path not in (OVER_PROVISIONING, USABLE)
+
+    @property
+    def scales(self) -> bool:
+        """Whether its figure is a time that is as much shorter as the drive is smaller."""
+        is_of_events = self.path.startswith(("rebuild.", "replacements.")) and not self.is_latency
+        return self.is_lifetime or is_of_events
 
     @property
     def is_lifetime(self) -> bool:
@@ -56,6 +62,8 @@ READ_TAIL, WRITE_TAIL = "latency_ns.read.p99_9", "latency_ns.write.p99_9"
 AMPLIFICATION, COLLECTIONS = "write_amplification", "collection.collections"
 LIFETIME, DRIVE_WRITES = "lifetime.years", "lifetime.full_drive_writes"
 OVER_PROVISIONING = "capacity.effective_over_provisioning"
+USABLE = "capacity.usable_over_provisioning"
+AROUND = "latency_around_rebuilds_ns"
 PEAK_TO_MEAN = "lifetime.programs_peak_to_mean"
 OWN_CAPACITY = "of the user capacity of the scheme itself: one that offers less counts more of them for the same bytes"
 WORN = "until the mean block is worn out, if this load goes on and write amplification stays what it was in this run"
@@ -71,6 +79,12 @@ def _event(event: str, first: str, ended: str) -> Iterator[Row]:
     yield Row(first, f"{event}.0.{ended}", TIME, "low", note=f"of the first {name}, as are latencies during it")
     for key, shown in {"mean": "mean", "p99_9": "p99.9", "max": "max"}.items():
         yield Row(f"{shown} latency during the {name}", f"{event}.0.latency_ns.{key}", TIME, "low")
+
+
+def _around() -> Iterator[Row]:
+    for kind in ("read", "write"):
+        for phase in ("before", "during", "after"):
+            yield Row(f"{kind} latency p99 {phase} them", f"{AROUND}.{phase}.{kind}.p99", TIME)
 
 
 def _parts() -> Iterator[Row]:
@@ -90,6 +104,7 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
             Row("DRAM of mapping tables", "capacity.table_bytes", SIZE, "low"),
             Row("NVRAM", "capacity.nvram_bytes", SIZE, "low"),
             Row("effective over-provisioning", OVER_PROVISIONING, SHARE),
+            Row("spare that GC can use", USABLE, SHARE),
         ),
     ),
     (
@@ -116,6 +131,7 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
     ("write latency", _latencies("write")),
     ("rebuild", tuple(_event("rebuild", "window of vulnerability", "window_of_vulnerability_ns"))),
     ("replacement", tuple(_event("replacements", "time of replacement", "duration_ns"))),
+    ("around rebuilds and replacements", tuple(_around())),
     (
         "flash",
         (

@@ -20,10 +20,12 @@ from .rows import (
     PEAK_TO_MEAN,
     READ_TAIL,
     SECTIONS,
+    USABLE,
     WORDS,
     WRITE_TAIL,
     Row,
 )
+from .scaled import of_scaled, with_scale
 
 if TYPE_CHECKING:
     from .comparison import Comparison
@@ -137,7 +139,7 @@ class Candidate:
                 return OWN_LOAD
             why = self._doubt(OVERLONG)
             return f"lifetime at another load than that of the trace: {why}" if why else ""
-        if row.path == OVER_PROVISIONING:
+        if row.path in (OVER_PROVISIONING, USABLE):
             return MIRROR_CHIPS if value_at(self.results[0], "config.device.mirror_chips") else ""
         if row.is_latency:
             return self._doubt(OVERLOADED)
@@ -233,6 +235,8 @@ def _line(row: Row, found: Sequence[Candidate], are_comparable: bool) -> Line | 
         is_best = at in best and not note and not found[at].is_partial
         cells.append(Cell(mean, half_width, text, relative, is_best, note, tuple(values[at])))
     note = _closed_loop(found) if row is CAPACITY else row.note
+    if row.scales and (scaled := of_scaled(found[0].results[0])):
+        note = "; ".join(text for text in (note, scaled) if text)
     return Line(row.name, unit, row.path, row.better, tuple(cells), note)
 
 
@@ -454,7 +458,7 @@ def _protection(found: Sequence[Candidate], lines: dict[str, Line]) -> Iterator[
             )
         for result in each.results[:1]:
             for rebuild in value_at(result, "rebuild") or []:
-                yield f"{each.name} {_vulnerable(rebuild)}."
+                yield f"{with_scale(f'{each.name} {_vulnerable(rebuild)}', result)}."
 
 
 def _vulnerable(rebuild: Record) -> str:

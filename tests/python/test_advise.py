@@ -344,7 +344,7 @@ def test_excerpts_have_pieces_of_all_of_the_trace(tmp_path, monkeypatch):
 
 def asked(trace, settings=(), **more):
     nothing = dict.fromkeys(("schemes", "survives", "max_p99_read", "max_p99_write", "min_capacity", "max_nvram"))
-    nothing |= {"min_dwpd": None, "fault": None, "vary": {}, "prefer": [], "tail": "p99", "seeds": 1}
+    nothing |= {"min_dwpd": None, "years": None, "fault": None, "vary": {}, "prefer": [], "tail": "p99", "seeds": 1}
     return advisor.asked(str(trace), "tiny", None, list(settings), **nothing | more)
 
 
@@ -377,15 +377,24 @@ def test_what_must_be_survived_is_what_fails(trace, survives, devices, fault, co
 def test_drive_writes_a_day_are_those_of_a_warranty(trace):
     """Two a day for five years are 3,650; of 7,300 for 1,000 erases a candidate with 500 has as many."""
     must = asked(trace, [("pe_limit", "500")], min_dwpd=2.0).musts[0]
+    assert must.text == "min_dwpd 2 over 5 years"
     row = {"lifetime.full_drive_writes_per_1000_cycles": 7300.0, "config.device.pe_limit": 500}
     assert must.why_not(row) is None
     assert must.why_not(row | {"config.device.pe_limit": 499})
     assert must.why_not(row | {"lifetime.full_drive_writes_per_1000_cycles": 7299.0})
+    half = must.why_not(row | {"lifetime.full_drive_writes_per_1000_cycles": 3650.0})
+    assert half == "min_dwpd 2 over 5 years: it has 1.00 drive writes a day"
+    must = asked(trace, [("pe_limit", "500")], min_dwpd=2.0, years=2.5).musts[0]
+    assert must.why_not(row | {"lifetime.full_drive_writes_per_1000_cycles": 3650.0}) is None
+    assert must.why_not(row | {"lifetime.full_drive_writes_per_1000_cycles": 3649.0})
     common = {"schemes": ["raid1", "raid5"], "seeds": 1, "min_dwpd": 0.1, **DEVICE}
     found = fr.advise(trace, pe_limit=1000, **common)
     assert found.front
     column = "lifetime.full_drive_writes_per_1000_cycles"
     assert all(each.rows["open"][0][column] >= 182.5 for each in (member.tried for member in found.front))
+    shown = found.to_frame().select("dwpd").to_series().to_list()
+    assert shown == [pytest.approx(each.tried.rows["open"][0][column] / 1825) for each in found.front]
+    assert found.cells()[0][-1] == "drive writes a day"
     # Each candidate has its own limit.
     varied = fr.advise(trace, devices=4, pe_limit=2, vary={"pe_limit": ["2", "1000"]}, **common)
     assert varied.front
@@ -553,6 +562,8 @@ def test_the_answer_as_json(trace, command, advice, runs, tmp_path):
         (["--min-capacity", "101%"], "--min-capacity 101%: allowed is a share from 0 to 1, or from 0% to 100%"),
         (["--min-capacity", "much"], "--min-capacity much: allowed is a share from 0 to 1, or from 0% to 100%"),
         (["--min-dwpd", "1"], "--min-dwpd: the device has no limit of erases"),
+        (["--years", "3"], "--years 3.0: allowed with --min-dwpd"),
+        (["--min-dwpd", "1", "--years", "0"], "--years 0.0: allowed is a number above 0"),
         (["--prefer", "speed"], "--prefer speed: there is none"),
         (["--tail", "p98"], "--tail p98: there is none; the nearest is p9"),
         (["--vary", "gc_threshold"], "--vary gc_threshold: allowed is KEY=A,B,..."),

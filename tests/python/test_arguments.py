@@ -190,6 +190,7 @@ FUNCTIONS = {
         "min_capacity": None,
         "max_nvram": None,
         "min_dwpd": None,
+        "years": None,
         "vary": None,
         "prefer": [],
         "tail": "p99",

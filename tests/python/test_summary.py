@@ -157,6 +157,7 @@ FIGURES = {
     "capacity.table_bytes": (5 << 20, "DRAM of mapping tables (MiB)", "5.00"),
     "capacity.nvram_bytes": (6 << 10, "NVRAM (KiB)", "6.00"),
     "capacity.effective_over_provisioning": (0.07, "effective over-provisioning (%)", "7.0"),
+    "capacity.usable_over_provisioning": (0.05, "spare that GC can use (%)", "5.0"),
     "workload.offered_load": (0.11, "offered load", "0.11"),
     "bandwidth.requests_per_second": (112.0, "throughput at this load (requests/s)", "112"),
     "bandwidth.read_bytes_per_second": (113e6, "read (MB/s)", "113.0"),
@@ -189,6 +190,18 @@ FIGURES = {
     "requests.unfinished": (63, "unfinished", "63"),
     "losses.host_pages": (64, "host pages lost", "64"),
 }
+
+
+def test_latencies_around_rebuilds_are_shown_by_kind(compared, base):
+    kinds = {
+        kind: base["latency_ns"]["all"] | {"count": 3, "p99": 5e6} for kind in ("all", "read", "write", "trim", "flush")
+    }
+    comparison = compared({"latency_around_rebuilds_ns": dict.fromkeys(("before", "during", "after"), kinds)})
+    (section,) = (each for each in summary.table(comparison) if each.title == "around rebuilds and replacements")
+    assert [line.head for line in section.lines] == [
+        f"{kind} latency p99 {phase} them (ms)" for kind in ("read", "write") for phase in ("before", "during", "after")
+    ]
+    assert {line.cells[0].text for line in section.lines} == {"5.00"}
 
 
 def test_each_row_shows_the_figure_that_it_names(compared):
@@ -437,8 +450,8 @@ def test_drive_writes_of_unlike_capacities_are_no_merit(compared):
         assert "of the user capacity of the scheme itself" in line.note
 
 
-def test_space_that_gc_cannot_use_is_said(compared):
-    path = "capacity.effective_over_provisioning"
+@pytest.mark.parametrize("path", ["capacity.effective_over_provisioning", "capacity.usable_over_provisioning"])
+def test_space_that_gc_cannot_use_is_said(compared, path):
     line = line_of(
         compared({"scheme": "a", path: 0.5}, {"scheme": "b", path: 0.7, "config.device.mirror_chips": 1}), path
     )

@@ -9,6 +9,7 @@ from conftest import write_trace, writes
 from flashraid import quantities, rows, summary
 from flashraid.command import results as tables
 from flashraid.record import Record
+from flashraid.scaled import of_scaled
 
 # What one of a unit is in the JSON.
 UNITS = {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "%": 0.01, "requests/s": 1, "MB/s": 1e6}
@@ -160,6 +161,7 @@ def test_every_figure_of_a_run_is_the_one_of_its_json(name, command, trace):
     assert set(printed) == {row.name for row in tables.RUN if row.cell(Record(result)) is not None}
     for name, cell in printed.items():
         row = rows[name]
+        cell = without_scale(cell, row, result)
         assert cell == row.cell(Record(result)), name
         assert cell == row.cell(only(result, [path for path, _ in row.figures])), f"{name} shows more than it names"
         check(Record(result), row, cell)
@@ -168,8 +170,8 @@ def test_every_figure_of_a_run_is_the_one_of_its_json(name, command, trace):
     assert set(found) == {"latency", "flash operations by cause"}
     check_events(result, events)
     check_latencies(result["latency_ns"], found["latency"])
-    felt_parts = result.get("rebuild", []) + result.get("replacements", [])
-    assert (felt is not None) == any(of["requests"] for of in felt_parts)
+    phases = result.get("latency_around_rebuilds_ns", {})
+    assert (felt is not None) == any(of["all"]["count"] for of in phases.values())
     if felt:
         check_felt(result, felt)
     body = [line.split() for line in found["flash operations by cause"].splitlines()[3:]]
@@ -179,7 +181,17 @@ def test_every_figure_of_a_run_is_the_one_of_its_json(name, command, trace):
             check(Record(result), row, cell)
 
 
-EVENTS, FELT = "faults and rebuilds", "latency during rebuilds and replacements"
+EVENTS, FELT = "faults and rebuilds", "latency around rebuilds and replacements"
+
+
+def without_scale(cell, row, result):
+    """The cell without the words that mark times of a drive that was made smaller, which must be there."""
+    scaled = of_scaled(Record(result))
+    if not (row.scales and scaled):
+        assert "scaled down" not in cell
+        return cell
+    assert cell.endswith(f" ({scaled})")
+    return cell.removesuffix(f" ({scaled})")
 
 
 def check_events(result, table):
@@ -192,6 +204,7 @@ def check_events(result, table):
     assert sum(row is tables.RESTORED for _, row, _ in events) == of["rebuild"]
     assert sum(row is tables.REPLACEMENT for _, row, _ in events) == of["replacements"]
     for (name, cell), (shown, row, part) in zip(rows_of(table) if table else [], events, strict=True):
+        cell = without_scale(cell, row, result)
         assert (name.strip(), cell) == (shown, row.cell(part))
         check(part, row, cell)
 
@@ -208,26 +221,25 @@ def check_latencies(latencies, table):
 
 
 def check_felt(result, table):
-    """What requests felt of rebuilds and replacements, and what others felt: from the sums of both."""
+    """What requests felt of each rebuild and replacement, and by kind before, during and after them."""
     parts = [of["latency_ns"] for of in result.get("rebuild", []) + result.get("replacements", [])]
-    parts = [of for of in parts if of["count"]]
+    phases = result["latency_around_rebuilds_ns"]
+    assert list(phases) == ["before", "during", "after"]
+    for kinds in phases.values():
+        assert kinds["all"]["count"] == sum(of["count"] for kind, of in kinds.items() if kind != "all")
+    assert sum(of["all"]["total"] for of in phases.values()) == result["latency_ns"]["all"]["total"]
+    of_kinds = {f"{name}, {kind}": of for name, kinds in phases.items() for kind, of in kinds.items() if kind != "all"}
+    parts = [of for of in [*parts, *of_kinds.values()] if of["count"]]
     names = [line[1:].split("  ")[0] for line in table.splitlines()[3:]]
-    others = "other times" in names
-    assert len(names) == len(parts) + others
-    lines = [line.split() for line in table.splitlines()[3:]]
-    for of, line in zip(parts, lines, strict=False):
-        count, mean, *_, most, unit = line[-10:]
+    assert names[len(names) - sum(of["count"] > 0 for of in of_kinds.values()) :] == [
+        name for name, of in of_kinds.items() if of["count"]
+    ]
+    for of, line in zip(parts, [line.split() for line in table.splitlines()[3:]], strict=True):
+        count, mean, p50, *_, p99_99, most, unit = line[-10:]
         assert int(count.replace(",", "")) == of["count"]
-        for number, key in ((mean, "mean"), (most, "max")):
+        for number, key in ((mean, "mean"), (p50, "p50"), (p99_99, "p99_99"), (most, "max")):
             shown, exactness = read(number, unit)
             assert shown == pytest.approx(of[key], abs=exactness)
-    if others:
-        count, mean, *_, unit = lines[-1][-10:]
-        shown, exactness = read(mean, unit)
-        every = result["latency_ns"]["all"]
-        assert int(count.replace(",", "")) == every["count"] - sum(of["count"] for of in parts)
-        total = shown * int(count.replace(",", "")) + sum(of["total"] for of in parts)
-        assert total == pytest.approx(every["total"], abs=exactness * int(count.replace(",", "")))
 
 
 def test_a_run_tells_of_its_faults(command, tmp_path):
@@ -372,6 +384,7 @@ def test_unequal_spare_space_and_a_run_without_collection_are_said(command, tmp_
     assert re.search(r"^ *write amplification +2\.000 \(.*\); no GC ran$", shown, re.MULTILINE)
     shown = command("compare", trace, *options, "--schemes", "raid0,raid5").stdout
     assert re.search(r"^ effective over-provisioning \(%\) +39\.\d +19\.\d +-\d+ %$", shown, re.MULTILINE)
+    assert re.search(r"^ spare that GC can use \(%\) +29\.\d +9\.\d +-\d+ %$", shown, re.MULTILINE)
     assert re.search(r"^ GC runs +no GC ran +no GC ran$", shown, re.MULTILINE)
 
 
@@ -401,3 +414,10 @@ def test_what_a_window_exposes_stands_beside_the_promise(command, tmp_path):
         told,
         re.MULTILINE,
     )
+
+
+@pytest.mark.parametrize(("share", "said"), [(None, ""), (1 / 64, "1/64"), (0.75, "75%"), (0.0001, "1/10,000")])
+def test_times_of_a_scaled_down_drive_are_marked(share, said):
+    result = Record({"device": "ssd1", "capacity": {"share_of_preset": share}})
+    assert of_scaled(result) == (f"scaled down: {said} of the flash of ssd1" if said else "")
+    assert of_scaled(Record({"device": "ssd1", "capacity": {}})) == ""

@@ -56,7 +56,7 @@ NOT_RECOMPUTED = {
     "workload/truncated workload/warnings* workload/spread_tick_ns workload/steps_back": INPUT,
     "workload/passes": "how often the trace was begun, as the run was told (crates/sim/tests/suite/wear_out.rs)",
     "capacity/user_bytes capacity/space_bytes capacity/filled_bytes capacity/redundancy_bytes capacity/tables*": GIVEN,
-    "capacity/redundancy_share capacity/nvram*": GIVEN,
+    "capacity/redundancy_share capacity/nvram* capacity/share_of_preset": GIVEN,
     "capacity/placed_pages precondition* drive*": "happens before time begins, so that no log has it",
     "requests/unmapped_reads requests/prefilled_pages": DECIDED,
     "parity_updates* buffer/kind buffer/read_hits buffer/read_misses buffer/write_hits buffer/write_misses": DECIDED,
@@ -67,12 +67,15 @@ NOT_RECOMPUTED = {
     "collection/merges_*": "they differ in what they leave, not in what they do: crates/flash/tests/suite/hybrid.rs",
     "members/*/free_blocks members/*/state losses* capacity/live_pages": AT_THE_END,
     "capacity/effective_over_provisioning": AT_THE_END,
+    "capacity/usable_over_provisioning": AT_THE_END,
     "faults*": "what was injected, as the run was told",
     "devices/*/state devices/*/member devices/*/free_blocks": AT_THE_END,
     "wear_outs/*/exposed_pages wear_outs/*/pages_lost": "needs each scheme's rule of what a failure takes: "
     "crates/sim/tests/suite/wear_out.rs",
     "rebuild/*/failed* rebuild/*/pages_lost rebuild/*/pages_copied": "what failed, and how pages were brought back: "
     "decided, and checked page by page by torture",
+    "rebuild/*/pages_superseded": "what was still lost at the end of a rebuild is in no log: "
+    "crates/sim/tests/suite/failure.rs",
     "replacements/*/old_device replacements/*/new_device replacements/*/outcome replacements/*/is_shadow": "decided: "
     "crates/sim/tests/suite/array.rs",
     "replacements/*/started_ns replacements/*/ended_ns replacements/*/hot_* replacements/*/cold_*": DECIDED,
@@ -940,6 +943,31 @@ def of_rebuilds(run: Run, found: dict[str, Any]) -> None:
         found.update({f"{own}/latency_ns/{key}": value for key, value in served.items()})
 
 
+def of_latencies_around(run: Run, found: dict[str, Any]) -> None:
+    """What requests felt before, during and after rebuilds and replacements, by kind."""
+    began = [fault["at_ns"] for rebuild in run.result["rebuild"] for fault in rebuild["failed"][:1]]
+    spans = [(began, rebuild["ended_ns"]) for began, rebuild in zip(began, run.result["rebuild"], strict=True)]
+    spans += [(each["started_ns"], each["ended_ns"]) for each in run.result.get("replacements", [])]
+    if not spans:
+        return
+    first = min(start for start, _ in spans)
+    # As in `of_rebuilds`: of those that came at the very instant of the first failure, some were answered before it.
+    arrived = min((fault["request"] for fault in run.result["faults"] if fault["at_ns"] == first), default=0)
+    parts: dict[str, dict[str, list[int]]] = {
+        part: {kind: [] for kind in ("all", "read", "write", "trim", "flush")} for part in ("before", "during", "after")
+    }
+    for done in run.completed:
+        is_earlier = done.arrival < first or (done.end == first and done.number < arrived - 1)
+        runs = any(start <= done.arrival <= (inf if end is None else end) for start, end in spans)
+        part = "before" if is_earlier else "during" if runs else "after"
+        for kind in ("all", KIND_OF_OP[done.op]):
+            parts[part][kind].append(done.end - done.arrival)
+    for part, kinds in parts.items():
+        for kind, values in kinds.items():
+            own = f"latency_around_rebuilds_ns/{part}/{kind}"
+            found.update({f"{own}/{key}": value for key, value in latencies(values).items()})
+
+
 def of_replacements(run: Run, found: dict[str, Any]) -> None:
     """What requests felt of the replacements of SSDs, and how long these took."""
     replacements = run.result.get("replacements", [])
@@ -1062,6 +1090,7 @@ def recomputed(run: Run) -> tuple[dict[str, Any], list[str]]:
     of_wear(run, found)
     of_ssds(run, found, units)
     of_rebuilds(run, found)
+    of_latencies_around(run, found)
     of_replacements(run, found)
     of_parts(run, found, done)
     return found, complaints

@@ -110,6 +110,8 @@ pub struct Settings {
     /// Free pages of a plane, as a share of its pages, below which an idle device (`Given::idle_ns`) collects it (SPEC 5.7); 0 for never, else above
     /// `gc_threshold`.
     pub gc_idle_threshold: f64,
+    /// Pages of a victim, as a share of a block, that a GC run in idle time frees at least (SPEC 5.7 has no such rule: 0).
+    pub gc_idle_gain: f64,
     /// GC goes page by page and shares the device with migration by need (SPEC 5.7, Algorithm 3).
     pub coordinates_migration: bool,
     /// With that: the share of the device's blocks that must be erased for migration to go before GC.

@@ -7,6 +7,7 @@ use crate::gc::state::Gc;
 use crate::gc::victims::Victims;
 use crate::mapping::blocks::{BlockState, Blocks, plane_stride};
 use crate::mapping::filling::Filling;
+use crate::mapping::phases::Phases;
 use crate::mapping::hybrid::Hybrid;
 use crate::mapping::maps::Maps;
 use crate::mapping::space::{Domain, NIL, Pool};
@@ -93,6 +94,8 @@ pub struct Flash {
     pub(crate) preset_erases: u32,
     /// The fill, while it is under way.
     pub(crate) filling: Option<Box<Filling>>,
+    /// Pages that planes take before time begins.
+    pub(crate) phases: Option<Box<Phases>>,
     /// Hybrid mapping, if the device has it.
     pub(crate) hybrid: Option<Box<Hybrid>>,
     /// LDPC, if the device has it.
@@ -184,6 +187,7 @@ impl Flash {
             sites: Vec::new(),
             translation_domains: 0,
             filling: None,
+            phases: None,
             levels: settings.cell.ldpc().map(|ldpc| Box::new(Levels::new(ldpc, blocks.blocks.len()))),
             hybrid: is_hybrid.then(|| Box::new(Hybrid::new(&settings, planes as usize, blocks.blocks.len()))),
             blocks,

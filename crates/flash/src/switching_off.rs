@@ -120,6 +120,7 @@ impl Persistent for Flash {
             others_have_events: _,
             migrations: _,
             filling: _,
+            phases: _,
             // Statistics and records.
             collected: _,
             completed_requests: _,

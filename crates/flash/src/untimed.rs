@@ -84,8 +84,12 @@ impl Flash {
     /// Programs and commits a page at once; the domain has one that is not reserved. Returns its plane and its number.
     #[inline]
     fn place_in(&mut self, domain: u32, address: MemberPage, version: Version, keep_base: bool) -> (u32, Ppn) {
-        let plane = match self.settings.placement {
-            Placement::Static | Placement::Blocks if self.domains[domain as usize].kind == DATA => self.domains[domain as usize].plane,
+        let of_phase = if self.phases.is_some() { self.advance_phase(domain) } else { None };
+        let plane = match (of_phase, self.settings.placement) {
+            (Some(plane), _) => plane,
+            (None, Placement::Static | Placement::Blocks) if self.domains[domain as usize].kind == DATA => {
+                self.domains[domain as usize].plane
+            }
             _ => self.next_plane(domain),
         };
         let slot = self.slot(address);

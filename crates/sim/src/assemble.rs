@@ -91,6 +91,7 @@ pub fn settings(device: &Device, placement: Placement, moves_bases: bool, coordi
         placement,
         gc_threshold: if device.mapping.is_hybrid() { 0.0 } else { device.gc_threshold },
         gc_idle_threshold: if device.mapping.is_hybrid() { 0.0 } else { device.gc_idle_threshold },
+        gc_idle_gain: device.gc_idle_gain,
         coordinates_migration,
         migration_free_blocks: MIGRATION_FREE_BLOCKS,
         moves_bases,

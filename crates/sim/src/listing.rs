@@ -1,6 +1,6 @@
 //! Listings of devices with their capacities, of schemes and of settings. Each serializes to the JSON of its command.
 
-use crate::config::{Allocation, Array, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Survival, find_scheme, keys};
+use crate::config::{Allocation, Array, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Spare, Survival, find_scheme, keys};
 use crate::presets::PRESETS;
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Entry, Protects, SCHEMES, Values, WriteBuffer};
@@ -88,6 +88,10 @@ pub enum Capacity {
         user_bytes: u64,
         /// Bytes of flash that the host does not get: over-provisioning, and parity or copies.
         reserved_bytes: u64,
+        /// Share of the pages for data and redundancy that are not live when all host pages are written. Null with log blocks.
+        effective_over_provisioning: Option<f64>,
+        /// The part of it that GC can use: what lies above the pages that it keeps free, `gc_threshold` of them or `gc_reserve_blocks` blocks.
+        usable_over_provisioning: Option<f64>,
         /// What the scheme costs.
         #[serde(flatten)]
         overhead: Overhead,
@@ -256,10 +260,13 @@ fn capacity(device: &str, entry: &Entry) -> Capacity {
         Ok(scheme) => {
             let user_pages = scheme.user_pages();
             let user_bytes = user_pages * u64::from(config.device.page_bytes);
+            let spare = config.spare_when_full();
             Capacity::Offered {
                 user_pages,
                 user_bytes,
                 reserved_bytes: config.derived().raw_bytes - user_bytes,
+                effective_over_provisioning: spare.map(|spare| spare.free),
+                usable_over_provisioning: spare.map(Spare::usable),
                 overhead: Overhead::of(&config, scheme.as_ref()),
                 survives: config.survival(scheme.as_ref()),
                 warnings: config.warnings().unwrap_or_default(),

@@ -2,7 +2,7 @@
 //! many runs may begin with clones of one.
 
 use crate::any_engine::{AnyEngine, with_engine};
-use crate::config::{Config, ConfigError, Precondition, Survival, share_of};
+use crate::config::{Config, ConfigError, GcPhases, Precondition, Survival, share_of};
 use crate::drive::{Header, file};
 use crate::engine::content::Content;
 use crate::engine::{Engine, Reached};
@@ -110,11 +110,12 @@ pub(crate) fn prepare<C: Content, M: Media>(
     // Only what is written can be overwritten: without a fill, all of the space.
     let filled = if filled == 0 && precondition != Precondition::None { space } else { filled };
     engine.fill(filled);
-    let Precondition::Random { most_spaces } = precondition else { return Ok((filled, None)) };
+    let Precondition::Random { most_spaces, is_steady } = precondition else { return Ok((filled, None)) };
     if !go_on(0) {
         return Ok((filled, None));
     }
     let mut random = SplitMix64::new(config.run.seed);
     let most = (most_spaces * space as f64).ceil() as u64;
-    Ok((filled, Some(engine.precondition(filled, most, || random.next_u64(), go_on))))
+    let phases = is_steady && config.run.gc_phases == GcPhases::Random;
+    Ok((filled, Some(engine.precondition(filled, most, phases, || random.next_u64(), go_on))))
 }

@@ -73,6 +73,17 @@ def _words(tail: str) -> str:
     return tail.replace("_", ".")
 
 
+WRITES_A_DAY = Kind((("drive writes a day", 1),))
+# Shown beside the objectives if asked for (`--min-dwpd`): it takes a limit of erases, and a time that they are to last.
+DWPD = Objective(
+    "dwpd",
+    "drive writes a day",
+    OPEN,
+    "lifetime.full_drive_writes_per_1000_cycles",
+    Kind(),
+    "endurance",
+    is_high_better=True,
+)
 # Shown beside the objectives, of which it follows: years until the flash is worn out at this load.
 LIFETIME = Objective("lifetime", "lifetime", OPEN, "lifetime.years", YEARS, "endurance", True)
 

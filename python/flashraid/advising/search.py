@@ -48,18 +48,24 @@ class Must:
     is_measured: bool = False  # else it follows from the configuration
     thousandths: str = ""  # a column: the figure is for each thousand of it
     otherwise: float = 0.0  # so many if the column has none
+    scale: float = 1.0  # from the figure to what was asked for
 
-    def why_not(self, row: Mapping[str, Any], *, is_excerpt: bool = False) -> str | None:
-        """What is wrong with a row; None if nothing is. What an excerpt measures may be twice as bad."""
+    def figure(self, row: Mapping[str, Any]) -> float | None:
+        """What a row has of it; None if there is no such figure."""
         figure = row.get(self.column)
         if self.column == OF_MEMBER:
             is_array = int(row.get("config.array.devices") or 1) > 1
             figure = row.get("survives.device" if is_array else f"survives.{row.get('config.device.member')}")
         if figure is None:
+            return None
+        thousands = (float(row[self.thousandths]) or self.otherwise) / 1000 if self.thousandths else 1.0
+        return float(figure) * thousands * self.scale
+
+    def why_not(self, row: Mapping[str, Any], *, is_excerpt: bool = False) -> str | None:
+        """What is wrong with a row; None if nothing is. What an excerpt measures may be twice as bad."""
+        value = self.figure(row)
+        if value is None:
             return f"{self.text}: there is no such figure"
-        value = float(figure)
-        if self.thousandths:
-            value *= (float(row[self.thousandths]) or self.otherwise) / 1000
         slack = 2.0 if is_excerpt and self.is_measured else 1.0
         is_too_low = self.least is not None and value * slack < self.least
         if is_too_low or (self.most is not None and value > self.most * slack):

@@ -45,7 +45,13 @@ def _search(*names: str, **more: object) -> options.Declared:
     "--min-dwpd",
     metavar="X",
     type=options.Number(kind=float),
-    help="Least drive writes a day that the flash endures for five years; the device needs pe_limit.",
+    help="Least drive writes a day that the flash endures for so many --years; the device needs pe_limit.",
+)
+@_must(
+    "--years",
+    metavar="Y",
+    type=options.Number(kind=float),
+    help="How long it is to endure these drive writes; 5 by default.",
 )
 @_search(
     "--schemes",
@@ -75,6 +81,7 @@ def advise(
     min_capacity: str | None,
     max_nvram: str | None,
     min_dwpd: float | None,
+    years: float | None,
     schemes: str | None,
     vary: tuple[str, ...],
     prefer: str | None,
@@ -109,6 +116,7 @@ def advise(
         min_capacity=min_capacity,
         max_nvram=max_nvram,
         min_dwpd=min_dwpd,
+        years=years,
         vary=_varied(vary),
         prefer=[] if prefer is None else [word.strip() for word in prefer.split(",")],
         tail=tail,

@@ -20,6 +20,7 @@ from ..quantities import (
 )
 from ..record import OpenRecord, Record
 from ..result import Result
+from ..scaled import with_scale
 from ..summary import value_at
 from . import reader
 from .layout import print_tables, print_text, table_of, width_of_terminal
@@ -90,6 +91,8 @@ class Row:
     name: str
     text: str
     figures: tuple[Figure, ...]
+    scales: bool = False
+    """Whether its times are those of a drive of this size, and as much shorter of one that was made smaller."""
 
     def cell(self, result: Record) -> str | None:
         """The row's text for a result; None if the row does not concern it."""
@@ -170,6 +173,7 @@ RUN = (
         "lifetime at this load",
         "{}, {} full drive writes",
         (("lifetime.years", YEARS.text), ("lifetime.full_drive_writes", COUNT.text)),
+        scales=True,
     ),
     Row(
         "per 1,000 P/E cycles",
@@ -178,8 +182,10 @@ RUN = (
             ("lifetime.years_per_1000_cycles", YEARS.text),
             ("lifetime.full_drive_writes_per_1000_cycles", COUNT.text),
         ),
+        scales=True,
     ),
     one("effective over-provisioning", "capacity.effective_over_provisioning", SHARE.text),
+    one("spare that GC can use", "capacity.usable_over_provisioning", SHARE.text),
     one("parity updates", "parity_updates", counts_by_name),
     Row(
         "data buffer",
@@ -257,21 +263,24 @@ REDUNDANCY_BACK = Row(
     "",
     "full redundancy after {} (window of vulnerability), at {}",
     (("window_of_vulnerability_ns", TIME.text), ("bytes_per_second", MB_PER_SECOND.text)),
+    scales=True,
 )
 RESTORED = Row(
     "",
-    "{} of {} lost pages restored, {} copied and {} computed from others",
+    "{} of {} lost pages restored, {} copied and {} computed from others; {} overwritten, discarded or moved meanwhile",
     (
         ("pages", COUNT.text),
         ("pages_lost", COUNT.text),
         ("pages_copied", COUNT.text),
         ("pages_xored", COUNT.text),
+        ("pages_superseded", COUNT.text),
     ),
 )
 REPLACEMENT = Row(
     "",
     "SSD {} by {}: {}, after {}",
     (("old_device", COUNT.text), ("new_device", COUNT.text), ("outcome", outcome), ("duration_ns", TIME.text)),
+    scales=True,
 )
 
 
@@ -307,7 +316,7 @@ def show_result(result: Result) -> None:
     for row in RUN:
         cell = row.cell(result)
         if cell is not None:
-            facts.add_row(row.name, cell)
+            facts.add_row(row.name, with_scale(cell, result) if row.scales else cell)
     print_tables(*(table for table in (facts, _events(result)) if table.row_count), width=width_of_terminal())
     tables = (_latencies(result), _felt(result), _operations(result))
     print_tables(*(table for table in tables if table.row_count))
@@ -323,7 +332,8 @@ def _prose(title: str) -> "Table":
 def _events(result: Result) -> "Table":
     table = _prose("faults and rebuilds")
     for name, row, of in event_rows(result):
-        table.add_row(name, row.cell(of))
+        cell = row.cell(of)
+        table.add_row(name, with_scale(cell, result) if row.scales and cell else cell)
     return table
 
 
@@ -337,17 +347,14 @@ def _latencies(result: Result) -> "Table":
 
 
 def _felt(result: Result) -> "Table":
-    """What requests felt of rebuilds and replacements: latencies of those that arrived meanwhile, and of the others."""
+    """What requests felt of rebuilds and replacements: of each one, and by kind before, during and after them."""
     table = table_of(
-        "latency during rebuilds and replacements", ["arrived during", "requests", *FIGURES.values(), "unit"]
+        "latency around rebuilds and replacements", ["arrived during", "requests", *FIGURES.values(), "unit"]
     )
-    felt, others = events_felt(result), outside(result)
-    unit = TIME.unit([of[key] for _, of in felt for key in FIGURES])
-    for name, of in felt:
+    rows = [*events_felt(result), *phases_felt(result)]
+    unit = TIME.unit([of[key] for _, of in rows for key in FIGURES])
+    for name, of in rows:
         table.add_row(name, *latency_cells(of, unit))
-    if others is not None:
-        mean = number(others[1] / unit[1], None)
-        table.add_row("other times", COUNT.text(others[0]), mean, *["-"] * (len(FIGURES) - 1), unit[0])
     return table
 
 
@@ -359,17 +366,13 @@ def events_felt(result: Record) -> list[tuple[str, OpenRecord]]:
     return [(name, of) for name, of in found if of.count]
 
 
-def outside(result: Record) -> tuple[int, float] | None:
-    """Number and mean latency of the requests that arrived while nothing was rebuilt or replaced; None without any.
-
-    Also None if both was done, as some may then have arrived during both. Quantiles of all requests and of some do not
-    tell those of the others.
-    """
-    if value_at(result, "rebuild") and value_at(result, "replacements"):
-        return None
-    every, felt = value_at(result, "latency_ns.all"), [of for _, of in events_felt(result)]
-    count = every.count - sum(of.count for of in felt)
-    return (count, (every.total - sum(of.total for of in felt)) / count) if felt and count else None
+def phases_felt(result: Record) -> list[tuple[str, OpenRecord]]:
+    """Latencies by kind of the requests that arrived before, during and after rebuilds and replacements."""
+    phases = value_at(result, "latency_around_rebuilds_ns")
+    if phases is None:
+        return []
+    found = [(f"{phase}, {kind}", phases[phase][kind]) for phase in phases for kind in phases[phase] if kind != "all"]
+    return [(name, of) for name, of in found if of.count]
 
 
 def operation_rows(cause: str) -> list[Row]:

@@ -179,8 +179,9 @@ def show_device(data: dict[str, Any]) -> None:
         most = "no limit" if of["endurance"] is None else f"{of['endurance']:,}"
         raw = format_bytes(of["raw_bytes"])
         ssds.add_row(str(of["number"]), role, raw, _percent(of["age"]), f"{of['erases']:,}", most)
-    columns = ["scheme", "user capacity", "user pages", "redundancy", "of raw", "raw/user", "mapping tables", "NVRAM"]
-    table = _table("overhead of each scheme, and the failures that it survives", [*columns, "survives the loss of"])
+    columns = ["scheme", "user capacity", "user pages", "redundancy", "of raw", "raw/user", "spare", "for GC"]
+    columns += ["mapping tables", "NVRAM", "survives the loss of"]
+    table = _table("overhead of each scheme, spare when it is full, and the failures that it survives", columns)
     table.columns[-1].justify = "left"
     surprises = _table("warnings", ["scheme", "warning"])
     surprises.columns[1].justify = "left"
@@ -192,7 +193,8 @@ def show_device(data: dict[str, Any]) -> None:
         else:
             redundancy, share = format_bytes(of["redundancy_bytes"]), f"{of['redundancy_share']:.1%}"
             ratio, tables = f"{of['raw_per_user_byte']:.3f}", format_bytes(of["table_bytes"])
-            row = (format_bytes(of["user_bytes"]), f"{of['user_pages']:,}", redundancy, share, ratio, tables)
+            spare = (_percent(of["effective_over_provisioning"]), _percent(of["usable_over_provisioning"]))
+            row = (format_bytes(of["user_bytes"]), f"{of['user_pages']:,}", redundancy, share, ratio, *spare, tables)
             table.add_row(name, *row, results.sizes_by_name(OpenRecord(of["nvram"])), of["survives"]["text"])
             for text in of["warnings"]:
                 surprises.add_row(name, text)

@@ -11,6 +11,7 @@ from ..outputs import check_report
 from ..quantities import TIME
 from ..result import Result
 from ..result_types import LatencySummary, Rebuild
+from ..scaled import with_scale
 from ..settings import Path
 from ..sizes import format_bytes
 from . import again, page
@@ -196,7 +197,8 @@ def _events(results: Sequence[Result]) -> Iterable[Block]:
             for each, rebuild in of_rebuilds
         ]
         head = ["scheme", "failed", "start", "window of vulnerability", "pages restored", "how", "speed", *FELT]
-        yield Table.of_texts("Rebuilds, and what requests that arrived meanwhile felt", head, rows)
+        title = "Rebuilds, and what requests that arrived meanwhile felt"
+        yield Table.of_texts(with_scale(title, of_rebuilds[0][0]), head, rows)
     of_replacements = [(each, one) for each in results if "replacements" in each for one in each.replacements]
     if of_replacements:
         rows = [
@@ -211,7 +213,20 @@ def _events(results: Sequence[Result]) -> Iterable[Block]:
             for each, one in of_replacements
         ]
         head = ["scheme", "SSD", "outcome", "start", "duration", *FELT]
-        yield Table.of_texts("Replacements of SSDs, and what requests that arrived meanwhile felt", head, rows)
+        title = "Replacements of SSDs, and what requests that arrived meanwhile felt"
+        yield Table.of_texts(with_scale(title, of_replacements[0][0]), head, rows)
+    of_phases = [
+        [each.scheme, phase, kind, *_felt(phases[phase][kind].count, phases[phase][kind])]
+        for each in results
+        if "latency_around_rebuilds_ns" in each
+        for phases in [each.latency_around_rebuilds_ns]
+        for phase in phases
+        for kind in phases[phase]
+        if kind != "all" and phases[phase][kind].count
+    ]
+    if of_phases:
+        head = ["scheme", "arrived", "kind", *FELT]
+        yield Table.of_texts("Latency before, during and after rebuilds and replacements", head, of_phases)
 
 
 def _restored(result: Result, rebuild: Rebuild) -> str:
@@ -220,9 +235,12 @@ def _restored(result: Result, rebuild: Rebuild) -> str:
     said = [f"{count:,} {way}" for way, count in ways.items() if count]
     failed = {(part.fault, part.at_ns) for part in rebuild.failed}
     others = rebuild.pages_lost - rebuild.pages
-    if others > 0 and rebuild.finished_ns is not None:
-        said.append(f"{others:,} overwritten, discarded or moved meanwhile")
-    elif others > 0:
+    whole = others if rebuild.finished_ns is not None else 0  # results before 0.2 do not tell it otherwise
+    superseded = rebuild.pages_superseded if "pages_superseded" in rebuild else whole
+    others -= superseded
+    if superseded > 0:
+        said.append(f"{superseded:,} overwritten, discarded or moved meanwhile")
+    if others > 0:
         said.append(f"{others:,} not restored")
     if any((fault.fault, fault.at_ns) in failed and not fault.spare for fault in result.faults):
         said.append("no spare")

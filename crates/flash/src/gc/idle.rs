@@ -3,8 +3,13 @@
 //! An SSD is idle from `idle_ns` after the last page operation that the host waits for. Then each plane below `gc_idle_threshold` is collected, one
 //! run after the other. A host operation only stores its time. The timer looks at that when it is due, and goes on waiting if the host came
 //! meanwhile; it is set only while a plane may be due, so that it ends with the work.
+//!
+//! A run in idle time takes only a victim of which it frees `gc_idle_gain`. Without that it would, where the fill leaves fewer pages than the threshold, go
+//! on until hardly any page is garbage, and move a whole block for each page freed. With a gain g, it moves at most (1 - g) / g pages for each page that it
+//! frees; and in the long run it frees no more than is programmed otherwise.
 
 use crate::Flash;
+use crate::mapping::blocks::share_of_pages;
 use crate::nand::events::NEVER;
 use flashraid_vocabulary::Health;
 
@@ -43,6 +48,14 @@ impl Flash {
     /// Whether GC starts in idle time.
     pub fn collects_when_idle(&self) -> bool {
         self.settings.gc_idle_threshold > 0.0
+    }
+
+    /// Whether a GC run that moves so many pages of a block frees enough: a page, or in idle time a share of the block, while nothing but that asks for GC.
+    pub(super) fn frees_enough(&self, plane: u32, moves: u32) -> bool {
+        let freed = self.pages_per_block - moves;
+        let state = &self.blocks.planes[plane as usize];
+        let is_needed = !self.collects_when_idle() || self.is_low(plane) || state.free_blocks < self.settings.given.gc_reserve_blocks;
+        freed > 0 && (is_needed || freed >= share_of_pages(self.settings.gc_idle_gain, self.pages_per_block))
     }
 
     /// When it is idle if no host operation arrives.

@@ -54,11 +54,8 @@ impl Flash {
         let blocks = self.blocks.of_plane(plane);
         blocks[usize::from(victim)].state = BlockState::Closed;
         self.victims.insert(plane, victim, blocks);
-        if let Some(other) = self.victims.best(plane)
-            && self.is_collectable()
-            && self.can_move(plane, other)
-        {
-            self.collect_block(plane, other, false);
+        if self.is_collectable() {
+            self.collect_best(plane);
         }
     }
 

@@ -30,7 +30,7 @@ impl Flash {
     /// Whether a program into the plane makes it collect: it is below the threshold, or has no page left for host programs. (All its garbage
     /// may be older than its last block, and then nothing else tells that it is starved.)
     #[inline]
-    fn is_low(&self, plane: u32) -> bool {
+    pub(super) fn is_low(&self, plane: u32) -> bool {
         let state = &self.blocks.planes[plane as usize];
         state.free_pages < state.gc_pages || self.blocks.host_pages(plane) == 0
     }
@@ -53,7 +53,13 @@ impl Flash {
         if !self.victims.pinned(plane).is_empty() {
             return self.start_among_pinned(plane);
         }
+        self.collect_best(plane);
+    }
+
+    /// Collects the closed block without semivalid pages that has the fewest live ones, if that frees enough.
+    pub(super) fn collect_best(&mut self, plane: u32) {
         if let Some(victim) = self.victims.best(plane)
+            && self.frees_enough(plane, self.blocks.blocks[self.blocks.index(plane, victim)].live.into())
             && self.can_move(plane, victim)
         {
             self.collect_block(plane, victim, false);
@@ -82,13 +88,12 @@ impl Flash {
         }
         let cost_ns = |reads: u32, programs: u32| self.settings.cell.mean_cost_ns(reads.into(), programs.into());
         let block_of = |number: u16| self.blocks.blocks[self.blocks.index(plane, number)];
-        let mut best = self.victims.best(plane).map(|number| {
-            let live = u32::from(block_of(number).live);
-            (cost_ns(live, live), number)
-        });
+        let unpinned = self.victims.best(plane).map(|number| (u32::from(block_of(number).live), number));
+        let unpinned = unpinned.filter(|(live, _)| self.frees_enough(plane, *live));
+        let mut best = unpinned.map(|(live, number)| (cost_ns(live, live), number));
         for &number in self.victims.pinned(plane) {
             let moves = u32::from(block_of(number).live - block_of(number).bases);
-            if moves == self.pages_per_block {
+            if !self.frees_enough(plane, moves) {
                 continue;
             }
             let mut cost = cost_ns(moves, moves);

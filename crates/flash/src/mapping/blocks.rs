@@ -85,13 +85,26 @@ pub struct Space {
     pub pages: u64,
     /// Of these, pages that hold what is needed: data, redundancy, the map, and old versions that recovery needs.
     pub live_pages: u64,
+    /// Pages that GC keeps free: of each plane what starts GC runs, or what only GC takes, if that is more.
+    pub kept_pages: u64,
+}
+
+impl Space {
+    /// Pages that are not live and may be garbage before GC must run.
+    pub fn usable_pages(&self) -> u64 {
+        (self.pages - self.live_pages).saturating_sub(self.kept_pages)
+    }
 }
 
 impl std::ops::Add for Space {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self { pages: self.pages + other.pages, live_pages: self.live_pages + other.live_pages }
+        Self {
+            pages: self.pages + other.pages,
+            live_pages: self.live_pages + other.live_pages,
+            kept_pages: self.kept_pages + other.kept_pages,
+        }
     }
 }
 
@@ -269,14 +282,18 @@ impl Blocks {
         planes.filter(|(_, plane)| plane.in_use).flat_map(|(erases, plane)| &erases[..plane.blocks as usize]).copied()
     }
 
-    /// Pages of the blocks in use, and how many of them are live, but for spare chips that replace none.
+    /// Pages of the blocks in use, how many of them are live, and how many GC keeps free, but for spare chips that replace none.
     pub(crate) fn space(&self) -> Space {
         let planes = self.blocks.chunks(self.stride as usize).zip(&self.planes).filter(|(_, plane)| plane.in_use);
-        let blocks = planes.flat_map(|(blocks, plane)| &blocks[..plane.blocks as usize]).filter(|block| block.state != BlockState::Retired);
-        blocks.fold(Space::default(), |space, block| Space {
-            pages: space.pages + u64::from(self.pages_per_block),
-            live_pages: space.live_pages + u64::from(block.live),
-        })
+        planes.map(|(blocks, plane)| self.space_of(&blocks[..plane.blocks as usize], plane)).fold(Space::default(), |sum, of| sum + of)
+    }
+
+    fn space_of(&self, blocks: &[Block], plane: &Plane) -> Space {
+        let usable = blocks.iter().filter(|block| block.state != BlockState::Retired);
+        let (blocks, live_pages) = usable.fold((0, 0), |(blocks, live), block| (blocks + 1, live + u64::from(block.live)));
+        let pages = blocks * u64::from(self.pages_per_block);
+        let kept = plane.gc_pages.max(self.gc_reserve_blocks * self.pages_per_block);
+        Space { pages, live_pages, kept_pages: u64::from(kept).min(pages) }
     }
 
     /// Pages that host programs may still take in the plane.

@@ -158,6 +158,27 @@ fn runs_follow_each_other_until_the_host_comes() {
     assert_eq!(until_gc(&mut host), (begin_ns + 1 + IDLE).max(begin_ns + RUN + READ));
 }
 
+/// The same three blocks, two of which free three of their four pages and one two: GC in idle time leaves those alone that free too little.
+#[test]
+fn a_victim_frees_its_share_in_idle_time_alone() {
+    let erased = |gc_idle_gain: f64, gc_threshold: f64| {
+        let settings = Settings { gc_idle_threshold: 0.75, gc_idle_gain, gc_threshold, ..idling(GcBlockingScope::None) };
+        let mut host = Host::new(settings);
+        for number in (0..12).chain([0, 1, 2, 4, 5, 6, 8, 9]) {
+            write(&mut host, number);
+            while !host.flash.is_idle(MemberId(0)) {
+                host.advance();
+            }
+        }
+        while host.advance() {}
+        assert_eq!(host.flash.next_event_ns(), NEVER, "it does not wait for what will not come");
+        host.flash.erase_counts().sum::<u32>()
+    };
+    assert_eq!([0.0, 0.25, 0.5, 0.51, 0.75, 0.76].map(|gain| erased(gain, 0.2)), [3, 3, 3, 2, 2, 0]);
+    // Below half of its pages the plane is collected in any case: the four programs that take it there ask for two victims.
+    assert_eq!([0.0, 0.76].map(|gain| erased(gain, 0.5)), [3, 2]);
+}
+
 #[test]
 fn a_host_read_waits_for_a_step_or_for_the_run() {
     for (scope, waits) in [(GcBlockingScope::None, READ - 1), (GcBlockingScope::Chip, RUN - 1)] {

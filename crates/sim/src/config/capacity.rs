@@ -2,6 +2,7 @@
 
 use super::{Allocation, Array, Config, Device, Lun, Mapping, Member, NvramVictim};
 use crate::buffer::{BufferKind, BufferOptions, VictimRule};
+use crate::presets::PRESETS;
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Scheme, find};
 use flashraid_vocabulary::Geometry;
@@ -351,7 +352,7 @@ impl Device {
     }
 
     /// Blocks of each plane that hold data and parity.
-    fn data_blocks_for(&self, pages_per_member: u32) -> u32 {
+    pub(super) fn data_blocks_for(&self, pages_per_member: u32) -> u32 {
         self.blocks_per_plane.saturating_sub(self.translation_blocks_for(pages_per_member))
     }
 
@@ -477,6 +478,14 @@ impl Device {
         };
         let pages = self.buffer_pages();
         (pages > 0).then_some(BufferOptions { kind, pages, answer_ns: self.buffer_ns })
+    }
+
+    /// Its flash as a share of that of the preset whose name it has, if it was made smaller.
+    pub(crate) fn share_of_preset(&self) -> Option<f64> {
+        let preset = PRESETS.iter().find(|preset| preset.name == self.name)?;
+        let whole = Self::load(preset.name).ok()?.geometry().raw_bytes();
+        let own = self.geometry().raw_bytes();
+        (own < whole).then(|| own as f64 / whole as f64)
     }
 
     /// What follows from the numbers.

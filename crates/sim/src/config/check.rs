@@ -1,14 +1,10 @@
-//! Checks that involve several settings, and warnings about legal settings with surprising effects.
+//! Checks that involve several settings.
 
 use super::error::refuse;
-use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Mapping, Precondition, Until, find_scheme};
+use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Mapping, Until, find_scheme};
 use flashraid_flash::Placement;
-use flashraid_redundancy::{Bases, Choice, Scheme, WriteBuffer};
+use flashraid_redundancy::{Bases, Choice, Scheme};
 use flashraid_vocabulary::SemivalidAction;
-
-/// A parity cache with fewer entries is of no use. Under the profiles ppc-osdb and ppc-financial with 32 outstanding requests, at most 0.2 % of
-/// updates find their stripe's parity among 2 to 4 entries, 2 to 8 % among 8, and 18 to 27 % among 16.
-const FEWEST_PARITIES: u64 = 8;
 
 /// SSDs are kept as bits of a word.
 const MOST_DEVICES: u32 = 64;
@@ -237,55 +233,5 @@ impl Config {
             return refuse(format!("fill_bytes = {}: allowed is at most {space}, the bytes of the logical space", run.fill_bytes));
         }
         Ok(())
-    }
-
-    /// Warnings about settings that are legal but likely to mislead; one line each.
-    pub fn warnings(&self) -> Result<Vec<String>, ConfigError> {
-        let scheme = self.build_scheme()?;
-        let (run, device, derived) = (&self.run, &self.device, self.derived());
-        let space = self.space_bytes(scheme.as_ref());
-        let precondition: Precondition = run.precondition.parse()?;
-        let filled = match (run.fill_bytes, run.fill) {
-            // As `prepare` does: only what is written can be overwritten.
-            (0, 0.0) if precondition != Precondition::None => space as f64,
-            (0, share) => share * space as f64,
-            (bytes, _) => bytes as f64,
-        };
-        let (written, logical) = (filled / self.user_bytes(scheme.as_ref()) as f64, derived.logical_pages as f64);
-        let data_share = f64::from(device.data_chips_per_member()) / f64::from(device.data_chips_per_member() + device.mirror_chips);
-        let free = 1.0 - written * logical / (derived.physical_pages as f64 * data_share);
-        let mut warnings = Vec::new();
-        if device.gc_threshold > free {
-            warnings.push(format!(
-                "gc_threshold = {}: GC starts below {:.1} % free pages, and the fill leaves {:.1} %: nearly every program will \
-                 trigger GC, often of blocks with few invalid pages",
-                device.gc_threshold,
-                100.0 * device.gc_threshold,
-                100.0 * free
-            ));
-        }
-        warnings.extend(self.useless_nvram(scheme.as_ref()));
-        Ok(warnings)
-    }
-
-    /// NVRAM that is absent or too small to serve its purpose.
-    fn useless_nvram(&self, scheme: &dyn Scheme) -> Option<String> {
-        let (entry, device) = (find_scheme(&self.scheme.name).ok()?, &self.device);
-        if let WriteBuffer::Needed(why) = entry.write_buffer
-            && device.nvram_buffer_bytes == 0
-        {
-            return Some(format!("{} without a write buffer in NVRAM (nvram_buffer_bytes = 0) {why}", entry.name));
-        }
-        let parameter = entry.parity_cache?.name;
-        let entries = scheme.guard().map_or(0, |guard| guard.most_entries);
-        (1..FEWEST_PARITIES).contains(&entries).then(|| {
-            format!(
-                "{parameter} = {}: the parity cache has only {entries} entries of {} bytes, so nearly every update must first commit another \
-                 stripe's parity; from {} bytes on it has at least {FEWEST_PARITIES}",
-                self.scheme.parameters[parameter],
-                device.page_bytes,
-                FEWEST_PARITIES * u64::from(device.page_bytes)
-            )
-        })
     }
 }

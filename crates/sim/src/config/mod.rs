@@ -8,7 +8,7 @@
 //! To be read in this order:
 //! - what a setting is: `key` and `units`, `words`, `effect`, then `schema`; `preparation`, `faults` and `models` are keys with a grammar of their own;
 //! - where values come from: `setting`, `files`, `from_drive`, `lookup`, `values`, `defaults` and `merge`, which `gather` joins; `older` is what results and drives of older versions mean; `asked` knows which of them were asked for;
-//! - what may be: `check`, `check_device`, `check_faults`;
+//! - what may be: `check`, `check_device`, `check_faults`; what is legal and misleads: `surprises`;
 //! - what follows: `built`, `capacity`, `survival`, `identity` (what decides what a drive is); `reference` is docs/configuration.md, and `json_schema` what a result says of it.
 
 mod asked;
@@ -38,6 +38,7 @@ mod renamed;
 mod schema;
 mod schemes;
 mod setting;
+mod surprises;
 mod survival;
 mod units;
 mod values;
@@ -57,9 +58,10 @@ pub use preparation::{Precondition, Until, Warmup};
 pub use reference::reference_markdown;
 pub use schema::{Array, Config, Device, Host, Run, SchemeChoice, TABLES};
 pub(crate) use schemes::find_scheme;
+pub use surprises::Spare;
 pub use survival::Survival;
 pub(crate) use units::also;
 pub(crate) use units::share_of;
 pub use units::takes_units;
 pub use values::same_value;
-pub use words::{Allocation, Fit, Ftl, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten};
+pub use words::{Allocation, Fit, Ftl, GcPhases, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten};

@@ -17,6 +17,8 @@ pub enum Precondition {
     Random {
         /// Upper bound of the pages overwritten, as a multiple of the logical space; above 0.
         most_spaces: f64,
+        /// Whether planes may then be taken to other phases of GC (`gc_phases`): only what is steady has phases.
+        is_steady: bool,
     },
 }
 
@@ -28,12 +30,12 @@ impl FromStr for Precondition {
             return Ok(Self::None);
         }
         if text == "steady" {
-            return Ok(Self::Random { most_spaces: STEADY_SPACES });
+            return Ok(Self::Random { most_spaces: STEADY_SPACES, is_steady: true });
         }
         text.strip_prefix("random:")
             .and_then(decimal)
             .filter(|most_spaces| *most_spaces > 0.0)
-            .map(|most_spaces| Self::Random { most_spaces })
+            .map(|most_spaces| Self::Random { most_spaces, is_steady: false })
             .ok_or_else(|| ConfigError(format!("precondition = {text}: allowed is none, steady, or random:X with a number X above 0")))
     }
 }

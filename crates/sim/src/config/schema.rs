@@ -7,7 +7,7 @@ use super::json_schema;
 use super::key::{Draw, Key, Kind, MOST, Table, whole};
 use super::models;
 use super::preparation::{Precondition, Until, Warmup};
-use super::words::{Allocation, Fit, Ftl, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten};
+use super::words::{Allocation, Fit, Ftl, GcPhases, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten};
 use flashraid_flash::{Given, MOST_LEVEL};
 use flashraid_redundancy::Choice;
 use flashraid_vocabulary::{
@@ -159,6 +159,9 @@ flashraid_flash::given_settings! {
         /// 0 for no GC in idle time, else above `gc_threshold`. Such GC runs yield to the host with `gc_blocking_scope = none`; those below
         /// `gc_threshold` then go before it.
         gc_idle_threshold: f64 = Some("0"), "share", SHARE_BELOW_ONE, FREELY_MAPPED;
+        /// Least share of a block's pages that a GC run in idle time frees, or it is not begun: such GC moves at most (1 - `gc_idle_gain`) / `gc_idle_gain`
+        /// pages for each page that anything else programs. With 0 any block with a page to free is collected, and there is no such bound.
+        gc_idle_gain: f64 = Some("0.25"), "share", SHARE_BELOW_ONE, COLLECTED_WHEN_IDLE, Draw::OneOf(&["0.25", "0", "0.6"]); before "0.2.0": "0";
         /// How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block.
         gc_policy: GcPolicy = Some("auto"), "", Kind::Word(GcPolicy::WORDS), WITH_BASES_IN_PLACE;
         /// Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.
@@ -380,10 +383,12 @@ table! {
         /// Bytes of the logical space that are written before the first request, instead of `fill`; 0 for none.
         fill_bytes: u64 = Some("0"), "bytes", whole(0, MOST), FILLED;
         /// Preconditioning after the fill: `none`, or `random:X`, which overwrites random pages until GC reaches steady state, at most X times the
-        /// logical space. `steady` stands for `random:20`.
+        /// logical space. `steady` is `random:20`, and then what `gc_phases` says.
         precondition: String = Some("none"), "",
             Kind::Text { allowed: "none, steady, or random:X with a number X above 0", valid: |text| text.parse::<Precondition>().is_ok() },
             EVER, Draw::OneOf(&["none", "none", "none", "random:0.5", "random:2"]);
+        /// With `precondition = steady`: how far each plane is on its way from one GC run to the next when the run begins.
+        gc_phases: GcPhases = Some("random"), "", Kind::Word(GcPhases::WORDS), STEADY, Draw::Never("torture does not wait for steady GC"); before "0.2.0": "aligned";
         /// Warm-up that is left out of the statistics: the first N requests, or all requests that arrive before a simulated time, as in `2.5s` or `100ms`.
         warmup: String = Some("0"), "",
             Kind::Text { allowed: "a number of requests, or a time as in 2.5s or 100ms", valid: |text| text.parse::<Warmup>().is_ok() },

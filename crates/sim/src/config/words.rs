@@ -77,6 +77,17 @@ word! {
 }
 
 word! {
+    /// How far planes are on their way from one GC run to the next.
+    GcPhases {
+        /// Each at a point of its own, drawn with `seed`, as in a drive in use: a short run then sees as much GC as a long one in the same time.
+        Random = "random",
+        /// As the precondition leaves them: where blocks have become nothing but garbage when they are collected, all planes of a member at the same
+        /// point, and GC comes in waves.
+        Aligned = "aligned",
+    }
+}
+
+word! {
     /// What a read of a page that was never written returns.
     Unwritten {
         /// Zeroes, without a flash access. The result counts such reads (`unmapped_reads`).

@@ -138,12 +138,13 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Overwrites random pages among the first `pages` (which must be filled), one at a time, until GC is steady or
-    /// `most_overwrites` pages were written. Costs no time and no counts. `random` gives uniform 64-bit numbers;
-    /// `go_on` is called now and then and may stop it.
+    /// `most_overwrites` pages were written. With `phases` and steady GC, some more take each plane to a phase of its own. Costs no time and no counts.
+    /// `random` gives uniform 64-bit numbers; `go_on` is called now and then and may stop it.
     pub fn precondition(
         &mut self,
         pages: u64,
         most_overwrites: u64,
+        phases: bool,
         mut random: impl FnMut() -> u64,
         mut go_on: impl FnMut(u64) -> bool,
     ) -> Reached {
@@ -159,8 +160,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             let before = self.media.untimed();
             let start = overwritten;
             while overwritten < (start + round).min(most_overwrites) && !is_stopped {
-                // Multiply-shift maps 64 random bits to the range; its bias is below 2^-30 here.
-                let lpn = Lpn(((u128::from(random()) * u128::from(pages)) >> 64) as u64);
+                let lpn = one_of(pages, random());
                 // Contents differ from overwrite to overwrite, so that an old version is never taken for a newer one.
                 self.overwrite(lpn, FILL - 1 - overwritten, &mut decisions, &mut wave);
                 overwritten += 1;
@@ -170,6 +170,17 @@ impl<C: Content, M: Media> Engine<C, M> {
             rounds.push((now.programs - before.programs) as f64 / (overwritten - start) as f64);
             // Before GC has begun the rounds are all alike, and say nothing.
             steady = now.victims > before.victims && is_steady(&rounds);
+        }
+        if phases && steady {
+            let most_draws = 2 * self.media.begin_phases(&mut random);
+            for _ in 0..most_draws {
+                let lpn = one_of(pages, random());
+                if self.media.is_to_advance(self.scheme.locate(lpn)) {
+                    self.overwrite(lpn, FILL - 1 - overwritten, &mut decisions, &mut wave);
+                    overwritten += 1;
+                }
+            }
+            self.media.end_phases();
         }
         self.wave = Some(wave);
         self.media.set_untimed(false);
@@ -245,6 +256,11 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.pages = pages;
         self.note_exposed(self.scheme.stripe_of(lpn));
     }
+}
+
+/// One of so many pages. Multiply-shift maps 64 random bits to the range; its bias is below 2^-30 here.
+fn one_of(pages: u64, random: u64) -> Lpn {
+    Lpn(((u128::from(random) * u128::from(pages)) >> 64) as u64)
 }
 
 /// Whether the last rounds keep within the limits.

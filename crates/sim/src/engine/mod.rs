@@ -12,9 +12,10 @@
 //! 5. Work of nobody: `background`, `replacing` (SSDs of an array), `collection` (answers to GC); `instant` (work in no simulated time).
 //! 6. When something fails: `failure`, `gone`. The map on flash: `translation`.
 //! 7. Verification: `content` (what is asked), `tags`.
-//! 8. What is told: `recorder` and `recording`, `exposure` and `window`, `in_flight`. What is kept: `switching_off`.
+//! 8. What is told: `recorder` and `recording`, `exposure` and `window`, `in_flight`, `around` (rebuilds). What is kept: `switching_off`.
 
 mod admission;
+mod around;
 mod background;
 mod buffered;
 pub mod content;
@@ -51,6 +52,7 @@ mod valid_sectors;
 mod waves;
 mod window;
 
+pub use around::Around;
 pub use exposure::Exposure;
 pub use failure::{FaultRecord, ReadErrors, RebuildOptions, RebuildRecord, WearOutRecord};
 pub use instant::Reached;

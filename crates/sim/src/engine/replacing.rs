@@ -125,6 +125,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         if let Some(former) = self.replacements.records.last_mut() {
             former.shadow_reads.1 = Some(migrated_before.shadow_reads);
         }
+        self.part_latencies(self.clock.now_ns());
         let device = |member| self.media.device_of(member).expect("a member is an SSD");
         self.replacements.records.push(ReplacementRecord {
             old_device: device(old),
@@ -173,6 +174,12 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub fn shadow_reads_after(&self, record: &ReplacementRecord) -> u64 {
         let (from, to) = record.shadow_reads;
         if record.ended_ns.is_none() { 0 } else { to.unwrap_or(self.scheme.migrated().shadow_reads) - from }
+    }
+
+    /// Whether a replacement ran then.
+    pub(super) fn is_replaced_at(&self, time_ns: u64) -> bool {
+        let ran = |record: &ReplacementRecord| record.started_ns <= time_ns && record.ended_ns.is_none_or(|ended_ns| time_ns <= ended_ns);
+        self.replacements.records.iter().any(ran)
     }
 
     /// A measured request has completed that arrived then.

@@ -161,6 +161,9 @@ impl<C: Content, M: Media> Engine<C, M> {
             if !self.replacements.records.is_empty() && request.failed.is_none() {
                 self.note_replacement(request.op, request.arrival_ns, now_ns - request.arrival_ns);
             }
+            if self.around.is_some() && request.failed.is_none() {
+                self.note_around(request.op, request.arrival_ns, now_ns - request.arrival_ns);
+            }
         }
         if C::TRACKED {
             self.acknowledge(&request);

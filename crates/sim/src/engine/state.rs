@@ -1,5 +1,6 @@
 //! The engine: what it holds, how it is made, and what it says of itself.
 
+use super::around::Around;
 use super::content::{Content, InBuffer, InEntry};
 use super::entries::Entries;
 use super::exposure::{self, Exposure};
@@ -100,6 +101,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
     /// Whether the scheme moves strips to other members.
     pub(super) moves_strips: bool,
     pub(super) replacements: Replacements,
+    /// What requests felt before, during and after rebuilds and replacements, from the first one on.
+    pub(super) around: Option<Box<Around>>,
     pub(super) page_shift: u32,
     pub(super) pages_per_row: u64,
     pub(super) per_row: Divisor,
@@ -152,6 +155,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             startable: reserved(MOST_AT_ONCE),
             moves_strips: scheme.moves_strips(),
             replacements: Replacements::default(),
+            around: None,
             failures: Failures::new(options.rebuild, &shape),
             page_shift: shape.page_bytes.trailing_zeros(),
             statistics: Statistics::new(shape.members as usize),

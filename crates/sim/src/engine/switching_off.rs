@@ -106,6 +106,7 @@ impl<C: Content, M: Media> Persistent for Engine<C, M> {
             idle_ns: _,
             last_completion: _,
             statistics: _,
+            around: _,
             recorder: _,
             sources: _,
             leaving_with: _,

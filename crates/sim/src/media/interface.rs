@@ -96,6 +96,12 @@ pub trait Media: View + Inspect + Persistent + Clone + Send + Sync {
     fn set_untimed(&mut self, untimed: bool);
     /// Such work has begun, nothing has been written yet, and it writes about so many pages, each once: until it ends, or does anything else.
     fn begin_fill(&mut self, pages: u64);
+    /// From now on each plane first takes some pages, a number of its own below those of a block. Returns how many these are together.
+    fn begin_phases(&mut self, random: &mut dyn FnMut() -> u64) -> u64;
+    /// Whether a plane in which this page may be placed is still to take pages.
+    fn is_to_advance(&self, page: MemberPage) -> bool;
+    /// What planes have not taken is forgotten.
+    fn end_phases(&mut self);
     /// Programs and commits a page for which one is reserved.
     fn place(&mut self, page: MemberPage, version: Version) -> Ppn;
     /// Programs and commits a page, and collects until there is one for it. Returns its plane and its number; `collect_low_now` must follow once

@@ -194,6 +194,18 @@ impl Media for Flash {
         Flash::begin_fill(self, pages);
     }
 
+    fn begin_phases(&mut self, random: &mut dyn FnMut() -> u64) -> u64 {
+        Flash::begin_phases(self, random)
+    }
+
+    fn is_to_advance(&self, page: MemberPage) -> bool {
+        Flash::is_to_advance(self, page)
+    }
+
+    fn end_phases(&mut self) {
+        Flash::end_phases(self);
+    }
+
     fn place(&mut self, page: MemberPage, version: Version) -> Ppn {
         Flash::place(self, page, version)
     }

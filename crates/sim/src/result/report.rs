@@ -1,25 +1,25 @@
 //! The result as a whole.
 
 use super::amplification::Programs;
-use super::figures::{distributed, flash_ops, ratio};
+use super::figures::{distributed, flash_ops, latency, ratio};
 use super::parts::{
     failed_evictions, losses, report_buffer, report_exposure, report_gc, report_guard, report_ldpc, report_mapping, report_rebuild,
     report_replacements,
 };
 use super::resources::Resources;
 use super::types::{
-    Bandwidth, Capacity, Drain, EngineCost, Failures, Latencies, Lifetime, ParityUpdates, PerDataPage, Preconditioned, Requests, RunResult,
-    SCHEMA, Workload,
+    Bandwidth, Capacity, Drain, EngineCost, Failures, Latencies, LatenciesAround, LatencySummaries, Lifetime, ParityUpdates, PerDataPage,
+    Preconditioned, Requests, RunResult, SCHEMA, Workload,
 };
 use super::{Inconsistent, Snapshot, Source, times};
 use crate::any_engine::{AnyEngine, with_engine};
 use crate::config::Overhead;
-use crate::engine::Engine;
+use crate::engine::{Around, Engine};
 use crate::engine::content::Content;
 use crate::listing::Placed;
 use crate::media::Media;
 use crate::simulation::Simulation;
-use crate::statistics::Statistics;
+use crate::statistics::{KINDS, Latency, Statistics};
 use crate::verify::Verification;
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
@@ -122,7 +122,8 @@ impl Simulation {
                 _ => None,
             },
             faults: self.injector.injected.clone(),
-            rebuild: engine.rebuilds().iter().map(|rebuild| report_rebuild(rebuild, page_bytes)).collect(),
+            latency_around_rebuilds_ns: engine.around().map(latencies_around),
+            rebuild: engine.rebuilds().iter().map(|rebuild| report_rebuild(rebuild, engine.lost_versions(), page_bytes)).collect(),
             replacements: engine.replaces_devices().then(|| report_replacements(engine)),
             verify: self.device.config.run.verify.then(|| self.report_verification()),
             drain: None,
@@ -173,12 +174,15 @@ impl Simulation {
         let (page_bytes, space) = (u64::from(self.device.config.device.page_bytes), engine.media.space());
         Capacity {
             raw_bytes: self.device.config.array.derived(&self.device.config.device).raw_bytes,
+            share_of_preset: self.device.config.device.share_of_preset(),
             user_bytes: engine.scheme().user_pages() * page_bytes,
             space_bytes: engine.space_pages() * page_bytes,
             filled_bytes: self.device.filled_pages * page_bytes,
             placed_pages: engine.media.untimed().programs,
             live_pages: space.live_pages,
             effective_over_provisioning: ratio((space.pages - space.live_pages) as f64, space.pages as f64),
+            usable_over_provisioning: ratio(space.usable_pages() as f64, space.pages as f64)
+                .filter(|_| !self.device.config.device.mapping.is_hybrid()),
             overhead: Overhead::of(&self.device.config, engine.scheme()),
         }
     }
@@ -266,6 +270,16 @@ impl Simulation {
 fn latencies(statistics: &Statistics) -> Latencies {
     let [read, write, trim, flush] = statistics.latency.each_ref().map(distributed);
     Latencies { all: distributed(&statistics.all()), read, write, trim, flush }
+}
+
+fn latencies_around(Around { before, during, after, .. }: &Around) -> LatenciesAround {
+    let of = |latencies: &[Latency; KINDS.len()]| {
+        let [read, write, trim, flush] = latencies.each_ref().map(latency);
+        let mut all = Latency::default();
+        latencies.iter().for_each(|latency| all.merge(latency));
+        LatencySummaries { all: latency(&all), read, write, trim, flush }
+    };
+    LatenciesAround { before: of(before), during: of(during), after: of(after) }
 }
 
 fn report_parity_updates(now: &flashraid_redundancy::ParityUpdates, start: &flashraid_redundancy::ParityUpdates) -> ParityUpdates {

@@ -1,9 +1,10 @@
 //! Preconditioning: how a drive is aged before the workload, without time.
 
-use crate::support::{engine, small, tags};
+use crate::support::{config, engine, pages, small, tags};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Content;
-use flashraid_vocabulary::Version;
+use flashraid_sim::Simulation;
+use flashraid_vocabulary::{HostOp, HostRequest, Version};
 use flashraid_workload::SplitMix64;
 
 /// Pages whose old version is kept, as a parity covers it.
@@ -21,7 +22,7 @@ fn rounds_are_a_quarter_of_the_pages() {
     let pages = engine.space_pages();
     engine.fill(pages);
     let mut random = SplitMix64::new(9);
-    let reached = engine.precondition(pages, 100 * pages, || random.next_u64(), |_| true);
+    let reached = engine.precondition(pages, 100 * pages, false, || random.next_u64(), |_| true);
     assert!(reached.steady, "{reached:?}");
     assert_eq!(reached.overwritten_pages % (pages / 4), 0, "{reached:?} of {pages} pages");
 }
@@ -35,6 +36,48 @@ fn aging_leaves_parities_deferred() {
     engine.fill(pages);
     assert_eq!(bases(&engine), 0);
     let mut random = SplitMix64::new(9);
-    engine.precondition(pages, 3, || random.next_u64(), |_| true);
+    engine.precondition(pages, 3, false, || random.next_u64(), |_| true);
     assert!(bases(&engine) > 0);
+}
+
+/// Blocks collected while a tenth of a block of each plane is written, in a drive of 64 planes that is less than half full: where each victim is nothing but
+/// garbage, a plane is collected once for each block.
+fn collected_in_a_window(phases: &str, allocation: &str, seed: u64) -> u64 {
+    let (planes, pages_per_block) = (64, 40);
+    let seed = seed.to_string();
+    let pairs = [
+        ("channels", "4"),
+        ("chips_per_channel", "16"),
+        ("blocks_per_plane", "16"),
+        ("pages_per_block", "40"),
+        ("over_provisioning", "0.3"),
+        ("fill", "0.3"),
+        ("precondition", "steady"),
+        ("allocation", allocation),
+        ("gc_phases", phases),
+        ("seed", &seed),
+    ];
+    let mut simulation = Simulation::new(config("tiny", "raid0", &pairs), |_| true).unwrap();
+    let (mut random, filled) = (SplitMix64::new(3), simulation.space_bytes() / 4096 * 3 / 10);
+    for number in 0..planes * pages_per_block / 10 {
+        let write = pages(HostOp::Write, random.next_u64() % filled, 1);
+        simulation.submit(&HostRequest { arrival_ns: number * 1_000_000, ..write }).unwrap();
+    }
+    simulation.finish().unwrap();
+    simulation.result(&Default::default(), false, None).unwrap().collection.collections
+}
+
+/// 256 programs at one block for 40 of them make 6.4. Of a binomial count of 64 planes with a tenth each, 0 and 16 are beyond four deviations.
+#[test]
+fn a_short_run_on_a_steady_drive_sees_its_share_of_gc() {
+    for allocation in ["dynamic_member", "static"] {
+        let found: Vec<u64> = (1..=12).map(|seed| collected_in_a_window("random", allocation, seed)).collect();
+        assert!(found.iter().all(|count| (1..16).contains(count)), "{allocation}: {found:?}");
+        let mean = found.iter().sum::<u64>() as f64 / 12.0;
+        assert!((mean - 6.4).abs() < 2.4, "{allocation}: {found:?}");
+    }
+    assert_eq!(collected_in_a_window("random", "static", 1), collected_in_a_window("random", "static", 1));
+    // As the precondition leaves them, the planes of a member are collected together, or not at all.
+    let aligned: Vec<u64> = (1..=12).map(|seed| collected_in_a_window("aligned", "dynamic_member", seed)).collect();
+    assert!(aligned.iter().any(|count| *count == 0 || *count >= 16), "{aligned:?}");
 }

@@ -82,7 +82,7 @@ fn drives_are_aged_without_time() {
         engine.fill(engine.space_pages());
         let mut random = SplitMix64::new(9);
         let space = engine.space_pages();
-        let reached = engine.precondition(space, 4 * space, || random.next_u64(), |_| true);
+        let reached = engine.precondition(space, 4 * space, false, || random.next_u64(), |_| true);
         assert!(reached.write_amplification > 2.0, "{reached:?}");
         engine.media.check().unwrap();
         assert!(verify::stored(&engine).is_clean());

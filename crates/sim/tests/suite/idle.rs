@@ -44,3 +44,31 @@ fn it_takes_gc_from_busy_times() {
         }
     }
 }
+
+/// Pages moved by GC for each page of the host, where 28 % are free at first and idle time would have so large a share.
+fn moved_per_page(gc_idle_threshold: &str, gc_idle_gain: &str) -> f64 {
+    let small = [("channels", "1"), ("blocks_per_plane", "32"), ("pages_per_block", "16"), ("over_provisioning", "0.2"), ("fill", "0.9")];
+    let idle = [("gc_idle_threshold", gc_idle_threshold), ("gc_idle_gain", gc_idle_gain), ("idle_ns", "1ms")];
+    let mut simulation = Simulation::new(config("tiny", "raid0", &[&small[..], &idle].concat()), |_| true).unwrap();
+    let (mut random, space) = (SplitMix64::new(5), simulation.space_bytes() / 4096);
+    for number in 0..3_000 {
+        let write = pages(HostOp::Write, random.next_u64() % space, 1);
+        simulation.submit(&HostRequest { arrival_ns: number * 1_000_000_000, ..write }).unwrap();
+    }
+    simulation.finish().unwrap();
+    let programs = simulation.result(&Default::default(), false, None).unwrap().flash_ops.programs;
+    programs.gc as f64 / programs.host as f64
+}
+
+/// With a gain g idle GC moves at most (1 - g) / g pages for each page programmed, though free pages never reach its threshold; what it leaves to the
+/// threshold of GC moves no more than that moves alone.
+#[test]
+fn what_idle_gc_moves_is_bounded_by_its_gain() {
+    let threshold_alone = moved_per_page("0", "0.5");
+    for (gain, bound) in [("0.125", 7.0), ("0.25", 3.0), ("0.5", 1.0)] {
+        let found = moved_per_page("0.3", gain);
+        assert!(found <= threshold_alone.max(bound) + 0.01, "{gain}: {found}, with the threshold alone {threshold_alone}");
+    }
+    let without = moved_per_page("0.3", "0");
+    assert!(threshold_alone < 3.0 && without > 10.0, "{without}, with the threshold alone {threshold_alone}");
+}

@@ -29,6 +29,7 @@ mod partial_writes;
 mod properties;
 #[cfg(feature = "mutants")]
 mod read_errors;
+mod rebuilds;
 mod recompute;
 mod results;
 mod shift;

@@ -495,6 +495,27 @@ fn effective_over_provisioning_is_what_nothing_needed_is_on() {
     }
 }
 
+/// Above what GC keeps free in each plane: 0.1 x 4,096 pages, rounded up, or two blocks of 64 pages; of a plane with log blocks nothing is said.
+#[test]
+fn usable_over_provisioning_is_what_may_be_garbage() {
+    let usable = |pairs: &[(&str, &str)]| {
+        let name = format!("usable-{}", pairs.iter().map(|pair| pair.1).collect::<Vec<_>>().join("-"));
+        let (result, _) = replayed(&name, &[(0, pages(HostOp::Read, 0, 1))], "raid0", pairs);
+        let capacity = result["capacity"].clone();
+        (number(&capacity["effective_over_provisioning"]), capacity["usable_over_provisioning"].clone())
+    };
+    let (spare, kept) = (|fill: f64| 1.0 - (fill * 29_488.0).floor() / 32_768.0, 410.0 / 4096.0);
+    for fill in ["0.5", "0.9", "0.95", "0.99"] {
+        let (effective, share) = usable(&[("fill", fill)]);
+        assert!((effective - spare(fill.parse().unwrap())).abs() < 1e-4, "{fill}: {effective}");
+        is_near(&share, effective - kept);
+    }
+    assert_eq!(usable(&[("fill", "1")]).1, 0.0);
+    let (effective, share) = usable(&[("fill", "1"), ("gc_threshold", "0.02")]);
+    is_near(&share, effective - 128.0 / 4096.0);
+    assert!(usable(&[("mapping", "bast"), ("log_blocks", "8"), ("over_provisioning", "0.3")]).1.is_null());
+}
+
 /// Without GC, `copies` pages are programmed for each page written.
 #[test]
 fn lifetime_follows_from_what_is_programmed() {

@@ -74,6 +74,7 @@ pub fn settings(placement: Placement) -> Settings {
         placement,
         gc_threshold: 0.1,
         gc_idle_threshold: 0.0,
+        gc_idle_gain: 0.0,
         coordinates_migration: false,
         migration_free_blocks: 0.1,
         moves_bases: true,

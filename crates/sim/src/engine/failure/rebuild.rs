@@ -34,15 +34,19 @@ impl<C: Content, M: Media> Engine<C, M> {
                 record.faults.push((now_ns, failure));
                 record.pages_lost += lost;
             }
-            _ => self.failures.records.push(RebuildRecord {
-                faults: vec![(now_ns, failure)],
-                ended_ns: None,
-                finished_ns: None,
-                pages: 0,
-                pages_copied: 0,
-                pages_lost: lost,
-                latency: Latency::default(),
-            }),
+            _ => {
+                self.part_latencies(now_ns);
+                self.failures.records.push(RebuildRecord {
+                    faults: vec![(now_ns, failure)],
+                    ended_ns: None,
+                    finished_ns: None,
+                    pages: 0,
+                    pages_copied: 0,
+                    pages_lost: lost,
+                    pages_left: 0,
+                    latency: Latency::default(),
+                });
+            }
         }
     }
 
@@ -100,10 +104,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.failures.records.last().is_none_or(|record| record.ended_ns.is_some()) {
             return;
         }
-        let (now_ns, is_whole) = (self.now_ns(), self.lost_versions() == 0);
+        let (now_ns, left) = (self.now_ns(), self.lost_versions());
         let record = self.failures.records.last_mut().expect("there is one");
-        record.ended_ns = Some(now_ns);
-        record.finished_ns = is_whole.then_some(now_ns);
+        (record.ended_ns, record.pages_left) = (Some(now_ns), left);
+        record.finished_ns = (left == 0).then_some(now_ns);
         self.media.rebuilt();
     }
 
@@ -141,12 +145,13 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// A measured request has completed that arrived then.
     pub(in crate::engine) fn note_under_rebuild(&mut self, arrival_ns: u64, latency_ns: u64) {
         // A rebuild may have begun since that of its arrival ended.
-        let ran =
-            |record: &&mut RebuildRecord| record.faults[0].0 <= arrival_ns && record.ended_ns.is_none_or(|ended_ns| arrival_ns <= ended_ns);
-        #[cfg(feature = "mutants")]
-        let ran =
-            |record: &&mut RebuildRecord| ran(record) || (record.faults[0].0 <= arrival_ns && accounting::makes(Slip::RebuildWithoutEnd));
-        self.failures.records.iter_mut().filter(ran).for_each(|record| record.latency.record(latency_ns));
+        let records = self.failures.records.iter_mut().filter(|record| record.ran_at(arrival_ns));
+        records.for_each(|record| record.latency.record(latency_ns));
+    }
+
+    /// Whether a rebuild ran then.
+    pub(in crate::engine) fn is_rebuilt_at(&self, time_ns: u64) -> bool {
+        self.failures.records.iter().any(|record| record.ran_at(time_ns))
     }
 
     // ---- reads that wait for an idle member ----

@@ -2,6 +2,8 @@
 
 use crate::engine::slot::NIL;
 use crate::media::Shape;
+#[cfg(feature = "mutants")]
+use crate::media::accounting::{self, Slip};
 use crate::statistics::Latency;
 use flashraid_redundancy::rebuild::{Order, Rebuild};
 use flashraid_vocabulary::{Delivery, Failure, PageOperation};
@@ -32,8 +34,20 @@ pub struct RebuildRecord {
     pub pages_copied: u64,
     /// Versions of pages that were lost by the failures.
     pub pages_lost: u64,
+    /// Of all versions of pages, those that were lost when it came to its end.
+    pub pages_left: u64,
     /// Requests that arrived between the first failure and the end.
     pub latency: Latency,
+}
+
+impl RebuildRecord {
+    /// Whether it ran then, as far as is known.
+    pub(super) fn ran_at(&self, time_ns: u64) -> bool {
+        let has_ended = self.ended_ns.is_some_and(|ended_ns| time_ns > ended_ns);
+        #[cfg(feature = "mutants")]
+        let has_ended = has_ended && !accounting::makes(Slip::RebuildWithoutEnd);
+        self.faults[0].0 <= time_ns && !has_ended
+    }
 }
 
 /// What failed at one instant.

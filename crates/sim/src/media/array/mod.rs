@@ -402,6 +402,18 @@ impl Media for Array {
         (0..self.ssds.len()).for_each(|ssd| self.at(ssd, |flash| flash.begin_fill(of_each)));
     }
 
+    fn begin_phases(&mut self, random: &mut dyn FnMut() -> u64) -> u64 {
+        (0..self.ssds.len()).map(|ssd| self.at(ssd, |flash| flash.begin_phases(random))).sum()
+    }
+
+    fn is_to_advance(&self, page: MemberPage) -> bool {
+        self.ssds[self.ssd(page.member)].is_to_advance(inner(page))
+    }
+
+    fn end_phases(&mut self) {
+        self.ssds.iter_mut().for_each(Flash::end_phases);
+    }
+
     fn place(&mut self, page: MemberPage, version: Version) -> Ppn {
         let ssd = self.ssd(page.member);
         Ppn(self.first[ssd].page + self.at(ssd, |flash| flash.place(inner(page), version)).0)

@@ -57,6 +57,10 @@ pub struct Capacity {
     /// Bytes of flash: all physical pages, excluding spare chips.
     #[schemars(extend("unit" = "bytes"))]
     pub raw_bytes: u64,
+    /// Flash of an SSD as a share of that of the preset whose name the device has, if it was made smaller: lifetimes, and times of rebuilds and replacements,
+    /// are then as much shorter than those of the preset. Null otherwise.
+    #[schemars(extend("unit" = "share"))]
+    pub share_of_preset: Option<f64>,
     /// Capacity available to the host under this scheme, excluding redundancy and over-provisioning.
     #[schemars(extend("unit" = "bytes"))]
     pub user_bytes: u64,
@@ -77,6 +81,11 @@ pub struct Capacity {
     /// data, it differs between schemes with different overhead. Null if no block is left.
     #[schemars(extend("unit" = "share"))]
     pub effective_over_provisioning: Option<f64>,
+    /// The part of `effective_over_provisioning` that GC can use: what lies above the pages that it keeps free in each plane, which are
+    /// `gc_threshold` of them, or `gc_reserve_blocks` blocks if these are more. Only so many pages can be garbage before GC must run, so write amplification
+    /// follows from this share. Null with log blocks (`mapping = bast` or `fast`), which have no free pages in common, and if no block is left.
+    #[schemars(extend("unit" = "share"))]
+    pub usable_over_provisioning: Option<f64>,
     /// Cost of the scheme in flash and memory.
     #[serde(flatten)]
     pub overhead: Overhead,

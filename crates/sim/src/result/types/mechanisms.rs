@@ -184,6 +184,9 @@ pub struct Rebuild {
     pub pages_lost: u64,
     /// Pages programmed by the rebuild, excluding pages restored by host writes.
     pub pages: u64,
+    /// Versions of `pages_lost` that nobody had to restore any more: the host has overwritten or discarded the page meanwhile, or changed the stripe that
+    /// it was parity, copy or base of. `pages_lost`, less `pages` and what was still lost at the end of the rebuild, or of the run.
+    pub pages_superseded: u64,
     /// Pages that the rebuild copied from one page; included in `pages`.
     pub pages_copied: u64,
     /// Pages that the rebuild computed from several pages; included in `pages`.

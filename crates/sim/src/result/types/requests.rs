@@ -206,6 +206,34 @@ pub struct LatencySummary {
     pub p99_99: u64,
 }
 
+/// Latencies of completed requests by when they arrived, from the first rebuild or replacement on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(extend("unit" = "ns"))]
+pub struct LatenciesAround {
+    /// Requests that arrived before the first failure that was rebuilt, or the first replacement, began.
+    pub before: LatencySummaries,
+    /// Requests that arrived while something was being rebuilt or replaced: from the failure, until nothing was left that could be restored.
+    pub during: LatencySummaries,
+    /// Requests that arrived later, while nothing was being rebuilt or replaced.
+    pub after: LatencySummaries,
+}
+
+/// Latencies by kind of request, without their distributions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(extend("unit" = "ns"))]
+pub struct LatencySummaries {
+    /// All requests.
+    pub all: LatencySummary,
+    /// Reads.
+    pub read: LatencySummary,
+    /// Writes.
+    pub write: LatencySummary,
+    /// Discards and write-zeroes requests.
+    pub trim: LatencySummary,
+    /// Flushes.
+    pub flush: LatencySummary,
+}
+
 /// Throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Bandwidth {

@@ -6,7 +6,7 @@ use super::flash::{
     WriteAmplificationBy,
 };
 use super::mechanisms::{BufferFigures, Drain, GuardFigures, MappingFigures, Preconditioned, Rebuild, Replacement, Window};
-use super::requests::{Bandwidth, Latencies, Losses, Requests, Workload};
+use super::requests::{Bandwidth, Latencies, LatenciesAround, Losses, Requests, Workload};
 use crate::config::{Config, Survival};
 use crate::inject::Injected;
 use crate::listing::Placed;
@@ -142,6 +142,10 @@ pub struct RunResult {
     pub guard: Option<GuardFigures>,
     /// Injected faults, in order.
     pub faults: Vec<Injected>,
+    /// Latencies before, during and after rebuilds and replacements of SSDs, by kind of request. Present if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "LatenciesAround")]
+    pub latency_around_rebuilds_ns: Option<LatenciesAround>,
     /// Rebuilds, in order. A failure during a rebuild becomes part of that rebuild.
     pub rebuild: Vec<Rebuild>,
     /// Replacements of SSDs, in order. Present under a scheme that replaces them.

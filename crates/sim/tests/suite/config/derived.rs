@@ -312,19 +312,107 @@ fn mirror_groups_are_of_whole_channels() {
     assert!(text.ends_with(":3:10: groups = \"2\": allowed is a whole number from 1 to 64"), "{text}");
 }
 
+/// GC is to have at least half of what the fill leaves above what it keeps free.
 #[test]
-fn a_threshold_above_what_the_fill_leaves_is_warned_of() {
+fn too_little_spare_for_gc_is_warned_of() {
     let warnings = |pairs: &[(&str, &str)]| on("ssd1", "raid5", pairs).unwrap().warnings().unwrap();
-    // 30 % against 1 - 0.5 x 0.9 = 55 %, and 1 - 0.9 x 0.9 = 19 %.
-    assert!(warnings(&[("fill", "0.5")]).is_empty());
+    // 30 % against half of 1 - 0.44 x 0.9 = 60.4 % and of 1 - 0.45 x 0.9 = 59.5 %.
+    assert!(warnings(&[]).is_empty() && warnings(&[("fill", "0.44")]).is_empty());
+    let half = warnings(&[("fill", "0.45")]);
+    assert_eq!(
+        half,
+        ["gc_threshold = 0.3: GC starts below 30.0 % free pages, and the fill leaves 59.5 %: the spare that GC can use is 29.5 %, so write \
+          amplification is that of a drive with 29.5 % spare; gc_threshold = 0.297 or a smaller fill leaves it half"]
+    );
     let full = warnings(&[("fill", "0.9")]);
     assert!(full.len() == 1 && full[0].starts_with("gc_threshold = 0.3: ") && full[0].contains("30.0 %") && full[0].contains("19.0 %"));
+    assert!(full[0].contains("GC can use is 0.0 %, so nearly every program will trigger GC"), "{full:?}");
     // Mirror chips hold none of it: 1 - 0.7 x 0.9 = 37 % of the others.
     let mirrored = on("ssd1", "cr5m", &[("fill", "0.7"), ("gc_threshold", "0.4")]).unwrap().warnings().unwrap();
     assert!(mirrored.len() == 1 && mirrored[0].contains("40.0 %") && mirrored[0].contains("37.0 %"), "{mirrored:?}");
     let user_bytes = on("ssd1", "raid5", &[]).unwrap().build_scheme().unwrap().user_pages() * 4096;
     assert_eq!(warnings(&[("fill_bytes", &(user_bytes / 10 * 9).to_string())]), full);
-    assert!(warnings(&[("fill", "0.9"), ("space_bytes", &(user_bytes / 2).to_string())]).is_empty(), "a share of the space");
+    assert!(warnings(&[("fill", "0.9"), ("space_bytes", &(user_bytes / 3).to_string())]).is_empty(), "a share of the space");
+
+    // A drive of an array that differs is named; log blocks have no threshold.
+    let array: &[(&str, &str)] = &[("fill", "0.9"), ("models", "2:gc_threshold=0.2")];
+    let [of_model] = &on("array-5x", "raid5", array).unwrap().warnings().unwrap()[..] else { panic!("one warning") };
+    assert!(of_model.starts_with("SSD 2: gc_threshold = 0.2: GC starts below 20.0 % free pages, and the fill leaves 23.5 %"), "{of_model}");
+    assert!(warnings(&[("fill", "1"), ("mapping", "bast"), ("gc_threshold", "0.3")]).is_empty());
+}
+
+/// What GC keeps free is the threshold or the reserve, whichever is more, and the advice works.
+#[test]
+fn the_setting_that_gives_gc_its_spare_is_named() {
+    let warnings = |pairs: &[(&str, &str)]| on("tiny", "raid0", pairs).unwrap().warnings().unwrap();
+    let advice = |pairs: &[(&str, &str)]| {
+        let [text] = &warnings(pairs)[..] else { panic!("{pairs:?}: one warning") };
+        text.clone()
+    };
+    for (fill, left, usable) in [("0.9", "19.0", "9.0"), ("0.95", "14.5", "4.5"), ("0.99", "10.9", "0.9"), ("1", "10.0", "0.0")] {
+        let text = advice(&[("fill", fill)]);
+        assert!(text.contains(&format!("the fill leaves {left} %: the spare that GC can use is {usable} %")), "{text}");
+        let cure = text.split("; gc_threshold = ").nth(1).unwrap().split(' ').next().unwrap();
+        assert!(warnings(&[("fill", fill), ("gc_threshold", cure)]).is_empty(), "{cure} of {text}");
+    }
+    assert!(warnings(&[("fill", "0.88")]).is_empty(), "20.8 % are left");
+    // Two of 16 blocks are more than half of what is left.
+    let small = |gc_threshold| {
+        let pairs = [("fill", "1"), ("over_provisioning", "0.2"), ("blocks_per_plane", "16"), ("gc_threshold", gc_threshold)];
+        warnings(&pairs)[0].clone()
+    };
+    let text = small("0.15");
+    assert!(text.contains("and the fill leaves 20.0 %: the spare that GC can use is 5.0 %, so write amplification is that of a drive with 5.0 % spare; "));
+    assert!(text.ends_with("; a smaller fill or more over_provisioning leaves it more"), "{text}");
+    let text = small("0.05");
+    assert!(text.starts_with("gc_reserve_blocks = 2: of 16 blocks in a plane, so GC starts below 12.5 % free pages, and the fill leaves 20.0 %"), "{text}");
+    assert!(text.contains("GC can use is 7.5 %") && text.ends_with("more blocks_per_plane or more over_provisioning leaves it more"), "{text}");
+}
+
+/// What bears the name of a preset and has less flash is a smaller drive; what has more, or another name, is another one.
+#[test]
+fn a_drive_that_was_made_smaller_is_known() {
+    let share = |pairs: &[(&str, &str)]| {
+        let pairs = [pairs, &[("over_provisioning", "0.4")]].concat();
+        let simulation = flashraid_sim::Simulation::new(on("tiny", "raid0", &pairs).unwrap(), |_| true).unwrap();
+        simulation.result(&Default::default(), false, None).unwrap().capacity.share_of_preset
+    };
+    assert_eq!(share(&[]), None);
+    assert_eq!(share(&[("blocks_per_plane", "16")]), Some(0.25));
+    assert_eq!(share(&[("channels", "2"), ("pages_per_block", "32")]), Some(0.25));
+    assert_eq!(share(&[("pages_per_block", "128")]), None);
+    assert_eq!(share(&[("blocks_per_plane", "16"), ("device.name", "mine")]), None);
+    // Of an array, its SSDs count and not their number.
+    assert_eq!(share(&[("devices", "3"), ("blocks_per_plane", "32")]), Some(0.5));
+}
+
+/// A threshold of no more than the reserve is never reached in time.
+#[test]
+fn gc_that_only_starts_when_writes_must_wait_is_warned_of() {
+    let warnings = |pairs: &[(&str, &str)]| on("tiny", "raid0", pairs).unwrap().warnings().unwrap();
+    assert_eq!(
+        warnings(&[("gc_threshold", "0.02")]),
+        ["gc_threshold = 0.02: 1.28 of 64 blocks, no more than gc_reserve_blocks = 2: GC starts when a plane has no page left for host programs, so \
+          these wait for it, and each of its steps goes before the host; from gc_threshold = 0.047 on GC starts earlier"]
+    );
+    assert!(warnings(&[("gc_threshold", "0.03125")])[0].contains("2.00 of 64 blocks"));
+    assert!(warnings(&[("gc_threshold", "0.0313")]).is_empty() && warnings(&[("gc_threshold", "0.047")]).is_empty());
+    assert_eq!(warnings(&[("gc_reserve_blocks", "7"), ("over_provisioning", "0.2")]).len(), 1, "6.4 blocks");
+    assert!(warnings(&[("gc_threshold", "0.02"), ("gc_idle_threshold", "0.2")]).is_empty(), "idle time comes first");
+    assert!(warnings(&[("gc_threshold", "0.02"), ("mapping", "bast"), ("log_blocks", "8"), ("over_provisioning", "0.3")]).is_empty());
+}
+
+/// Results of 0.1 know neither phases of GC nor a gain of idle GC, and are repeated without both.
+#[test]
+fn what_0_1_did_without_is_not_what_is_done_by_default() {
+    let config = on("tiny", "raid0", &[("precondition", "steady"), ("fill", "0.5"), ("gc_idle_threshold", "0.4")]).unwrap();
+    assert_eq!((config.run.gc_phases, config.device.gc_idle_gain), (GcPhases::Random, 0.25));
+    let mut json = serde_json::json!({ "version": "0.1.0", "config": serde_json::to_value(&config).unwrap() });
+    json["config"]["run"].as_object_mut().unwrap().remove("gc_phases");
+    json["config"]["device"].as_object_mut().unwrap().remove("gc_idle_gain");
+    let file = Scratch::new("of-0-1.json", &json.to_string());
+    let config = Config::assemble(None, None, Some(&file.0), &[]).unwrap();
+    assert_eq!((config.run.gc_phases, config.device.gc_idle_gain), (GcPhases::Aligned, 0.0));
 }
 
 #[test]

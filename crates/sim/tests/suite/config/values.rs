@@ -360,7 +360,7 @@ fn quantities_have_units_and_nothing_else_has() {
         ["buffer_bytes", "fill_bytes", "nvram_buffer_bytes", "object_bytes", "page_bytes", "sector_bytes", "space_bytes"]
     );
     assert_eq!(of("bytes/GiB"), ["buffer_bytes_per_gib"]);
-    assert_eq!(of("share"), ["ages", "fill", "gc_idle_threshold", "gc_threshold", "over_provisioning"]);
+    assert_eq!(of("share"), ["ages", "fill", "gc_idle_gain", "gc_idle_threshold", "gc_threshold", "over_provisioning"]);
     let times = [
         "buffer_ns",
         "erase_command_ns",
@@ -502,7 +502,7 @@ fn equal_values_may_look_different() {
 #[test]
 fn texts_with_an_inner_form_are_read() {
     assert_eq!("none".parse(), Ok(Precondition::None));
-    assert_eq!("random:2.5".parse(), Ok(Precondition::Random { most_spaces: 2.5 }));
+    assert_eq!("random:2.5".parse(), Ok(Precondition::Random { most_spaces: 2.5, is_steady: false }));
     assert_eq!("1000".parse(), Ok(Warmup::Requests(1000)));
     assert_eq!("2.5s".parse(), Ok(Warmup::Ns(2_500_000_000)));
     assert_eq!("9007199.254740993s".parse(), Ok(Warmup::Ns((1 << 53) + 1)), "to the nanosecond");
