@@ -129,8 +129,7 @@ def advise(
     of which every combination is tried; `tail` is the quantile of the latencies that are compared; `prefer` names
     subjects that count twice: latency, throughput, endurance, capacity, memory, rebuild. The finalists are run with so
     many `seeds`, and with the failure of `fault`, by default one chip or SSD. `out`, `jobs`, `scheduler` and the
-    certificates are those
-    of `sweep`: runs that are in `out` are not done again.
+    certificates are those of `sweep`: runs that are in `out` are not done again.
 
     `progress` is called several times a second with the round and a SweepStatus, and stops by returning False. Raises
     InputError if no scheme is possible, and KeyboardInterrupt when it is stopped.

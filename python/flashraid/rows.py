@@ -176,6 +176,7 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
         (
             Row("failed for lack of space", "requests.failed.no_space", COUNT, is_needed=False),
             Row("failed for lost data", "requests.failed.lost", COUNT, is_needed=False),
+            Row("refused", "requests.failed.refused", COUNT, is_needed=False),
             Row("unfinished", "requests.unfinished", COUNT, is_needed=False),
             Row("host pages lost", "losses.host_pages", COUNT, is_needed=False),
             Row("mismatches", "verify.mismatches", COUNT),

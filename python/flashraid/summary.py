@@ -150,7 +150,12 @@ class Candidate:
         failed = sum(
             value_at(each, path) or 0
             for each in self.results
-            for path in ("requests.failed.no_space", "requests.failed.lost", "requests.unfinished")
+            for path in (
+                "requests.failed.no_space",
+                "requests.failed.lost",
+                "requests.failed.refused",
+                "requests.unfinished",
+            )
         )
         reasons = [INTERRUPTED] if self.is_partial else []
         reasons += [overloaded] if any(is_overloaded(each) for each in self.results) else []

@@ -24,7 +24,7 @@ KEYS = {
     "config": "device scheme host run",
     "workload": "name sha256 requests reads writes trims flushes bytes_read bytes_written offered_load",
     "requests": "completed failed unfinished unmapped_reads",
-    "requests.failed": "no_space lost",
+    "requests.failed": "no_space lost refused",
     "latency_ns": "all read write trim flush",
     "latency_ns.read": "count mean stddev min max p50 p90 p95 p99 p99_9 p99_99",
     "flash_ops": "reads programs erases",

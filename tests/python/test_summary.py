@@ -187,6 +187,7 @@ FIGURES = {
     "lifetime.programs_peak_to_mean": (1.59, "programs of the busiest member, to the mean", "1.59"),
     "requests.failed.no_space": (61, "failed for lack of space", "61"),
     "requests.failed.lost": (62, "failed for lost data", "62"),
+    "requests.failed.refused": (65, "refused", "65"),
     "requests.unfinished": (63, "unfinished", "63"),
     "losses.host_pages": (64, "host pages lost", "64"),
 }
@@ -232,7 +233,9 @@ def test_rows_of_a_rebuild_are_of_the_first_one(compared, base):
         ]
 
 
-@pytest.mark.parametrize("path", ["requests.failed.no_space", "requests.failed.lost", "requests.unfinished"])
+@pytest.mark.parametrize(
+    "path", ["requests.failed.no_space", "requests.failed.lost", "requests.failed.refused", "requests.unfinished"]
+)
 def test_requests_without_success_in_any_run_are_counted(compared, path):
     comparison = compared({"scheme": "a"}, {"scheme": "a"}, {"scheme": "b"}, {"scheme": "b", path: 7}, seeds=2)
     notes = [cell.note for cell in line_of(comparison, READ).cells]

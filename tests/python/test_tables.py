@@ -370,9 +370,14 @@ def test_steady_is_one_word(command, tmp_path):
     steady = json.loads(command(*arguments, "--steady").stdout)
     assert steady["config"]["run"]["precondition"] == "steady"
     assert steady["precondition"]["steady"]
-    assert (
-        steady["precondition"] == json.loads(command(*arguments, "--precondition", "random:20").stdout)["precondition"]
-    )
+    # It is `random:20`, and then a part of a block of each plane.
+    random = json.loads(command(*arguments, "--precondition", "random:20").stdout)["precondition"]
+    assert json.loads(command(*arguments, "--steady", "--set", "gc_phases=aligned").stdout)["precondition"] == random
+    device = steady["config"]["device"]
+    planes = device["channels"] * device["chips_per_channel"] * device["dies_per_chip"] * device["planes_per_die"]
+    more = steady["precondition"].pop("overwritten_bytes") - random.pop("overwritten_bytes")
+    assert 0 < more < planes * device["pages_per_block"] * device["page_bytes"]
+    assert steady["precondition"] == random
     told = command(*arguments, "--steady", "--precondition", "random:2", status=2).stderr
     assert told == "error: --steady and --precondition random:2 contradict each other: give one of them\n"
 

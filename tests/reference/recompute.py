@@ -337,7 +337,7 @@ def of_workload(run: Run, found: dict[str, Any]) -> None:
     )
     found["requests/completed"] = len(run.completed)
     found["requests/unfinished"] = 0
-    for why in ("no_space", "lost"):
+    for why in ("no_space", "lost", "refused"):
         found[f"requests/failed/{why}"] = sum(request.failure == why for request in run.requests)
     of_kind = {
         kind: [r.end - r.arrival for r in run.completed if KIND_OF_OP[r.op] == kind]

@@ -273,6 +273,8 @@ pub enum Failure {
     NoSpace,
     /// Failures took data that it needs, beyond what the scheme survives.
     Lost,
+    /// The device serves it no more: it is read-only or has stopped.
+    Refused,
 }
 
 /// Why a deferred parity was brought to flash.

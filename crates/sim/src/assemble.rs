@@ -27,9 +27,10 @@ fn ssd(config: &Config, scheme: &dyn Scheme, number: u32) -> Flash {
     let Device { pe_limit, erases_before, .. } = config.device;
     let settings = settings(&config.device, config.placement(scheme), scheme.moves_bases(), config.coordinates_migration());
     let mut flash = Flash::new(Settings { cell: config.device.cells(number), ..settings });
-    match if config.array.is_single() { 0 } else { pe_limit } {
+    match pe_limit {
         0 if erases_before == 0 => {}
         0 => flash.preset_wear(erases_before),
+        limit if config.array.is_single() => flash.limit_erases(limit, erases_before),
         limit => flash.limit_erases(limit, config.array.preset_erases(number, limit)),
     }
     flash

@@ -1,6 +1,8 @@
 //! Listings of devices with their capacities, of schemes and of settings. Each serializes to the JSON of its command.
 
-use crate::config::{Allocation, Array, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Spare, Survival, find_scheme, keys};
+use crate::config::{
+    Allocation, Array, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Spare, Survival, find_scheme, keys,
+};
 use crate::presets::PRESETS;
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Entry, Protects, SCHEMES, Values, WriteBuffer};

@@ -155,6 +155,8 @@ pub struct Statistics {
     pub failed_no_space: u64,
     /// Measured requests that failed because data are lost.
     pub failed_lost: u64,
+    /// Measured requests that were refused.
+    pub failed_refused: u64,
     /// Pages of measured reads that were never written.
     pub unmapped_reads: u64,
     /// Pages placed by the first read of an unwritten page.
@@ -177,6 +179,7 @@ impl Statistics {
             bytes_written: 0,
             failed_no_space: 0,
             failed_lost: 0,
+            failed_refused: 0,
             unmapped_reads: 0,
             prefilled_pages: 0,
             warmup_programs: [0; Cause::COUNT],
@@ -205,6 +208,7 @@ impl Statistics {
         match failed {
             Some(Failure::NoSpace) => return self.failed_no_space += 1,
             Some(Failure::Lost) => return self.failed_lost += 1,
+            Some(Failure::Refused) => return self.failed_refused += 1,
             None => {}
         }
         self.latency[kind(op)].record(latency_ns);

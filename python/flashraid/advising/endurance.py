@@ -38,5 +38,5 @@ def must_endure(
         is_measured=True,
         thousandths="config.device.pe_limit",
         otherwise=pe_limit,
-        scale=1 / (DAYS_OF_A_YEAR * span),
+        days=DAYS_OF_A_YEAR * span,
     )

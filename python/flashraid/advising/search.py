@@ -48,7 +48,7 @@ class Must:
     is_measured: bool = False  # else it follows from the configuration
     thousandths: str = ""  # a column: the figure is for each thousand of it
     otherwise: float = 0.0  # so many if the column has none
-    scale: float = 1.0  # from the figure to what was asked for
+    days: float = 1.0  # the figure is that of so many days, and what is asked for that of one
 
     def figure(self, row: Mapping[str, Any]) -> float | None:
         """What a row has of it; None if there is no such figure."""
@@ -59,7 +59,7 @@ class Must:
         if figure is None:
             return None
         thousands = (float(row[self.thousandths]) or self.otherwise) / 1000 if self.thousandths else 1.0
-        return float(figure) * thousands * self.scale
+        return float(figure) * thousands / self.days
 
     def why_not(self, row: Mapping[str, Any], *, is_excerpt: bool = False) -> str | None:
         """What is wrong with a row; None if nothing is. What an excerpt measures may be twice as bad."""

@@ -151,11 +151,12 @@ RUN = (
     ),
     Row(
         "completed",
-        "{} (failed for lack of space {}, failed for lost data {}, unfinished {})",
+        "{} (failed for lack of space {}, failed for lost data {}, refused {}, unfinished {})",
         (
             ("requests.completed", COUNT.text),
             ("requests.failed.no_space", COUNT.text),
             ("requests.failed.lost", COUNT.text),
+            ("requests.failed.refused", COUNT.text),
             ("requests.unfinished", COUNT.text),
         ),
     ),

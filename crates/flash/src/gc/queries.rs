@@ -143,6 +143,12 @@ impl Flash {
         !self.freed.is_empty() || !self.gc_queries.is_empty() || self.has_map_events()
     }
 
+    /// Whether `take_wear_out` has something to tell.
+    #[inline]
+    pub fn wears_out(&self) -> bool {
+        self.blocks.wears_out
+    }
+
     /// Whether the device is worn out, and this was not asked since then.
     #[inline]
     pub fn take_wear_out(&mut self) -> bool {

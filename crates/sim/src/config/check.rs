@@ -47,7 +47,11 @@ impl Config {
     fn check_array(&self) -> Result<(), ConfigError> {
         let (Array { devices, spare_devices, .. }, device, entry) = (&self.array, &self.device, find_scheme(&self.scheme.name)?);
         if self.array.is_single() {
+            let Device { pe_limit, erases_before, .. } = *device;
             return match entry.replaces_devices {
+                false if pe_limit > 0 && erases_before >= pe_limit => {
+                    refuse(format!("erases_before = {erases_before}: allowed is less than pe_limit = {pe_limit}, which blocks endure"))
+                }
                 false => Ok(()),
                 true => refuse(format!("{} replaces SSDs of an array: allowed is devices above 1, as in the preset array-5x", entry.name)),
             };

@@ -64,4 +64,4 @@ pub(crate) use units::also;
 pub(crate) use units::share_of;
 pub use units::takes_units;
 pub use values::same_value;
-pub use words::{Allocation, Fit, Ftl, GcPhases, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten};
+pub use words::{AfterLoss, Allocation, Fit, Ftl, GcPhases, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten};

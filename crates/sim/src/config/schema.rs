@@ -7,7 +7,7 @@ use super::json_schema;
 use super::key::{Draw, Key, Kind, MOST, Table, whole};
 use super::models;
 use super::preparation::{Precondition, Until, Warmup};
-use super::words::{Allocation, Fit, Ftl, GcPhases, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten};
+use super::words::{AfterLoss, Allocation, Fit, Ftl, GcPhases, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten};
 use flashraid_flash::{Given, MOST_LEVEL};
 use flashraid_redundancy::Choice;
 use flashraid_vocabulary::{
@@ -166,9 +166,9 @@ flashraid_flash::given_settings! {
         gc_policy: GcPolicy = Some("auto"), "", Kind::Word(GcPolicy::WORDS), WITH_BASES_IN_PLACE;
         /// Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.
         over_provisioning: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, EVER;
-        /// P/E cycles that each block of an SSD of an array endures; 0 for no limit. An SSD fails when all its blocks together have been erased as often as
-        /// they endure (docs/ageing.md).
-        pe_limit: u32 = Some("0"), "erases", whole(0, u32::MAX as u64), OF_ARRAYS, Draw::Never(OWN_FAILURES);
+        /// P/E cycles that each block of an SSD endures; 0 for no limit. When all its blocks together have been erased as often as they endure, an SSD of an
+        /// array fails, and a single one is read-only from then on (docs/ageing.md).
+        pe_limit: u32 = Some("0"), "erases", whole(0, u32::MAX as u64), EVER, Draw::Never(OWN_FAILURES);
         /// The planes that one FTL instance owns. It may span several members only if the scheme survives the loss of all of them.
         ftl: Ftl = Some("auto"), "", Kind::Word(Ftl::WORDS), WITH_CHOICE_OF_MEMBER;
         /// How the FTL chooses the plane of a program.
@@ -303,6 +303,10 @@ table! {
         /// Whether a page is read before a part of it is written.
         partial_writes: PartialWrites = Some("read"), "", Kind::Word(PartialWrites::WORDS), PARTS_TOUCHED,
             Draw::OneOf(&["read", "read", "read_if_needed", "read_if_used"]);
+        /// What becomes of a device of which a failed part, or a lost parity cache, has taken host pages that the scheme cannot recover. Lost pages and blocks alone
+        /// change nothing.
+        after_loss: AfterLoss = Some("serve"), "", Kind::Word(AfterLoss::WORDS), FAILED,
+            Draw::OneOf(&["serve", "serve", "serve", "read_only", "stop"]);
         /// The order of the rebuild after a failure. `auto` chooses one that suits the scheme; `none` disables rebuilds.
         rebuild: String = Some("auto"), "",
             Kind::Text { allowed: "auto, none, or the name of a rebuild order", valid: |text| !text.is_empty() }, FAILED;

@@ -57,11 +57,14 @@ impl Device {
         let blocks = f64::from(self.data_blocks_for(self.pages_per_member()));
         let (threshold, reserve, lower) = (self.gc_threshold, self.gc_reserve_blocks, at_most(free / 2.0));
         let what = match spare.usable() {
-            0.0 => "nearly every program will trigger GC, often of blocks with few invalid pages".into(),
+            usable if usable < 0.0005 => "nearly every program will trigger GC, often of blocks with few invalid pages".into(),
             usable => format!("write amplification is that of a drive with {:.1} % spare", 100.0 * usable),
         };
         let (cause, cure) = if threshold < kept {
-            let cause = format!("gc_reserve_blocks = {reserve}: of {blocks} blocks in a plane, so GC starts below {:.1} % free pages", 100.0 * kept);
+            let cause = format!(
+                "gc_reserve_blocks = {reserve}: of {blocks} blocks in a plane, so GC starts below {:.1} % free pages",
+                100.0 * kept
+            );
             (cause, "a smaller fill, more blocks_per_plane or more over_provisioning leaves it more".into())
         } else if lower * blocks > f64::from(reserve) {
             let cause = format!("gc_threshold = {threshold}: GC starts below {:.1} % free pages", 100.0 * kept);

@@ -115,6 +115,18 @@ word! {
 }
 
 word! {
+    /// What the controller does when a failure has taken more than the scheme survives.
+    AfterLoss {
+        /// It goes on with what is left: requests fail that need a lost page, and all others are served.
+        Serve = "serve",
+        /// It is read-only: reads are served as before, and fail if they need a lost page; what would change data is refused.
+        ReadOnly = "read_only",
+        /// It stops: all requests are refused, as of an array that has gone offline.
+        Stop = "stop",
+    }
+}
+
+word! {
     /// How addresses beyond the logical space are handled.
     Fit {
         /// They are taken modulo the logical space, so that different addresses coincide. The result counts them.

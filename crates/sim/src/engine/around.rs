@@ -1,8 +1,5 @@
 //! What requests felt before, during and after the rebuilds and replacements of a run.
 
-use super::content::Content;
-use super::state::Engine;
-use crate::media::Media;
 use crate::statistics::{KINDS, Latency, kind};
 use flashraid_vocabulary::HostOp;
 
@@ -19,29 +16,18 @@ pub struct Around {
     pub after: [Latency; KINDS.len()],
 }
 
-impl<C: Content, M: Media> Engine<C, M> {
-    /// What requests felt around rebuilds and replacements, if there were any.
-    pub fn around(&self) -> Option<&Around> {
-        self.around.as_deref()
+impl Around {
+    /// The first rebuild or replacement begins: what has completed until now arrived before it.
+    pub(super) fn new(began_ns: u64, before: &[Latency; KINDS.len()]) -> Self {
+        Self { began_ns, before: before.clone(), during: Default::default(), after: Default::default() }
     }
 
-    /// A rebuild or a replacement begins: what has completed until now arrived before it.
-    pub(super) fn part_latencies(&mut self, now_ns: u64) {
-        let before = &self.statistics.latency;
-        self.around.get_or_insert_with(|| {
-            Box::new(Around { began_ns: now_ns, before: before.clone(), during: Default::default(), after: Default::default() })
-        });
-    }
-
-    /// A measured request has completed that arrived then, after a rebuild or a replacement had begun.
-    #[cold]
-    pub(super) fn note_around(&mut self, op: HostOp, arrival_ns: u64, latency_ns: u64) {
-        let is_during = self.is_rebuilt_at(arrival_ns) || self.is_replaced_at(arrival_ns);
-        let Some(around) = &mut self.around else { return };
+    /// A request has completed that arrived then, while something was rebuilt or replaced or not.
+    pub(super) fn note(&mut self, op: HostOp, arrival_ns: u64, latency_ns: u64, is_during: bool) {
         let part = match is_during {
-            true => &mut around.during,
-            false if arrival_ns < around.began_ns => &mut around.before,
-            false => &mut around.after,
+            true => &mut self.during,
+            false if arrival_ns < self.began_ns => &mut self.before,
+            false => &mut self.after,
         };
         part[kind(op)].record(latency_ns);
     }

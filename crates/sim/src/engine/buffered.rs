@@ -339,6 +339,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         match failure {
             Failure::NoSpace => counts.failed_no_space += 1,
             Failure::Lost => counts.failed_lost += 1,
+            Failure::Refused => unreachable!("what was accepted is not refused"),
         }
     }
 

@@ -10,7 +10,7 @@
 //! 3. Its operations: `admission` (order), `space` (reserved pages), `waves` (steps), `sums` (what XOR takes), `reads`, `ending`.
 //! 4. Time: `time`, `look_ahead`.
 //! 5. Work of nobody: `background`, `replacing` (SSDs of an array), `collection` (answers to GC); `instant` (work in no simulated time).
-//! 6. When something fails: `failure`, `gone`. The map on flash: `translation`.
+//! 6. When something fails: `failure`, `gone`, `service` (what is served then). The map on flash: `translation`.
 //! 7. Verification: `content` (what is asked), `tags`.
 //! 8. What is told: `recorder` and `recording`, `exposure` and `window`, `in_flight`, `around` (rebuilds). What is kept: `switching_off`.
 
@@ -39,6 +39,7 @@ mod replacement;
 mod replacing;
 mod request;
 mod requests;
+mod service;
 mod slot;
 mod space;
 mod state;
@@ -58,6 +59,6 @@ pub use failure::{FaultRecord, ReadErrors, RebuildOptions, RebuildRecord, WearOu
 pub use instant::Reached;
 pub use options::{Dftl, Options};
 pub use replacement::{Outcome, ReplacementRecord};
-pub use request::CompletedRequest;
+pub use request::{CompletedRequest, Service};
 pub use state::Engine;
 pub use time::Halted;

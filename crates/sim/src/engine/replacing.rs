@@ -1,5 +1,6 @@
 //! Replacement of SSDs of an array: what the scheme orders is done, and what it took is noted (SPEC 5.5, 5.11).
 
+use super::around::Around;
 use super::content::Content;
 use super::replacement::{Outcome, ReplacementRecord};
 use super::request::Request;
@@ -180,6 +181,26 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn is_replaced_at(&self, time_ns: u64) -> bool {
         let ran = |record: &ReplacementRecord| record.started_ns <= time_ns && record.ended_ns.is_none_or(|ended_ns| time_ns <= ended_ns);
         self.replacements.records.iter().any(ran)
+    }
+
+    /// What requests felt around rebuilds and replacements, if there were any.
+    pub fn around(&self) -> Option<&Around> {
+        self.around.as_deref()
+    }
+
+    /// A rebuild or a replacement begins.
+    pub(super) fn part_latencies(&mut self, now_ns: u64) {
+        let before = &self.statistics.latency;
+        self.around.get_or_insert_with(|| Box::new(Around::new(now_ns, before)));
+    }
+
+    /// A measured request has completed that arrived then, after a rebuild or a replacement had begun.
+    #[cold]
+    pub(super) fn note_around(&mut self, op: HostOp, arrival_ns: u64, latency_ns: u64) {
+        let is_during = self.is_rebuilt_at(arrival_ns) || self.is_replaced_at(arrival_ns);
+        if let Some(around) = &mut self.around {
+            around.note(op, arrival_ns, latency_ns, is_during);
+        }
     }
 
     /// A measured request has completed that arrived then.

@@ -50,3 +50,15 @@ pub struct CompletedRequest {
     /// False if it failed: for lack of space, or because data are lost.
     pub ok: bool,
 }
+
+/// Which requests are served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Service {
+    /// All.
+    #[default]
+    All,
+    /// Reads and flushes.
+    Reads,
+    /// None.
+    Nothing,
+}

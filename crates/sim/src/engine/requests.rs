@@ -1,7 +1,7 @@
 //! Requests: taken, served and answered; and flushes, which wait for what was written before them.
 
 use super::content::Content;
-use super::request::{CompletedRequest, Flush, Request};
+use super::request::{CompletedRequest, Flush, Request, Service};
 use super::slot::NIL;
 use super::state::Engine;
 use crate::media::Media;
@@ -55,6 +55,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Serves a request that was taken.
     #[inline(always)]
     pub(super) fn serve_request(&mut self, id: u32, op: HostOp, offset_bytes: u64, size_bytes: u64) {
+        if self.service != Service::All && self.refuses(op) {
+            return self.refuse(id);
+        }
         let end = offset_bytes + size_bytes;
         match op {
             HostOp::Flush => {

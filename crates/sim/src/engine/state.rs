@@ -9,7 +9,7 @@ use super::locks::Locks;
 use super::options::Options;
 use super::recorder::Recorder;
 use super::replacement::Replacements;
-use super::request::{CompletedRequest, Flush, Request};
+use super::request::{CompletedRequest, Flush, Request, Service};
 use super::slot::{NIL, ROOM, Rare, Slot, Sum};
 use super::translation::Translation;
 use super::valid_sectors::ValidSectors;
@@ -98,6 +98,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
     /// What of the map RAM holds, under DFTL.
     pub(super) translation: Option<Box<Translation>>,
     pub(super) failures: Failures,
+    /// What the device serves, which failures and wear restrict.
+    pub(super) service: Service,
     /// Whether the scheme moves strips to other members.
     pub(super) moves_strips: bool,
     pub(super) replacements: Replacements,
@@ -156,6 +158,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             moves_strips: scheme.moves_strips(),
             replacements: Replacements::default(),
             around: None,
+            service: Service::All,
             failures: Failures::new(options.rebuild, &shape),
             page_shift: shape.page_bytes.trailing_zeros(),
             statistics: Statistics::new(shape.members as usize),

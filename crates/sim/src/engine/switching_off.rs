@@ -99,6 +99,7 @@ impl<C: Content, M: Media> Persistent for Engine<C, M> {
             gone: _,
             believed_without_space: _,
             failures: _,
+            service: _,
             replacements: _,
             // What the scheme says again.
             exposure: _,

@@ -74,12 +74,13 @@ impl Media for Flash {
 
     #[inline(always)]
     fn has_news(&self) -> bool {
-        Flash::has_news(self)
+        Flash::has_news(self) || self.wears_out()
     }
 
     #[inline(always)]
     fn take_news(&mut self) -> Option<News> {
-        self.take_freed().map(News::Freed).or_else(|| self.take_gc_query().map(News::Asked))
+        let news = self.take_freed().map(News::Freed).or_else(|| self.take_gc_query().map(News::Asked));
+        news.or_else(|| self.take_wear_out().then_some(News::WornOut(0)))
     }
 
     #[inline(always)]

@@ -37,6 +37,7 @@ impl LatencyLog {
             None => b",false,\n",
             Some(Failure::NoSpace) => b",true,no_space\n",
             Some(Failure::Lost) => b",true,lost\n",
+            Some(Failure::Refused) => b",true,refused\n",
         });
         self.0.spill()
     }

@@ -48,7 +48,7 @@ impl Simulation {
         (!self.device.config.array.is_single()).then(|| media.ssds().iter().zip(firsts).enumerate().map(report).collect())
     }
 
-    /// Each SSD of an array that was worn out.
+    /// Each SSD that was worn out; none without a limit that it could reach.
     pub(super) fn report_wear_outs<C: Content, M: Media>(&self, engine: &Engine<C, M>) -> Option<Vec<WearOut>> {
         let records = engine.wear_outs();
         let befores = once(None).chain(records.iter().map(Some));
@@ -59,7 +59,8 @@ impl Simulation {
             exposed_pages: record.exposed_pages,
             pages_lost: record.pages_lost,
         });
-        (!self.device.config.array.is_single()).then(|| wear_outs.collect())
+        let config = &self.device.config;
+        (!config.array.is_single() || config.device.pe_limit > 0).then(|| wear_outs.collect())
     }
 }
 

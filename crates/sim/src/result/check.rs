@@ -18,7 +18,7 @@ impl Simulation {
         unfinished: u64,
         warmup: u64,
     ) -> Result<(), Inconsistent> {
-        let failed = engine.statistics.failed_no_space + engine.statistics.failed_lost;
+        let failed = engine.statistics.failed_no_space + engine.statistics.failed_lost + engine.statistics.failed_refused;
         let submitted = self.measured.requests;
         // Warm-up requests may be unfinished too, so they are counted in on both sides while any request is unfinished.
         let accounted = completed + failed + unfinished;

@@ -44,7 +44,9 @@ pub(super) fn report_rebuild(rebuild: &RebuildRecord, lost_now: u64, page_bytes:
         window_of_vulnerability_ns: rebuild.finished_ns.map(|finished_ns| finished_ns - window_ns),
         pages_lost: rebuild.pages_lost,
         pages: rebuild.pages,
-        pages_superseded: rebuild.pages_lost.saturating_sub(rebuild.pages + if rebuild.ended_ns.is_some() { rebuild.pages_left } else { lost_now }),
+        pages_superseded: rebuild
+            .pages_lost
+            .saturating_sub(rebuild.pages + if rebuild.ended_ns.is_some() { rebuild.pages_left } else { lost_now }),
         pages_copied: rebuild.pages_copied,
         pages_xored: rebuild.pages - rebuild.pages_copied,
         bytes_per_second: duration_ns.and_then(|duration_ns| ratio((rebuild.pages * page_bytes) as f64 * 1e9, duration_ns as f64)),

@@ -8,14 +8,14 @@ use super::parts::{
 };
 use super::resources::Resources;
 use super::types::{
-    Bandwidth, Capacity, Drain, EngineCost, Failures, Latencies, LatenciesAround, LatencySummaries, Lifetime, ParityUpdates, PerDataPage,
-    Preconditioned, Requests, RunResult, SCHEMA, Workload,
+    Bandwidth, Capacity, Drain, EngineCost, FailedRequests, Latencies, LatenciesAround, LatencySummaries, Lifetime, ParityUpdates,
+    PerDataPage, Preconditioned, Requests, RunResult, SCHEMA, Workload,
 };
 use super::{Inconsistent, Snapshot, Source, times};
 use crate::any_engine::{AnyEngine, with_engine};
 use crate::config::Overhead;
-use crate::engine::{Around, Engine};
 use crate::engine::content::Content;
+use crate::engine::{Around, Engine};
 use crate::listing::Placed;
 use crate::media::Media;
 use crate::simulation::Simulation;
@@ -73,7 +73,11 @@ impl Simulation {
             capacity,
             requests: Requests {
                 completed,
-                failed: Failures { no_space: statistics.failed_no_space, lost: statistics.failed_lost },
+                failed: FailedRequests {
+                    no_space: statistics.failed_no_space,
+                    lost: statistics.failed_lost,
+                    refused: statistics.failed_refused,
+                },
                 unfinished,
                 unmapped_reads: statistics.unmapped_reads,
                 prefilled_pages: statistics.prefilled_pages,
@@ -224,7 +228,7 @@ impl Simulation {
         const DAYS_OF_A_YEAR: f64 = 365.0;
         let members = self.device.config.array.each(&self.device.config.device).into_iter().take(self.device.config.array.devices as usize);
         let limits = members.map(|ssd| u64::from(ssd.pe_limit));
-        let pe_cycles = limits.filter(|limit| *limit > 0 && !self.device.config.array.is_single()).min();
+        let pe_cycles = limits.filter(|limit| *limit > 0).min();
         let programmed = (programs * u64::from(self.device.config.device.page_bytes)) as f64;
         let cycles = programmed / capacity.raw_bytes as f64;
         let drive_writes = bytes_written as f64 / capacity.user_bytes as f64;

@@ -1,6 +1,7 @@
 //! Warnings about results that are likely to mislead.
 
 use crate::any_engine::with_engine;
+use crate::engine::Service;
 use crate::result::RunResult;
 use crate::simulation::Simulation;
 
@@ -77,6 +78,18 @@ fn warnings_of_failures(simulation: &Simulation, result: &RunResult) -> Vec<Stri
     if let failed @ 1.. = result.requests.failed.lost {
         let requests = if failed == 1 { "request" } else { "requests" };
         warnings.push(format!("{failed} {requests} failed because data were lost"));
+    }
+    if let refused @ 1.. = result.requests.failed.refused {
+        let requests = if refused == 1 { "request was" } else { "requests were" };
+        let why = match with_engine!(&simulation.device.engine, engine => (engine.service(), engine.wear_outs().first().map(|record| record.at_ns)))
+        {
+            (Service::Reads, Some(at_ns)) if simulation.config().array.is_single() => {
+                format!("the SSD is worn out since {} s, and read-only", at_ns as f64 / 1e9)
+            }
+            (Service::Nothing, _) => "the device has stopped, as data are lost (after_loss = stop)".into(),
+            _ => "the device is read-only, as data are lost (after_loss = read_only)".into(),
+        };
+        warnings.push(format!("{refused} {requests} refused: {why}"));
     }
     let failed = result.buffer.map_or(0, |buffer| buffer.failed_evictions.no_space + buffer.failed_evictions.lost);
     let what = if failed == 1 { "1 eviction".into() } else { format!("{failed} evictions") };

@@ -119,9 +119,9 @@ fn rule(key: &str) -> Option<Rule> {
             let above: f64 = draw.value("gc_threshold").parse().unwrap_or(0.1);
             Some((above + (1.0 - above) * draw.random.within(1, 4) as f64 / 5.0).to_string())
         }),
-        "gc_idle_gain" => Rule::By(|draw| {
-            (!draw.value("gc_idle_threshold").is_empty()).then(|| draw.random.of_list(&["0.25", "0", "0.6"]).into())
-        }),
+        "gc_idle_gain" => {
+            Rule::By(|draw| (!draw.value("gc_idle_threshold").is_empty()).then(|| draw.random.of_list(&["0.25", "0", "0.6"]).into()))
+        }
         "idle_ns" => Rule::By(|draw| {
             let is_waited_for = !draw.value("gc_idle_threshold").is_empty() || (draw.entry.replaces_devices && draw.is_array());
             is_waited_for.then(|| draw.random.of_list(&["1000000", "100000", "1"]).into())

@@ -1,9 +1,9 @@
 //! Preconditioning: how a drive is aged before the workload, without time.
 
 use crate::support::{config, engine, pages, small, tags};
+use flashraid_sim::Simulation;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Content;
-use flashraid_sim::Simulation;
 use flashraid_vocabulary::{HostOp, HostRequest, Version};
 use flashraid_workload::SplitMix64;
 

@@ -56,6 +56,7 @@ const BASES: &[(&str, &str, &str)] = &[
     ("trace.csv", "raid5", "fill=0.9 gc_idle_threshold=0.3"),
     ("trace.csv", "raid5", "fill=0.9 jitter_ns=900000"),
     ("trace.csv", "raid5", "fill=0.5 precondition=steady"),
+    ("trace.csv", "raid0", "fill=0.9 fail=chip:1.0@30%"),
     ("trace.csv", "hotswap", "fill=0.9 pe_limit=3 ages=0.8,0.5"),
     ("trace.csv", "hotswap", "fill=0.9 parity_shares=25,25,25,25 queue_depth=2 replace=device:0@1%"),
     ("trace.csv", "hotswap", "fill=0.9 redistribute=false replace=device:0@1%"),
@@ -272,8 +273,16 @@ fn settings_that_always_have_effect() {
         "read_command_ns",
         "program_command_ns",
     ];
-    let flash =
-        ["scheduling", "write_completes", "gc_reserve_blocks", "over_provisioning", "mapping", "buffer_bytes", "nvram_buffer_bytes"];
+    let flash = [
+        "scheduling",
+        "write_completes",
+        "gc_reserve_blocks",
+        "over_provisioning",
+        "pe_limit",
+        "mapping",
+        "buffer_bytes",
+        "nvram_buffer_bytes",
+    ];
     let run = ["format", "time_unit", "columns", "queue_depth", "drive", "space_bytes", "precondition", "warmup", "verify", "fail"];
     let expected = [&["device.name"][..], &geometry, &timing, &flash, &["devices", "serial_subrequests"], &run].concat();
     assert_eq!(of_keys.collect::<Vec<_>>(), expected);

@@ -32,6 +32,7 @@ mod read_errors;
 mod rebuilds;
 mod recompute;
 mod results;
+mod service;
 mod shift;
 mod steps;
 mod stripe_map;

@@ -374,8 +374,7 @@ fn settings_that_cannot_be_are_refused() {
             Ok(asked) => Simulation::new(asked.config, |_| true).map(|_| ()).expect_err("to be refused").to_string(),
         }
     };
-    let cases: [(&Pairs, &str); 9] = [
-        (&[("pe_limit", "5"), ("channels", "4")], "pe_limit = 5: has no effect here: allowed with devices above 1"),
+    let cases: [(&Pairs, &str); 8] = [
         (&[("ages", "0.5"), ("channels", "4")], "ages = 0.5: has no effect here: allowed with devices above 1"),
         (&[("until", "worn:1"), ("channels", "4")], "until = worn:1: has no effect here: allowed with devices above 1"),
         (

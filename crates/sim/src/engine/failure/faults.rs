@@ -2,6 +2,7 @@
 
 use super::records::{FaultRecord, RebuildRecord};
 use crate::clock::NEVER;
+use crate::config::AfterLoss;
 use crate::engine::content::Content;
 use crate::engine::slot::NIL;
 use crate::engine::state::Engine;
@@ -22,6 +23,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         let Failure { device, fault } = failure;
         let now_ns = self.now_ns();
         let lost_before = self.lost_versions();
+        let serves_on = self.options.host.after_loss == AfterLoss::Serve;
+        let pages_before = if serves_on { 0 } else { self.lost_pages().count() as u64 };
         self.media.fail(&failure);
         if self.translation.is_some() {
             self.take_map_events(); // of GC runs that it has cut short
@@ -37,6 +40,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.start_rebuild(now_ns, failure, self.lost_versions() - lost_before);
         }
         let pages_lost = self.lost_pages().count() as u64;
+        self.note_loss(fault, pages_before, pages_lost);
         self.failures.faults.push(FaultRecord { at_ns: now_ns, failure, is_replaced, pages_lost });
         pages_lost
     }

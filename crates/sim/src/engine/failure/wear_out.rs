@@ -1,7 +1,9 @@
-//! An SSD of an array that is worn out fails as a whole, at the end of the erase that was the last one it endures.
+//! An SSD of an array that is worn out fails as a whole, at the end of the erase that was the last one it endures. A single one, in whose place nothing could
+//! come, still has all its data: it is read-only from then on. Writes that it has accepted before are still programmed.
 
 use super::records::WearOutRecord;
 use crate::engine::content::Content;
+use crate::engine::request::Service;
 use crate::engine::state::Engine;
 use crate::media::Media;
 use flashraid_vocabulary::{Failure, Fault, Lpn, MemberId, MemberPage, Part, Version};
@@ -28,6 +30,12 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// The SSD that is worn out since this event, if there is one, fails. The watchers must be told.
     pub(in crate::engine) fn fail_worn_out(&mut self) {
         let Some(device) = self.failures.worn_out.take() else { return };
+        if self.media.ssds().len() == 1 {
+            let at_ns = self.now_ns();
+            self.failures.wear_outs.push(WearOutRecord { at_ns, device, exposed_pages: 0, pages_lost: 0 });
+            self.failures.retired += 1;
+            return self.restrict(Service::Reads);
+        }
         let pages_lost = self.take_down(Failure { device: Some(device), fault: Fault::Loss(Part::Device) });
         let exposed_pages = self.count_exposed();
         self.failures.wear_outs.push(WearOutRecord { at_ns: self.now_ns(), device, exposed_pages, pages_lost });

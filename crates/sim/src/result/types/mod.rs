@@ -13,5 +13,8 @@ pub use flash::{
     ParityUpdates, PerDataPage, Wear, WriteAmplificationBy,
 };
 pub use mechanisms::{BufferFigures, Drain, FailedPart, GuardFigures, MappingFigures, Preconditioned, Rebuild, Replacement, Window};
-pub use requests::{Bandwidth, Failures, Latencies, LatenciesAround, LatencyFigures, LatencyQuantile, LatencySummaries, LatencySummary, Losses, Requests, Workload};
+pub use requests::{
+    Bandwidth, FailedRequests, Failures, Latencies, LatenciesAround, LatencyFigures, LatencyQuantile, LatencySummaries, LatencySummary,
+    Losses, Requests, Workload,
+};
 pub use run::{Drive, EngineCost, RunResult, SCHEMA};

@@ -101,8 +101,8 @@ pub struct Requests {
     /// Measured requests that completed.
     pub completed: u64,
     /// Measured requests that failed, by cause. Latencies and throughput exclude them. If requests failed for lack of space, the exit
-    /// status is 3. Failures due to lost data do not change the exit status, because they are the intended effect of a fault.
-    pub failed: Failures,
+    /// status is 3. Failures due to lost data, and requests refused, do not change the exit status, because they are the intended effect of a fault or of wear.
+    pub failed: FailedRequests,
     /// Requests still unfinished at the end of the simulation, including those of the warm-up.
     pub unfinished: u64,
     /// Page reads of pages that were never written, which need no flash access.
@@ -120,6 +120,17 @@ pub struct Failures {
     pub no_space: u64,
     /// Failures because required data was lost.
     pub lost: u64,
+}
+
+/// Failed requests by cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FailedRequests {
+    /// Failures for lack of space.
+    pub no_space: u64,
+    /// Failures because required data was lost.
+    pub lost: u64,
+    /// Requests refused because the device is read-only or has stopped: after a loss of data (`after_loss`), or as a single SSD is worn out (`pe_limit`).
+    pub refused: u64,
 }
 
 /// Data lost in failures and not recovered by the end of the run.

@@ -112,7 +112,7 @@ pub struct RunResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<Ssd>")]
     pub devices: Option<Vec<Ssd>>,
-    /// SSDs that were worn out (`pe_limit`), in order. Present for an array.
+    /// SSDs that were worn out (`pe_limit`), in order. Present for an array, and for a single SSD with `pe_limit`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<WearOut>")]
     pub wear_outs: Option<Vec<WearOut>>,

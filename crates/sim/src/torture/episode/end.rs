@@ -122,6 +122,12 @@ impl<M: Media> Episode<M> {
             self.come_to_rest()?;
             let is_read = self.engine.completed.last().is_some_and(|completed| completed.ok);
             // Of a page in DRAM nothing may be needed that is lost; nor of one whose discard failed, and was believed by the buffer.
+            if self.engine.refuses(HostOp::Read) {
+                if is_read {
+                    return Err((Some(page), "is read, though the device has stopped".into()));
+                }
+                continue;
+            }
             if is_read == is_lost && !holds && !self.engine.content.is_in_doubt(Lpn(page)) {
                 let what = if is_lost { "is lost, but a read of it succeeds" } else { "is not lost, but a read of it fails" };
                 return Err((Some(page), what.into()));

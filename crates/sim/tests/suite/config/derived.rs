@@ -2,7 +2,7 @@
 
 use super::{Scratch, json, on, one_line, refusal};
 use flashraid_redundancy::{Protects, SCHEMES};
-use flashraid_sim::config::most_logical_pages;
+use flashraid_sim::config::{GcPhases, most_logical_pages};
 use flashraid_sim::{Config, listing};
 
 #[test]
@@ -321,8 +321,10 @@ fn too_little_spare_for_gc_is_warned_of() {
     let half = warnings(&[("fill", "0.45")]);
     assert_eq!(
         half,
-        ["gc_threshold = 0.3: GC starts below 30.0 % free pages, and the fill leaves 59.5 %: the spare that GC can use is 29.5 %, so write \
-          amplification is that of a drive with 29.5 % spare; gc_threshold = 0.297 or a smaller fill leaves it half"]
+        [
+            "gc_threshold = 0.3: GC starts below 30.0 % free pages, and the fill leaves 59.5 %: the spare that GC can use is 29.5 %, so write \
+          amplification is that of a drive with 29.5 % spare; gc_threshold = 0.297 or a smaller fill leaves it half"
+        ]
     );
     let full = warnings(&[("fill", "0.9")]);
     assert!(full.len() == 1 && full[0].starts_with("gc_threshold = 0.3: ") && full[0].contains("30.0 %") && full[0].contains("19.0 %"));
@@ -362,11 +364,21 @@ fn the_setting_that_gives_gc_its_spare_is_named() {
         warnings(&pairs)[0].clone()
     };
     let text = small("0.15");
-    assert!(text.contains("and the fill leaves 20.0 %: the spare that GC can use is 5.0 %, so write amplification is that of a drive with 5.0 % spare; "));
+    assert!(text.contains(
+        "and the fill leaves 20.0 %: the spare that GC can use is 5.0 %, so write amplification is that of a drive with 5.0 % spare; "
+    ));
     assert!(text.ends_with("; a smaller fill or more over_provisioning leaves it more"), "{text}");
     let text = small("0.05");
-    assert!(text.starts_with("gc_reserve_blocks = 2: of 16 blocks in a plane, so GC starts below 12.5 % free pages, and the fill leaves 20.0 %"), "{text}");
-    assert!(text.contains("GC can use is 7.5 %") && text.ends_with("more blocks_per_plane or more over_provisioning leaves it more"), "{text}");
+    assert!(
+        text.starts_with(
+            "gc_reserve_blocks = 2: of 16 blocks in a plane, so GC starts below 12.5 % free pages, and the fill leaves 20.0 %"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("GC can use is 7.5 %") && text.ends_with("more blocks_per_plane or more over_provisioning leaves it more"),
+        "{text}"
+    );
 }
 
 /// What bears the name of a preset and has less flash is a smaller drive; what has more, or another name, is another one.
@@ -392,8 +404,10 @@ fn gc_that_only_starts_when_writes_must_wait_is_warned_of() {
     let warnings = |pairs: &[(&str, &str)]| on("tiny", "raid0", pairs).unwrap().warnings().unwrap();
     assert_eq!(
         warnings(&[("gc_threshold", "0.02")]),
-        ["gc_threshold = 0.02: 1.28 of 64 blocks, no more than gc_reserve_blocks = 2: GC starts when a plane has no page left for host programs, so \
-          these wait for it, and each of its steps goes before the host; from gc_threshold = 0.047 on GC starts earlier"]
+        [
+            "gc_threshold = 0.02: 1.28 of 64 blocks, no more than gc_reserve_blocks = 2: GC starts when a plane has no page left for host programs, so \
+          these wait for it, and each of its steps goes before the host; from gc_threshold = 0.047 on GC starts earlier"
+        ]
     );
     assert!(warnings(&[("gc_threshold", "0.03125")])[0].contains("2.00 of 64 blocks"));
     assert!(warnings(&[("gc_threshold", "0.0313")]).is_empty() && warnings(&[("gc_threshold", "0.047")]).is_empty());
