@@ -146,7 +146,7 @@ class RunResult(Record):
     """The SSDs, spare ones included, in order. Present for an array."""
 
     wear_outs: list[WearOut]
-    """SSDs that were worn out (`pe_limit`), in order. Present for an array."""
+    """SSDs that were worn out (`pe_limit`), in order. Present for an array, and for a single SSD with `pe_limit`."""
 
     drive: Drive | None
     """The drive that the run began with. Null without `drive`: then the device was new before fill and precondition."""
@@ -174,6 +174,11 @@ class RunResult(Record):
 
     faults: list[Injected]
     """Injected faults, in order."""
+
+    latency_around_rebuilds_ns: LatenciesAround
+    """Latencies before, during and after rebuilds and replacements of SSDs, by kind of request. Present if there
+    were any.
+    """
 
     rebuild: list[Rebuild]
     """Rebuilds, in order. A failure during a rebuild becomes part of that rebuild."""
@@ -376,6 +381,12 @@ class Device(Record):
     `gc_blocking_scope = none`; those below `gc_threshold` then go before it. Unit: share.
     """
 
+    gc_idle_gain: float
+    """Least share of a block's pages that a GC run in idle time frees, or it is not begun: such GC moves at most (1
+    - `gc_idle_gain`) / `gc_idle_gain` pages for each page that anything else programs. With 0 any block with a page
+    to free is collected, and there is no such bound. Unit: share.
+    """
+
     gc_policy: Literal["auto", "greedy", "commit_aware"]
     """How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block."""
 
@@ -385,8 +396,9 @@ class Device(Record):
     """
 
     pe_limit: int
-    """P/E cycles that each block of an SSD of an array endures; 0 for no limit. An SSD fails when all its blocks
-    together have been erased as often as they endure (docs/ageing.md). Unit: erases.
+    """P/E cycles that each block of an SSD endures; 0 for no limit. When all its blocks together have been erased as
+    often as they endure, an SSD of an array fails, and a single one is read-only from then on (docs/ageing.md).
+    Unit: erases.
     """
 
     ftl: Literal["auto", "member", "group", "device"]
@@ -669,6 +681,11 @@ class Host(Record):
     partial_writes: Literal["read", "read_if_needed", "read_if_used"]
     """Whether a page is read before a part of it is written."""
 
+    after_loss: Literal["serve", "read_only", "stop"]
+    """What becomes of a device of which a failed part, or a lost parity cache, has taken host pages that the scheme
+    cannot recover. Lost pages and blocks alone change nothing.
+    """
+
     rebuild: Literal["auto", "none", "sor", "dor", "mcr", "copy"]
     """The order of the rebuild after a failure. `auto` chooses one that suits the scheme; `none` disables rebuilds."""
 
@@ -772,7 +789,12 @@ class Run(Record):
 
     precondition: str
     """Preconditioning after the fill: `none`, or `random:X`, which overwrites random pages until GC reaches steady
-    state, at most X times the logical space. `steady` stands for `random:20`.
+    state, at most X times the logical space. `steady` is `random:20`, and then what `gc_phases` says.
+    """
+
+    gc_phases: Literal["random", "aligned"]
+    """With `precondition = steady`: how far each plane is on its way from one GC run to the next when the run
+    begins.
     """
 
     warmup: str
@@ -1018,6 +1040,12 @@ class Capacity(Record):
     raw_bytes: int
     """Bytes of flash: all physical pages, excluding spare chips. Unit: bytes."""
 
+    share_of_preset: float | None
+    """Flash of an SSD as a share of that of the preset whose name the device has, if it was made smaller: lifetimes,
+    and times of rebuilds and replacements, are then as much shorter than those of the preset. Null otherwise. Unit:
+    share.
+    """
+
     user_bytes: int
     """Capacity available to the host under this scheme, excluding redundancy and over-provisioning. Unit: bytes."""
 
@@ -1043,6 +1071,13 @@ class Capacity(Record):
     """Share of the pages in all blocks in use that are not live at the end, including mirror chips, whose blocks GC
     of other chips cannot use. With equal amounts of data, it differs between schemes with different overhead. Null
     if no block is left. Unit: share.
+    """
+
+    usable_over_provisioning: float | None
+    """The part of `effective_over_provisioning` that GC can use: what lies above the pages that it keeps free in
+    each plane, which are `gc_threshold` of them, or `gc_reserve_blocks` blocks if these are more. Only so many pages
+    can be garbage before GC must run, so write amplification follows from this share. Null with log blocks (`mapping
+    = bast` or `fast`), which have no free pages in common, and if no block is left. Unit: share.
     """
 
     redundancy_bytes: int
@@ -1077,10 +1112,10 @@ class Requests(Record):
     completed: int
     """Measured requests that completed. Unit: requests."""
 
-    failed: Failures
+    failed: FailedRequests
     """Measured requests that failed, by cause. Latencies and throughput exclude them. If requests failed for lack of
-    space, the exit status is 3. Failures due to lost data do not change the exit status, because they are the
-    intended effect of a fault.
+    space, the exit status is 3. Failures due to lost data, and requests refused, do not change the exit status,
+    because they are the intended effect of a fault or of wear.
     """
 
     unfinished: int
@@ -1093,14 +1128,19 @@ class Requests(Record):
     """Pages placed on flash in no simulated time at their first touch (`unwritten = prefill`). Unit: pages."""
 
 
-class Failures(Record):
-    """Failures by cause."""
+class FailedRequests(Record):
+    """Failed requests by cause."""
 
     no_space: int
-    """Failures for lack of space."""
+    """Failures for lack of space. Unit: requests."""
 
     lost: int
-    """Failures because required data was lost."""
+    """Failures because required data was lost. Unit: requests."""
+
+    refused: int
+    """Requests refused because the device is read-only or has stopped: after a loss of data (`after_loss`), or as a
+    single SSD is worn out (`pe_limit`). Unit: requests.
+    """
 
 
 class Losses(Record):
@@ -1721,6 +1761,16 @@ class BufferFigures(Record):
     """Pages in the buffer that are not on flash at the end, before a drain. Unit: pages."""
 
 
+class Failures(Record):
+    """Failures by cause."""
+
+    no_space: int
+    """Failures for lack of space. Unit: pages."""
+
+    lost: int
+    """Failures because required data was lost. Unit: pages."""
+
+
 class LdpcFigures(Record):
     """Reads that LDPC decoded."""
 
@@ -1857,61 +1907,38 @@ class Injected(Record):
     """Host pages that could not be rebuilt immediately after the fault. Unit: pages."""
 
 
-class Rebuild(Record):
-    """A rebuild."""
+class LatenciesAround(Record):
+    """Latencies of completed requests by when they arrived, from the first rebuild or replacement on."""
 
-    failed: list[FailedPart]
-    """Failed parts that the rebuild covers."""
+    before: LatencySummaries
+    """Requests that arrived before the first failure that was rebuilt, or the first replacement, began."""
 
-    started_ns: int
-    """Simulated time of the first of these failures. Unit: ns."""
-
-    ended_ns: int | None
-    """Simulated time at which no restorable page was left. Null if the rebuild did not get that far, for instance
-    because repairs still waited for free pages. Unit: ns.
+    during: LatencySummaries
+    """Requests that arrived while something was being rebuilt or replaced: from the failure, until nothing was left
+    that could be restored.
     """
 
-    finished_ns: int | None
-    """`ended_ns` if full redundancy was restored; otherwise null. Unit: ns."""
-
-    window_of_vulnerability_ns: int | None
-    """Time from the first failure to `finished_ns`. Null if `finished_ns` is null. Unit: ns."""
-
-    pages_lost: int
-    """Page versions lost in the failures: data, parity, copies and bases. Unit: pages."""
-
-    pages: int
-    """Pages programmed by the rebuild, excluding pages restored by host writes. Unit: pages."""
-
-    pages_copied: int
-    """Pages that the rebuild copied from one page; included in `pages`. Unit: pages."""
-
-    pages_xored: int
-    """Pages that the rebuild computed from several pages; included in `pages`. Unit: pages."""
-
-    bytes_per_second: float | None
-    """Bytes of `pages` over the time from `started_ns` to `ended_ns` (SPEC 1.7). Null if `ended_ns` is null or that
-    time is 0. Unit: bytes/s.
-    """
-
-    requests: int
-    """Measured requests that arrived during the rebuild and completed. Unit: requests."""
-
-    mean_latency_ns: float
-    """Mean latency of these requests: `latency_ns.mean`. Unit: ns."""
-
-    latency_ns: LatencySummary
-    """Latencies of these requests."""
+    after: LatencySummaries
+    """Requests that arrived later, while nothing was being rebuilt or replaced."""
 
 
-class FailedPart(Record):
-    """A failed part, and the time of its failure."""
+class LatencySummaries(Record):
+    """Latencies by kind of request, without their distributions."""
 
-    fault: str
-    """The part, as in `faults[].fault`."""
+    all: LatencySummary
+    """All requests."""
 
-    at_ns: int
-    """Simulated time at which it failed. Unit: ns."""
+    read: LatencySummary
+    """Reads."""
+
+    write: LatencySummary
+    """Writes."""
+
+    trim: LatencySummary
+    """Discards and write-zeroes requests."""
+
+    flush: LatencySummary
+    """Flushes."""
 
 
 class LatencySummary(Record):
@@ -1956,6 +1983,69 @@ class LatencySummary(Record):
 
     p99_99: int
     """99.99 % took at most this long. Unit: ns."""
+
+
+class Rebuild(Record):
+    """A rebuild."""
+
+    failed: list[FailedPart]
+    """Failed parts that the rebuild covers."""
+
+    started_ns: int
+    """Simulated time of the first of these failures. Unit: ns."""
+
+    ended_ns: int | None
+    """Simulated time at which no restorable page was left. Null if the rebuild did not get that far, for instance
+    because repairs still waited for free pages. Unit: ns.
+    """
+
+    finished_ns: int | None
+    """`ended_ns` if full redundancy was restored; otherwise null. Unit: ns."""
+
+    window_of_vulnerability_ns: int | None
+    """Time from the first failure to `finished_ns`. Null if `finished_ns` is null. Unit: ns."""
+
+    pages_lost: int
+    """Page versions lost in the failures: data, parity, copies and bases. Unit: pages."""
+
+    pages: int
+    """Pages programmed by the rebuild, excluding pages restored by host writes. Unit: pages."""
+
+    pages_superseded: int
+    """Versions of `pages_lost` that nobody had to restore any more: the host has overwritten or discarded the page
+    meanwhile, or changed the stripe that it was parity, copy or base of. `pages_lost`, less `pages` and what was
+    still lost at the end of the rebuild, or of the run. Unit: pages.
+    """
+
+    pages_copied: int
+    """Pages that the rebuild copied from one page; included in `pages`. Unit: pages."""
+
+    pages_xored: int
+    """Pages that the rebuild computed from several pages; included in `pages`. Unit: pages."""
+
+    bytes_per_second: float | None
+    """Bytes of `pages` over the time from `started_ns` to `ended_ns` (SPEC 1.7). Null if `ended_ns` is null or that
+    time is 0. Unit: bytes/s.
+    """
+
+    requests: int
+    """Measured requests that arrived during the rebuild and completed. Unit: requests."""
+
+    mean_latency_ns: float
+    """Mean latency of these requests: `latency_ns.mean`. Unit: ns."""
+
+    latency_ns: LatencySummary
+    """Latencies of these requests."""
+
+
+class FailedPart(Record):
+    """A failed part, and the time of its failure."""
+
+    fault: str
+    """The part, as in `faults[].fault`."""
+
+    at_ns: int
+    """Simulated time at which it failed. Unit: ns."""
 
 
 class Replacement(Record):

@@ -213,6 +213,12 @@ class SimulationSettings(TypedDict, total=False):
     `gc_blocking_scope = none`; those below `gc_threshold` then go before it. Unit: share. Default: 0.
     """
 
+    gc_idle_gain: float | str | None
+    """Least share of a block's pages that a GC run in idle time frees, or it is not begun: such GC moves at most (1
+    - `gc_idle_gain`) / `gc_idle_gain` pages for each page that anything else programs. With 0 any block with a page
+    to free is collected, and there is no such bound. Unit: share. Default: 0.25.
+    """
+
     gc_policy: Literal["auto", "greedy", "commit_aware"] | None
     """How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block. Default: auto."""
 
@@ -222,8 +228,9 @@ class SimulationSettings(TypedDict, total=False):
     """
 
     pe_limit: int | None
-    """P/E cycles that each block of an SSD of an array endures; 0 for no limit. An SSD fails when all its blocks
-    together have been erased as often as they endure (docs/ageing.md). Unit: erases. Default: 0.
+    """P/E cycles that each block of an SSD endures; 0 for no limit. When all its blocks together have been erased as
+    often as they endure, an SSD of an array fails, and a single one is read-only from then on (docs/ageing.md).
+    Unit: erases. Default: 0.
     """
 
     ftl: Literal["auto", "member", "group", "device"] | None
@@ -322,6 +329,11 @@ class SimulationSettings(TypedDict, total=False):
     partial_writes: Literal["read", "read_if_needed", "read_if_used"] | None
     """Whether a page is read before a part of it is written. Default: read."""
 
+    after_loss: Literal["serve", "read_only", "stop"] | None
+    """What becomes of a device of which a failed part, or a lost parity cache, has taken host pages that the scheme
+    cannot recover. Lost pages and blocks alone change nothing. Default: serve.
+    """
+
     rebuild: Literal["auto", "none", "sor", "dor", "mcr", "copy"] | None
     """The order of the rebuild after a failure. `auto` chooses one that suits the scheme; `none` disables rebuilds.
     Default: auto.
@@ -358,7 +370,12 @@ class SimulationSettings(TypedDict, total=False):
 
     precondition: str | None
     """Preconditioning after the fill: `none`, or `random:X`, which overwrites random pages until GC reaches steady
-    state, at most X times the logical space. `steady` stands for `random:20`. Default: none.
+    state, at most X times the logical space. `steady` is `random:20`, and then what `gc_phases` says. Default: none.
+    """
+
+    gc_phases: Literal["random", "aligned"] | None
+    """With `precondition = steady`: how far each plane is on its way from one GC run to the next when the run
+    begins. Default: random.
     """
 
     verify: bool | None
