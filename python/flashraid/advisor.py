@@ -11,28 +11,16 @@ from . import _native
 from ._native import InputError
 from .advising.candidates import Candidate, candidates
 from .advising.choice import PROTECTION, Ranked, distinct, doubts, ranked, sentences, text_of
-from .advising.endurance import check_endurance, must_endure
+from .advising.endurance import beside, check_endurance, endured, must_endure
 from .advising.excerpts import excerpts_of
 from .advising.forecast import Forecast
-from .advising.objectives import (
-    DWPD,
-    FAILING,
-    LIFETIME,
-    OPEN,
-    RUNS,
-    WRITES_A_DAY,
-    Objective,
-    Value,
-    objectives,
-    value_of,
-)
+from .advising.objectives import FAILING, LIFETIME, OPEN, RUNS, Objective, Value, objectives, value_of
 from .advising.runs import MOST_BYTES, Runs, Watch
 from .advising.search import UNIT_BYTES, Must, Search, Tried, Workload
 from .comparing import MOST_SEEDS
 from .figures.drawn import Drawn
 from .files import must_be_read_again, scratch_folder
 from .interrupts import Interrupts
-from .intervals import mean_and_half_width
 from .profile_text import is_profile, with_writes_weighing
 from .quantities import SIZE, TIME, Kind
 from .scaled import scale_of
@@ -482,18 +470,12 @@ class Advice(Drawn):
     @property
     def _all_objectives(self) -> list[Objective]:
         """The objectives, and what is shown beside them."""
-        return [*self.objectives, LIFETIME, *([DWPD] if self._endurance else [])]
-
-    @property
-    def _endurance(self) -> Must | None:
-        """The drive writes a day that were asked for."""
-        return next((must for must in self.question.musts if must.kind is WRITES_A_DAY), None)
+        return [*self.objectives, LIFETIME, *beside(self.question.musts)]
 
     def _value(self, tried: Tried, objective: Objective) -> Value:
-        if objective is DWPD and self._endurance:
-            found = [self._endurance.figure(row) for row in tried.rows[OPEN]]
-            known = tuple(value for value in found if value is not None)
-            return Value(*mean_and_half_width(known), known) if len(known) == len(found) else Value(None)
+        asked = endured(objective, self.question.musts, tried.rows.get(OPEN, ()))
+        if asked is not None:
+            return asked
         return tried.values.get(objective.name) or value_of(objective, tried.rows[objective.run])
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """What a candidate must endure: drive writes a day, over so many years."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from .._native import InputError
-from .objectives import DWPD, OPEN, WRITES_A_DAY
+from ..intervals import mean_and_half_width
+from .objectives import DWPD, OPEN, WRITES_A_DAY, Objective, Value
 from .search import Must
 
 YEARS_OF_WARRANTY = 5.0
@@ -40,3 +42,18 @@ def must_endure(
         otherwise=pe_limit,
         days=DAYS_OF_A_YEAR * span,
     )
+
+
+def beside(musts: Sequence[Must]) -> list[Objective]:
+    """What is shown beside the objectives: the drive writes a day, if so many were asked for."""
+    return [DWPD for must in musts if must.kind is WRITES_A_DAY]
+
+
+def endured(objective: Objective, musts: Sequence[Must], rows: Sequence[Mapping[str, Any]]) -> Value | None:
+    """The drive writes a day of a candidate over its seeds; None of any other objective."""
+    if objective is not DWPD:
+        return None
+    must = next(each for each in musts if each.kind is WRITES_A_DAY)
+    found = [must.figure(row) for row in rows]
+    known = tuple(value for value in found if value is not None)
+    return Value(*mean_and_half_width(known), known) if known and len(known) == len(found) else Value(None)
