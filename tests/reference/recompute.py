@@ -335,6 +335,7 @@ def of_workload(run: Run, found: dict[str, Any]) -> None:
     found["workload/warmup_requests"] = (
         min(run.requests).number if run.requests else run.result["workload"]["warmup_requests"]
     )
+    found["workload/backlog_growth"] = backlog_growth(run)
     found["requests/completed"] = len(run.completed)
     found["requests/unfinished"] = 0
     for why in ("no_space", "lost", "refused"):
@@ -347,6 +348,34 @@ def of_workload(run: Run, found: dict[str, Any]) -> None:
     for kind, values in of_kind.items():
         found.update({f"latency_ns/{kind}/{key}": value for key, value in latencies(values).items()})
         found.update({f"latency_ns/{kind}/distribution/{key}": value for key, value in distribution(values).items()})
+
+
+def backlog_growth(run: Run) -> float | None:
+    """By how much the longest wait grows with the time of arrivals, if the device falls behind them."""
+    arrivals = [request.arrival for request in run.requests]
+    span = max(arrivals, default=0) - min(arrivals, default=0)
+    if not span or run.result["config"]["run"]["queue_depth"]:
+        return None
+    first, last = min(arrivals), max(arrivals)
+    bits = next(bits for bits in itertools.count() if span >> bits < 16)
+    slices = (span >> bits) + 1
+    longest = [0, 0, 0, 0]
+    for request in run.completed:
+        quarter = ((request.arrival - first) >> bits) * 4 // slices
+        longest[quarter] = max(longest[quarter], request.end - request.arrival)
+    caught_up = answered = first
+    for request in sorted(run.requests, key=lambda request: (request.arrival, request.number)):
+        if answered <= request.arrival:
+            caught_up = request.arrival
+        answered = max(answered, request.end)
+    late = max((request.end for request in run.completed), default=last) - last
+    growth = (longest[3] - longest[0]) / (0.75 * span)
+    is_behind = (
+        caught_up - first <= span // 2
+        and longest[2] < longest[3] <= min(3 * longest[2], 2 * late)
+        and growth >= 4 / sqrt(len(run.requests))
+    )
+    return growth if is_behind else 0.0
 
 
 def of_offered_load(run: Run, found: dict[str, Any], buses: list[dict[str, int]]) -> None:

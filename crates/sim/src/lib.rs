@@ -29,6 +29,7 @@ mod threads;
 mod time;
 pub mod torture;
 pub mod verify;
+mod waits;
 
 pub use config::{Asked, Config, ConfigError};
 pub use drive::FORMAT as DRIVE_FORMAT;

@@ -1,5 +1,6 @@
 //! What a run counts: sums are integers, histograms have three significant digits, and everything can be merged.
 
+use crate::waits::Waits;
 use flashraid_flash::Counts;
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
@@ -145,6 +146,8 @@ pub(crate) fn kind(op: HostOp) -> usize {
 pub struct Statistics {
     /// By kind.
     pub latency: [Latency; 4],
+    /// How the longest of them grow with the time of arrival.
+    pub waits: Waits,
     /// Of page operations, from submission to end, by member.
     pub members: Vec<Latency>,
     /// Bytes of completed measured reads.
@@ -174,6 +177,7 @@ impl Statistics {
     pub fn new(members: usize) -> Self {
         Self {
             latency: Default::default(),
+            waits: Waits::default(),
             members: vec![Latency::default(); members],
             bytes_read: 0,
             bytes_written: 0,
@@ -199,7 +203,8 @@ impl Statistics {
 
     /// A measured request completed or failed.
     #[inline]
-    pub fn completed(&mut self, op: HostOp, latency_ns: u64, size_bytes: u64, failed: Option<Failure>) {
+    pub fn completed(&mut self, op: HostOp, arrival_ns: u64, latency_ns: u64, size_bytes: u64, failed: Option<Failure>) {
+        self.waits.answered(arrival_ns, failed.is_none().then_some(latency_ns));
         #[cfg(feature = "mutants")]
         if failed.is_some() && accounting::makes(Slip::FailedBytes) {
             self.bytes_read += if op == HostOp::Read { size_bytes } else { 0 };

@@ -370,8 +370,9 @@ table! {
             Kind::Real { allowed: "a number above 0", valid: |speed| speed > 0.0 && speed.is_finite() }, OPEN_LOOP.of_replays(),
             Draw::Never(OWN_REQUESTS);
         /// Most by which a request arrives late: each arrival is put off by a random time from 0 to this, drawn with `seed`, and the order of requests stays.
-        /// Runs of a trace with several seeds then differ, and show how much of a figure is chance. 0 for the arrival times of the trace.
-        jitter_ns: u64 = Some("0"), "ns", whole(0, MOST), OPEN_LOOP.of_replays(), Draw::Never(OWN_REQUESTS);
+        /// In a closed loop it is the submission that is put off. Runs of a trace with several seeds then differ, and show how much of a figure is chance. 0 for
+        /// the arrival times of the trace.
+        jitter_ns: u64 = Some("0"), "ns", whole(0, MOST), EVER.of_replays(), Draw::Never(OWN_REQUESTS);
         /// Number of outstanding requests of a closed loop; 0 for an open loop with the arrival times of the trace.
         queue_depth: u32 = Some("0"), "requests", whole(0, u32::MAX as u64), EVER.of_replays(), Draw::Never(OWN_REQUESTS);
         /// How addresses beyond the logical space are handled.
@@ -430,7 +431,7 @@ fn is_option(key: &str, value: &str) -> bool {
 impl Run {
     /// Whether another `seed` makes another run.
     pub fn is_random(&self) -> bool {
-        self.precondition != "none" || (self.jitter_ns > 0 && self.queue_depth == 0)
+        self.precondition != "none" || self.jitter_ns > 0
     }
 
     /// The options with which the trace is read.

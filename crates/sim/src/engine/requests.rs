@@ -21,6 +21,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         let write_index = if is_write { self.writes } else { u64::MAX };
         self.writes += u64::from(is_write);
         self.unflushed += u64::from(is_write);
+        if measured {
+            self.statistics.waits.arrived(self.now_ns());
+        }
         let id = self.new_request(Request {
             sequence,
             arrival_ns: self.now_ns(),
@@ -154,7 +157,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             if request.failed.is_none() {
                 self.last_completion = (now_ns, self.idle_ns);
             }
-            self.statistics.completed(request.op, now_ns - request.arrival_ns, request.size_bytes, request.failed);
+            self.statistics.completed(request.op, request.arrival_ns, now_ns - request.arrival_ns, request.size_bytes, request.failed);
             if self.recorder.is_some() {
                 self.record_request(id);
             }

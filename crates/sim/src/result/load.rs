@@ -17,6 +17,13 @@ pub struct Load {
 }
 
 impl Simulation {
+    /// By how much the longest wait grows with the time of arrivals, if the device falls behind them; 0 if it keeps up. `None` in a closed loop, which
+    /// waits for it, and if the requests arrived in one instant.
+    pub(crate) fn backlog_growth(&self) -> Option<f64> {
+        let is_open_loop = self.device.config.run.queue_depth == 0;
+        with_engine!(&self.device.engine, engine => engine.statistics.waits.growth()).filter(|_| is_open_loop)
+    }
+
     /// What requests made buses, host links and LUNs do since measuring began, over the time in which the measured ones arrived: the mean over all
     /// of a kind, whichever is more, and that of the busiest one. Above 1 queues grow without bound. `None` if the requests arrived in one instant.
     ///

@@ -150,6 +150,7 @@ impl Simulation {
             bytes_written: measured.bytes_written,
             offered_load: load.map(|load| load.mean),
             busiest_load: load.map(|load| load.busiest),
+            backlog_growth: self.backlog_growth(),
             format: source.format,
             time_unit: source.time_unit,
             devices: source.devices,

@@ -308,10 +308,19 @@ impl Replay {
         if self.passes.repeats() {
             request.arrival_ns = self.passes.continued(request.arrival_ns).ok_or_else(|| self.too_late(request))?;
         }
+        if self.run.queue_depth == 0 {
+            self.put_off(request)?;
+        }
+        self.source.unaligned += u64::from((request.offset_bytes | request.size_bytes) & self.page_mask != 0);
+        Ok(())
+    }
+
+    /// Puts the arrival off by the jitter.
+    #[inline(always)]
+    fn put_off(&mut self, request: &mut HostRequest) -> Result<(), RunError> {
         if let Some(jitter) = &mut self.jitter {
             request.arrival_ns = jitter.delayed(request.arrival_ns).ok_or_else(|| self.too_late(request))?;
         }
-        self.source.unaligned += u64::from((request.offset_bytes | request.size_bytes) & self.page_mask != 0);
         Ok(())
     }
 
@@ -400,7 +409,9 @@ impl Replay {
                 self.advance(engine, injector)?;
             }
             request.arrival_ns = engine.now_ns();
-        } else {
+            self.put_off(request)?;
+        }
+        if request.arrival_ns > engine.now_ns() || self.run.queue_depth == 0 {
             while let Some(stop_ns) = injector.stop_before(engine, request.arrival_ns) {
                 self.advance_until(engine, stop_ns)?;
                 injector.look(engine);

@@ -5,19 +5,29 @@ use crate::engine::Service;
 use crate::result::RunResult;
 use crate::simulation::Simulation;
 
+/// Fewer requests ask for more than a device can do in the time in which they come, and yet need not wait for each other.
+const FEWEST_FOR_A_LOAD: u64 = 100;
+
 /// Warnings about what is likely to mislead in the result.
 pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec<String> {
     let mut warnings = Vec::new();
     // A closed loop saturates the device by design.
     let is_open_loop = simulation.config().run.queue_depth == 0;
     let [mean, busiest] = [result.workload.offered_load, result.workload.busiest_load].map(|load| load.unwrap_or(0.0));
-    if is_open_loop && busiest > 0.9 {
+    let growth = result.workload.backlog_growth.filter(|growth| *growth > 0.0);
+    if is_open_loop && busiest > 0.9 && (growth.is_some() || result.workload.requests >= FEWEST_FOR_A_LOAD) {
         let what = if mean > 0.9 {
             format!("offered load is {mean:.2}: the device cannot keep up")
         } else {
             format!("offered load is {mean:.2} on average, but {busiest:.2} on the busiest bus or die, which cannot keep up")
         };
         warnings.push(format!("{what}; latencies depend on the length of the trace more than on the device"));
+    } else if let Some(growth) = growth {
+        warnings.push(format!(
+            "the device falls behind the trace: the longest wait grows by {growth:.2} s for each second of arrivals, while the busiest bus or die is in \
+             use for {:.0} % of the time: locks, flushes or the data buffer are the bottleneck; latencies depend on the length of the trace more than on the device",
+            100.0 * busiest
+        ));
     }
     // A closed loop always has some, and a few do not matter.
     let backlog = simulation.measured.backlog;

@@ -38,6 +38,15 @@ pub struct Workload {
     /// The same ratio for the busiest bus, direction of a link or LUN.
     #[schemars(extend("unit" = "ratio"))]
     pub busiest_load: Option<f64>,
+    /// By how many seconds the longest wait grows for each second of arrivals, if the device falls behind them, whatever its bottleneck is: buses, dies,
+    /// locks, flushes or a data buffer. 0 if it keeps up; null in a closed loop, and if all requests arrived at the same time. The time of arrivals is
+    /// divided into slices of a power of two of nanoseconds, the smallest of which there are at most 16, and these into quarters. The growth is that of the
+    /// longest latency from the first quarter to the last one, over three quarters of the time from the first to the last arrival. The device falls
+    /// behind if, since the middle of that time, no request found all before it answered; if the longest latency of the last quarter is more than that
+    /// of the third, at most three times as much, and at most twice the time from the last arrival to the last completion; and if the growth is at least
+    /// 4 over the root of the number of requests, which chance does not explain.
+    #[schemars(extend("unit" = "s/s"))]
+    pub backlog_growth: Option<f64>,
     /// Format of the trace; empty for a `Simulation`.
     pub format: String,
     /// Unit in which the times of the trace were read; empty for a `Simulation`.
