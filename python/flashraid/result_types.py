@@ -756,8 +756,9 @@ class Run(Record):
 
     jitter_ns: int
     """Most by which a request arrives late: each arrival is put off by a random time from 0 to this, drawn with
-    `seed`, and the order of requests stays. Runs of a trace with several seeds then differ, and show how much of a
-    figure is chance. 0 for the arrival times of the trace. Unit: ns.
+    `seed`, and the order of requests stays. In a closed loop it is the submission that is put off. Runs of a trace
+    with several seeds then differ, and show how much of a figure is chance. 0 for the arrival times of the trace.
+    Unit: ns.
     """
 
     queue_depth: int
@@ -922,6 +923,18 @@ class Workload(Record):
 
     busiest_load: float | None
     """The same ratio for the busiest bus, direction of a link or LUN. Unit: ratio."""
+
+    backlog_growth: float | None
+    """By how many seconds the longest wait grows for each second of arrivals, if the device falls behind them,
+    whatever its bottleneck is: buses, dies, locks, flushes or a data buffer. 0 if it keeps up; null in a closed
+    loop, and if all requests arrived at the same time. The time of arrivals is divided into slices of a power of two
+    of nanoseconds, the smallest of which there are at most 16, and these into quarters. The growth is that of the
+    longest latency from the first quarter to the last one, over three quarters of the time from the first to the
+    last arrival. The device falls behind if, since the middle of that time, no request found all before it answered;
+    if the longest latency of the last quarter is more than that of the third, at most three times as much, and at
+    most twice the time from the last arrival to the last completion; and if the growth is at least 4 over the root
+    of the number of requests, which chance does not explain. Unit: s/s.
+    """
 
     format: str
     """Format of the trace; empty for a `Simulation`."""

@@ -631,8 +631,9 @@ class Settings(SimulationSettings, total=False):
 
     jitter_ns: int | str | None
     """Most by which a request arrives late: each arrival is put off by a random time from 0 to this, drawn with
-    `seed`, and the order of requests stays. Runs of a trace with several seeds then differ, and show how much of a
-    figure is chance. 0 for the arrival times of the trace. Unit: ns. Default: 0.
+    `seed`, and the order of requests stays. In a closed loop it is the submission that is put off. Runs of a trace
+    with several seeds then differ, and show how much of a figure is chance. 0 for the arrival times of the trace.
+    Unit: ns. Default: 0.
     """
 
     queue_depth: int | None
