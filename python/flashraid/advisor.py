@@ -4,24 +4,37 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _native
 from ._native import InputError
+from .advising import changes
 from .advising.candidates import Candidate, candidates
+from .advising.changes import Change, changed, changes_of
 from .advising.choice import PROTECTION, Ranked, distinct, doubts, ranked, sentences, text_of
 from .advising.endurance import beside, check_endurance, endured, must_endure
 from .advising.excerpts import excerpts_of
 from .advising.forecast import Forecast
-from .advising.objectives import FAILING, LIFETIME, OPEN, RUNS, Objective, Value, objectives, value_of
+from .advising.objectives import (
+    FAILING,
+    LIFETIME,
+    OPEN,
+    RUNS,
+    TAILS,
+    Objective,
+    Value,
+    objectives,
+    value_of,
+)
 from .advising.runs import MOST_BYTES, Runs, Watch
-from .advising.search import UNIT_BYTES, Must, Search, Tried, Workload
+from .advising.search import Must, Search, Tried, Workload
+from .chance import JITTER_NS
 from .comparing import MOST_SEEDS
 from .figures.drawn import Drawn
 from .files import must_be_read_again, scratch_folder
 from .interrupts import Interrupts
-from .profile_text import is_profile, with_writes_weighing
+from .profile_text import is_profile
 from .quantities import SIZE, TIME, Kind
 from .scaled import scale_of
 from .setting_types import Settings
@@ -58,7 +71,6 @@ if TYPE_CHECKING:
 
 SUBJECTS = ("latency", "throughput", "endurance", "capacity", "memory", "rebuild")
 PARTS = ("member", "chip", "channel", "device")
-TAILS = ("p50", "p90", "p99", "p99_9", "p99_99")
 
 
 @dataclass(frozen=True)
@@ -88,6 +100,7 @@ def advise(
     survives: str | None = None,
     max_p99_read: str | None = None,
     max_p99_write: str | None = None,
+    max_p99_flush: str | None = None,
     min_capacity: float | str | None = None,
     max_nvram: str | None = None,
     min_dwpd: float | None = None,
@@ -111,13 +124,13 @@ def advise(
     `trace`, `device`, `config` and the settings are those of `run`; `schemes` is what to choose from, by default all
     that the device can have.
 
-    What an answer must have: `survives` (`member`, `chip`, `channel` or `device`); `max_p99_read` and `max_p99_write`,
-    as `500us`; `min_capacity`, the usable share of the flash, as 0.7 or `70%`; `max_nvram`, as `64KiB`; `min_dwpd`,
-    drive writes a day that the flash endures for `years`, by default five. `vary` has more settings with their values,
-    of which every combination is tried; `tail` is the quantile of the latencies that are compared; `prefer` names
-    subjects that count twice: latency, throughput, endurance, capacity, memory, rebuild. The finalists are run with so
-    many `seeds`, and with the failure of `fault`, by default one chip or SSD. `out`, `jobs`, `scheduler` and the
-    certificates are those of `sweep`: runs that are in `out` are not done again.
+    What an answer must have: `survives` (`member`, `chip`, `channel` or `device`); `max_p99_read`, `max_p99_write` and
+    `max_p99_flush`, as `500us`; `min_capacity`, the usable share of the flash, as 0.7 or `70%`; `max_nvram`, as
+    `64KiB`; `min_dwpd`, drive writes a day that the flash endures for `years`, by default five. `vary` has more
+    settings with their values, of which every combination is tried; `tail` is the quantile of the latencies that are
+    compared; `prefer` names subjects that count twice: latency, throughput, endurance, capacity, memory, rebuild. The
+    finalists are run with so many `seeds`, and with the failure of `fault`, by default one chip or SSD. `out`, `jobs`,
+    `scheduler` and the certificates are those of `sweep`: runs that are in `out` are not done again.
 
     `progress` is called several times a second with the round and a SweepStatus, and stops by returning False. Raises
     InputError if no scheme is possible, and KeyboardInterrupt when it is stopped.
@@ -126,6 +139,7 @@ def advise(
     check_progress(progress)
     place = where(jobs, scheduler, tls_ca, tls_cert, tls_key)
     words = {"survives": survives, "max_p99_read": max_p99_read, "max_p99_write": max_p99_write}
+    words["max_p99_flush"] = max_p99_flush
     check_texts(**given(**words, max_nvram=max_nvram, tail=tail, fault=fault))
     for key, values in _pairs(vary or {}):
         check_texts(key=key)
@@ -141,6 +155,7 @@ def advise(
         survives=survives,
         max_p99_read=max_p99_read,
         max_p99_write=max_p99_write,
+        max_p99_flush=max_p99_flush,
         min_capacity=min_capacity,
         max_nvram=max_nvram,
         min_dwpd=min_dwpd,
@@ -176,6 +191,7 @@ def asked(
     survives: str | None,
     max_p99_read: str | None,
     max_p99_write: str | None,
+    max_p99_flush: str | None,
     min_capacity: float | str | None,
     max_nvram: str | None,
     min_dwpd: float | None,
@@ -221,7 +237,9 @@ def asked(
         part = survives
         if survives == "member":
             part = "device" if is_array else detail["config"]["device"]["member"]
-    for name, text, kind in (("max_p99_read", max_p99_read, "read"), ("max_p99_write", max_p99_write, "write")):
+    most_of = {"read": max_p99_read, "write": max_p99_write, "flush": max_p99_flush}
+    for kind, text in most_of.items():
+        name = f"max_p99_{kind}"
         if text is not None:
             most = parse_time(label(name), text)
             musts.append(
@@ -258,19 +276,12 @@ OF_WORKLOAD = ("limit", "warmup", "speed", "jitter_ns", "fill", "fill_bytes", "s
 OWN = ("drive", "queue_depth", "fail", "replace", "verify", "verify_every", "until", "seed")
 
 
-@dataclass(frozen=True)
-class Change:
-    """A change of the workload, and what would be recommended then."""
-
-    what: str
-    choice: str
-
-
 def search(question: Question, out: str | None, place: Where, watch: Watch) -> "Advice":
     """Searches. Raises KeyboardInterrupt if the watch returns False, InputError if there is nothing to choose from."""
     vary = question.vary or {}
     choice, refused = candidates(question.device, question.config, question.schemes, question.settings, vary)
-    requests = requests_of(question)
+    counts = counts_of(question)
+    requests = counts["requests"]
     fixed = fixed_of(question, choice)
     with scratch_folder() as scratch, Dataset(out or os.path.join(scratch, "runs")) as dataset:
         do = Runs(dataset, place, watch)
@@ -279,19 +290,21 @@ def search(question: Question, out: str | None, place: Where, watch: Watch) -> "
         random = random_runs(question, choice, fixed)
         is_verified = place.jobs is not None or _verifying_bytes(question, choice) <= MOST_BYTES
         workload = Workload(fixed, requests, question.fault, question.seeds, excerpts, random, is_verified)
-        wanted = objectives(question.tail, question.fault is not None)
+        wanted = objectives(question.tail, question.fault is not None, counts)
         tried = [Tried(each) for each in choice]
         found = Search(tried, wanted, list(question.musts), workload, do)
-        do.forecast = Forecast(found, place.threads, len(_changed(question, fixed)), MOST_CHANGED)
+        of_device = next(iter(choice.values()))["config"]["device"]
+        others = changed(fixed, question.trace, question.run, of_device)
+        do.forecast = Forecast(found, place.threads, len(others), changes.MOST_CHANGED)
         order = ranked(found.run(), wanted, question.preferred)
         at_front = {id(each.tried) for each in order}
         for each in tried:
             if not each.out and id(each) not in at_front:
                 each.out = "another one is as good or better in everything"
         order = distinct(order, wanted)
-        changes = list(_changes(order[:MOST_CHANGED], found, question))
+        would = list(changes_of(order, found, others, question.preferred))
         dataset.tidy([])
-        return Advice(question, wanted, tried, order, changes, refused, workload, found.cost, found.scale(*RUNS))
+        return Advice(question, wanted, tried, order, would, refused, workload, found.cost, found.scale(*RUNS))
 
 
 def _verifying_bytes(question: Question, choice: Mapping[Candidate, Mapping[str, Any]]) -> int:
@@ -301,48 +314,14 @@ def _verifying_bytes(question: Question, choice: Mapping[Candidate, Mapping[str,
     return int(configuration(question.device, largest.scheme, question.config, settings)["memory_bytes"])
 
 
-# Of the front, so many are tried under another load and fill.
-MOST_CHANGED = 4
-
-
-def _changes(order: Sequence[Ranked], found: Search, question: Question) -> Iterator[Change]:
-    """What would be recommended if the workload were another."""
-    if len(order) < 2:
-        return
-    fixed = found.workload.fixed
-    for what, change in _changed(question, fixed).items():
-        workload = replace(found.workload, fixed={**fixed, **change})
-        tried = [Tried(each.tried.candidate) for each in order]
-        Search(tried, found.objectives, found.musts, workload, found.do).look_again(what)
-        again = ranked([each for each in tried if not each.out], found.objectives, question.preferred)
-        yield Change(what, again[0].tried.candidate.name if again else "nothing")
-
-
-def _changed(question: Question, fixed: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The other workloads, each with what of all runs is changed."""
-    speed = float(question.run["speed"])
-    changes: dict[str, dict[str, Any]] = {
-        "half the load": {"speed": speed / 2},
-        "twice the load": {"speed": speed * 2},
-    }
-    space, filled = int(fixed["space_bytes"]), int(fixed.get("fill_bytes", 0))
-    for share in (0.5, 0.9):
-        if abs(filled / space - share) > 0.1:
-            changes[f"{share:.0%} of the space filled"] = {"fill_bytes": int(share * space) // UNIT_BYTES * UNIT_BYTES}
-    if is_profile(question.trace):
-        for what, factor in (("half the weight of writes", 0.5), ("twice the weight of writes", 2.0)):
-            streams = with_writes_weighing(question.trace, factor)
-            changes[what] = {
-                f"profile.streams.{number}.{key}": value for number, of in streams.items() for key, value in of.items()
-            }
-    return changes
-
-
-def requests_of(question: Question) -> int:
-    """How many requests a run replays."""
-    limit = int(question.run["limit"])
-    count: int = json.loads(_native.trace_info(question.trace, reading_of(question), 4096, None, None))["requests"]
-    return min(count, limit) if limit else count
+def counts_of(question: Question) -> dict[str, int]:
+    """How many requests a run replays, and how many of each kind about are measured."""
+    reading = [*reading_of(question), ("limit", setting_text(question.run["limit"]))]
+    info = json.loads(_native.trace_info(question.trace, reading, 4096, None, None))
+    requests, warmup = int(info["requests"]), str(question.run["warmup"])
+    measured = max(0, requests - int(warmup)) / max(1, requests) if warmup.isdecimal() else 1
+    kinds = {"read": "reads", "write": "writes", "flush": "flushes"}
+    return {"requests": requests} | {kind: round(measured * info[key]) for kind, key in kinds.items()}
 
 
 def reading_of(question: Question) -> Pairs:
@@ -375,12 +354,6 @@ def fixed_of(question: Question, choice: Mapping[Candidate, Mapping[str, Any]]) 
     if question.seeds > 1 and not is_profile(question.trace):
         common["jitter_ns"] = question.run["jitter_ns"] or (0 if "jitter_ns" in settings else JITTER_NS)
     return {key: value for key, value in places.items() if value is not None} | settings | common
-
-
-# By so much arrivals of a trace differ from seed to seed: what the clock of most traces leaves open. Without it there
-# would be one run of a trace, and no telling what in its figures is chance (Alameldeen and Wood, "Variability in
-# Architectural Simulations of Multi-threaded Workloads", HPCA 2003).
-JITTER_NS = 1000
 
 
 def random_runs(
@@ -442,7 +415,9 @@ class Advice(Drawn):
                 "contents after the failure were not compared, only what was lost was counted, as that takes more than "
                 f"{format_bytes(MOST_BYTES)} of memory (--jobs 1 compares them)."
             )
-        found = sentences(self.front, self.objectives, {each.what: each.choice for each in self.changes}, said)
+        changes = {each.what: each.choice for each in self.changes}
+        whys = {each.what: each.why for each in self.changes}
+        found = sentences(self.front, self.objectives, changes, said, whys)
         row = self.front[0].tried.rows[OPEN][0] if self.front else {}
         scaled = scale_of(row.get("capacity.share_of_preset"), row.get("device", ""))
         return [*found, f"Lifetimes and rebuild times are those of a drive {scaled}."] if scaled else found
@@ -517,6 +492,7 @@ class Advice(Drawn):
                 "mean": value.mean,
                 "half_width": value.half_width,
                 "each": list(value.each),
+                "is_sparse": value.is_sparse,
             }
             for objective, value in self._figures(each.tried)
         }

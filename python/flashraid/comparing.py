@@ -1,17 +1,18 @@
 """Replaying a trace under several schemes, side by side, to compare them."""
 
-import json
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import takewhile
 from threading import Lock
 from typing import Any, NamedTuple, Protocol, Unpack
 
 from . import _native, machine
 from ._native import InputError
+from .chance import Chance, Variant, chance_of
 from .comparison import Comparison
 from .files import can_be_read_again, must_be_read_again, scratch_folder
 from .interrupts import Interrupts
@@ -20,16 +21,20 @@ from .profile_text import repetition
 from .replay import INTERRUPTED, VIOLATION, Interrupted, Progress, RunArguments, doubts, run_pairs
 from .result import Result
 from .settings import (
+    EQUAL,
+    SPACE,
     Pairs,
     Path,
     Share,
     bare,
     check_flags,
     check_progress,
+    check_texts,
     configuration,
     device_and_config,
     drive_file,
     for_each,
+    known_name,
     pairs,
     path_text,
     possible,
@@ -75,16 +80,22 @@ class Plan:
     left_out: Mapping[str, str]  # schemes that the device cannot have, and why
     outputs: Outputs
     engine: bool
-    seeds: int
+    chance: Chance  # how often each run is done
     capacity: bool
     jobs: int | None
     needed_bytes: Sequence[int]  # the memory of a run of each scheme
     has_loops: bool  # whether the capacity of each scheme takes another replay, in a closed loop
 
     @property
+    def seeds(self) -> int:
+        """With how many seeds each run was asked for."""
+        return len(self.chance.asked)
+
+    @property
     def runs(self) -> int:
         """How many there will be, if none is interrupted or fails."""
-        return len(self.schemes) * (self.seeds + self.has_loops)
+        loops = 1 + len(self.chance.loops) if self.has_loops else 0
+        return len(self.schemes) * (self.seeds + len(self.chance.new) + loops)
 
 
 def planned(
@@ -96,17 +107,22 @@ def planned(
     outputs: Outputs,
     *,
     engine: bool,
-    seeds: int,
+    seeds: int | None,
     capacity: bool,
     jobs: int | None,
     json_target: str | None = None,
+    equal: str = SPACE,
 ) -> Plan:
-    """Checks what was asked for, and completes it. "all" stands for every scheme that the device can have."""
-    check_range(outputs.label("seeds"), seeds, 1, MOST_SEEDS)
+    """Checks what was asked for, and completes it. "all" stands for every scheme that the device can have.
+
+    Without `seeds`, each run is repeated if that is little work (`chance`).
+    """
+    if seeds is not None:
+        check_range(outputs.label("seeds"), seeds, 1, MOST_SEEDS)
     if jobs is not None:
         check_range(outputs.label("jobs"), jobs, 1, MOST_JOBS)
     others = [*outputs.files, *outputs.times, *(["fio"] if outputs.fio else [])]
-    if seeds > 1 and others:
+    if seeds not in (None, 1) and others:
         raise InputError(f"{outputs.label(others[0])}: is of one run: allowed without {outputs.label('seeds')}")
     if (drive := drive_file(settings)) is not None:
         label = outputs.label("drive")
@@ -115,12 +131,15 @@ def planned(
     if list(schemes) == ["all"]:
         schemes, left_out = possible(device, config, settings)
     outputs.check(json_target, schemes, trace=trace, device=device, config=config)
-    shares = for_each(device, schemes, config, settings)
+    known_name(outputs.label("equal"), equal, EQUAL)
+    shares = for_each(device, schemes, config, settings, equal)
     details = [
         configuration(device, scheme, config, share.settings) for scheme, share in zip(schemes, shares, strict=True)
     ]
     needed_bytes = [detail["memory_bytes"] for detail in details]
-    is_closed = details[0]["config"]["run"]["queue_depth"] != 0
+    run = details[0]["config"]["run"]
+    is_closed = run["queue_depth"] != 0
+    chance = chance_of(trace, (device, schemes[0], config), shares[0].settings, run, len(schemes), seeds)
     has_loops = capacity and not is_closed and can_be_read_again(trace)
     return Plan(
         trace,
@@ -131,7 +150,7 @@ def planned(
         left_out,
         outputs,
         engine,
-        seeds,
+        chance,
         capacity,
         jobs,
         needed_bytes,
@@ -147,22 +166,27 @@ def compare(
     config: Path | None = None,
     engine: bool = True,
     progress: Progress | None = None,
-    seeds: int = 1,
+    seeds: int | None = None,
     capacity: bool = True,
+    equal: str = SPACE,
     jobs: int | None = None,
     **settings: Unpack[RunArguments],
 ) -> Comparison:
     """Replays a trace under each of the schemes, with the same device, logical space and filled bytes.
 
-    The logical space is `space_bytes` if given, else the smallest capacity of the schemes. The other arguments are
+    The logical space is `space_bytes` if given, else the smallest capacity of the schemes. With `equal="fill"` each
+    scheme has its own capacity as its logical space instead, of which the same share is filled. The other arguments are
     those of `run`; a scheme parameter applies to the schemes that have it. `schemes` may be a comma-separated string,
     or "all" for every scheme that the device can have; a warning names each of the others, with the reason.
     The files of `run` are written for each scheme, with its name before the ending: series-raid5.parquet.
 
-    With `seeds`, each scheme is run with so many seeds from `seed` on, and `results` has a result for each; no files
-    are written then. The seed of a profile increases as well, so that each seed has its own requests, the same for all
-    schemes; a recorded trace stays the same. With `capacity`, `Comparison.capacity` tells how many requests per second
-    each scheme completes in a closed loop, which takes a second replay of the trace (docs/compare.md).
+    A short trace is replayed five more times under each scheme, with other requests of a profile, or with arrivals that
+    are put off by up to a microsecond: `Comparison.repeats` has these results, and tables show their means and
+    intervals. With `seeds`, each scheme is run with so many seeds from `seed` on instead, and `results` has a result
+    for each; no files are written then. The seed of a profile increases as well, so that each seed has its own
+    requests, the same for all schemes; a recorded trace stays the same without `jitter_ns`. With `capacity`,
+    `Comparison.capacity` tells how many requests per second each scheme completes in a closed loop, which takes a
+    second replay of the trace (docs/compare.md).
 
     So many runs as `jobs` says, by default as many as there are cores, are under way at the same time, or fewer if
     there is not enough memory for them: results are the same. `progress` is called for one run at a time, with the
@@ -170,6 +194,7 @@ def compare(
     """
     names = texts("schemes", [name.strip() for name in schemes.split(",")] if isinstance(schemes, str) else schemes)
     check_flags(engine=engine, capacity=capacity)
+    check_texts(equal=equal)
     check_progress(progress)
     outputs, others = Outputs.split(settings)
     trace, (device, config) = path_text(trace, "trace"), device_and_config(device, config)
@@ -183,6 +208,7 @@ def compare(
         engine=engine,
         seeds=seeds,
         capacity=capacity,
+        equal=equal,
         jobs=jobs,
     )
     first = plan.schemes[0]
@@ -246,6 +272,10 @@ class _Part(NamedTuple):
         self.together.end(self.run)
 
 
+# The result of a run that may not have begun.
+Done = Future[Result | None]
+
+
 class _Run(NamedTuple):
     """A run of a comparison."""
 
@@ -255,41 +285,132 @@ class _Run(NamedTuple):
     settings: Pairs
     outputs: OpenOutputs
     engine: bool
+    device: "_Device"  # with which it begins
     seed: int | None = None  # if there are several
+
+
+class _Device:
+    """The device with which several runs of a scheme begin: prepared by the first, and gone after the last."""
+
+    def __init__(self, runs: int) -> None:
+        self._left = runs
+        self._is_shared = runs > 1
+        self._lock = Lock()
+        self._prepared: _native.Prepared | None = None
+        self._preparation: str | None = None  # what it was prepared for
+
+    @contextmanager
+    def lent(self, plan: Plan, run: _Run, go_on: Callable[..., bool]) -> Iterator[_native.Prepared | None]:
+        """The prepared device; None for a run that prepares its own."""
+        place = (plan.device, run.scheme, plan.config, run.settings)
+        preparation = _native.preparation(*place) if self._is_shared else None
+        try:
+            with self._lock:
+                if preparation and self._prepared is None:
+                    self._preparation, self._prepared = preparation, _native.Prepared(*place, go_on)
+                prepared = self._prepared if preparation == self._preparation else None
+            yield prepared
+        finally:
+            with self._lock:
+                self._left -= 1
+                if not self._left:
+                    self._prepared = None
+
+
+@dataclass
+class _Scheme:
+    """The runs of a scheme, and what becomes of them."""
+
+    name: str
+    share: Share
+    runs: list[_Run]  # as they were asked for
+    repeats: list[_Run]  # others, with which they are repeated
+    measured: list[Done] = field(default_factory=list)
+    repeated: list[Done] = field(default_factory=list)
+    loops: list[Done] = field(default_factory=list)  # that of the run as it was asked for first
+
+    @property
+    def results(self) -> list[Result]:
+        """Those of the runs as they were asked for, up to the first that did not end."""
+        return _ended(self.measured)
+
+    @property
+    def again(self) -> list[Result]:
+        """Those of the repeats."""
+        return _ended(self.repeated)
+
+
+def _ended(runs: Sequence[Done]) -> list[Result]:
+    found: list[Result] = []
+    for each in runs:
+        if each.cancelled() or (result := each.result()) is None:
+            break
+        found.append(result)
+    return found
 
 
 def compare_planned(plan: Plan, begin: Begin) -> Comparison:
     """Does all runs, and returns the results: partial, up to the first run that was interrupted."""
     if len(plan.schemes) > 1:
         must_be_read_again(plan.trace, "a comparison replays the trace under each scheme")
-    if plan.seeds > 1:
-        must_be_read_again(plan.trace, "the trace is replayed with each seed")
     with ExitStack() as undo:
         # All files are created before the first run.
         opened = [undo.enter_context(plan.outputs.of_scheme(scheme).open()) for scheme in plan.schemes]
-        runs = _runs(plan, opened, undo.enter_context(scratch_folder()))
         no_files = undo.enter_context(Outputs({}).open())
-        # A seed changes nothing of the memory.
-        needed_bytes = [needed for needed in plan.needed_bytes for _ in range(plan.seeds)]
+        folder = undo.enter_context(scratch_folder())
+        schemes = [_scheme(plan, at, outputs, no_files, folder) for at, outputs in enumerate(opened)]
+        # A seed changes nothing of the memory; beside a device that runs share, each has one of its own.
+        copies = 2 if plan.chance.new else 1
+        needed_bytes = [
+            copies * needed
+            for needed, each in zip(plan.needed_bytes, schemes, strict=True)
+            for _ in [*each.runs, *each.repeats]
+        ]
         side_by_side = _SideBySide(plan, begin, machine.at_once(needed_bytes, plan.jobs))
         undo.callback(side_by_side.stop)
-        loops: dict[int, Done] = {}
-
-        def ended(at: int, result: Result) -> None:
-            """The closed loop of a scheme follows its first run, on which its settings depend."""
-            scheme, of_seed = divmod(at, plan.seeds)
-            if plan.has_loops and of_seed == 0:
-                name, again = plan.schemes[scheme], _closed_loop(plan.shares[scheme].settings, result)
-                loop = _Run(f"{name}, closed loop", name, plan.trace, again, no_files, False)
-                loops[scheme] = side_by_side.do(loop)
-
-        measured = [side_by_side.do(run, partial(ended, at)) for at, run in enumerate(runs)]
+        for each in schemes:
+            first, *others = each.runs
+            loops = partial(_then_loops, plan, each, no_files, folder, side_by_side)
+            each.measured = [side_by_side.do(first, loops), *map(side_by_side.do, others)]
+            each.repeated = list(map(side_by_side.do, each.repeats))
         side_by_side.wait()
-        return _comparison(plan, runs, measured, loops)
+        return _comparison(plan, schemes)
 
 
-# The result of a run that may not have begun.
-Done = Future[Result | None]
+def _scheme(plan: Plan, at: int, outputs: OpenOutputs, no_files: OpenOutputs, folder: str) -> _Scheme:
+    """The runs of a scheme."""
+    name, share, chance = plan.schemes[at], plan.shares[at], plan.chance
+    device = _Device(len(chance.asked) + len(chance.new) if chance.new else 1)
+
+    def run(variant: Variant, outputs: OpenOutputs) -> _Run:
+        called = name if variant.seed is None else f"{name}, seed {variant.seed}"
+        settings = variant.of(share.settings)
+        return _Run(called, name, _trace(plan, variant, folder), settings, outputs, plan.engine, device, variant.seed)
+
+    runs, repeats = [run(each, outputs) for each in chance.asked], [run(each, no_files) for each in chance.new]
+    if len(runs) > 1:  # refuses a seed that is too large before the first run
+        configuration(plan.device, name, plan.config, runs[-1].settings)
+    return _Scheme(name, share, runs, repeats)
+
+
+def _trace(plan: Plan, variant: Variant, folder: str) -> str:
+    """What it replays."""
+    return repetition(plan.trace, variant.number, folder) if variant.is_drawn and variant.number else plan.trace
+
+
+def _then_loops(
+    plan: Plan, scheme: _Scheme, no_files: OpenOutputs, folder: str, side_by_side: "_SideBySide", result: Result
+) -> None:
+    """The closed loops of a scheme follow its first run, on which their settings depend."""
+    if not plan.has_loops:
+        return
+    variants = [replace(plan.chance.asked[0], jitter_ns=0), *plan.chance.loops]
+    device = _Device(len(variants))
+    for each in variants:
+        name = f"{scheme.name}, closed loop" + (f" {len(scheme.loops) + 1}" if scheme.loops else "")
+        settings = each.of(_closed_loop(scheme.share.settings, result))
+        run = _Run(name, scheme.name, _trace(plan, each, folder), settings, no_files, False, device, each.seed)
+        scheme.loops.append(side_by_side.do(run))
 
 
 class _SideBySide:
@@ -320,9 +441,9 @@ class _SideBySide:
             return not self._is_stopped and watch(stage, count, share) is not False
 
         try:
-            result = run_pairs(
-                run.trace, plan.device, run.scheme, plan.config, run.engine, watched, run.settings, run.outputs
-            )
+            with run.device.lent(plan, run, watched) as device:
+                place = (run.trace, plan.device, run.scheme, plan.config)
+                result = run_pairs(*place, run.engine, watched, run.settings, run.outputs, device)
         finally:
             watch.end()
         # At once, as the next run begins before `wait` looks.
@@ -366,57 +487,64 @@ class _SideBySide:
         self._pool.shutdown(cancel_futures=True)
 
 
-def _runs(plan: Plan, opened: Sequence[OpenOutputs], folder: str) -> list[_Run]:
-    """The runs, scheme by scheme and seed by seed."""
-    runs = []
-    is_profile = plan.seeds > 1 and _is_profile(plan)
-    for scheme, share, outputs in zip(plan.schemes, plan.shares, opened, strict=True):
-        for number, (seed, settings) in enumerate(_of_seeds(plan, scheme, share.settings)):
-            name = scheme if seed is None else f"{scheme}, seed {seed}"
-            trace = repetition(plan.trace, number, folder) if is_profile and number > 0 else plan.trace
-            runs.append(_Run(name, scheme, trace, settings, outputs, plan.engine, seed))
-    return runs
-
-
-def _is_profile(plan: Plan) -> bool:
-    found = _native.sanity(plan.trace, plan.device, plan.schemes[0], plan.config, plan.shares[0].settings)
-    return found is not None and json.loads(found)["format"] == "profile"
-
-
-def _comparison(plan: Plan, runs: Sequence[_Run], measured: Sequence[Done], loops: Mapping[int, Done]) -> Comparison:
+def _comparison(plan: Plan, schemes: Sequence[_Scheme]) -> Comparison:
     """What there is, up to the first run that did not end."""
     results: list[Result] = []
-    for at, (run, future) in enumerate(zip(runs, measured, strict=True)):
-        result = None if future.cancelled() else future.result()
-        if result is None:
+    repeats: list[list[Result]] = []
+    is_partial = False
+    for scheme in schemes:
+        found = [_with_notes(each, scheme, run) for each, run in zip(scheme.results, scheme.runs, strict=False)]
+        stopped = next((at for at, each in enumerate(found) if each.status == INTERRUPTED), None)
+        if stopped is not None:
+            scheme.runs[stopped].outputs.keep()
+            found = found[: stopped + 1]
+        results += found
+        is_partial = stopped is not None or len(found) < len(scheme.runs)
+        if is_partial:
             break
-        # Nobody asked for this very seed; notes below the table say what depends on it.
-        idle = f"seed = {run.seed}: had no effect"
-        own = [text for text in result.warnings if not text.startswith(idle)]
-        result.warnings = plan.shares[at // plan.seeds].notes + own
-        results.append(result)
-        if result.status == INTERRUPTED:
-            run.outputs.keep()
-            break
+        if plan.chance.repeats:
+            again = list(takewhile(lambda each: each.status != INTERRUPTED, scheme.again))
+            repeats.append([*(found if plan.chance.has_first else []), *again])
+            is_partial = len(again) < len(scheme.repeats)
+            if is_partial:
+                break
     if not results:
         raise KeyboardInterrupt
-    found: list[dict[str, Any]] = []
-    is_partial = len(results) < len(measured) or results[-1].status == INTERRUPTED
+    capacity: list[dict[str, Any]] = []
     if plan.capacity and not is_partial and can_be_read_again(plan.trace):
-        for scheme, result in enumerate(results[:: plan.seeds]):
-            closed: Result | None = result
-            if plan.has_loops:
-                loop = loops.get(scheme)
-                closed = None if loop is None or loop.cancelled() else loop.result()
-            if closed is None or closed.partial:
-                is_partial = True
-                break
-            rates = {key: closed.bandwidth[key] for key in RATES}
-            depth, requests = closed.config.run.queue_depth, closed.workload.requests
-            found.append({"scheme": plan.schemes[scheme], "queue_depth": depth, "requests": requests, **rates})
-    comparison = Comparison(results, found, plan.seeds, partial=is_partial)
-    comparison.left_out = plan.left_out
+        capacity = list(_capacities(plan, schemes))
+        is_partial = len(capacity) < len(schemes)
+    comparison = Comparison(results, capacity, plan.seeds, repeats=repeats, partial=is_partial)
+    comparison.left_out, comparison.why_once = plan.left_out, plan.chance.why_once
     return comparison
+
+
+def _with_notes(result: Result, scheme: _Scheme, run: _Run) -> Result:
+    # Nobody asked for this very seed; notes below the table say what depends on it.
+    idle = f"seed = {run.seed}: had no effect"
+    own = [text for text in result.warnings if not text.startswith(idle)]
+    result.warnings = scheme.share.notes + own
+    return result
+
+
+def _capacities(plan: Plan, schemes: Sequence[_Scheme]) -> Iterator[dict[str, Any]]:
+    """How much each scheme serves in a closed loop, up to the first of which that is not known."""
+    chance = plan.chance
+    for scheme in schemes:
+        if plan.has_loops:
+            found = list(takewhile(lambda each: not each.partial, _ended(scheme.loops)))
+            if len(found) < 1 + len(chance.loops):
+                return
+            judging = found[1:] if chance.has_jitter else found
+        else:
+            found = scheme.results
+            judging = [*(found if chance.has_first or not chance.repeats else []), *scheme.again]
+        more = {"repeats": [_rates(each) for each in judging]} if chance.judging else {}
+        yield {"scheme": scheme.name, "queue_depth": found[0].config.run.queue_depth, **_rates(found[0]), **more}
+
+
+def _rates(result: Result) -> dict[str, Any]:
+    return {"requests": result.workload.requests, **{key: result.bandwidth[key] for key in RATES}}
 
 
 RATES = ("requests_per_second", "read_bytes_per_second", "write_bytes_per_second")
@@ -427,22 +555,8 @@ WITHOUT = {"fail": "", "replace": "", "until": "end", "verify": "false", "verify
 def _closed_loop(settings: Pairs, result: Result) -> Pairs:
     """The settings of a run again, in a closed loop, without faults and checks, and of a part of a long trace."""
     warmup = result.workload.warmup_requests
-    loop = {"queue_depth": str(QUEUE_DEPTH), "warmup": str(warmup), "speed": "1", "jitter_ns": "0"} | WITHOUT
+    loop = {"queue_depth": str(QUEUE_DEPTH), "warmup": str(warmup), "speed": "1"} | WITHOUT
     if result.workload.requests > MOST_REQUESTS:
         loop["limit"] = str(warmup + MOST_REQUESTS)
     dropped = {*loop, "rebuild"}
     return [(key, value) for key, value in settings if bare(key) not in dropped] + list(loop.items())
-
-
-def _of_seeds(plan: Plan, scheme: str, settings: Pairs) -> list[tuple[int | None, Pairs]]:
-    """The settings for each seed, with the seed; one seed is the one that the settings have, and is not named."""
-    if plan.seeds == 1:
-        return [(None, settings)]
-    first = configuration(plan.device, scheme, plan.config, settings)["config"]["run"]["seed"]
-    others = [(key, value) for key, value in settings if bare(key) != "seed"]
-    found: list[tuple[int | None, Pairs]] = [
-        (seed, [*others, ("seed", str(seed))]) for seed in range(first, first + plan.seeds)
-    ]
-    # Refuses a seed that is too large before the first run.
-    configuration(plan.device, scheme, plan.config, found[-1][1])
-    return found

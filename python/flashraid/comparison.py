@@ -1,7 +1,7 @@
 """Several schemes under one workload."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import fio, notebook
@@ -16,16 +16,18 @@ if TYPE_CHECKING:
     from .figures import Figure
 
 
-# How the engine's warning of an overload begins.
-OF_OVERLOAD = "offered load is "
+# How the engine's warnings of an overload begin.
+OF_OVERLOAD = ("offered load is ", "the device falls behind the trace")
 
 
 class Comparison(Drawn):
     """The results of a comparison, in the order of the schemes, and for each scheme in that of the seeds.
 
-    `results` lists them, one for each of `seeds` seeds of each scheme. `capacity` tells for each scheme how many
-    requests per second it completes in a closed loop, if the comparison measured that (docs/result.md). `partial` is
-    whether it was interrupted. `left_out` has the schemes that `all` does not stand for on this device, and why.
+    `results` lists them, one for each of `seeds` seeds of each scheme. `repeats` has for each scheme a list of results
+    of the same run that differ by chance alone, from which tables take means and intervals; it is empty if nothing was
+    repeated, and `why_once` then says why. `capacity` tells for each scheme how many requests per second it completes
+    in a closed loop, if the comparison measured that (docs/result.md). `partial` is whether it was interrupted.
+    `left_out` has the schemes that `all` does not stand for on this device, and why.
     """
 
     def __init__(
@@ -34,13 +36,16 @@ class Comparison(Drawn):
         capacity: Sequence[Mapping[str, Any]] = (),
         seeds: int = 1,
         *,
+        repeats: Sequence[Sequence[Result]] = (),
         partial: bool = False,
     ) -> None:
         self.results = results
+        self.repeats = [list(each) for each in repeats]
         self.capacity = [OpenRecord(each) for each in capacity]
         self.seeds = seeds
         self.partial = partial
         self.left_out: Mapping[str, str] = {}
+        self.why_once = ""
 
     @property
     def warnings(self) -> list[str]:
@@ -50,7 +55,7 @@ class Comparison(Drawn):
         """
         schemes = dict.fromkeys(each.scheme for each in self.results)
         concerned: dict[str, dict[str, None]] = {}
-        for each in self.results:
+        for each in [*self.results, *self._worse]:
             for text in each.warnings:
                 concerned.setdefault(text, {})[each.scheme] = None
         ordered = sorted(concerned.items(), key=lambda item: not item[0].startswith(OF_OVERLOAD))
@@ -59,6 +64,17 @@ class Comparison(Drawn):
         return left_out + [
             f"{'all schemes' if are_all and len(names) == len(schemes) else ', '.join(names)}: {text}"
             for text, names in ordered
+        ]
+
+    @property
+    def _worse(self) -> list[Result]:
+        """Repeats that ended with another status than the run that they repeat."""
+        firsts = self.results[:: self.seeds]
+        return [
+            again
+            for first, of in zip(firsts, self.repeats, strict=False)
+            for again in of
+            if again.status != first.status
         ]
 
     @property
@@ -81,16 +97,25 @@ class Comparison(Drawn):
         return [what for what, values in of.items() if len(set(values)) > 1]
 
     @property
+    def has_own_spaces(self) -> bool:
+        """Whether each scheme has a logical space of its own (`equal="fill"`)."""
+        return len({each.capacity.space_bytes for each in self.results}) > 1
+
+    @property
     def status(self) -> int:
-        """The command's exit status: the most severe status of the results."""
-        return next((status for status in (1, 130, 3) if any(result.status == status for result in self.results)), 0)
+        """The command's exit status: the most severe status of the results and repeats."""
+        found = {result.status for result in [*self.results, *self._worse]}
+        return next((status for status in (1, 130, 3) if status in found), 0)
 
     @property
     def json(self) -> str:
         """One JSON object with `schema` and `results`, each result as `run` writes it (docs/result.md)."""
         head = "".join(f'  "{key}": {_indented(json.dumps(value, indent=2))},\n' for key, value in self._head().items())
-        each = ",\n".join(_indented(_indented(result.json.rstrip("\n"))) for result in self.results)
-        return f'{{\n{head}  "results": [\n    {each}\n  ]\n}}\n'
+        lists = {"results": _list_of(self.results)}
+        if self.repeats:
+            lists["repeats"] = _in_brackets(_list_of(of) for of in self.repeats)
+        body = ",\n".join(f'  "{key}": {_indented(text)}' for key, text in lists.items())
+        return f"{{\n{head}{body}\n}}\n"
 
     def _head(self) -> dict[str, Any]:
         """What the JSON holds beside the results."""
@@ -105,7 +130,8 @@ class Comparison(Drawn):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object as plain dicts, lists, numbers and strings."""
-        return {**self._head(), "results": [result.to_dict() for result in self.results]}
+        again = {"repeats": [[each.to_dict() for each in of] for of in self.repeats]} if self.repeats else {}
+        return {**self._head(), "results": [result.to_dict() for result in self.results], **again}
 
     def to_frame(self) -> "polars.DataFrame":
         """One row for each result, with the columns of `Result.to_frame`; null where a scheme lacks a parameter."""
@@ -135,6 +161,16 @@ class Comparison(Drawn):
     def __repr__(self) -> str:
         schemes = ", ".join(result.scheme for result in self.results[:: self.seeds])
         return f"<Comparison: {schemes}, status {self.status}>"
+
+
+def _list_of(results: Sequence[Result]) -> str:
+    """A list of results as JSON, each as it was written."""
+    return _in_brackets(result.json.rstrip("\n") for result in results)
+
+
+def _in_brackets(texts: Iterable[str]) -> str:
+    body = ",\n".join(f"  {_indented(text)}" for text in texts)
+    return f"[\n{body}\n]"
 
 
 def _indented(text: str) -> str:

@@ -18,5 +18,6 @@ def load(path: Path) -> Result | Comparison:
     if "results" not in of:
         return reading.result_of(of)
     results = [reading.result_of(each) for each in of["results"]]
+    repeats = [[reading.result_of(each) for each in again] for again in of.get("repeats", [])]
     is_partial = any(each.partial for each in results)
-    return Comparison(results, of.get("capacity", []), of.get("seeds", 1), partial=is_partial)
+    return Comparison(results, of.get("capacity", []), of.get("seeds", 1), repeats=repeats, partial=is_partial)

@@ -42,7 +42,8 @@ def of_comparison(comparison: "Comparison") -> str:
     rows = [[line.head, *map(_cell, line.cells)] for line in lines]
     first = comparison.results[0]
     caption = f"{first.workload.name or 'Simulation'} on {first.device}, {first.workload.requests:,} requests"
-    return table(caption, ["", *names], rows, " ".join(summary.conclusion(comparison)))
+    below = [text for text in summary.notes(comparison) if text.startswith("~")] + summary.conclusion(comparison)
+    return table(caption, ["", *names], rows, " ".join(below))
 
 
 def _cell(cell: "summary.Cell") -> str:

@@ -33,6 +33,7 @@ COUNT = Kind(decimals=0)
 HUNDREDTHS = Kind(decimals=2)
 THOUSANDTHS = Kind(decimals=3)
 PER_SECOND = Kind((("requests/s", 1),), 0)
+PER_SECOND_OF_ARRIVALS = Kind((("s/s", 1),), 2)
 MB_PER_SECOND = Kind((("MB/s", 1e6),), 1)
 YEARS = Kind((("h", 1 / 8760), ("days", 1 / 365), ("years", 1)))
 

@@ -120,8 +120,12 @@ def run_pairs(
     progress: Progress | None,
     settings: Pairs,
     outputs: OpenOutputs,
+    prepared: _native.Prepared | None = None,
 ) -> Result:
-    """`run` with settings as pairs and open files, which it completes. The result is partial if interrupted."""
+    """`run` with settings as pairs and open files, which it completes. The result is partial if interrupted.
+
+    It begins with a clone of the `prepared` device, if there is one.
+    """
     with outputs.messages():
-        found = _native.run(trace, device, scheme, config, settings, outputs.pairs, engine, progress)
+        found = _native.run(trace, device, scheme, config, settings, outputs.pairs, engine, progress, prepared)
     return Result(*found, outputs.complete())

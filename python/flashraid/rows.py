@@ -9,6 +9,7 @@ from .quantities import (
     HUNDREDTHS,
     MB_PER_SECOND,
     PER_SECOND,
+    PER_SECOND_OF_ARRIVALS,
     SHARE,
     SIZE,
     THOUSANDTHS,
@@ -58,7 +59,7 @@ class Row:
 
 CAPACITY = Row("capacity, closed loop", "requests_per_second", PER_SECOND, "high")
 BUSIEST = Row("busiest load", "workload.busiest_load", HUNDREDTHS)
-READ_TAIL, WRITE_TAIL = "latency_ns.read.p99_9", "latency_ns.write.p99_9"
+BACKLOG = Row("growth of the longest wait", "workload.backlog_growth", PER_SECOND_OF_ARRIVALS, is_needed=False)
 AMPLIFICATION, COLLECTIONS = "write_amplification", "collection.collections"
 LIFETIME, DRIVE_WRITES = "lifetime.years", "lifetime.full_drive_writes"
 OVER_PROVISIONING = "capacity.effective_over_provisioning"
@@ -69,16 +70,19 @@ OWN_CAPACITY = "of the user capacity of the scheme itself: one that offers less 
 WORN = "until the mean block is worn out, if this load goes on and write amplification stays what it was in this run"
 
 
-def _latencies(kind: str) -> tuple[Row, ...]:
+def _latencies(kind: str, called: str = "") -> tuple[Row, ...]:
     names = {"mean": "mean", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}
-    return tuple(Row(f"{kind} latency {name}", f"latency_ns.{kind}.{key}", TIME, "low") for key, name in names.items())
+    return tuple(
+        Row(f"{called or kind} latency {name}", f"latency_ns.{kind}.{key}", TIME, "low") for key, name in names.items()
+    )
 
 
 def _event(event: str, first: str, ended: str) -> Iterator[Row]:
     name = event.removesuffix("s")
     yield Row(first, f"{event}.0.{ended}", TIME, "low", note=f"of the first {name}, as are latencies during it")
     for key, shown in {"mean": "mean", "p99_9": "p99.9", "max": "max"}.items():
-        yield Row(f"{shown} latency during the {name}", f"{event}.0.latency_ns.{key}", TIME, "low")
+        better: Literal["low"] | None = None if key == "max" else "low"  # a maximum is one request
+        yield Row(f"{shown} during the {name}", f"{event}.0.latency_ns.{key}", TIME, better)
 
 
 def _around() -> Iterator[Row]:
@@ -121,7 +125,8 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
         (
             Row("offered load", "workload.offered_load", HUNDREDTHS),
             BUSIEST,
-            Row("throughput at this load", "bandwidth.requests_per_second", PER_SECOND),
+            BACKLOG,
+            Row("throughput", "bandwidth.requests_per_second", PER_SECOND),
             Row("read", "bandwidth.read_bytes_per_second", MB_PER_SECOND),
             Row("written", "bandwidth.write_bytes_per_second", MB_PER_SECOND),
             CAPACITY,
@@ -129,6 +134,8 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
     ),
     ("read latency", _latencies("read")),
     ("write latency", _latencies("write")),
+    ("flush latency", _latencies("flush")),
+    ("discard latency", _latencies("trim", "discard")),
     ("rebuild", tuple(_event("rebuild", "window of vulnerability", "window_of_vulnerability_ns"))),
     ("replacement", tuple(_event("replacements", "time of replacement", "duration_ns"))),
     ("around rebuilds and replacements", tuple(_around())),
@@ -151,24 +158,24 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
         (
             Row("erases", "flash_ops.erases.total", COUNT, "low"),
             Row("mean erases of a block", "wear.erase_mean", HUNDREDTHS, "low", is_needed=False),
-            Row("full drive writes until worn out", DRIVE_WRITES, COUNT, note=OWN_CAPACITY),
-            Row("lifetime at this load", LIFETIME, YEARS, "high", note=WORN),
+            Row("drive writes until worn out", DRIVE_WRITES, COUNT, note=OWN_CAPACITY),
+            Row("lifetime", LIFETIME, YEARS, "high", note=WORN),
             Row(
-                "full drive writes per 1,000 P/E cycles",
+                "drive writes per 1,000 P/E cycles",
                 f"{DRIVE_WRITES}_per_1000_cycles",
                 COUNT,
                 note=OWN_CAPACITY,
                 unless=DRIVE_WRITES,
             ),
             Row(
-                "lifetime at this load per 1,000 P/E cycles",
+                "lifetime per 1,000 P/E cycles",
                 f"{LIFETIME}_per_1000_cycles",
                 YEARS,
                 "high",
                 note=WORN,
                 unless=LIFETIME,
             ),
-            Row("programs of the busiest member, to the mean", PEAK_TO_MEAN, HUNDREDTHS, "low"),
+            Row("busiest member, to the mean", PEAK_TO_MEAN, HUNDREDTHS, "low"),
         ),
     ),
     (

@@ -165,12 +165,19 @@ def with_effect(device: str | None, scheme: str, settings: Pairs, config: str | 
     return [(key, value) for key, value in settings if bare(key) not in idle]
 
 
-def for_each(device: str | None, schemes: Sequence[str], config: str | None, settings: Pairs) -> list[Share]:
+# What is the same for all schemes of a comparison: the logical space and the filled bytes, or the filled share of the
+# space that each has.
+EQUAL = SPACE, FILL = "space", "fill"
+
+
+def for_each(
+    device: str | None, schemes: Sequence[str], config: str | None, settings: Pairs, equal: str = SPACE
+) -> list[Share]:
     """The settings of a comparison, separately for each scheme.
 
-    All schemes get the same logical space (the one given, else the smallest of their capacities) and filled bytes. A
-    parameter applies to the schemes that have it, a setting to those under which it can have effect; it is refused if
-    there are none.
+    All schemes get the same logical space (the one given, else the smallest of their capacities) and filled bytes; with
+    `equal` = fill each has its own capacity as its space, and the same share of it is filled. A parameter applies to
+    the schemes that have it, a setting to those under which it can have effect; it is refused if there are none.
     """
     if not schemes:
         raise InputError("no schemes: give at least one")
@@ -182,6 +189,11 @@ def for_each(device: str | None, schemes: Sequence[str], config: str | None, set
     each_own = [own_of(scheme, settings, schemes) for scheme in schemes]
     found = [configuration(device, scheme, config, own) for scheme, own in zip(schemes, each_own, strict=True)]
     shares = _shares(each_own, [{each["key"]: each["text"] for each in detail["idle"]} for detail in found])
+    if equal == FILL:
+        for key in ("space_bytes", "fill_bytes"):
+            if found[0]["config"]["run"][key]:
+                raise InputError(f"{key}: not allowed with equal fill, where each scheme has its own logical space")
+        return [Share(own, notes) for own, notes in shares]
     space_bytes, fill_bytes = common_space(found)
     common = [("space_bytes", str(space_bytes)), ("fill", "0"), ("fill_bytes", str(fill_bytes))]
     # Nothing is left to refuse: the common space and fill were checked with the scheme of the smallest capacity. To

@@ -1,6 +1,7 @@
 """Devices, traces and the installed command, for all tests of the package."""
 
 import contextlib
+import copy
 import json
 import os
 import signal
@@ -15,6 +16,8 @@ import pytest
 
 import flashraid as fr
 from flashraid import _native
+from flashraid.comparison import Comparison
+from flashraid.result import Result
 
 # What is started in the background ignores some signals (`nohup`, `&` in a script), and so would all that it starts.
 # A handler is not inherited: the commands under test start as from a terminal. That of Ctrl-C is the usual one, as some
@@ -22,6 +25,9 @@ from flashraid import _native
 for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else lambda *_: None)
+
+# Screens are as wide as tests say.
+os.environ.pop("COLUMNS", None)
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "samples" / "pgbench-transactions.csv.gz"
@@ -143,3 +149,40 @@ def command(tmp_path, preloaded):
 
     run.folder = folder
     return run
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory):
+    rows = [(at * 2000, "R" if at % 2 else "W", at * 4096, 4096) for at in range(40)]
+    trace = write_trace(tmp_path_factory.mktemp("base"), rows)
+    data = fr.run(trace, device="tiny", scheme="raid5", fill=0.5, engine=False).to_dict()
+    for kind in ("read", "write"):
+        data["latency_ns"][kind]["count"] = 100_000  # enough for each quantile
+    data["config"]["run"]["jitter_ns"] = 1000
+    data["workload"]["requests"] = 200_000
+    return data
+
+
+@pytest.fixture
+def compared(base):
+    """A comparison of results that differ from a real one in what is given of each, by path. Without seeds each was
+    repeated twice, with the same figures.
+    """
+
+    def make(*changes, repeats=2, **keywords):
+        results = []
+        for each in changes:
+            data = copy.deepcopy(base)
+            for path, value in each.items():
+                *above, last = path.split(".")
+                at = data
+                for name in above:
+                    at = at.setdefault(name, {})
+                at[last] = value
+            results.append(Result(json.dumps(data), None, [], 0, {}))
+        again = [] if "seeds" in keywords else [[each] * repeats for each in results if repeats]
+        if "capacity" in keywords:
+            keywords["capacity"] = [rate | {"repeats": [rate] * 2} for rate in keywords["capacity"]]
+        return Comparison(results, repeats=again, **keywords)
+
+    return make

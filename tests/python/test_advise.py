@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import flashraid as fr
 from flashraid import advisor, intervals, profile_text
-from flashraid.advising import candidates, excerpts, front, search
+from flashraid.advising import candidates, changes, excerpts, front, search
 from flashraid.advising import runs as runs_of_search
 from flashraid.quantities import SIZE, TIME
 from flashraid.sweeping import dataset, job, local
@@ -129,7 +129,7 @@ def test_figures_are_those_of_the_commands(advice, command):
             assert row[f"{name}_half_width"] == pytest.approx(expected[1]), name
         assert row["command"] == advice.command(member.tried.candidate)
     columns = {each.name: (each.run, each.column) for each in advice.objectives}
-    assert columns["read_tail"] == ("open", "latency_ns.read.p99")
+    assert columns["read_tail"] == ("open", "latency_ns.read.p90"), "800 reads: eight are beyond p99"
     assert columns["write_tail"] == ("open", "latency_ns.write.p99")
     assert columns["throughput"] == ("closed", "bandwidth.requests_per_second")
     assert columns["rebuild_tail"] == ("failing", "rebuild.0.latency_ns.p99")
@@ -235,7 +235,7 @@ def test_a_search_keeps_to_its_memory_unless_the_user_says_how_many_runs_there_a
     monkeypatch.setattr(local, "done_or_failed", do)
     monkeypatch.setattr(runs_of_search, "MOST_BYTES", 1)
     monkeypatch.setattr(advisor, "MOST_BYTES", 1)
-    monkeypatch.setattr(advisor, "MOST_CHANGED", 1)
+    monkeypatch.setattr(changes, "MOST_CHANGED", 1)
     asked = {**DEVICE, "schemes": ["raid1", "raid5"], "seeds": 1, "limit": 300}
     found = fr.advise(trace, **{**asked, "jobs": None})
     assert not any(each.preparation for each in made)
@@ -252,7 +252,7 @@ def test_a_search_keeps_to_its_memory_unless_the_user_says_how_many_runs_there_a
 
 def test_a_short_trace_on_a_large_drive_has_excerpts_and_is_no_slower_than_a_longer_one(tmp_path, monkeypatch):
     """The cost is that of the rebuild, whatever the trace is; what is all of the trace is done once."""
-    monkeypatch.setattr(advisor, "MOST_CHANGED", 1)
+    monkeypatch.setattr(changes, "MOST_CHANGED", 1)
     monkeypatch.setattr(excerpts, "MOST_OPERATIONS", 0)  # as on a drive that stores far more than this one
     trace = write_trace(tmp_path, bursts(2000))
     costs, told = {}, []
@@ -276,7 +276,7 @@ def exhaustive(monkeypatch, *arguments, **keywords):
     """The same question with every candidate as a finalist."""
     with monkeypatch.context() as changed:
         changed.setattr(advisor, "excerpts_of", lambda *_: {})
-        changed.setattr(advisor, "MOST_CHANGED", 1)
+        changed.setattr(changes, "MOST_CHANGED", 1)
         return fr.advise(*arguments, **keywords)
 
 
@@ -291,7 +291,7 @@ def missed(found, whole, tolerance=0.05):
 
 
 def test_few_candidates_are_searched_as_all_of_them_are(tmp_path, monkeypatch):
-    monkeypatch.setattr(advisor, "MOST_CHANGED", 1)
+    monkeypatch.setattr(changes, "MOST_CHANGED", 1)
     trace = write_trace(tmp_path, bursts(27_000))
     found = fr.advise(trace, schemes=SOME, seeds=2, **DEVICE)
     whole = exhaustive(monkeypatch, trace, schemes=SOME, seeds=2, **DEVICE)
@@ -302,7 +302,7 @@ def test_few_candidates_are_searched_as_all_of_them_are(tmp_path, monkeypatch):
 
 def test_what_is_out_after_the_excerpt_is_no_finalist(tmp_path, monkeypatch):
     """One that lacks what it must have is out after the excerpt, and has no part in how the budget is spent."""
-    monkeypatch.setattr(advisor, "MOST_CHANGED", 1)
+    monkeypatch.setattr(changes, "MOST_CHANGED", 1)
     trace = write_trace(tmp_path, bursts(27_000))
     found = fr.advise(trace, schemes=SOME, survives="chip", seeds=1, **DEVICE)
     assert next(each.out for each in found.tried if each.candidate.scheme == "raid0") == "survives chip: it does not"
@@ -316,7 +316,7 @@ def test_the_front_is_that_of_an_exhaustive_search_at_a_fifth_of_its_cost(trace,
         pytest.skip(f"there is no {trace}")
     asked = {"device": "ssd1", "fill": 0.1, "limit": 30_000, "jobs": 2} | ({"fit": "wrap"} if trace in SHARED else {})
     with monkeypatch.context() as changed:
-        changed.setattr(advisor, "MOST_CHANGED", 1)
+        changed.setattr(changes, "MOST_CHANGED", 1)
         found = fr.advise(trace, **asked)
     whole = exhaustive(monkeypatch, trace, **asked)
     assert found.cost <= 0.2 * whole.cost
@@ -327,7 +327,7 @@ def test_excerpts_have_pieces_of_all_of_the_trace(tmp_path, monkeypatch):
     """Reads come only in the last third of this one: what is judged by the first requests does not know them."""
     rows = [(at * 300, "R" if at > 18_000 else "W", at * 7 % 500 * 4096, 4096) for at in range(27_000)]
     trace = write_trace(tmp_path, rows)
-    monkeypatch.setattr(advisor, "MOST_CHANGED", 1)
+    monkeypatch.setattr(changes, "MOST_CHANGED", 1)
     out = tmp_path / "runs"
     told = []
     asked = {"schemes": ["raid1", "raid5"], "seeds": 1, "out": out, **DEVICE}
@@ -343,7 +343,8 @@ def test_excerpts_have_pieces_of_all_of_the_trace(tmp_path, monkeypatch):
 
 
 def asked(trace, settings=(), **more):
-    nothing = dict.fromkeys(("schemes", "survives", "max_p99_read", "max_p99_write", "min_capacity", "max_nvram"))
+    musts = ("max_p99_read", "max_p99_write", "max_p99_flush", "min_capacity", "max_nvram")
+    nothing = dict.fromkeys(("schemes", "survives", *musts))
     nothing |= {"min_dwpd": None, "years": None, "fault": None, "vary": {}, "prefer": [], "tail": "p99", "seeds": 1}
     return advisor.asked(str(trace), "tiny", None, list(settings), **nothing | more)
 

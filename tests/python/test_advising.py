@@ -325,11 +325,15 @@ def tried(count=1000, load=0.5, gc=1, each=(1.0, 2.0), rebuild=1):
     ("given", "text"),
     [
         ({}, None),
-        ({"count": 500}, "the trace is too short: 500 reads, of which 5 are beyond p99."),
-        ({"count": 999}, "the trace is too short: 999 reads, of which 9 are beyond p99."),
+        ({"count": 500}, "the trace is too short: 500 reads, of which 5 are beyond p99: p90 is compared."),
+        ({"count": 999}, "the trace is too short: 999 reads, of which 9 are beyond p99: p90 is compared."),
+        ({"count": 19}, "the trace is too short: 19 reads, of which 0 are beyond p99: their latency is not compared."),
         ({"count": 0}, "no request is measured"),
         ({"scale": 2.0}, "all of the trace costs 2.0 times what its excerpt told"),
-        ({"count": 5000, "tail": "p99_9"}, "the trace is too short: 5,000 reads, of which 5 are beyond p99.9."),
+        (
+            {"count": 5000, "tail": "p99_9"},
+            "the trace is too short: 5,000 reads, of which 5 are beyond p99.9: p99 is compared.",
+        ),
         ({"load": 0.01}, "the load is too low to matter: the busiest part is in use for 1.0% of the time."),
         ({"load": 0.95}, "raid5 cannot keep up with the trace: latencies grow with its length."),
         ({"gc": 0}, "no GC ran"),
@@ -345,8 +349,10 @@ def test_doubts(given, text):
     assert not found or text in found[0]
 
 
-def test_one_seed_is_no_doubt():
-    assert not choice.doubts([tried(each=(1.5,))], "p99", 1)
+def test_one_seed_tells_no_chance():
+    assert choice.doubts([tried(each=(1.5,))], "p99", 1) == [
+        "each run was done once, which does not tell a difference from chance (--seeds 3)."
+    ]
     assert "nothing is random" in choice.doubts([tried(each=(1.5,))], "p99", 3)[0]
 
 
@@ -541,6 +547,47 @@ def test_each_objective_is_the_figure_of_its_name():
         "survives_channel",
         "survives_device",
     ]
+
+
+def test_a_latency_is_compared_at_a_quantile_that_is_known():
+    found = objectives.objectives("p99", False, {"read": 5000, "write": 500, "flush": 30})
+    latencies = {each.name: (each.column, each.title) for each in found if each.subject == "latency"}
+    assert latencies == {
+        "read_tail": ("latency_ns.read.p99", "read p99"),
+        "write_tail": ("latency_ns.write.p90", "write p90"),
+        "flush_tail": ("latency_ns.flush.p50", "flush p50"),
+    }
+    found = objectives.objectives("p99_9", False, {"read": 9_999, "write": 10_000, "flush": 0})
+    assert [each.column for each in found[:2]] == ["latency_ns.read.p99", "latency_ns.write.p99_9"]
+    assert all(each.name != "flush_tail" for each in found)
+
+
+def test_what_is_no_evidence_decides_nothing():
+    wanted = [each for each in objectives.objectives("p99", has_failure=True) if each.subject != "protection"]
+
+    def member(name, **figures):
+        values = {each.name: figures.get(each.name, objectives.Value(1e6)) for each in wanted}
+        return search.Tried(candidates.Candidate(name), values=values)
+
+    value = objectives.Value
+    few = [member("a", rebuild_tail=value(9e6, is_sparse=True)), member("b", rebuild_tail=value(1e6))]
+    assert "rebuild_tail" not in {each.name for each in objectives.judged(wanted, [each.values for each in few])}
+    assert len(choice.distinct(choice.ranked(few, wanted), wanted)) == 1, "they differ in nothing that is known"
+    void = [member(name, write_tail=value(at, void="answered by the buffer")) for name, at in (("a", 1e3), ("b", 2e3))]
+    assert "write_tail" not in {each.name for each in objectives.judged(wanted, [each.values for each in void])}
+    one = [void[0], member("c", write_tail=value(2e6))]
+    assert "write_tail" in {each.name for each in objectives.judged(wanted, [each.values for each in one])}
+    text = choice.text_of(wanted[0], value(2e6, is_sparse=True))
+    assert text == "2.00~ ms"
+
+
+def test_another_choice_says_in_what_it_is_better():
+    order = [choice.Ranked(search.Tried(candidates.Candidate("a"), values={}), {}, 0.0)]
+    whys = {"no data buffer": ", which is better in flush p99 1.00 ms against 2.00 ms"}
+    said = choice.sentences(order, [], {"no data buffer": "b"}, [], whys)
+    assert (
+        said[-1] == "With no data buffer, b would be recommended, which is better in flush p99 1.00 ms against 2.00 ms."
+    )
 
 
 def test_an_interval_has_the_unit_of_its_figure():

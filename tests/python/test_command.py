@@ -74,21 +74,26 @@ def test_warnings_on_standard_error_and_none_when_quiet(command):
     assert command(*RUN, "--scheme", "raid5", "--speed", "1000", "--quiet").stderr == ""
 
 
+# Without the repeats and closed loops that take longer than what is tested.
+ONCE = ["--seeds", "1", "--no-capacity", "--json"]
+
+
 def test_comparison_table_and_json(command):
-    arguments = ["compare", *RUN[1:], "--schemes", "raid0,raid1,raid5", "--no-engine"]
+    arguments = ["compare", *RUN[1:], "--schemes", "raid0,raid1,raid5", "--no-engine", "--seeds", "1"]
     done = command(*arguments)
     price = ["user capacity", "redundancy overhead", "flash bytes per user byte", "DRAM of mapping tables"]
     for text in [*price, "raid0", "raid5", "survives", "offered load", "p99.9", "pre-reads"]:
         assert text in done.stdout
     compared = json.loads(command(*arguments, "--json", "-").stdout)
     assert [result["scheme"] for result in compared["results"]] == ["raid0", "raid1", "raid5"]
-    library = fr.compare(SAMPLE, device="ssd1", schemes=["raid0", "raid1", "raid5"], limit=2000, fill=0.1, engine=False)
+    settings = {"limit": 2000, "fill": 0.1, "engine": False, "seeds": 1}
+    library = fr.compare(SAMPLE, device="ssd1", schemes=["raid0", "raid1", "raid5"], **settings)
     assert compared == library.to_dict() == json.loads(library.json)
 
 
 def test_compare_gives_all_one_space_and_fills_the_same_bytes(command):
     done = command(
-        "compare", *RUN[1:], "--schemes", "raid0,raid1", "--set", "fill=0.3", "--set", "gc_reserve_blocks=3", "--json"
+        "compare", *RUN[1:], "--schemes", "raid0,raid1", "--set", "fill=0.3", "--set", "gc_reserve_blocks=3", *ONCE
     )
     first, second = json.loads(done.stdout)["results"]
     page_bytes = first["config"]["device"]["page_bytes"]
@@ -103,7 +108,7 @@ def test_compare_gives_all_one_space_and_fills_the_same_bytes(command):
 
 
 def test_compare_takes_an_explicit_space(command):
-    done = command("compare", *RUN[1:], "--schemes", "raid0,raid5", "--space", "8GiB", "--set", "fill=0.5", "--json")
+    done = command("compare", *RUN[1:], "--schemes", "raid0,raid5", "--space", "8GiB", "--set", "fill=0.5", *ONCE)
     for result in json.loads(done.stdout)["results"]:
         assert result["capacity"]["space_bytes"] == 8 << 30
         assert result["config"]["run"]["fill_bytes"] == 4 << 30
@@ -112,7 +117,7 @@ def test_compare_takes_an_explicit_space(command):
 
 
 def test_compare_passes_a_parameter_to_the_schemes_that_have_it(command):
-    done = command("compare", *RUN[1:], "--schemes", "raid0,raid5", "--set", "update=rmw", "--json")
+    done = command("compare", *RUN[1:], "--schemes", "raid0,raid5", "--set", "update=rmw", *ONCE)
     first, second = json.loads(done.stdout)["results"]
     assert (first["config"]["scheme"].get("update"), second["config"]["scheme"]["update"]) == (None, "rmw")
     done = command("compare", *RUN[1:], "--schemes", "raid0,raid1", "--set", "update=rmw", status=2)

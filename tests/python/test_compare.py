@@ -7,7 +7,8 @@ import pytest
 from conftest import write_trace
 
 import flashraid as fr
-from flashraid import comparing
+from flashraid import chance, comparing, summary
+from flashraid.report.again import commands
 
 DEVICE = {"device": "tiny", "fill": 0.5}
 OPTIONS = ["--device", "tiny", "--fill", "0.5"]
@@ -36,12 +37,22 @@ def test_capacity_is_what_a_run_in_a_closed_loop_completes(command, trace):
     fill_bytes = done["results"][0]["capacity"]["filled_bytes"]
     for each, scheme in zip(done["capacity"], ("raid0", "raid5"), strict=True):
         expected = closed(trace, scheme, device="tiny", space_bytes=space, fill_bytes=fill_bytes)
-        assert each == {"scheme": scheme, "queue_depth": 32, "requests": 300, **expected}
+        assert {key: each[key] for key in each if key != "repeats"} == {
+            "scheme": scheme,
+            "queue_depth": 32,
+            "requests": 300,
+            **expected,
+        }
+        jitter = {"jitter_ns": "1us", "seed": 3}
+        again = closed(trace, scheme, device="tiny", space_bytes=space, fill_bytes=fill_bytes, **jitter)
+        assert each["repeats"][2] == {"requests": 300, **again}
+        assert len(each["repeats"]) == 5
     assert [each["config"]["run"]["queue_depth"] for each in done["results"]] == [0, 0]
     assert "capacity" not in json.loads(command(*line, "--no-capacity").stdout)
     shown = command(*line[:-2]).stdout
-    first = f"{done['capacity'][0]['requests_per_second']:,.0f}"
-    assert re.search(rf"^ capacity, closed loop \(requests/s\) +{first}\* ", shown, re.MULTILINE)
+    repeats = [each["requests_per_second"] for each in done["capacity"][0]["repeats"]]
+    first = re.search(r"^ capacity, closed loop \(requests/s\) +([\d,]+)( ±\d+)?\* ", shown, re.MULTILINE).group(1)
+    assert abs(float(first.replace(",", "")) - sum(repeats) / 5) < 1
     assert "capacity, closed loop: 300 requests, 32 of them outstanding at any time" in shown
 
 
@@ -118,12 +129,18 @@ def test_seeds_are_runs_with_these_seeds(command, trace):
         assert float(figure) == pytest.approx(mean, abs=0.501 * 10 ** -len(figure.partition(".")[2]))
 
 
-def test_a_jitter_differs_from_seed_to_seed_and_not_in_a_closed_loop(command, trace):
+def test_a_jitter_differs_from_seed_to_seed(command, trace):
     line = ["compare", trace, "--schemes", "raid0,raid5", *OPTIONS, "--no-engine", "--quiet", "--seeds", "2"]
     still, put_off = (json.loads(command(*line, *more, "--json", "-").stdout) for more in ([], ["--jitter", "1ms"]))
     totals = [each["latency_ns"]["all"]["total"] for each in put_off["results"]]
     assert len(set(totals)) == 4
-    assert put_off["capacity"] == still["capacity"]
+    # That of the run as it was asked for has no jitter; its repeats have one that does not slow them down.
+    for one, other in zip(put_off["capacity"], still["capacity"], strict=True):
+        repeats = one.pop("repeats")
+        assert one == other
+        assert all(
+            each["requests_per_second"] == pytest.approx(one["requests_per_second"], rel=0.02) for each in repeats
+        )
 
 
 def test_seeds_of_a_run(command, trace, tmp_path):
@@ -170,21 +187,6 @@ def test_a_pipe_has_no_second_replay(command, trace, tmp_path):
     assert "capacity" not in json.loads(done.stdout)
     told = command("run", "-", *OPTIONS, "--scheme", "raid5", "--seeds", "2", status=2, input=trace.read_text()).stderr
     assert "a pipe can be read only once, and the trace is replayed with each seed" in told
-
-
-def test_a_terminal_that_is_narrow_gets_several_tables(monkeypatch, capsys, trace):
-    from flashraid.command import results
-
-    comparison = fr.compare(trace, schemes="raid0,raid1,raid5", capacity=False, **DEVICE)
-    results.show_comparison(comparison)
-    wide = capsys.readouterr().out
-    monkeypatch.setattr(results, "width_of_terminal", lambda: 80)
-    results.show_comparison(comparison)
-    narrow = capsys.readouterr().out
-    heads = [line.split() for line in narrow.splitlines() if line.strip().startswith("raid0 ")]
-    assert heads == [["raid0", "raid1"], ["raid0", "raid5"]]
-    assert max(map(len, narrow.split("\n\nDifferences")[0].splitlines()[1:])) <= 80
-    assert set(re.findall(r"\d+\.\d+", wide)) == set(re.findall(r"\d+\.\d+", narrow))
 
 
 PROFILE = """\
@@ -243,3 +245,124 @@ def test_the_table_says_what_a_seed_varies(command, tmp_path):
     profile.write_text(PROFILE.replace("seed = 4", f"seed = {2**63 - 1}"))
     told = command("run", profile, *OPTIONS, "--scheme", "raid5", "--seeds", "2", status=2).stderr
     assert f"seed = {2**63}: allowed is a whole number from 0 to {2**63 - 1}" in told
+
+
+def test_a_short_trace_is_repeated_with_other_arrivals(command, trace):
+    """Results stay those of `run`; what the table and the sentences say is of five runs with a jitter of 1 us."""
+    line = [trace, *OPTIONS, "--no-engine", "--quiet"]
+    done = json.loads(command("compare", *line, "--schemes", "raid0,raid5", "--json", "-").stdout)
+    assert "seeds" not in done
+    once = json.loads(command("compare", *line, "--schemes", "raid0,raid5", "--seeds", "1", "--json", "-").stdout)
+    assert done["results"] == once["results"]
+    assert not set(once) & {"repeats", "seeds"}
+    ran = [[(of["scheme"], of["seed"], of["config"]["run"]["jitter_ns"]) for of in each] for each in done["repeats"]]
+    assert ran == [[(scheme, seed, 1000) for seed in range(1, 6)] for scheme in ("raid0", "raid5")]
+    # Each repeat is run again by its own configuration.
+    (command.folder / "again.json").write_text(json.dumps(done["repeats"][1][3]))
+    again = json.loads(command("run", trace, "--config", "again.json", "--no-engine", "--quiet", "--json", "-").stdout)
+    assert again == done["repeats"][1][3]
+    five = ["--schemes", "raid0,raid5", "--seeds", "5", "--jitter", "1us"]
+    asked = json.loads(command("compare", *line, *five, "--json", "-").stdout)
+    assert asked["results"] == [of for each in done["repeats"] for of in each]
+    assert "repeats" not in asked
+    # What is shown is the same, too, but for what was asked.
+    shown, as_asked = (command("compare", *line, *more).stdout for more in (five[:2], five))
+    assert shown == as_asked
+    # And of the file, in Python and in a report.
+    (command.folder / "c.json").write_text(json.dumps(done))
+    loaded = fr.load(command.folder / "c.json")
+    assert json.loads(loaded.json) == loaded.to_dict() == done
+    assert loaded._repr_html_() == fr.compare(trace, schemes="raid0,raid5", engine=False, **DEVICE)._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("settings", "runs", "why"),
+    [
+        ({}, (1, 5, False), ""),
+        ({"jitter_ns": "2us"}, (1, 5, True), ""),
+        ({"jitter_ns": 0}, (1, 0, False), "--jitter 0ns leaves arrivals as they are"),
+        ({"queue_depth": 4}, (1, 5, False), ""),
+        ({"seeds": 1}, (1, 0, False), ""),
+        ({"seeds": 3}, (3, 0, False), ""),
+        ({"precondition": "random:0.1"}, (1, 0, False), "each repeat would precondition the device anew"),
+        ({"seed": 2**63 - 3}, (1, 0, False), "there are no larger seeds"),
+        ({"fail": "chip:0.0@50%"}, (1, 5, False), ""),
+    ],
+)
+def test_what_is_repeated(trace, settings, runs, why):
+    chosen = {**DEVICE, "capacity": False, "limit": 30, **settings}
+    found = fr.compare(trace, schemes="raid5", **chosen)
+    assert (len(found.results), len(found.repeats[0]) if found.repeats else 0) == runs[:2]
+    assert found.why_once == why
+    if found.repeats:
+        assert [each.seed for each in found.repeats[0]] == [1, 2, 3, 4, 5]
+        assert (found.results[0].to_dict() == found.repeats[0][0].to_dict()) is runs[2]
+        assert len({each.bandwidth.span_ns for each in found.repeats[0]}) > 1
+
+
+def test_a_profile_is_repeated_with_other_requests(tmp_path):
+    profile = tmp_path / "mine.toml"
+    profile.write_text(PROFILE)
+    found = fr.compare(profile, schemes="raid5", engine=False, **DEVICE)
+    (repeats,) = found.repeats
+    assert repeats[0].to_dict() == found.results[0].to_dict()
+    assert [each.workload.name for each in repeats] == ["mine.toml", *(f"mine-seed{seed}.toml" for seed in range(5, 9))]
+    assert {each.config.run.jitter_ns for each in repeats} == {0}
+    asked = fr.compare(profile, schemes="raid5", engine=False, seeds=5, **DEVICE)
+    assert [each.to_dict() for each in asked.results] == [each.to_dict() for each in repeats]
+    assert [each.to_dict() for each in asked.capacity] == [each.to_dict() for each in found.capacity]
+
+
+def test_a_long_trace_is_not_repeated_and_the_conclusion_says_how_to_ask(monkeypatch, command, trace):
+    monkeypatch.setattr(chance, "MOST_REPEATED", 600)
+    assert fr.compare(trace, schemes="raid0,raid5", capacity=False, **DEVICE).repeats
+    found = fr.compare(trace, schemes="raid0,raid1,raid5", capacity=False, **DEVICE)
+    assert not found.repeats
+    said = [text for text in summary.conclusion(found) if "--seeds 5 --jitter 1us repeats each, and ranks" in text]
+    assert said == [
+        "One run of each scheme (requests x schemes are more than 600) does not tell a difference from chance: "
+        "--seeds 5 --jitter 1us repeats each, and ranks."
+    ]
+
+
+def test_an_interruption_of_the_repeats_keeps_the_results(monkeypatch, trace):
+    done, run_pairs = [], comparing.run_pairs
+
+    def run(*arguments):
+        result = run_pairs(*arguments)
+        done.append(result)
+        if len(done) == 9:  # the second repeat of the second scheme
+            result.status = comparing.INTERRUPTED
+        return result
+
+    monkeypatch.setattr(comparing, "run_pairs", run)
+    with pytest.raises(fr.Interrupted) as stopped:
+        fr.compare(trace, schemes="raid0,raid5,raid1", jobs=1, **DEVICE)
+    found = stopped.value.result
+    assert ([each.scheme for each in found.results], list(map(len, found.repeats))) == (["raid0", "raid5"], [5, 1])
+    assert found.partial
+    assert summary.conclusion(found)
+
+
+def test_equal_fill_gives_each_scheme_its_own_capacity(command, trace):
+    line = ["compare", trace, "--device", "tiny", "--schemes", "raid0,raid1,raid5", "--no-capacity", "--no-engine"]
+    done = json.loads(command(*line, "--equal", "fill", "--fill", "0.5", "--json", "-", "--quiet").stdout)
+    capacities = [each["capacity"] for each in done["results"]]
+    assert len({of["space_bytes"] for of in capacities}) == 3
+    for of, result in zip(capacities, done["results"], strict=True):
+        assert of["space_bytes"] == of["user_bytes"]
+        assert of["filled_bytes"] == pytest.approx(of["space_bytes"] / 2, rel=0.001)
+        run = ["run", trace, *OPTIONS, "--scheme", result["scheme"], "--no-engine", "--quiet", "--json", "-"]
+        assert json.loads(command(*run).stdout) == result
+    shown = command(*line, "--equal", "fill", "--fill", "0.5", "--seeds", "1").stdout
+    assert "each scheme with its own logical space, 50.0 % of it filled" in shown
+    assert "Each scheme has its own logical space: one that offers more also stores more, at the same share." in shown
+    spaces = [each["capacity"]["space_bytes"] for each in json.loads(command(*line, "--json", "-").stdout)["results"]]
+    assert len(set(spaces)) == 1
+    told = command(*line, "--equal", "fill", "--space", "1MiB", status=2).stderr
+    assert told == "error: space_bytes: not allowed with equal fill, where each scheme has its own logical space\n"
+    told = command(*line, "--equal", "share", status=2).stderr
+    assert told == "error: --equal share: there is none; the nearest is space; there are space, fill\n"
+    comparison = fr.compare(trace, schemes="raid0,raid1", equal="fill", capacity=False, **DEVICE)
+    (again,) = commands(comparison.results)
+    assert " --equal fill " in again

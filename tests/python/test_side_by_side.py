@@ -18,6 +18,7 @@ from flashraid.interrupts import Interrupts
 from flashraid.outputs import Outputs
 
 DEVICE = {"device": "tiny", "fill": 0.5}
+ONCE = {**DEVICE, "seeds": 1}
 OPTIONS = ["--device", "tiny", "--fill", "0.5"]
 
 
@@ -43,19 +44,19 @@ def interrupted_in_run(number, monkeypatch):
 def test_an_interruption_of_the_closed_loop_keeps_the_results(monkeypatch, trace):
     interrupted_in_run(3, monkeypatch)
     with pytest.raises(fr.Interrupted) as stopped:
-        fr.compare(trace, schemes="raid0,raid5", jobs=1, **DEVICE)
+        fr.compare(trace, schemes="raid0,raid5", jobs=1, **ONCE)
     comparison = stopped.value.result
     assert [each.partial for each in comparison.results] == [False, False]
     assert [each.scheme for each in comparison.capacity] == ["raid0"]
     assert comparison.partial
     monkeypatch.undo()
-    assert not fr.compare(trace, schemes="raid0,raid5", **DEVICE).partial
+    assert not fr.compare(trace, schemes="raid0,raid5", **ONCE).partial
 
 
 def test_an_interruption_keeps_what_comes_before_the_first_run_that_did_not_end(monkeypatch, trace):
     interrupted_in_run(2, monkeypatch)
     with pytest.raises(fr.Interrupted) as stopped:
-        fr.compare(trace, schemes="raid0,raid1,raid4,raid5", jobs=1, **DEVICE)
+        fr.compare(trace, schemes="raid0,raid1,raid4,raid5", jobs=1, **ONCE)
     assert [each.scheme for each in stopped.value.result.results] == ["raid0", "raid1"]
     assert stopped.value.result.capacity == []
 
@@ -83,7 +84,7 @@ def test_runs_are_side_by_side(monkeypatch, trace):
         return run_pairs(*arguments)
 
     monkeypatch.setattr(comparing, "run_pairs", run)
-    assert len(fr.compare(trace, schemes="raid0,raid5", jobs=2, capacity=False, **DEVICE).results) == 2
+    assert len(fr.compare(trace, schemes="raid0,raid5", jobs=2, capacity=False, **ONCE).results) == 2
 
 
 def test_closed_loops_are_in_the_order_of_the_schemes(monkeypatch, trace):
@@ -101,7 +102,7 @@ def test_closed_loops_are_in_the_order_of_the_schemes(monkeypatch, trace):
     monkeypatch.setattr(comparing, "run_pairs", run)
     monkeypatch.setattr(comparing, "wait", backwards)
     schemes = ["raid0", "raid1", "raid4", "raid5"]
-    fr.compare(trace, schemes=schemes, jobs=1, **DEVICE)
+    fr.compare(trace, schemes=schemes, jobs=1, **ONCE)
     assert done == 2 * schemes
 
 
@@ -111,13 +112,13 @@ def test_a_run_that_fails_ends_all(tmp_path):
     trace.write_text(trace.read_text() + "nonsense\n")
     for jobs in (1, 2):
         with pytest.raises(fr.InputError, match="nonsense"):
-            fr.compare(trace, schemes="raid0,raid5", jobs=jobs, series=tmp_path / "s.csv", fit="wrap", **DEVICE)
+            fr.compare(trace, schemes="raid0,raid5", jobs=jobs, series=tmp_path / "s.csv", fit="wrap", **ONCE)
         assert [path.name for path in tmp_path.iterdir()] == [trace.name]
 
 
 def test_progress_is_that_of_all_runs(long_trace):
     told = []
-    settings = {"schemes": "raid0,raid5", "fit": "wrap", **DEVICE}
+    settings = {"schemes": "raid0,raid5", "fit": "wrap", **ONCE}
     fr.compare(long_trace, progress=lambda *of: told.append(of) or True, limit=200_000, **settings)
     shares = [share for _, _, share in told]
     assert shares
@@ -131,7 +132,7 @@ def test_progress_is_that_of_all_runs(long_trace):
 def test_jobs_out_of_range_are_refused(command, trace):
     for jobs in (0, -1, 1025, True, "2"):
         with pytest.raises(fr.InputError, match=rf"^jobs {jobs!r}: allowed is a whole number from 1 to 1024"):
-            fr.compare(trace, schemes="raid0", jobs=jobs, **DEVICE)
+            fr.compare(trace, schemes="raid0", jobs=jobs, **ONCE)
     line = [trace, *OPTIONS, "--quiet", "--jobs"]
     for jobs in (0, -1, 1025):
         refused = command("compare", *line, jobs, "--schemes", "raid0", status=2).stderr
@@ -249,6 +250,9 @@ def test_a_run_takes_no_more_memory_than_is_said(command, tmp_path, scheme, sett
         ({}, False, 4),
         ({"capacity": False}, False, 2),
         ({"settings": [("queue_depth", "4")]}, False, 2),
+        ({"seeds": None}, False, 24),
+        ({"seeds": None, "capacity": False}, False, 12),
+        ({"seeds": None, "settings": [("jitter_ns", "5")]}, False, 22),
         ({"seeds": 3}, False, 8),
         ({"schemes": ["raid5"]}, True, 1),
     ],
@@ -353,7 +357,7 @@ def test_the_error_is_that_of_the_first_scheme(monkeypatch, trace):
 
     monkeypatch.setattr(comparing, "run_pairs", run)
     with pytest.raises(fr.InputError, match="raid0"):
-        fr.compare(trace, schemes="raid0,raid5", jobs=2, **DEVICE)
+        fr.compare(trace, schemes="raid0,raid5", jobs=2, **ONCE)
 
 
 def test_an_error_stops_the_runs_under_way(monkeypatch, trace):
@@ -372,7 +376,7 @@ def test_an_error_stops_the_runs_under_way(monkeypatch, trace):
 
     monkeypatch.setattr(comparing, "run_pairs", run)
     with pytest.raises(fr.InputError, match="stopped"):
-        fr.compare(trace, schemes="raid0,raid5", jobs=2, **DEVICE)
+        fr.compare(trace, schemes="raid0,raid5", jobs=2, **ONCE)
 
 
 def written(folder):
@@ -395,7 +399,7 @@ def test_an_interruption_leaves_the_files_of_the_results_alone(monkeypatch, trac
         return run_pairs(str(long_trace), *arguments[1:])
 
     monkeypatch.setattr(comparing, "run_pairs", run)
-    settings = {"jobs": 3, "fit": "wrap", "capacity": False, "series": tmp_path / f"series.{ending}", **DEVICE}
+    settings = {"jobs": 3, "fit": "wrap", "capacity": False, "series": tmp_path / f"series.{ending}", **ONCE}
     with pytest.raises(fr.Interrupted) as stopped:
         fr.compare(trace, schemes="raid0,raid1,raid5", **settings)
     results = stopped.value.result.results
@@ -414,5 +418,5 @@ def test_an_error_leaves_the_files_of_the_schemes_before(monkeypatch, trace, tmp
 
     monkeypatch.setattr(comparing, "run_pairs", run)
     with pytest.raises(fr.InputError, match="of raid1"):
-        fr.compare(trace, schemes="raid0,raid1", jobs=1, series=tmp_path / "series.csv", **DEVICE)
+        fr.compare(trace, schemes="raid0,raid1", jobs=1, series=tmp_path / "series.csv", **ONCE)
     assert written(tmp_path) == ["series-raid0.csv"]

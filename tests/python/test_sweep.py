@@ -339,7 +339,9 @@ def test_cells_have_mean_and_interval_in_one_unit():
     half_widths = [0.0] * len(view.FIGURES)
     at = next(at for at, figure in enumerate(view.FIGURES) if figure.column == "latency_ns.write.p99")
     means[at], half_widths[at] = 2_500_000.0, 300_000.0
-    heads, cells = view.cells([view.Line((), "done", 3, tuple(means), tuple(half_widths))])
+    heads, cells = view.cells(
+        [view.Line((), "done", 3, tuple(means), tuple(half_widths), (False,) * len(means), False)]
+    )
     assert (heads, cells) == (["write p99 (ms)"], [["2.50 ±0.30"]])
 
 

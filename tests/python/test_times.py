@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import itertools
 import json
 
 import pytest
@@ -191,8 +192,20 @@ def test_seeds_without_jitter_change_nothing_and_say_so(tmp_path):
     trace = write_trace(tmp_path, rows())
     with pytest.warns(UserWarning, match=r"nothing in the run is random \(precondition = none, jitter_ns = 0\)"):
         fr.run(trace, scheme="raid5", seed=5, **SETTINGS)
-    with pytest.raises(fr.InputError, match=r"jitter_ns = 1us: has no effect here: allowed with queue_depth = 0"):
-        fr.run(trace, scheme="raid5", jitter_ns="1us", queue_depth=4, **SETTINGS)
+
+
+def test_a_jitter_puts_submissions_of_a_closed_loop_off(tmp_path):
+    """One after the other: of requests that take no time, each is submitted half the jitter later on average."""
+    trace, log = write_trace(tmp_path, [(0, "R", at * 4096, 4096) for at in range(400)]), tmp_path / "log.csv"
+    closed = {"scheme": "raid0", "device": "tiny", "queue_depth": 1}  # nothing is written, and a read is of nothing
+    still = fr.run(trace, engine=False, **closed)
+    runs = [fr.run(trace, engine=False, jitter_ns="1ms", seed=seed, latency_log=log, **closed) for seed in (1, 2, 1)]
+    assert runs[0].to_dict() == runs[2].to_dict() != runs[1].to_dict()
+    came = arrivals(runs[2], log)
+    assert came == sorted(came)
+    gaps = [after - before for before, after in itertools.pairwise(came)]
+    assert max(gaps) <= 1_000_000 + still.latency.read.max
+    assert 400_000 < sum(gaps) / len(gaps) - still.latency.read.mean < 600_000
 
 
 def test_a_jitter_beyond_the_latest_time_is_refused(command, tmp_path):

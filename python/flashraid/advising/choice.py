@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from math import isinf, log2
 from typing import Any
 
-from ..intervals import is_apart, mean_of
+from ..evidence import EQUAL, FEWEST, SHARES, SPARSE, are_near, differ, is_overloaded, words_of
+from ..intervals import mean_of
 from ..quantities import with_interval
 from .front import doublings, front
-from .objectives import FAILING, OPEN, Objective, Value
+from .objectives import FAILING, OPEN, Objective, Value, judged, tail_of
 from .search import Tried
 
-# Differences that count: below, and within the intervals, two candidates are alike in a figure.
-ALIKE = 0.01
 PROTECTION = "protection"
 
 
@@ -28,8 +27,10 @@ class Ranked:
 def ranked(found: Sequence[Tried], objectives: Sequence[Objective], preferred: Sequence[str] = ()) -> list[Ranked]:
     """The front, the best first: what is on average over the subjects the least doublings from the best figures.
 
-    `preferred` are subjects that count twice. What does not survive a failure comes behind what does.
+    `preferred` are subjects that count twice. What does not survive a failure comes behind what does. Figures that are
+    evidence of nothing do not count (`judged`).
     """
+    objectives = judged(objectives, [each.values for each in found])
     costs = [each.costs(objectives) for each in found]
     at_front = front(costs)
     best = [min(costs[at][number] for at in at_front) for number in range(len(objectives))] if at_front else []
@@ -48,7 +49,8 @@ def ranked(found: Sequence[Tried], objectives: Sequence[Objective], preferred: S
 
 
 def distinct(order: Sequence[Ranked], objectives: Sequence[Objective]) -> list[Ranked]:
-    """Those that differ from each better one in something; the others are out."""
+    """Those that differ from each better one in something that tells them apart; the others are out."""
+    objectives = judged(objectives, [each.tried.values for each in order])
     found: list[Ranked] = []
     for each in order:
         own = each.tried.values
@@ -71,22 +73,30 @@ def text_of(objective: Objective, value: Value) -> str:
     if value.mean is None:
         return "-"
     unit, one = objective.kind.unit([value.mean])
-    return f"{with_interval(value.mean / one, value.half_width / one, objective.kind.decimals)} {unit}".rstrip()
+    text = with_interval(value.mean / one, value.half_width / one, objective.kind.decimals)
+    return f"{text}{'~' if value.is_sparse else ''} {unit}".rstrip()
 
 
 def is_alike(one: Value, other: Value) -> bool:
     """Whether two figures do not differ, or by no more than the seeds make them."""
     if one.mean is None or other.mean is None:
         return one.mean == other.mean
-    if abs(one.mean - other.mean) <= ALIKE * max(abs(one.mean), abs(other.mean)):
-        return True
-    return len(one.each) > 1 and not is_apart(one.each, other.each)
+    if len(one.each) < 2 or len(other.each) < 2:
+        return are_near((one.mean,), (other.mean,))
+    return not differ(one.each, other.each)
 
 
 def sentences(
-    order: Sequence[Ranked], objectives: Sequence[Objective], changes: Mapping[str, str], doubts: Sequence[str]
+    order: Sequence[Ranked],
+    objectives: Sequence[Objective],
+    changes: Mapping[str, str],
+    doubts: Sequence[str],
+    whys: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """The recommendation in words: what is recommended, why, the runner-up, what would change it, and the doubts."""
+    """The recommendation in words: what is recommended, why, the runner-up, what would change it, and the doubts.
+
+    `whys` says of changes in what the other choice is better then, and worse.
+    """
     if not order:
         return ["Nothing is recommended: no candidate has all that is asked for."]
     first = order[0]
@@ -94,25 +104,28 @@ def sentences(
     if not is_protected(first.tried):
         said.append("It survives no failure, and neither does anything else that has what is asked for.")
     worst = [subject for subject, regret in first.regrets.items() if regret > 0.5]
-    near = [subject for subject, regret in first.regrets.items() if regret <= log2(1 + ALIKE)]
+    near = [subject for subject, regret in first.regrets.items() if regret <= log2(1 + EQUAL)]
     if near:
         said.append(f"It is the best of the front, or as good, in {_list(near)}.")
     if worst:
         said.append(f"It is far from the best in {_list(worst)}.")
+    objectives = judged(objectives, [each.tried.values for each in order])
     if len(order) > 1:
         second = order[1]
-        said.append(f"Runner-up: {second.tried.candidate.name}{_differences(first.tried, second.tried, objectives)}.")
+        said.append(f"Runner-up: {second.tried.candidate.name}{differences(first.tried, second.tried, objectives)}.")
         if second.score - first.score < 0.02:
             said.append("The two are so close that a small change of what matters to you decides between them.")
     same = [what for what, name in changes.items() if name == first.tried.candidate.name]
     other = {what: name for what, name in changes.items() if name != first.tried.candidate.name}
-    said += [f"With {what}, {name} would be recommended." for what, name in other.items()]
+    whys = whys or {}
+    said += [f"With {what}, {name} would be recommended{whys.get(what, '')}." for what, name in other.items()]
     if same:
         said.append(f"The choice stays the same with {_list(same)}.")
     return said + [f"But: {doubt}" for doubt in doubts]
 
 
-def _differences(first: Tried, second: Tried, objectives: Sequence[Objective]) -> str:
+def differences(first: Tried, second: Tried, objectives: Sequence[Objective]) -> str:
+    """In what the second is better than the first, and in what it is worse."""
     better: list[str] = []
     worse: list[str] = []
     for objective in objectives:
@@ -130,9 +143,7 @@ def _list(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-# The load below which waiting is rare, and above which it grows with the length of the trace.
-IDLE, OVERLOADED = 0.05, 0.9
-FEWEST_BEYOND = 10  # requests beyond a quantile
+IDLE = 0.05  # the load below which waiting is rare
 
 
 # All of the trace may cost so many times what the excerpt says before that is worth a word.
@@ -145,14 +156,16 @@ def doubts(found: Sequence[Tried], tail: str, seeds: int, scale: float = 1.0) ->
         return []
     rows = [row for each in found for row in each.rows.get(OPEN, [])]
     said = []
-    share = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}[tail]
-    most = {kind: max(int(row.get(f"latency_ns.{kind}.count") or 0) for row in rows) for kind in ("read", "write")}
+    kinds = ("read", "write", "flush")
+    most = {kind: max(int(row.get(f"latency_ns.{kind}.count") or 0) for row in rows) for kind in kinds}
     if not any(most.values()):
         return ["no request is measured: the trace is too short, or its warm-up too long."]
-    for kind, count in most.items():
-        if count > 0 and (beyond := round(count * (1 - share), 6)) < FEWEST_BEYOND:
-            words = f"{count:,} {kind}s, of which {int(beyond)} are beyond {tail.replace('_', '.')}"
-            said.append(f"the trace is too short: {words}.")
+    said += [_too_short(kind, most, tail) for kind in kinds if 0 < most[kind] < FEWEST[tail]]
+    if any(each.values["rebuild_tail"].is_sparse for each in found if "rebuild_tail" in each.values):
+        said.append(f"{words_of(tail)} in rebuild is not compared: {SPARSE}.")
+    said += _void(found)
+    if seeds == 1:
+        said.append("each run was done once, which does not tell a difference from chance (--seeds 3).")
     if scale > UNLIKE:
         said.append(
             f"all of the trace costs {scale:.1f} times what its excerpt told, as GC comes late in it: the search may "
@@ -161,7 +174,7 @@ def doubts(found: Sequence[Tried], tail: str, seeds: int, scale: float = 1.0) ->
     loads = [float(row.get("workload.busiest_load") or 0) for row in rows]
     if max(loads) < IDLE:
         said.append(f"the load is too low to matter: the busiest part is in use for {max(loads):.1%} of the time.")
-    if over := [each for each in found if _load(each) > OVERLOADED]:
+    if over := [each for each in found if any(is_overloaded(row.get) for row in each.rows.get(OPEN, []))]:
         said.append(f"{_names(over)} cannot keep up with the trace: latencies grow with its length.")
     if endless := [each for each in found if any(map(_rebuilds_for_ever, each.rows.get(FAILING, [])))]:
         why = "as there is no spare chip or time: latencies in it are those of all requests after the failure"
@@ -173,6 +186,25 @@ def doubts(found: Sequence[Tried], tail: str, seeds: int, scale: float = 1.0) ->
     return said
 
 
+def _too_short(kind: str, counts: Mapping[str, int], tail: str) -> str:
+    """That there are too few requests of a kind for a quantile, and what is compared instead."""
+    count, compared = counts[kind], tail_of(kind, tail, counts)
+    plural = "flushes" if kind == "flush" else f"{kind}s"
+    beyond = int(round(count * (1 - SHARES[tail]), 6))
+    instead = f"{words_of(compared)} is compared" if count >= FEWEST[compared] else "their latency is not compared"
+    return f"the trace is too short: {count:,} {plural}, of which {beyond} are beyond {words_of(tail)}: {instead}."
+
+
+def _void(found: Sequence[Tried]) -> list[str]:
+    """The latencies that are not compared, as they say nothing of the flash."""
+    said = []
+    for kind in ("read", "write", "flush"):
+        values = [each.values[f"{kind}_tail"] for each in found if f"{kind}_tail" in each.values]
+        if values and all(value.void for value in values):
+            said.append(f"{kind} latency is not compared: {values[0].void}.")
+    return said
+
+
 def _names(of: Sequence[Tried]) -> str:
     """The names of the first three, and how many more there are."""
     names = _list([each.candidate.name for each in of[:3]])
@@ -181,7 +213,3 @@ def _names(of: Sequence[Tried]) -> str:
 
 def _rebuilds_for_ever(row: Mapping[str, Any]) -> bool:
     return bool(row.get("rebuild.0.latency_ns.count")) and row.get("rebuild.0.window_of_vulnerability_ns") is None
-
-
-def _load(tried: Tried) -> float:
-    return max((float(row.get("workload.busiest_load") or 0) for row in tried.rows.get(OPEN, [])), default=0.0)

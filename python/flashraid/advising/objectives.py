@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..evidence import is_sparse, known_tail, why_void, words_of
 from ..intervals import mean_and_half_width
 from ..quantities import COUNT, PER_SECOND, SIZE, THOUSANDTHS, TIME, YEARS, Kind
 
@@ -44,11 +45,27 @@ class Objective:
         return "high" if self.is_high_better else "low"
 
 
-def objectives(tail: str, has_failure: bool) -> list[Objective]:
-    """All objectives, latencies at this quantile (`p99`); those of rebuilds if a failure is injected."""
-    found = [
-        Objective("read_tail", f"read {_words(tail)}", OPEN, f"latency_ns.read.{tail}", TIME, "latency"),
-        Objective("write_tail", f"write {_words(tail)}", OPEN, f"latency_ns.write.{tail}", TIME, "latency"),
+# The quantiles of latencies that can be compared, from the highest down.
+TAILS = ("p99_99", "p99_9", "p99", "p90", "p50")
+# Requests of each kind, of which there are enough for any quantile; a flush is rare.
+MANY = {"read": 1 << 40, "write": 1 << 40}
+
+
+def tail_of(kind: str, tail: str, counts: Mapping[str, int]) -> str:
+    """The quantile of a kind of requests that is compared: the one asked for, or the next lower one that so many
+    requests tell.
+    """
+    lower = TAILS[TAILS.index(tail) :]
+    return known_tail([counts.get(kind, 0)], lower) or lower[-1]
+
+
+def objectives(tail: str, has_failure: bool, counts: Mapping[str, int] = MANY) -> list[Objective]:
+    """All objectives, latencies at this quantile (`p99`) or a lower one that is known of so many requests of each kind;
+    that of flushes if there are any, and those of rebuilds if a failure is injected.
+    """
+    kinds = ["read", "write", *(["flush"] if counts.get("flush") else [])]
+    found = [_latency(kind, tail_of(kind, tail, counts)) for kind in kinds]
+    found += [
         Objective("throughput", "throughput", CLOSED, "bandwidth.requests_per_second", PER_SECOND, "throughput", True),
         Objective("write_amplification", "write amplification", OPEN, "write_amplification", THOUSANDTHS, "endurance"),
         Objective("capacity", "usable capacity", OPEN, "capacity.user_bytes", SIZE, "capacity", True),
@@ -63,14 +80,14 @@ def objectives(tail: str, has_failure: bool) -> list[Objective]:
         found += [
             Objective("rebuild", "rebuild", FAILING, "rebuild.0.window_of_vulnerability_ns", TIME, "rebuild"),
             Objective(
-                "rebuild_tail", f"{_words(tail)} in rebuild", FAILING, f"rebuild.0.latency_ns.{tail}", TIME, "rebuild"
+                "rebuild_tail", f"{words_of(tail)} in rebuild", FAILING, f"rebuild.0.latency_ns.{tail}", TIME, "rebuild"
             ),
         ]
     return found
 
 
-def _words(tail: str) -> str:
-    return tail.replace("_", ".")
+def _latency(kind: str, tail: str) -> Objective:
+    return Objective(f"{kind}_tail", f"{kind} {words_of(tail)}", OPEN, f"latency_ns.{kind}.{tail}", TIME, "latency")
 
 
 WRITES_A_DAY = Kind((("drive writes a day", 1),))
@@ -95,6 +112,10 @@ class Value:
     mean: float | None
     half_width: float = 0.0
     each: tuple[float, ...] = ()
+    is_sparse: bool = False
+    """Whether it is a quantile of too few requests."""
+    void: str = ""
+    """Why it says nothing of the flash."""
 
 
 def value_of(objective: Objective, rows: Sequence[Mapping[str, Any]]) -> Value:
@@ -106,4 +127,19 @@ def value_of(objective: Objective, rows: Sequence[Mapping[str, Any]]) -> Value:
     found = [float(value) for value in known if value is not None]
     if not found or len(found) < len(known):
         return Value(None)
-    return Value(*mean_and_half_width(found), tuple(found))
+    are_few = any(is_sparse(row.get, objective.column) for row in rows)
+    void = next((why for row in rows if (why := why_void(row.get, objective.column))), "")
+    return Value(*mean_and_half_width(found), tuple(found), are_few, void)
+
+
+def judged(objectives: Sequence[Objective], values: Sequence[Mapping[str, Value]]) -> list[Objective]:
+    """The objectives that tell candidates with these values apart: without quantiles that are not known of all of them,
+    and without figures that say nothing of the flash of any.
+    """
+    found = []
+    for each in objectives:
+        own = [of[each.name] for of in values if each.name in of]
+        is_void = bool(own) and all(value.void for value in own)
+        if not is_void and not any(value.is_sparse for value in own):
+            found.append(each)
+    return found

@@ -109,5 +109,7 @@ def _interrupted() -> int:
 
 
 def _fail(text: str, status: int) -> int:
-    print(f"error: {text}", file=sys.stderr)
+    from .layout import say
+
+    say(f"error: {text}")
     return status

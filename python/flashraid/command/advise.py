@@ -16,7 +16,7 @@ from ..sweeps import SweepStatus, folder_text
 from . import options
 from .common import option_of, report_file, warn
 from .completion import complete_scheme_list
-from .layout import print_tables, print_text, table_of
+from .layout import print_command, print_tables, print_text, table_of
 from .output import Target
 from .progress import Progress
 from .sweep import notes_of, text_of
@@ -39,6 +39,7 @@ def _search(*names: str, **more: object) -> options.Declared:
 @_must("--survives", metavar="member|chip|channel|device", help="Failure of which it must lose nothing.")
 @_must("--max-p99-read", metavar="TIME", help="Most latency of 99 % of the reads, as in 500us.")
 @_must("--max-p99-write", metavar="TIME", help="The same of the writes.")
+@_must("--max-p99-flush", metavar="TIME", help="The same of the flushes.")
 @_must("--min-capacity", metavar="SHARE", help="Least usable share of the flash, as 0.7 or 70%.")
 @_must("--max-nvram", metavar="SIZE", help="Most NVRAM, as in 64KiB.")
 @_must(
@@ -78,6 +79,7 @@ def advise(
     survives: str | None,
     max_p99_read: str | None,
     max_p99_write: str | None,
+    max_p99_flush: str | None,
     min_capacity: str | None,
     max_nvram: str | None,
     min_dwpd: float | None,
@@ -113,6 +115,7 @@ def advise(
         survives=survives,
         max_p99_read=max_p99_read,
         max_p99_write=max_p99_write,
+        max_p99_flush=max_p99_flush,
         min_capacity=min_capacity,
         max_nvram=max_nvram,
         min_dwpd=min_dwpd,
@@ -164,7 +167,7 @@ def _show(found: advisor.Advice) -> None:
     if found.recommended:
         print("Run it again, as it is, in a closed loop, and with a failure:")
         for name in (OPEN, CLOSED, FAILING):
-            print(f"  {found.command(found.recommended, name)}")
+            print_command(found.command(found.recommended, name))
 
 
 def _varied(texts: tuple[str, ...]) -> dict[str, list[str]]:

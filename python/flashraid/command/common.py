@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from ..files import NewFile
 from ..outputs import Outputs, check_report
+from .layout import say
 from .progress import Progress
 
 EPILOG = "docs/result.md explains each key of the JSON, docs/glossary.md the terms."
@@ -39,7 +40,7 @@ def report_file(path: str | None) -> Iterator[NewFile | None]:
 def warn(texts: list[str]) -> None:
     """Prints warnings."""
     for text in texts:
-        print(f"warning: {text}", file=sys.stderr)
+        say(f"warning: {text}")
 
 
 def status_of(status: int, progress: Progress, is_partial: bool) -> int:

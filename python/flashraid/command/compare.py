@@ -27,8 +27,15 @@ from .report import drawings
 )
 @options.device
 @options.config
-@options.seeds
+@options.seeds_of_comparison
 @options.jobs
+@options.option(
+    "--equal",
+    metavar="space|fill",
+    default="space",
+    help="What is the same for all: logical space and filled bytes, or the share of its own space that each fills.",
+)
+@options.flag("--all", "shows_all", help="On a narrow terminal too, show every figure.")
 @options.flag("--no-capacity", help="Do not replay the trace again in a closed loop to measure capacity.")
 @options.json_target
 @options.no_engine
@@ -42,8 +49,10 @@ def compare(
     schemes: str,
     device: str | None,
     config: str | None,
-    seeds: int,
+    seeds: int | None,
     jobs: int | None,
+    equal: str,
+    shows_all: bool,
     no_capacity: bool,
     json_target: str | None,
     no_engine: bool,
@@ -69,11 +78,12 @@ def compare(
         capacity=not no_capacity,
         jobs=jobs,
         json_target=json_target,
+        equal=equal,
     )
-    return compare_as_planned(plan, json_target, quiet)
+    return compare_as_planned(plan, json_target, quiet, shows_all)
 
 
-def compare_as_planned(plan: Plan, json_target: str | None, quiet: bool) -> int:
+def compare_as_planned(plan: Plan, json_target: str | None, quiet: bool, shows_all: bool = True) -> int:
     """Does all runs, shows what there is, and returns the exit status."""
     outputs, device, first, of_first = plan.outputs, plan.device, plan.schemes[0], plan.shares[0].settings
     with (
@@ -92,6 +102,6 @@ def compare_as_planned(plan: Plan, json_target: str | None, quiet: bool) -> int:
             target.write(comparison.fio_json if outputs.fio else comparison.json)
         drawn.write(comparison, quiet)
     if json_target != "-":
-        results.show_comparison(comparison)
+        results.show_comparison(comparison, shows_all=shows_all)
     warn([] if quiet else [text for text in comparison.warnings if text not in said])
     return status_of(comparison.status, progress, comparison.partial)

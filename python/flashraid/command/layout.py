@@ -1,11 +1,17 @@
-"""Layout of tables."""
+"""Layout of tables and sentences: on a terminal nothing is wider than it is, and a file has room for any width."""
 
+import os
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+# Narrower terminals show what matters most of a comparison.
+NARROW = 100
+LEAST_PROSE = 24  # columns of a text that is wrapped in its cell
 
 
 def table_of(title: str, columns: list[str]) -> "Table":
@@ -20,40 +26,126 @@ def table_of(title: str, columns: list[str]) -> "Table":
     return table
 
 
-def width_of_terminal() -> int | None:
-    """The columns of the terminal that standard output is; None for a file, which has room for any."""
+def tight(table: "Table") -> "Table":
+    """The table with one blank between its columns."""
+    table.padding = (0, 0, 0, 0)
+    return table
+
+
+def width_of_terminal(file: TextIO | None = None) -> int | None:
+    """The columns of the terminal that a file is, by default standard output; None for one that has room for any.
+
+    The variable COLUMNS sets them, for other files too.
+    """
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
     from rich.console import Console
 
-    console = Console(file=sys.stdout)
+    console = Console(file=file or sys.stdout)
     return console.width if console.is_terminal else None
+
+
+def filled(text: str, width: int | None, indent: str = "") -> str:
+    """The text in lines of whole words, the further ones indented."""
+    if width is None:
+        return text
+    return textwrap.fill(
+        text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+    )
 
 
 def print_text(*lines: str) -> None:
     """Prints sentences, each on lines of its own, and an empty line behind them. A terminal gets whole words."""
     if lines:
+        width = width_of_terminal()
         for line in lines:
-            print(line if (width := width_of_terminal()) is None else textwrap.fill(line, width))
+            print(filled(line, width))
         print()
 
 
-def print_tables(*tables: "Table", width: int | None = None) -> None:
-    """Prints at the terminal's width, or wider if needed: lines are wrapped by the terminal, never cut off."""
-    from rich.console import Console
-    from rich.measure import measure_renderables
+def print_command(text: str) -> None:
+    """Prints a command that a shell can read, however many lines it takes."""
+    width = width_of_terminal()
+    lines = filled(text, None if width is None else width - 4, "    ").splitlines()
+    print(" \\\n".join(f"  {line}" for line in lines))
 
-    console = Console(file=sys.stdout, highlight=False, markup=False)
-    if width is None:
-        unlimited = Console(width=10_000)
-        width = max(
-            console.width, *(measure_renderables(unlimited, unlimited.options, [table]).maximum for table in tables)
-        )
-    console = Console(file=sys.stdout, highlight=False, markup=False, width=width)
+
+def say(text: str) -> None:
+    """Prints a message on standard error. A terminal gets whole words."""
+    print(filled(text, width_of_terminal(sys.stderr), "  "), file=sys.stderr)
+
+
+def print_tables(*tables: "Table") -> None:
+    """Prints tables, each in one piece if there is room: else texts are wrapped in their cells, and columns that have
+    no room follow in further pieces, each with the first column.
+    """
+    from rich.console import Console
+
+    width = width_of_terminal()
     for table in tables:
         title, table.title = table.title, None  # on a line of its own, which may be wider than the table
-        if title:
-            console.print(title, style="bold", soft_wrap=True)
-        with console.capture() as captured:
-            console.print(table)
-        # A file gets no trailing blanks; on a terminal they may carry colors.
-        lines = captured.get().splitlines()
-        print(*(line if console.is_terminal else line.rstrip() for line in lines), "", sep="\n")
+        pieces = [table] if width is None else _pieces(table, width)
+        for at, piece in enumerate(pieces):
+            console = Console(file=sys.stdout, highlight=False, markup=False, width=width or sum(_widths(piece)))
+            if title and not at:
+                console.print(filled(str(title), width), style="bold", soft_wrap=True)
+            with console.capture() as captured:
+                console.print(piece)
+            # A file gets no trailing blanks; on a terminal they may carry colors.
+            lines = captured.get().splitlines()
+            print(*(line if console.is_terminal else line.rstrip() for line in lines), "", sep="\n")
+
+
+def _widths(table: "Table") -> list[int]:
+    """The width of each column, with its padding and the blank behind it."""
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    def of(cell: object) -> int:
+        text = cell.plain if isinstance(cell, Text) else str(cell)
+        return max((cell_len(line) for line in text.splitlines()), default=0)
+
+    padding = table.padding[1] + table.padding[3] + 1
+    return [
+        max(map(of, [*([column.header] if table.show_header else []), *column.cells]), default=0) + padding
+        for column in table.columns
+    ]
+
+
+def _pieces(table: "Table", width: int) -> "list[Table]":
+    """The table in pieces that have room."""
+    widths = _widths(table)
+    if sum(widths) <= width + 1:
+        return [table]
+    prose = [at for at, column in enumerate(table.columns) if at and column.justify == "left"]
+    for at in prose:
+        table.columns[at].no_wrap, table.columns[at].overflow = False, "fold"
+        widths[at] = min(widths[at], LEAST_PROSE)
+    if sum(widths) <= width + 1:
+        return [table]
+    blocks = blocks_of(widths, width)
+    return [_piece(table, block) for block in blocks]
+
+
+def blocks_of(widths: Sequence[int], width: int) -> list[list[int]]:
+    """The columns of each piece: as many as have room beside the first, which is in each piece, but at least one."""
+    blocks: list[list[int]] = [[0]]
+    for at in range(1, len(widths)):
+        if len(blocks[-1]) > 1 and sum(widths[each] for each in [*blocks[-1], at]) > width + 1:
+            blocks.append([0])
+        blocks[-1].append(at)
+    return blocks
+
+
+def _piece(table: "Table", columns: Sequence[int]) -> "Table":
+    piece = table_of("", [])
+    piece.padding = table.padding
+    piece.show_header = table.show_header
+    for at in columns:
+        of = table.columns[at]
+        piece.add_column(of.header, justify=of.justify, no_wrap=of.no_wrap, overflow=of.overflow)
+    cells = [list(table.columns[at].cells) for at in columns]
+    for row, texts in zip(table.rows, zip(*cells, strict=True), strict=True):
+        piece.add_row(*texts, end_section=row.end_section)
+    return piece

@@ -158,6 +158,14 @@ seeds = option(
     help="Run with N seeds, of a profile too: tables show means with 95 % intervals, the JSON all results.",
     panel=CHECKS,
 )
+seeds_of_comparison = option(
+    "--seeds",
+    metavar="N",
+    type=Number(),
+    help="Run with N seeds, of a profile too: tables show means with 95 % intervals, the JSON all results. By default "
+    "a short trace is run once, and five more times with other arrivals or requests, which the JSON has as repeats.",
+    panel=CHECKS,
+)
 jobs = option(
     "--jobs",
     metavar="N",

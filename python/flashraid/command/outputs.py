@@ -57,6 +57,7 @@ LABELS = {name: option for option, name, _, _ in [*OPTIONS, *DRAWN]} | {
     "drive": "--drive",
     "seeds": "--seeds",
     "jobs": "--jobs",
+    "equal": "--equal",
     "fio": "--output-format",
 }
 FORMAT_HELP = "Format of --json. fio-json is fio's JSON format; without --json it goes to standard output."

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import summary
+from ..candidate import OVERLOADED, is_overloaded, look_at, tail_of, value_at
 from ..comparison import Comparison
+from ..evidence import SPARSE, is_sparse, words_of
 from ..quantities import (
     COUNT,
     HUNDREDTHS,
@@ -21,9 +23,8 @@ from ..quantities import (
 from ..record import OpenRecord, Record
 from ..result import Result
 from ..scaled import with_scale
-from ..summary import value_at
 from . import reader
-from .layout import print_tables, print_text, table_of, width_of_terminal
+from .layout import NARROW, print_tables, print_text, table_of, tight, width_of_terminal
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -305,7 +306,8 @@ FIGURES = {"mean": "mean", **PERCENTILES, "max": "max"}
 def latency_cells(of: Record, unit: tuple[str, float] | None = None) -> list[str]:
     """The columns of latencies, in one unit, which is the last column."""
     name, one_unit = unit or TIME.unit([of[key] for key in FIGURES])
-    return [COUNT.text(of["count"]), *(number(of[key] / one_unit, None) for key in FIGURES), name]
+    marks = {key: "~" if is_sparse(look_at(of), key) else "" for key in FIGURES}
+    return [COUNT.text(of["count"]), *(number(of[key] / one_unit, None) + marks[key] for key in FIGURES), name]
 
 
 def show_result(result: Result) -> None:
@@ -318,9 +320,11 @@ def show_result(result: Result) -> None:
         cell = row.cell(result)
         if cell is not None:
             facts.add_row(row.name, with_scale(cell, result) if row.scales else cell)
-    print_tables(*(table for table in (facts, _events(result)) if table.row_count), width=width_of_terminal())
+    print_tables(*(table for table in (facts, _events(result)) if table.row_count))
     tables = (_latencies(result), _felt(result), _operations(result))
     print_tables(*(table for table in tables if table.row_count))
+    if any(is_sparse(look_at(of), key) for of in _shown_latencies(result) for key in FIGURES):
+        print_text(f"~ a quantile of too few requests: {SPARSE}")
 
 
 def _prose(title: str) -> "Table":
@@ -338,8 +342,13 @@ def _events(result: Result) -> "Table":
     return table
 
 
+def _shown_latencies(result: Result) -> list[Record]:
+    kinds = [result.latency[kind] for kind in result.latency]
+    return [of for of in [*kinds, *(of for _, of in events_felt(result))] if of["count"]]
+
+
 def _latencies(result: Result) -> "Table":
-    warning = f" ({summary.OVERLOADED})" if summary.is_overloaded(result) else ""
+    warning = f" ({OVERLOADED})" if is_overloaded(result) else ""
     table = table_of(f"latency{warning}", ["", "requests", *FIGURES.values(), "unit"])
     for kind in result.latency:
         if result.latency[kind].count:
@@ -389,41 +398,90 @@ def _operations(result: Result) -> "Table":
     return table
 
 
-def show_comparison(comparison: Comparison) -> None:
-    """One column for each scheme, and a conclusion. A terminal that is too narrow gets several tables."""
-    first = comparison.results[0]
-    space, filled = SIZE.text(first.capacity.space_bytes), SIZE.text(first.capacity.filled_bytes)
-    title = f"{first.workload.name} ({reader.counted(first.workload.requests, 'requests')}) on {first.device}"
-    title += f", logical space {space}, {filled} of it filled"
-    lines = [line for section in summary.table(comparison) for line in section.lines]
-    heads = [each.name for each in summary.candidates(comparison)]
-    columns = [_column([line.cells[at] for line in lines]) for at in range(len(heads))]
-    widths = [max(len(each) for each in (head, *cells)) + 2 for head, cells in zip(heads, columns, strict=True)]
-    names = max(len(line.head) for line in lines) + 2
-    for shown in _blocks(widths, None if (width := width_of_terminal()) is None else width - names):
-        table = table_of(title, ["", *(heads[at] for at in shown)])
-        at_line = 0
-        for section in summary.table(comparison):
-            for line in section.lines:
-                cells = [_styled(columns[at][at_line], line.cells[at].is_best) for at in shown]
-                table.add_row(line.head, *cells)
-                at_line += 1
-            table.add_section()
-        print_tables(table)
-        title = ""
+def show_comparison(comparison: Comparison, *, shows_all: bool = False) -> None:
+    """One column for each scheme, and a conclusion. A narrow terminal gets a row for each, and eight chosen figures, if
+    it is not to show all.
+    """
+    width = width_of_terminal()
+    sections = summary.table(comparison)
+    if width is not None and width < NARROW and not shows_all and len(summary.candidates(comparison)) > 1:
+        print_tables(_chosen(comparison, sections))
+        print_text("Eight figures of each scheme; --all shows the others.")
+    else:
+        print_tables(_every(comparison, sections))
     print_text(*summary.notes(comparison))
     print_text(*summary.conclusion(comparison))
 
 
-def _blocks(widths: Sequence[int], width: int | None) -> list[list[int]]:
-    """The columns of each table: all, or as many as have room, of which the first is in each table."""
-    blocks = [[0]]
-    for at in range(1, len(widths)):
-        is_full = width is not None and sum(widths[each] for each in [*blocks[-1], at]) > width
-        if is_full and len(blocks[-1]) > 1:
-            blocks.append([0])
-        blocks[-1].append(at)
-    return blocks
+def _title(comparison: Comparison) -> str:
+    first = comparison.results[0]
+    space, filled = SIZE.text(first.capacity.space_bytes), SIZE.text(first.capacity.filled_bytes)
+    title = f"{first.workload.name} ({reader.counted(first.workload.requests, 'requests')}) on {first.device}"
+    if comparison.has_own_spaces:
+        return f"{title}, each scheme with its own logical space, {_share(first)} of it filled"
+    return f"{title}, logical space {space}, {filled} of it filled"
+
+
+def _share(result: Result) -> str:
+    return SHARE.text(result.capacity.filled_bytes / result.capacity.space_bytes)
+
+
+def _every(comparison: Comparison, sections: Sequence[summary.Section]) -> "Table":
+    """A row for each figure, and a column for each scheme."""
+    lines = [line for section in sections for line in section.lines]
+    heads = [each.name for each in summary.candidates(comparison)]
+    columns = [_column([line.cells[at] for line in lines]) for at in range(len(heads))]
+    table = table_of(_title(comparison), ["", *heads])
+    at_line = 0
+    for section in sections:
+        for line in section.lines:
+            cells = [_styled(columns[at][at_line], line.cells[at].is_best) for at in range(len(heads))]
+            table.add_row(line.head, *cells)
+            at_line += 1
+        table.add_section()
+    return table
+
+
+# What a narrow terminal shows: the first eight of these figures that there are, in this order, with short names.
+MOST_CHOSEN = 8
+CHOSEN = (
+    ("capacity.user_bytes", "usable"),
+    ("latency_ns.read", "read"),
+    ("latency_ns.write", "write"),
+    ("latency_ns.flush", "flush"),
+    ("rebuild.0.window_of_vulnerability_ns", "rebuild\ntook"),
+    ("requests_per_second", "closed\nloop"),
+    ("bandwidth.requests_per_second", "at this\nload"),
+    ("write_amplification", "write\nampl."),
+    ("capacity.redundancy_share", "redun-\ndancy"),
+    ("capacity.nvram_bytes", "NVRAM"),
+    ("latency_ns.read.mean", "read\nmean"),
+    ("latency_ns.write.mean", "write\nmean"),
+    ("flash_ops.erases.total", "erases"),
+)
+
+
+def _chosen(comparison: Comparison, sections: Sequence[summary.Section]) -> "Table":
+    """A row for each scheme, and a column for each of the figures that matter most."""
+    found = summary.candidates(comparison)
+    lines = {line.path: line for section in sections for line in section.lines}
+    shown: list[tuple[str, summary.Line]] = []
+    for path, name in CHOSEN:
+        if path in ("latency_ns.read", "latency_ns.write", "latency_ns.flush"):
+            kind = path.partition(".")[2]
+            own = tail_of(kind, found, summary.TAILS) or f"{path}.mean"
+            path, name = own, f"{name}\n{words_of(own.rpartition('.')[2])}"
+        line = lines.get(path)
+        if line and any(cell.value for cell in line.cells) and all(line is not other for _, other in shown):
+            shown.append((name, line))
+    shown = shown[:MOST_CHOSEN]
+    heads = [f"{name}\n({line.unit.replace('requests', '')})" if line.unit else name for name, line in shown]
+    table = table_of(_title(comparison), ["", *heads])
+    for at, each in enumerate(found):
+        cells = [line.cells[at] for _, line in shown]
+        texts = [f"{cell.text.partition(' ±')[0]}{cell.mark}" for cell in cells]
+        table.add_row(each.name, *(_styled(text, cell.is_best) for text, cell in zip(texts, cells, strict=True)))
+    return tight(table)
 
 
 def _column(cells: Sequence[summary.Cell]) -> list[str]:

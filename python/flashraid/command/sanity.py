@@ -1,12 +1,12 @@
 """Load of a trace on a device, and what is likely to mislead in the settings, shown before the run."""
 
 import json
-import sys
 from typing import Any
 
 from .. import _native
 from ..settings import Pairs
 from ..sizes import format_bytes
+from .layout import say
 
 
 def show(trace: str, device: str | None, scheme: str | None, config: str | None, settings: Pairs) -> list[str]:
@@ -15,10 +15,10 @@ def show(trace: str, device: str | None, scheme: str | None, config: str | None,
     if text is None:  # a pipe, which the run itself will read
         return []
     found = json.loads(text)
-    print(f"trace: {_figures(found)}", file=sys.stderr)
+    say(f"trace: {_figures(found)}")
     warnings: list[str] = found["warnings"]
     for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        say(f"warning: {warning}")
     return warnings
 
 

@@ -18,7 +18,7 @@ from ..sweeping.where import Where
 from ..sweeps import Sweep, SweepStatus, folder_text, sweep_planned
 from . import options
 from .common import option_of, report_file, warn
-from .layout import print_tables, table_of
+from .layout import print_tables, print_text, table_of
 from .progress import Progress, duration
 
 # Points that a terminal shows.
@@ -134,6 +134,7 @@ def _show(result: Sweep) -> None:
     print_tables(table)
     if len(lines) > MOST_LINES:
         print(f"and {len(lines) - MOST_LINES:,} more, in the dataset")
+    print_text(*view.notes(lines))
 
 
 def _tell(result: Sweep, out: str) -> None:

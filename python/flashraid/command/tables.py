@@ -1,7 +1,6 @@
 """Tables on standard output, except those of results. Times in microseconds, sizes in binary units."""
 
 import json
-import shutil
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -217,7 +216,7 @@ def show_schemes(schemes: list[dict[str, Any]]) -> None:
         for of in scheme["parameters"]:
             allowed = "|".join(of["choices"]) or of["allowed"]
             table.add_row(f"--set {of['name']}=", f"{allowed} (default {of['default']}): {of['about']}")
-        _print(table, width=shutil.get_terminal_size((100, 0)).columns)
+        _print(table)
 
 
 def _show_described(title: str, items: list[dict[str, Any]]) -> None:

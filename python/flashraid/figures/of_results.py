@@ -67,7 +67,7 @@ def in_words(key: str) -> str:
 
 
 def _latencies(named: "Named") -> Iterator[Figure | None]:
-    for kind in ("read", "write"):
+    for kind, several in {"read": "reads", "write": "writes", "flush": "flushes"}.items():
         rows = [
             {"scheme": name, "quantile": quantile, "latency_us": latency_ns / 1000}
             for name, result in named
@@ -75,12 +75,12 @@ def _latencies(named: "Named") -> Iterator[Figure | None]:
         ]
         yield _figure(
             f"{kind}-latency",
-            f"Latency of {kind}s",
-            f"The share of {kind}s that took at most so long. Above each mark of the axis is a tenth of the {kind}s "
-            "above the one before; the maximum is at the right edge. Lower is better.",
+            f"Latency of {several}",
+            f"The share of {several} that took at most so long. Above each mark of the axis is a tenth of those above "
+            "the one before; the maximum is at the right edge. Lower is better.",
             "line",
             rows,
-            Axis("quantile", f"share of {kind}s", "tail"),
+            Axis("quantile", f"share of {several}", "tail"),
             LATENCY,
             series="scheme",
         )

@@ -47,15 +47,16 @@ def _compare(results: Sequence[Result]) -> str | None:
         for key, value in _changes(config) or []:
             if merged.setdefault(key, value) != value:
                 return None
-    try:
-        shares = settings.for_each(device, schemes, None, list(merged.items()))
-    except FlashraidError:
-        return None
-    found = [_complete(device, scheme, share.settings) for scheme, share in zip(schemes, shares, strict=True)]
-    if found != configs:
-        return None
-    trace = shlex.quote(results[0].workload.name)
-    return f"flashraid compare {trace} --device {device} --schemes {','.join(schemes)}{_options(list(merged.items()))}"
+    trace, pairs = shlex.quote(results[0].workload.name), list(merged.items())
+    for equal in settings.EQUAL:
+        try:
+            shares = settings.for_each(device, schemes, None, pairs, equal)
+        except FlashraidError:
+            continue
+        if [_complete(device, name, share.settings) for name, share in zip(schemes, shares, strict=True)] == configs:
+            own = "" if equal == settings.SPACE else f" --equal {equal}"
+            return f"flashraid compare {trace} --device {device} --schemes {','.join(schemes)}{own}{_options(pairs)}"
+    return None
 
 
 def _changes(config: dict[str, Any]) -> Pairs | None:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._native import InputError
+from ..candidate import value_at
 from ..result import Result
 from ..series import Series
-from ..summary import value_at
 
 # What the report reads of a result. Other keys may be missing, as in results of earlier versions of flashraid.
 NEEDED = (

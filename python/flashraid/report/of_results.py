@@ -5,7 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from .. import summary
+from ..candidate import listed
 from ..comparison import Comparison
+from ..evidence import SPARSE
 from ..figures import Figure, Rule
 from ..outputs import check_report
 from ..quantities import TIME
@@ -97,7 +99,7 @@ def parts(comparison: Comparison, charts: Sequence[Figure]) -> list[Part]:
     results = _firsts(comparison)
     found = [
         Part("", "summary", [*_lead(comparison), *map(Notice, [*_doubts(comparison), *comparison.warnings])]),
-        Part("Comparison" if len(results) > 1 else "Result", "comparison", [comparison_table(comparison)]),
+        Part("Comparison" if len(results) > 1 else "Result", "comparison", _compared(comparison)),
         Part("Charts", "charts", [*charts]),
         Part("Faults and rebuilds", "faults", list(_events(results))),
         Part("Configuration", "configuration", _configuration(results), is_folded=True),
@@ -107,6 +109,11 @@ def parts(comparison: Comparison, charts: Sequence[Figure]) -> list[Part]:
     if sentences:
         found.insert(1, Part("Conclusion", "conclusion", [List(sentences)]))
     return [part for part in found if part.blocks]
+
+
+def _compared(comparison: Comparison) -> list[Block]:
+    of_repeats = summary.of_repeats(comparison)
+    return [comparison_table(comparison), *([Text(of_repeats)] if of_repeats else [])]
 
 
 def comparison_table(comparison: Comparison) -> Table:
@@ -121,7 +128,10 @@ def comparison_table(comparison: Comparison) -> Table:
 def _row(line: summary.Line) -> list[Cell]:
     return [
         Cell(line.head, note=line.note),
-        *(Cell(cell.text, cell.relative, cell.is_best, cell.note) for cell in line.cells),
+        *(
+            Cell(cell.text, cell.relative, cell.is_best, cell.note or (SPARSE if cell.is_sparse else ""))
+            for cell in line.cells
+        ),
     ]
 
 
@@ -139,10 +149,13 @@ def _lead(comparison: Comparison) -> list[Block]:
         name = f"the synthetic workload {work.name}, which is drawn from a profile and not recorded"
     depth = first.config.run.queue_depth
     loop = f" in a closed loop, {depth:,} of them outstanding at any time," if depth else ""
+    space = format_bytes(first.capacity.space_bytes)
+    if comparison.has_own_spaces:
+        space = f"its own under each scheme ({space} under {first.scheme})"
     column = "In the first column, " if comparison.differences else ""
     text = (
         f"{column}{work.requests:,} requests ({mix or 'none'}) of {name},{loop} on the device {first.device} with a "
-        f"logical space of {format_bytes(first.capacity.space_bytes)}, {format_bytes(first.capacity.filled_bytes)} of "
+        f"logical space of {space}, {format_bytes(first.capacity.filled_bytes)} of "
         "it filled before the first request. All times are simulated."
     )
     return [Text(text)]
@@ -157,7 +170,7 @@ def _doubts(comparison: Comparison) -> list[str]:
     elif comparison.partial:
         found.append("Partial: the comparison was interrupted, and not all of it was run.")
     if comparison.differences:
-        of = summary.listed(comparison.differences)
+        of = listed(comparison.differences)
         found.append(f"The results are of different {of}: figures differ for more reasons than the scheme.")
     if len({result.version for result in results}) > 1:
         found.append("The results are of different versions of flashraid.")

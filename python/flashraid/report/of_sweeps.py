@@ -35,7 +35,8 @@ def _sweep_parts(sweep: "Sweep") -> Iterator[Part]:
         for line, row in zip(lines, cells, strict=False)
     ]
     about = "Main figures of each point; with several seeds their mean, and half the width of its 95 % interval"
-    yield Part("Points", "points", [Table.of_texts(about, [*axes, *heads], rows)])
+    notes = view.notes(lines[:MOST_ROWS])
+    yield Part("Points", "points", [Table.of_texts(about, [*axes, *heads], rows), *([List(notes)] if notes else [])])
     if figures := sweep.figures():
         yield Part("Charts", "charts", [*figures])
     yield Part("Plan", "plan", [Code(sweep.plan.text)], is_folded=True)

@@ -26,6 +26,7 @@ def read(paths: Sequence[Path]) -> Comparison:
         raise InputError("the files are of different numbers of seeds: allowed is the same number in each")
     repeats = seeds.pop()
     data: list[dict[str, Any]] = []
+    again: list[list[list[dict[str, Any]]]] = []
     capacities: list[list[dict[str, Any]]] = []
     for path, of in found:
         each, rates = of.get("results", [of]), of.get("capacity", []) if "results" in of else []
@@ -34,11 +35,16 @@ def read(paths: Sequence[Path]) -> Comparison:
             raise InputError(f"{path}: was interrupted between the seeds of {last}: allowed is such a file alone")
         names = _names([result["scheme"] for result in each], path, {result["scheme"] for result in data})
         data += [{**result, "scheme": names[result["scheme"]]} for result in each]
+        again.append(
+            [[{**result, "scheme": names.get(result["scheme"], "")} for result in own] for own in of.get("repeats", [])]
+        )
         # A list of rates has no gaps: those that an interruption left out would be taken for those of the next file.
         is_whole = len(rates) * repeats == len(each)
         capacities.append(rates if is_whole or len(found) == 1 else [])
     capacity = [rate for each in capacities for rate in each] if all(capacities) else []
-    return Comparison([result_of(each) for each in data], capacity, repeats)
+    # Runs that were repeated are not compared with runs that were not.
+    repeated = [list(map(result_of, of)) for each in again for of in each] if all(again) else []
+    return Comparison([result_of(each) for each in data], capacity, repeats, repeats=repeated)
 
 
 def result_of(data: dict[str, Any]) -> Result:
@@ -72,6 +78,11 @@ def read_object(path: str) -> dict[str, Any]:
     if not isinstance(results, list) or not results:
         raise InputError(f"{path}: holds no result of flashraid: {allowed}")
     for result in results:
+        checking.check_result(result, path)
+    again = of.get("repeats", [])
+    if not isinstance(again, list) or not all(isinstance(each, list) for each in again) or len(again) > len(results):
+        raise InputError(f"{path}: repeats: allowed is a list of results for each scheme")
+    for result in chain.from_iterable(again):
         checking.check_result(result, path)
     seeds, capacity = of.get("seeds", 1), of.get("capacity", []) if "results" in of else []
     if not isinstance(seeds, int) or seeds < 1:

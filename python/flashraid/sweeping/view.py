@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..evidence import SPARSE, is_overloaded, is_sparse
 from ..intervals import mean_and_half_width
 from ..quantities import HUNDREDTHS, PER_SECOND, THOUSANDTHS, TIME, YEARS, Kind, with_interval
 from .job import DONE
@@ -35,6 +36,7 @@ FIGURES = (
     Figure("workload.busiest_load", "busiest load", HUNDREDTHS),
     Figure("latency_ns.read.p99", "read p99", TIME, "low"),
     Figure("latency_ns.write.p99", "write p99", TIME, "low"),
+    Figure("latency_ns.flush.p99", "flush p99", TIME, "low"),
     Figure("write_amplification", "write amplification", THOUSANDTHS, "low"),
     Figure("lifetime.years", "lifetime", YEARS, "high"),
 )
@@ -49,6 +51,8 @@ class Line:
     runs: int
     means: tuple[float | None, ...]
     half_widths: tuple[float, ...]  # of the 95 % intervals; 0 for one run
+    sparse: tuple[bool, ...]  # whether a figure is a quantile of too few requests
+    is_overloaded: bool  # whether a run cannot keep up, so that its latencies depend on the length of the trace
 
 
 def axes_of(axes: Sequence[str]) -> tuple[str, ...]:
@@ -75,7 +79,19 @@ def _line(values: tuple[Any, ...], rows: list[dict[str, Any]]) -> Line:
         mean, half_width = mean_and_half_width(known) if known else (None, 0.0)
         means.append(mean)
         half_widths.append(half_width)
-    return Line(values, status, len(runs), tuple(means), tuple(half_widths))
+    sparse = [any(is_sparse(row.get, figure.column) for row in runs) for figure in FIGURES]
+    is_behind = any(is_overloaded(row.get) for row in runs)
+    return Line(values, status, len(runs), tuple(means), tuple(half_widths), tuple(sparse), is_behind)
+
+
+def notes(found: Sequence[Line]) -> list[str]:
+    """What is to be known to read the cells."""
+    said = []
+    if over := sum(line.is_overloaded for line in found):
+        points = "1 point" if over == 1 else f"{over:,} points"
+        said.append(f"! {points}: the device cannot keep up: latencies depend on the length of the trace")
+    shown = [line.means[at] is not None for line in found for at, few in enumerate(line.sparse) if few]
+    return said + ([f"~ a quantile of too few requests: {SPARSE}"] if any(shown) else [])
 
 
 def cells(found: Sequence[Line]) -> tuple[list[str], list[list[str]]]:
@@ -95,4 +111,6 @@ def _cell(line: Line, at: int, one: float, kind: Kind) -> str:
     mean, half_width = line.means[at], line.half_widths[at]
     if mean is None:
         return "-"
-    return with_interval(mean / one, half_width / one, kind.decimals)
+    is_marked = line.is_overloaded and FIGURES[at].column.startswith("latency_ns.")
+    mark = "!" if is_marked else "~" if line.sparse[at] else ""
+    return with_interval(mean / one, half_width / one, kind.decimals) + mark

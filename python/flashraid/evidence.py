@@ -1,0 +1,100 @@
+"""What a figure is evidence of: the one rule for tables, sentences, reports, notebooks and the advisor.
+
+A quantile is known only if enough requests lie beyond it. A latency says nothing of the flash if the requests did not
+reach it. Two schemes differ only if their figures do by more than 1 %, and by more than what chance changes in runs
+that were repeated.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .intervals import is_apart, mean_of
+
+# Looks up a figure of a run by its path in the JSON; None if the run has none.
+Look = Callable[[str], Any]
+
+EQUAL = 0.01  # figures that differ by no more are called equal
+FEWEST_BEYOND = 10  # requests beyond a quantile, below which it may be that of any of them
+SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
+# The fewest requests of a kind of which each quantile is known: 1,000 for p99.
+FEWEST = {name: round(FEWEST_BEYOND / (1 - share)) for name, share in SHARES.items()}
+OVERLOAD = 0.9  # of `workload.busiest_load`, as in the engine's warning
+FEWEST_FOR_A_LOAD = 100  # requests; fewer need not wait for each other, however fast they come
+# Of the pages read: from so many on that were never written, latencies of reads are those of another device.
+MOST_UNWRITTEN = 0.1
+# Rounding of a histogram's quantiles.
+ROUNDING = 1.002
+SPARSE = f"fewer than {FEWEST_BEYOND} requests lie beyond it, so that it may be chance"
+
+
+def words_of(quantile: str) -> str:
+    """The quantile as people write it: p99.9."""
+    return quantile.replace("_", ".")
+
+
+def is_sparse(look: Look, path: str) -> bool:
+    """Whether the path is that of a quantile beyond which fewer than ten requests lie."""
+    kind, dot, name = path.rpartition(".")
+    return name in FEWEST and (look(f"{kind}{dot}count") or 0) < FEWEST[name]
+
+
+def known_tail(counts: Sequence[int], among: Sequence[str]) -> str | None:
+    """The highest of these quantiles, given from the highest down, that is known with each of these counts."""
+    return next((name for name in among if min(counts, default=0) >= FEWEST[name]), None)
+
+
+def why_void(look: Look, path: str) -> str:
+    """Why a latency or write amplification says nothing of the flash; empty if it does, and of other figures."""
+    has_buffer = look("buffer.kind") is not None
+    if path == "write_amplification":
+        kept = has_buffer and not look("flash_ops.programs.host")
+        return "nothing of what was written has left the data buffer" if kept else ""
+    kind, _, _ = path.rpartition(".")
+    if not kind.endswith(("latency_ns.read", "latency_ns.write", "latency_ns.flush", "latency_ns.trim")):
+        return ""
+    if kind == "latency_ns.read":
+        unwritten, read = look("requests.unmapped_reads") or 0, look("flash_ops.reads.host") or 0
+        if unwritten > MOST_UNWRITTEN * (unwritten + read):
+            share = unwritten / (unwritten + read)
+            return (
+                f"{100 * share:.0f} % of the pages read had never been written, and were not read from flash (--fill)"
+            )
+    value = look(path)
+    if value == 0:
+        return "its requests had nothing to wait for"
+    if has_buffer and value is not None and value <= ROUNDING * (look("config.device.buffer_ns") or 0):
+        return "answered by the data buffer, not by flash"
+    return ""
+
+
+def is_overloaded(look: Look) -> bool:
+    """Whether the device cannot keep up with the arrivals, so that latencies depend on the length of the trace: its
+    busiest part is in use all the time, or its backlog grows, whatever the bottleneck is. As the engine's warnings.
+    """
+    is_open_loop = not look("config.run.queue_depth")
+    requests = look("workload.requests")
+    has_load = (look("workload.busiest_load") or 0) > OVERLOAD and (requests is None or requests >= FEWEST_FOR_A_LOAD)
+    return is_open_loop and (has_load or (look("workload.backlog_growth") or 0) > 0)
+
+
+def is_repeated(looks: Sequence[Look]) -> bool:
+    """Whether these runs of a scheme differ by chance: in the requests drawn, their arrivals, or the state to begin
+    with. Only then do they tell a difference between schemes from chance.
+    """
+    return len(looks) > 1 and all(
+        look("workload.format") == "profile"
+        or look("config.run.jitter_ns")
+        or look("config.run.precondition") not in (None, "none")
+        for look in looks
+    )
+
+
+def are_near(values: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether the means differ by at most 1 %."""
+    one, other = mean_of(values), mean_of(others)
+    return abs(one - other) <= EQUAL * max(abs(one), abs(other))
+
+
+def differ(values: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether two schemes have different figures: not near, and told apart by runs with the same seeds."""
+    return is_apart(values, others) and not are_near(values, others)

@@ -1,0 +1,158 @@
+"""What figures are evidence of: few requests, requests that did not reach flash, runs that were not repeated."""
+
+import pytest
+from test_summary import READ, WA, WRITE, line_of, schemes
+
+from flashraid import evidence, notebook, summary
+from flashraid.evidence import FEWEST, is_sparse, known_tail
+
+P99, P50, FLUSH = "latency_ns.read.p99", "latency_ns.read.p50", "latency_ns.flush.p99_9"
+
+
+def said(comparison, of):
+    return [text for text in summary.conclusion(comparison) if of in text]
+
+
+@pytest.mark.parametrize(
+    ("name", "fewest"), [("p50", 20), ("p90", 100), ("p95", 200), ("p99", 1000), ("p99_9", 10_000), ("p99_99", 100_000)]
+)
+def test_ten_requests_lie_beyond_a_quantile_that_is_known(name, fewest):
+    assert FEWEST[name] == fewest
+    for count, expected in ((fewest - 1, True), (fewest, False)):
+        for path in (f"latency_ns.read.{name}", f"rebuild.0.latency_ns.{name}", name):
+            counted = {f"{path.removesuffix(name)}count": count}
+            assert is_sparse(counted.get, path) is expected
+    assert not is_sparse({}.get, "latency_ns.read.mean")
+    assert known_tail([fewest, fewest + 1], ["p99_99", "p99_9", "p99", "p95", "p90", "p50"]) == name
+    assert known_tail([], ["p50"]) is None
+
+
+@pytest.mark.parametrize(
+    ("count", "tail"), [(10_000, "tail (p99.9)"), (9_999, "tail (p99)"), (1_000, "tail (p99)"), (999, "median (p50)")]
+)
+def test_a_sentence_is_about_the_highest_quantile_that_is_known(compared, count, tail):
+    few = {"latency_ns.read.count": count}
+    comparison = compared(*(each | few for each in schemes(READ, [10**6, 2 * 10**6])))
+    comparison = compared(
+        {"scheme": "a", READ: 10**6, P99: 10**6, P50: 10**6, **few},
+        {"scheme": "b", READ: 2 * 10**6, P99: 2 * 10**6, P50: 2 * 10**6, **few},
+    )
+    assert said(comparison, "Fastest read") == [
+        f"Fastest read {tail} at this load: a with 1.00 ms; next is b with 2.00 ms (2.0x)."
+    ]
+    marks = [cell.mark for cell in line_of(comparison, READ).cells]
+    assert marks == (["*", " "] if count >= 10_000 else ["~", "~"])
+    assert any(text.startswith("~ ") for text in summary.notes(comparison)) == (count < 10_000)
+    assert ("~" in notebook.of_comparison(comparison)) == (count < 10_000)
+
+
+def test_of_fewer_than_twenty_requests_no_latency_is_ranked(compared):
+    few = {"latency_ns.read.count": 19}
+    comparison = compared(*(each | few for each in schemes(READ, [10**6, 2 * 10**6])))
+    assert said(comparison, "Fastest read") == []
+    assert "Latencies of reads are not ranked: there are 19, and even the median needs 20." in summary.conclusion(
+        comparison
+    )
+
+
+def test_the_scheme_with_the_fewest_requests_decides(compared):
+    comparison = compared({"scheme": "a"}, {"scheme": "b", "latency_ns.read.count": 5000}, {"scheme": "c"})
+    assert said(comparison, "read tail (p99)")
+    assert not said(comparison, "read tail (p99.9)")
+
+
+def test_without_repeats_nothing_that_a_run_measures_has_a_winner(compared):
+    each = [{"scheme": "a", READ: 10**6, WA: 1.0}, {"scheme": "b", READ: 2 * 10**6, WA: 2.0}]
+    price = [{"capacity.user_bytes": 1 << 30}, {"capacity.user_bytes": 2 << 30}]
+    comparison = compared(*(one | more for one, more in zip(each, price, strict=True)), repeats=0)
+    assert [cell.is_best for cell in line_of(comparison, READ).cells] == [False, False]
+    assert [cell.is_best for cell in line_of(comparison, WA).cells] == [False, False]
+    assert [cell.is_best for cell in line_of(comparison, "capacity.user_bytes").cells] == [False, True]
+    sentences = summary.conclusion(comparison)
+    assert not [text for text in sentences if text.startswith(("Fastest", "Least", "Highest", "Price"))]
+    assert (
+        "Not ranked, as each scheme ran once: read tail (p99.9), where a with 1.00 ms is followed by b with 2.00 ms "
+        "(2.0x)." in sentences
+    )
+    ask = "does not tell a difference from chance: --seeds 5 --jitter 1us repeats each, and ranks."
+    assert f"One run of each scheme {ask}" in sentences
+    comparison.why_once = "requests x schemes are more than 200,000"
+    assert f"One run of each scheme (requests x schemes are more than 200,000) {ask}" in summary.conclusion(comparison)
+
+
+def test_equal_runs_of_several_seeds_tell_nothing(compared):
+    """A recorded trace without jitter is the same with each seed: no interval, and no evidence."""
+    runs = [
+        {"scheme": name, READ: at, "config.run.jitter_ns": 0} for name, at in (("a", 1), ("b", 9)) for _ in range(3)
+    ]
+    still = compared(*runs, seeds=3)
+    assert not line_of(still, READ).is_judged
+    assert said(still, "Not ranked, as its runs do not differ by chance: read tail (p99.9), where a with")
+    assert said(still, "Runs that are equal do not tell a difference from chance: --seeds 5 --jitter 1us repeats each")
+    drawn = [of | {"workload.format": "profile"} for of in runs]
+    assert line_of(compared(*drawn, seeds=3), READ).is_judged
+    aged = [of | {"config.run.precondition": "steady"} for of in runs]
+    assert line_of(compared(*aged, seeds=3), READ).is_judged
+
+
+def test_reads_that_were_never_written_rank_nothing(compared):
+    def of(unwritten):
+        change = {"requests.unmapped_reads": unwritten, "flash_ops.reads.host": 100 - unwritten}
+        return compared(*(each | change for each in schemes(READ, [10**6, 2 * 10**6])))
+
+    assert said(of(10), "Fastest read")
+    assert not said(of(11), "Fastest read")
+    assert [cell.mark for cell in line_of(of(11), READ).cells] == ["!", "!"]
+    why = "all schemes (11 % of the pages read had never been written, and were not read from flash (--fill))"
+    assert f"Latencies that are not compared: {why}." in summary.conclusion(of(11))
+    assert said(of(11), "Fastest write") == said(of(10), "Fastest write")
+
+
+def test_writes_that_a_buffer_answered_rank_nothing(compared):
+    buffer = {"buffer": {"kind": "dram"}, "config.device.buffer_ns": 1000}
+    fast, same = {"scheme": "a", WRITE: 1000, **buffer}, {"scheme": "b", WRITE: 1001, **buffer}
+    comparison = compared(fast, same)
+    assert {cell.note for cell in line_of(comparison, WRITE).cells} == {"answered by the data buffer, not by flash"}
+    assert not said(comparison, "Fastest write")
+    # Under a scheme that empties its buffer too slowly writes wait for flash: that is a difference.
+    comparison = compared(fast, same, {"scheme": "c", WRITE: 2000, **buffer})
+    first = "Fastest write tail (p99.9) at this load: a with 1.00 us and b with 1.00 us (equal within 1 %); next is c"
+    assert said(comparison, first)
+    kept = {**buffer, "flash_ops.programs.host": 0}
+    comparison = compared(*({"scheme": name, WA: at, **kept} for name, at in (("a", 0.0), ("b", 0.1))))
+    assert not said(comparison, "Least write amplification")
+    assert said(comparison, "nothing of what was written has left the data buffer")
+
+
+def test_flushes_are_ranked_like_other_requests(compared):
+    counted = {"latency_ns.flush.count": 20_000}
+    comparison = compared(*(each | counted for each in schemes(FLUSH, [5 * 10**6, 2 * 10**6])))
+    assert [cell.mark for cell in line_of(comparison, FLUSH).cells] == [" ", "*"]
+    assert said(comparison, "Fastest flush tail (p99.9) at this load: s1 with 2.00 ms; next is s0 with 5.00 ms (2.5x).")
+    assert line_of(compared(*schemes(READ, [1, 2])), FLUSH) is None
+    still = compared(*(each | counted for each in schemes(FLUSH, [0, 0])))
+    assert line_of(still, FLUSH).cells[0].note == "its requests had nothing to wait for"
+
+
+def test_a_backlog_that_grows_is_an_overload_whatever_the_load_is(compared):
+    growth = {"workload.busiest_load": 0.42, "workload.backlog_growth": 4.4}
+    slow, late, slower = (
+        {"scheme": "a", READ: 10**6},
+        {"scheme": "b", READ: 1000, **growth},
+        {"scheme": "c", READ: 10**7},
+    )
+    comparison = compared(slow, late, slower)
+    assert [cell.mark for cell in line_of(comparison, READ).cells] == ["*", "!", " "]
+    assert "overloaded" in line_of(comparison, READ).cells[1].note
+    assert line_of(comparison, "workload.backlog_growth").cells[1].text == "4.40"
+    assert line_of(compared({"scheme": "a", "workload.backlog_growth": 0.0}), "workload.backlog_growth") is None
+    assert not evidence.is_overloaded({"config.run.queue_depth": 4, "workload.busiest_load": 9.0}.get)
+    assert evidence.is_overloaded({"workload.busiest_load": 0.91, "workload.requests": 100}.get)
+    assert not evidence.is_overloaded({"workload.busiest_load": 9.0, "workload.requests": 99}.get)
+    assert not evidence.is_overloaded({"workload.busiest_load": 0.9, "workload.backlog_growth": 0.0}.get)
+
+
+def test_figures_differ_beyond_one_percent_and_beyond_chance():
+    assert not evidence.differ([100.0, 100.0], [101.0, 101.0])
+    assert evidence.differ([100.0, 100.0], [101.1, 101.1])
+    assert not evidence.differ([100.0, 110.0, 90.0], [105.0, 95.0, 112.0])
