@@ -267,6 +267,55 @@ fn mcr_copies_in_its_second_round() {
 }
 
 #[test]
+fn a_round_for_copies_follows_one_that_has_repaired_nothing() {
+    let mut run = Run::new("mcr", 8, Damaged::new(&[(1, Copy), (4, Copy)]));
+    assert_eq!(run.offer(), [1, 4]);
+    assert_eq!(run.finish(), [1, 4]);
+    assert!(run.rebuild.is_done() && !run.rebuild.walks());
+}
+
+/// Stripe 1 waits for space on member 0. When there is some, the round that repairs it and stripe 5 passes over stripe 3, for which member 1 has none: the
+/// next rounds wait for either.
+#[test]
+fn a_further_round_waits_for_all_places_that_were_full() {
+    let mut scheme = Damaged::new(&[(1, Compute)]);
+    scheme.on_member_1 = [3].into();
+    let mut run = Run::new("dor", 8, scheme);
+    run.room = Room([0, 9]);
+    assert!(run.finish().is_empty() && run.rebuild.waits_for_slot());
+    for stripe in [3, 5, 7] {
+        run.scheme.damage[stripe] = Compute;
+    }
+    run.room = Room([2, 0]);
+    assert_eq!(run.offer(), [1, 5]);
+    run.end_one();
+    run.end_one();
+    assert!(run.offer().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_slot());
+    run.room = Room([0, 1]);
+    assert_eq!(run.finish(), [1, 5, 3]);
+    assert!(run.rebuild.is_done() && run.rebuild.waits_for_slot());
+    run.room = Room([1, 0]);
+    assert_eq!(run.finish(), [7]);
+    // Whether that was all is known when there is space again.
+    run.room = Room([9, 9]);
+    assert!(run.finish().is_empty() && run.rebuild.is_done() && !run.rebuild.waits_for_slot());
+}
+
+/// A repair of an earlier failure is under way when a later one takes more of its stripe: the walk passes it, and comes again.
+#[test]
+fn what_was_passed_under_repair_is_looked_at_in_a_further_round() {
+    let mut run = Run::new("sor", 8, Damaged::new(&[(2, Compute)]));
+    assert_eq!(run.offer(), [2]);
+    run.rebuild.failed();
+    assert!(run.offer().is_empty() && !run.rebuild.is_done());
+    let operation = run.under_way.pop_front().unwrap();
+    run.rebuild.ended(&operation, 1);
+    assert_eq!(run.offer(), [2]);
+    run.end_one();
+    assert!(run.offer().is_empty() && run.rebuild.is_done());
+}
+
+#[test]
 fn a_failure_starts_a_new_round_and_leaves_repairs_under_way_alone() {
     let mut run = Run::new("dor", 8, Damaged::new(&[(2, Compute), (5, Compute)]));
     assert_eq!(run.offer(), [2, 5]);

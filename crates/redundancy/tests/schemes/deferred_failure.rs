@@ -194,6 +194,11 @@ fn what_finds_no_place() {
         ("", vec![0, 1], 0, 2, Step::Failed(Failure::NoSpace)),
         ("0", vec![1], 1, 1, Step::Failed(Failure::NoSpace)),
         ("0", vec![0], 0, 2, Step::Done),
+        // Over a lost base NVRAM covers the whole stripe, and one strip that finds no place with it.
+        ("2b", vec![1], 1, 1, Step::Done),
+        ("2b", vec![2], 2, 1, Step::Done),
+        ("2b", vec![1], 0, 4, Step::Done),
+        ("2b", vec![0, 1], 0, 2, Step::Failed(Failure::NoSpace)),
     ] {
         let mut host = host("2", lost);
         host.flash.dead.extend(dead.iter().copied().map(MemberId));

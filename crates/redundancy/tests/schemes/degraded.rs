@@ -6,8 +6,12 @@
 use crate::flash::{Course, PAGE};
 use crate::host::{Host, scheme};
 use crate::waves::{background_waves, waves};
-use flashraid_redundancy::{Damage, Failure, Lock, Method, Step};
-use flashraid_vocabulary::{Action, Cause, Change, HostOp, MemberId, MemberPage, StripeId, Version, View};
+use flashraid_redundancy::parts::raid::end_without;
+use flashraid_redundancy::parts::stripe::{Guard, Losses, Stripe};
+use flashraid_redundancy::stripe_map::StripeMap;
+use flashraid_redundancy::stripe_map::formula::{Formula, Layout};
+use flashraid_redundancy::{Damage, Failure, Lock, Method, Operation, OperationKind, Step};
+use flashraid_vocabulary::{Action, Cause, Change, HostOp, Lpn, MemberId, MemberPage, StripeId, Version, View};
 
 fn only(courses: Vec<Course>) -> Course {
     let [course] = <[Course; 1]>::try_from(courses).unwrap();
@@ -24,6 +28,50 @@ fn raid5(members: u16, update: &str, lost: &[u16]) -> Host {
 /// The lost pages of stripe 0.
 fn lost(host: &Host) -> Vec<u16> {
     (0..64).filter(|member| host.flash.is_lost(MemberPage::new(*member, 0), Version::Current)).collect()
+}
+
+/// How a write ends that finds no page on some members (`unallocated`, the parity on member 4), by what its method leaves of dirty strips (which have
+/// copies) and what is lost: it is done if all it wrote and all that could be had before can be had after it.
+#[test]
+fn a_write_without_space_leans_on_what_it_leaves() {
+    use Method::{None, Rcw, Rmw};
+    let row = Formula::new(Layout::LeftAsymmetric, 5, 1).row(StripeId(0));
+    let none = Losses::default();
+    let [current, base] = [|strips| Losses { current: strips, ..Losses::default() }, |strips| Losses { base: strips, ..Losses::default() }];
+    let cases = [
+        // The strip without a page is the sum of the parity, the others, and the base of a dirty one.
+        (Rmw, 0b0001, 0b0_0001, 0b0010, none, true),
+        (Rmw, 0b0001, 0b0_0001, 0b0010, base(0b0010), false),
+        (Rmw, 0b0100, 0b0_0100, 0b0011, none, true),
+        (Rmw, 0b0100, 0b0_0100, 0b0011, base(0b0001), false),
+        (Rmw, 0b0101, 0b0_0101, 0, none, false),
+        (Rmw, 0b0001, 0b1_0001, 0, none, false),
+        (Rmw, 0b0001, 0b1_0000, 0, none, true),
+        // Of what it writes itself no base counts, nor of anything if the parity is made of all that is newest.
+        (Rmw, 0b0010, 0b0_0010, 0b0010, base(0b0010), true),
+        (Rmw, 0b0011, 0b0_0001, 0b0010, base(0b0010), true),
+        (Rcw, 0b0001, 0b0_0001, 0b0010, base(0b0010), true),
+        (Rcw, 0b0001, 0b0_0001, 0b1110, base(0b1110), true),
+        // A strip that its copy holds stays one with RMW; RCW leaves it to the parity, which has another one to give.
+        (Rmw, 0b0001, 0b0_0001, 0b0010, current(0b0010), true),
+        (Rcw, 0b0001, 0b0_0001, 0b0010, current(0b0010), false),
+        (Rmw, 0b0001, 0b0_0001, 0b0010, Losses { copy: 0b0010, ..none }, true),
+        // What can be had may not be lost for it; what was lost before may be.
+        (Rmw, 0b0001, 0b0_0001, 0, current(0b1000), false),
+        (Rmw, 0b0001, 0b1_0000, 0, current(0b1000), false),
+        (Rmw, 0b0001, 0b1_0000, 0, Losses { current: 0b1000, parity: true, ..none }, true),
+        (Rmw, 0b1000, 0b0_0000, 0, current(0b1000), true),
+        // Without a method the parity is lost.
+        (None, 0b0001, 0b0_0001, 0, none, false),
+        (None, 0b0001, 0b0_0000, 0b0010, current(0b0010), true),
+        (None, 0b0001, 0b0_0000, 0, current(0b1000), false),
+    ];
+    for (method, strips, unallocated, dirty, lost, is_done) in cases {
+        let operation = Operation { method, strips, ..Operation::background(OperationKind::Write, StripeId(0), Lpn(0), 0) };
+        let stripe = Stripe { lost, ..Stripe::new(row, dirty, Guard::Copy) };
+        let expected = if is_done { Step::Done } else { Step::Failed(Failure::NoSpace) };
+        assert_eq!(end_without(&operation, unallocated, &stripe), expected, "{method:?} of {strips:b} without {unallocated:b}: {stripe:?}");
+    }
 }
 
 // ---- parity: reads ----
