@@ -28,7 +28,7 @@ pub const FORMAT: Format = Format {
     words: &[],
     is_word: |word| LOGS.iter().any(|(ending, _)| word.ends_with(ending)),
     endings: &[],
-    is_header: |head| Entries::of(head).is_some(),
+    is_header: begins_a_log,
     traits: Traits::COARSE,
     parser: |setup| Box::new(FioLog::new(setup)),
     writer: None,
@@ -40,17 +40,30 @@ const LOGS: [(&str, bool); 5] = [("_clat", true), ("_slat", false), ("_lat", tru
 /// Fewest and most columns of a log.
 const COLUMNS: std::ops::RangeInclusive<usize> = 4..=8;
 
-/// The lines in the head of a file, all of which are entries of a log.
+/// Lines by which a log is told.
+const FIRST_LINES: usize = 16;
+
+/// The entries in the head of a file that have as many columns as the first line, which is one.
 struct Entries<'a>(Vec<Vec<&'a [u8]>>);
 
+/// The whole lines of a head; all of it if it has no newline.
+fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let whole = memchr::memrchr(b'\n', head).map_or(head, |newline| &head[..newline]);
+    whole.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii)
+}
+
+/// Whether the first lines are entries, which lines of nothing else are: numbers with a comma and a blank between them, a direction in
+/// its place.
+fn begins_a_log(head: &[u8]) -> bool {
+    // Text of another kind is told by its first line.
+    fields(first_line(head)).is_some() && lines(head).take(FIRST_LINES).all(|line| fields(line).is_some())
+}
+
 impl<'a> Entries<'a> {
-    /// `None` if one of them cannot be: numbers with a comma and a blank between them, a direction in its place.
+    /// `None` if the first line is no entry.
     fn of(head: &'a [u8]) -> Option<Self> {
-        // Text of another kind is told by its first line.
-        fields(first_line(head))?;
-        let whole = memchr::memrchr(b'\n', head).map_or(head, |newline| &head[..newline]);
-        let lines = whole.split(|byte| *byte == b'\n').map(|line| fields(line.trim_ascii()));
-        lines.collect::<Option<Vec<_>>>().map(Self)
+        let columns = fields(first_line(head))?.len();
+        Some(Self(lines(head).filter_map(fields).filter(|fields| fields.len() == columns).collect()))
     }
 
     /// Whether what stands at this place is a priority in all of them.
