@@ -144,7 +144,7 @@ pub struct RunResult {
     pub faults: Vec<Injected>,
     /// Latencies before, during and after rebuilds and replacements of SSDs, by kind of request. Present if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "LatenciesAround")]
+    #[schemars(with = "LatenciesAround", extend("unit" = "ns"))]
     pub latency_around_rebuilds_ns: Option<LatenciesAround>,
     /// Rebuilds, in order. A failure during a rebuild becomes part of that rebuild.
     pub rebuild: Vec<Rebuild>,
