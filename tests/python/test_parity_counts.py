@@ -63,6 +63,11 @@ def parameters(
     return ours, theirs
 
 
+def buffer_of(pages):
+    """The write buffer of the papers, from which nothing leaves that need not."""
+    return {"nvram_buffer_bytes": pages * PAGE, "destage": '"when_full"'}
+
+
 def random_requests(rng, space_bytes, count):
     """Requests of up to three stripes or so, one in three not at page borders, most of them over a few hot stripes."""
     requests = []
@@ -94,7 +99,7 @@ def test_random_requests(tmp_path, width, scheme):
         )
         if scheme in ("ppc", "ca-ppc"):  # which changes no count
             theirs["early_release"] = rng.choice(["no", "yes"])
-        path = write_device(tmp_path, **device, nvram_buffer_bytes=buffered * PAGE, nvram_victim=f'"{victim}"')
+        path = write_device(tmp_path, **device, **buffer_of(buffered), nvram_victim=f'"{victim}"')
         space_bytes = 400 * width * PAGE
         fill_pages = rng.choice([0, 200, 400]) * width
         requests = random_requests(rng, space_bytes, 600)
@@ -141,7 +146,7 @@ def test_traces(tmp_path, trace, scheme):
         space_bytes = -(-end // (width * PAGE)) * width * PAGE
         blocks = max(64, -(-3 * space_bytes // 2 // (width * PAGE * 256)))
         changes = {"channels": width + 1, "pages_per_block": 256, "blocks_per_plane": blocks}
-        path = write_device(tmp_path, **{**LARGE, **changes, "nvram_buffer_bytes": buffered * PAGE})
+        path = write_device(tmp_path, **{**LARGE, **changes, **buffer_of(buffered)})
         result = fr.run(
             trace, device=path, scheme=scheme, limit=len(requests), space_bytes=space_bytes, engine=False, **theirs
         )

@@ -278,7 +278,7 @@ def shared_places(text: str) -> int:
     return len(SHARED_PLACES.findall(re.sub(r"(?m)^\s*(?://|#).*$", "", text)))
 
 
-def tests_in(path: Path) -> str:
+def code_of_tests(path: Path) -> str:
     """Of a crate's sources what stands behind `#[cfg(test)]`: the product may have files where it wants."""
     text = path.read_text()
     return text.partition("#[cfg(test)]")[2] if "src" in path.relative_to(ROOT).parts else text
@@ -292,7 +292,7 @@ def test_no_test_has_files_where_others_have_theirs():
     sources = [path for folder in ("crates", "fuzz/checks") for path in (ROOT / folder).rglob("*.rs")]
     for folder in ("tests", "benches", "mutation", "docs/make", "examples", "profiles"):
         sources += (ROOT / folder).rglob("*.py")
-    counts = {str(path.relative_to(ROOT)): shared_places(tests_in(path)) for path in sources}
+    counts = {str(path.relative_to(ROOT)): shared_places(code_of_tests(path)) for path in sources}
     assert {path: count for path, count in counts.items() if count} == MEETING_PLACES
     assert len(counts) > 400
 

@@ -121,6 +121,13 @@ impl Simulation {
 
     /// Runs until everything submitted has ended.
     pub fn finish(&mut self) -> Result<(), Halted> {
+        with_engine!(&mut self.device.engine, engine => engine.set_destaging(false));
+        let ended = self.come_to_end();
+        with_engine!(&mut self.device.engine, engine => engine.set_destaging(true));
+        ended
+    }
+
+    fn come_to_end(&mut self) -> Result<(), Halted> {
         with_engine!(&mut self.device.engine, engine => {
             loop {
                 let stop_ns = engine.next_event_ns().and_then(|time_ns| self.injector.stop_before(engine, time_ns));

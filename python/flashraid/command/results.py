@@ -191,7 +191,7 @@ RUN = (
     one("parity updates", "parity_updates", counts_by_name),
     Row(
         "data buffer",
-        "{}: hits {}, misses {} (hit rate {}), evictions {} of {} pages, pages at the end {}",
+        "{}: hits {}, misses {} (hit rate {}), evictions {} of {} pages ({} by itself), pages at the end {}",
         (
             ("buffer.kind", text),
             ("buffer.hits", COUNT.text),
@@ -199,6 +199,7 @@ RUN = (
             ("buffer.hit_rate", SHARE.text),
             ("buffer.evictions", COUNT.text),
             ("buffer.mean_victim_pages", HUNDREDTHS.text),
+            ("buffer.destages", COUNT.text),
             ("buffer.pages_buffered", COUNT.text),
         ),
     ),

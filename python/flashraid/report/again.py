@@ -1,10 +1,11 @@
 """The commands that repeat a run."""
 
+import json
 import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from .. import settings
+from .. import _native, settings
 from .._native import FlashraidError
 from ..result import Result
 from ..settings import Pairs
@@ -13,8 +14,9 @@ from ..settings import Pairs
 def commands(results: Sequence[Result], seeds: int = 1) -> list[str]:
     """Commands whose configuration is exactly that of the results: one comparison, else a run for each.
 
-    Of several seeds the results are those of the first. Only settings that differ from the defaults are named. A result
-    that no such command repeats, as that of a device from a file, needs its JSON, of which the command then says so.
+    Of several seeds the results are those of the first. Only settings that differ from the defaults are named: those of
+    an older version that differ from the defaults of today are among them. A result that no such command repeats, as
+    that of a device from a file, needs its JSON, of which the command then says so.
     """
     results = [result for result in results if result.workload.name]
     if len(results) > 1 and (one := _compare(results)):
@@ -28,20 +30,24 @@ def _seeds(seeds: int) -> str:
 
 def _run(result: Result, ending: str) -> str:
     trace = shlex.quote(result.workload.name)
-    config = result.to_dict()["config"]
-    device, scheme = config["device"]["name"], config["scheme"]["name"]  # `result.scheme` may name a file as well
-    pairs = _changes(config)
-    if pairs is None or _complete(device, scheme, pairs) != config:
+    config = _config(result)
+    # `result.device` and `result.scheme` may name a file as well.
+    device, scheme = (config[table]["name"] if config else "" for table in ("device", "scheme"))
+    pairs = _changes(config) if config else None
+    if config is None or pairs is None or not _gives(device, scheme, pairs, config):
         return f"flashraid run {trace} --config RESULT.json{ending}   # the JSON of the result under {result.scheme}"
     return f"flashraid run {trace} --device {device} --scheme {scheme}{_options(pairs)}{ending}"
 
 
 def _compare(results: Sequence[Result]) -> str | None:
     """A comparison that gives each result its configuration, if there is one."""
-    configs = [result.to_dict()["config"] for result in results]
-    schemes, device = [result.scheme for result in results], configs[0]["device"]["name"]
-    if len(set(schemes)) < len(schemes) or len({result.workload.sha256 for result in results}) > 1:
+    configs = [config for result in results if (config := _config(result))]
+    schemes = [result.scheme for result in results]
+    if len(configs) < len(results) or len(set(schemes)) < len(schemes):
         return None
+    if len({result.workload.sha256 for result in results}) > 1:
+        return None
+    device = configs[0]["device"]["name"]
     merged: dict[str, str] = {}
     for config in configs:
         for key, value in _changes(config) or []:
@@ -53,32 +59,64 @@ def _compare(results: Sequence[Result]) -> str | None:
             shares = settings.for_each(device, schemes, None, pairs, equal)
         except FlashraidError:
             continue
-        if [_complete(device, name, share.settings) for name, share in zip(schemes, shares, strict=True)] == configs:
+        each = zip(schemes, shares, configs, strict=True)
+        if all(_gives(device, scheme, share.settings, config) for scheme, share, config in each):
             own = "" if equal == settings.SPACE else f" --equal {equal}"
             return f"flashraid compare {trace} --device {device} --schemes {','.join(schemes)}{own}{_options(pairs)}"
     return None
 
 
-def _changes(config: dict[str, Any]) -> Pairs | None:
-    """The settings that differ from the defaults of the device and the scheme; None if there is no such device."""
+def _config(result: Result) -> dict[str, Any] | None:
+    """The configuration of a result, complete as one of today; None if this version does not know all of it."""
     try:
-        default = settings.configuration(config["device"]["name"], config["scheme"]["name"], None, [])["config"]
+        return json.loads(_native.configuration_of_result(result.json))  # type: ignore[no-any-return]
     except FlashraidError:
         return None
+
+
+def _changes(config: dict[str, Any]) -> Pairs | None:
+    """The settings with effect that differ from the defaults of the device and the scheme; None if there is no such
+    device.
+    """
+    device, scheme = config["device"]["name"], config["scheme"]["name"]
+    default = _detail(device, scheme, [])
+    if default is None:
+        return None
+    pairs = _differences(config, default["config"])
+    idle = _idle(_detail(device, scheme, pairs))
+    return [(key, value) for key, value in pairs if key not in idle]
+
+
+def _gives(device: str, scheme: str, pairs: Pairs, config: dict[str, Any]) -> bool:
+    """Whether these settings give the configuration, but for what has no effect in it."""
+    made = _detail(device, scheme, pairs)
+    if made is None or made["config"].keys() != config.keys():
+        return False
+    others = _differences(config, made["config"])
+    return not others or {key for key, _ in others} <= _idle(_detail(device, scheme, pairs + others))
+
+
+def _differences(config: dict[str, Any], other: dict[str, Any]) -> Pairs:
+    """The settings of a configuration that another one has not."""
     return [
         (key, _text(value))
         for table, values in config.items()
         for key, value in values.items()
-        if default.get(table, {}).get(key) != value
+        if other.get(table, {}).get(key) != value
     ]
 
 
-def _complete(device: str, scheme: str, pairs: Pairs) -> dict[str, Any] | None:
-    """The configuration that these settings give."""
+def _detail(device: str, scheme: str, pairs: Pairs) -> dict[str, Any] | None:
+    """The configuration that these settings give, and what of them has no effect."""
     try:
-        return settings.configuration(device, scheme, None, pairs)["config"]  # type: ignore[no-any-return]
+        return settings.configuration(device, scheme, None, pairs)
     except FlashraidError:
         return None
+
+
+def _idle(detail: dict[str, Any] | None) -> set[str]:
+    """The settings asked for that have no effect."""
+    return {each["key"] for each in detail["idle"]} if detail else set()
 
 
 def _options(pairs: Pairs) -> str:

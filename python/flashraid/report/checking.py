@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .._native import InputError
+from .._native import InputError, __version__
 from ..candidate import value_at
 from ..result import Result
 from ..series import Series
@@ -17,8 +17,8 @@ NEEDED = (
     *("version", "device", "scheme", "seed", "partial", "config", "workload", "capacity", "requests", "latency_ns"),
     *("flash_ops", "write_amplification_by", "parity_updates", "members", "wear", "faults", "rebuild", "survives"),
 )
-# Keys further inside that may be missing for the same reason, besides those that are newer than the version of the
-# result (`since` of the schema). All settings but these may be missing.
+# Keys further inside that may be missing for the same reason; in results of an older version any may, as that did not
+# have all. All settings but these may be missing.
 LATER = ("distribution", "histogram")
 SETTINGS = {"config.device": ["name"], "config.scheme": ["name"], "config.host": [], "config.run": ["queue_depth"]}
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
@@ -94,7 +94,7 @@ def _sums(result: Result) -> dict[str, tuple[str, ...]]:
 def _fault(value: Any, form: Mapping[str, Any], at: str, version: tuple[int, ...]) -> str:
     """What is wrong with a value of the JSON, and where; nothing if it has the types and keys of its schema.
 
-    Those keys of the schema are meant that `version` had.
+    Of a result of another `version`, those keys that it has.
     """
     if "$ref" in form:
         return _fault(value, _schema()["$defs"][form["$ref"].rpartition("/")[2]], at, version)
@@ -111,10 +111,8 @@ def _fault(value: Any, form: Mapping[str, Any], at: str, version: tuple[int, ...
     if isinstance(value, dict):
         known, others = form.get("properties", {}), form.get("additionalProperties")
         for key in form.get("required", []) if at else []:
-            of = known.get(key)  # true, if any value is allowed
-            since = version_number(of.get("since", "") if isinstance(of, dict) else "")
-            is_later = key in LATER or version < since
-            if key not in value and not is_later and (at not in SETTINGS or key in SETTINGS[at]):
+            may_lack = key in LATER or version < version_number(__version__)
+            if key not in value and not may_lack and (at not in SETTINGS or key in SETTINGS[at]):
                 return f"{at} has no {key}: allowed is a complete result of run or compare"
         for key, each in value.items():
             if isinstance(of := known.get(key, others), dict):

@@ -13,7 +13,7 @@ pub struct Departure {
     pub sectors: Option<u64>,
     /// Whether nothing beneath counts any more: of a trim, and of a page of which nothing else is needed.
     pub replaces: bool,
-    /// With which number NVRAM took the page in.
+    /// With which number the page was taken in.
     pub number: u64,
 }
 
@@ -34,7 +34,7 @@ pub struct HeldSectors {
     pub sectors: u64,
     /// Whether flash has nothing that counts.
     pub is_all: bool,
-    /// The greatest number with which NVRAM took them in.
+    /// The greatest number with which they were taken in.
     pub number: u64,
 }
 

@@ -14,6 +14,7 @@ struct LruEntry {
     /// By page.
     links: Links,
     sectors: u64,
+    number: u64,
 }
 
 impl Linked for LruEntry {
@@ -77,6 +78,12 @@ impl PageLru {
         self.entries[entry as usize].sectors
     }
 
+    /// The number with which an entry's page was taken in.
+    #[inline]
+    pub fn number(&self, entry: u32) -> u64 {
+        self.entries[entry as usize].number
+    }
+
     /// Adds sectors to an entry, which becomes the most recently used one.
     #[inline]
     pub fn merge(&mut self, entry: u32, sectors: u64) {
@@ -95,9 +102,9 @@ impl PageLru {
 
     /// Takes in a page that is not there, as the most recently used one; there must be space. Returns its entry.
     #[inline]
-    pub fn insert(&mut self, lpn: Lpn, sectors: u64) -> u32 {
+    pub fn insert(&mut self, lpn: Lpn, sectors: u64, number: u64) -> u32 {
         debug_assert!(!self.is_full() && self.find(lpn).is_none());
-        let new = LruEntry { links: Links::of(lpn.0 as u32), sectors };
+        let new = LruEntry { links: Links::of(lpn.0 as u32), sectors, number };
         let entry = table::place(&mut self.entries, &mut self.unused, new);
         self.order.push(&mut self.entries, entry);
         self.table.add(&mut self.entries, entry);
@@ -110,9 +117,9 @@ impl PageLru {
     pub fn take_oldest(&mut self) -> Option<Victim> {
         let entry = self.order.oldest;
         (entry != NIL).then(|| {
-            let LruEntry { links, sectors } = self.entries[entry as usize];
+            let LruEntry { links, sectors, number } = self.entries[entry as usize];
             self.remove(entry);
-            Victim { entry, lpn: Lpn(u64::from(links.key)), sectors, number: 0 }
+            Victim { entry, lpn: Lpn(u64::from(links.key)), sectors, number }
         })
     }
 
@@ -128,11 +135,13 @@ impl PageLru {
         self.entries.get(self.upcoming as usize).map(|entry| Lpn(u64::from(entry.links.key)))
     }
 
-    /// Takes out every page from `first` on, before `end`, at a cost of the range or of what is held, whichever is less.
-    pub fn remove_range(&mut self, first: u64, end: u64) {
+    /// Takes out every page from `first` on, before `end`, at a cost of the range or of what is held, whichever is less. Their numbers are
+    /// appended to `numbers`.
+    pub fn remove_range(&mut self, first: u64, end: u64, numbers: &mut Vec<u64>) {
         if end - first <= self.count() as u64 {
             for page in first..end {
                 if let Some(entry) = self.find(Lpn(page)) {
+                    numbers.push(self.number(entry));
                     self.remove(entry);
                 }
             }
@@ -142,6 +151,7 @@ impl PageLru {
         while next != NIL {
             let Links { key, older, .. } = self.entries[next as usize].links;
             if (first..end).contains(&u64::from(key)) {
+                numbers.push(self.number(next));
                 self.remove(next);
             }
             next = older;
@@ -164,16 +174,16 @@ mod tests {
 
     /// Against a list in the order of use, scanned every time.
     #[derive(Default)]
-    struct Naive(Vec<(u64, u64)>);
+    struct Naive(Vec<(u64, u64, u64)>);
 
     impl Naive {
         fn position(&self, page: u64) -> Option<usize> {
-            self.0.iter().position(|(of, _)| *of == page)
+            self.0.iter().position(|(of, ..)| *of == page)
         }
 
-        fn use_page(&mut self, page: u64, sectors: u64) {
-            let before = self.position(page).map_or(0, |position| self.0.remove(position).1);
-            self.0.push((page, before | sectors));
+        fn use_page(&mut self, page: u64, sectors: u64, number: u64) {
+            let (_, before, number) = self.position(page).map_or((page, 0, number), |position| self.0.remove(position));
+            self.0.push((page, before | sectors, number));
         }
     }
 
@@ -182,14 +192,14 @@ mod tests {
         let mut lru = PageLru::new(40);
         assert_eq!(lru.upcoming(), None);
         for page in 0..40 {
-            lru.insert(Lpn(page), 1);
+            lru.insert(Lpn(page), 1, page);
         }
         for page in 40..200 {
             if page % 16 == 0 {
                 lru.touch(lru.find(Lpn(page - 20)).unwrap());
             }
             lru.take_oldest();
-            lru.insert(Lpn(page), 1);
+            lru.insert(Lpn(page), 1, page);
             let mut entry = lru.order.oldest;
             (0..AHEAD).for_each(|_| entry = lru.entries[entry as usize].links.newer);
             assert_eq!(lru.upcoming(), Some(Lpn(u64::from(lru.entries[entry as usize].links.key))), "at page {page}");
@@ -200,32 +210,41 @@ mod tests {
         #[test]
         fn agrees_with_a_list(capacity in 1u32..12, steps in vec((0u8..8, 0u64..24, 1u64..256), 1..400)) {
             let (mut lru, mut naive) = (PageLru::new(capacity), Naive::default());
-            for (step, page, sectors) in steps {
+            for (number, (step, page, sectors)) in steps.into_iter().enumerate() {
+                let number = number as u64;
                 match (step, lru.find(Lpn(page))) {
                     (0, _) => {
                         let (first, end) = (page, page + sectors / 16);
-                        lru.remove_range(first, end);
-                        naive.0.retain(|(page, _)| !(first..end).contains(page));
+                        let (mut removed, mut expected) = (Vec::new(), Vec::new());
+                        lru.remove_range(first, end, &mut removed);
+                        naive.0.retain(|(page, _, number)| {
+                            let stays = !(first..end).contains(page);
+                            if !stays { expected.push(*number) }
+                            stays
+                        });
+                        removed.sort_unstable();
+                        expected.sort_unstable();
+                        prop_assert_eq!(removed, expected);
                     }
                     (1, _) => {
-                        let victim = lru.take_oldest().map(|victim| (victim.lpn.0, victim.sectors));
+                        let victim = lru.take_oldest().map(|victim| (victim.lpn.0, victim.sectors, victim.number));
                         prop_assert_eq!(victim, (!naive.0.is_empty()).then(|| naive.0.remove(0)));
                     }
                     (2, Some(entry)) => {
                         lru.touch(entry);
-                        naive.use_page(page, 0);
+                        naive.use_page(page, 0, 0);
                     }
                     (_, Some(entry)) => {
                         lru.merge(entry, sectors);
-                        naive.use_page(page, sectors);
+                        naive.use_page(page, sectors, 0);
                     }
                     (_, None) => {
                         if lru.is_full() {
                             let victim = lru.take_oldest().unwrap();
-                            prop_assert_eq!((victim.lpn.0, victim.sectors), naive.0.remove(0));
+                            prop_assert_eq!((victim.lpn.0, victim.sectors, victim.number), naive.0.remove(0));
                         }
-                        lru.insert(Lpn(page), sectors);
-                        naive.use_page(page, sectors);
+                        lru.insert(Lpn(page), sectors, number);
+                        naive.use_page(page, sectors, number);
                     }
                 }
                 if let Some(page) = lru.upcoming() {

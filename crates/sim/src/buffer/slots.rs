@@ -1,4 +1,4 @@
-//! The slots of a buffer in NVRAM (SPEC 4.4): a page takes a slot when it is admitted, and releases it when the operation that writes it to
+//! The slots of a buffer in NVRAM (SPEC 4.4), and of one that destages by itself: a page takes a slot when it is admitted, and releases it when the operation that writes it to
 //! flash has ended, or when it is discarded. Pages are numbered as they are taken in, and admitted in that order: page i as soon as
 //! i - capacity slots have been released. So decisions do not depend on the timing of flash; only completions and the starts of operations
 //! do. Nothing waits for a later decision: the slots whose release was decided before page i was taken in are enough.
@@ -42,6 +42,12 @@ impl Slots {
     /// With this many slots; `u64::MAX` admits everything at once.
     pub fn new(capacity: u64) -> Self {
         Self { capacity, taken_in: 0, admitted: 0, released: 0, waiting: VecDeque::new(), waiters: Vec::new(), unused: NIL }
+    }
+
+    /// Whether pages may have to wait.
+    #[inline]
+    pub fn is_limited(&self) -> bool {
+        self.capacity != u64::MAX
     }
 
     /// Takes in a page. Returns its number, counted from 1.

@@ -1,7 +1,8 @@
 //! The data buffer itself: buffered pages, slots, sectors on flash, completions.
 
 use super::departures::Departures;
-use super::options::{BufferKind, BufferOptions, MOST_PAGE_BYTES, SECTOR_BYTES};
+use super::destaging::Destaging;
+use super::options::{BufferKind, BufferOptions, DestageRule, MOST_PAGE_BYTES, SECTOR_BYTES};
 use super::page_lru::PageLru;
 use super::slots::{Slots, Waiter};
 use super::stripe_lru::StripeLru;
@@ -28,11 +29,15 @@ pub struct Counts {
     pub write_hits: u64,
     /// Writes that took in a page.
     pub write_misses: u64,
-    /// Times that something had to leave: a page of the DRAM, all pages of a stripe of NVRAM.
+    /// Times that something left, whatever for: a page, or all pages of a stripe.
     pub evictions: u64,
     /// Pages that left so.
     pub pages_written_out: u64,
-    /// Writes of pages that left NVRAM, whose request was acknowledged long ago, that failed for lack of space: what they held is gone.
+    /// Those of the evictions that nothing needed: the buffer destaged by itself.
+    pub destages: u64,
+    /// Pages that left so.
+    pub pages_destaged: u64,
+    /// Writes of pages that left on behalf of no request that failed for lack of space: what they held is gone.
     pub failed_no_space: u64,
     /// The same, that failed because flash had lost data that they needed.
     pub failed_lost: u64,
@@ -43,13 +48,14 @@ pub struct Counts {
 /// The buffered pages, in the order in which they leave.
 #[derive(Clone, Debug)]
 enum BufferedPages {
-    Dram(PageLru),
-    Nvram(StripeLru),
+    Single(PageLru),
+    Grouped(StripeLru),
 }
 
 /// See `buffer`.
 #[derive(Clone, Debug)]
 pub struct Buffer {
+    kind: BufferKind,
     pages: BufferedPages,
     /// What was done so far.
     pub counts: Counts,
@@ -57,6 +63,7 @@ pub struct Buffer {
     pub(super) on_flash: SectorMap,
     pub(super) departures: Departures,
     slots: Slots,
+    destaging: Destaging,
     /// Requests with a page that finds its place: when it is acknowledged, and the request.
     completions: VecDeque<(u64, u32)>,
     answer_ns: u64,
@@ -72,7 +79,7 @@ pub struct Buffer {
 persistent!(Buffer {
     keeps [on_flash],
     anew [
-        pages, counts, departures, slots, completions, answer_ns, numbers, woken,
+        kind, pages, counts, departures, slots, destaging, completions, answer_ns, numbers, woken,
         #[cfg(feature = "mutants")] mutant,
     ],
 });
@@ -81,21 +88,27 @@ impl Buffer {
     /// Space for pages (at least one) of `page_bytes` (at most `MOST_PAGE_BYTES`) out of `space_pages`, in stripes of at most `width`,
     /// which `grouping` knows.
     pub fn new(options: BufferOptions, space_pages: u64, page_bytes: u32, grouping: Grouping, width: u32) -> Self {
-        let BufferOptions { kind, pages, answer_ns } = options;
+        let BufferOptions { kind, rule, pages, answer_ns, destage } = options;
         debug_assert!(pages > 0 && page_bytes <= MOST_PAGE_BYTES);
         let shift = (page_bytes / SECTOR_BYTES).trailing_zeros();
         // Pages are numbered with 30 bits.
         let capacity = pages.min(space_pages) as u32;
-        let (pages, slots) = match kind {
-            BufferKind::Dram => (BufferedPages::Dram(PageLru::new(capacity)), u64::MAX),
-            BufferKind::Nvram(rule) => (BufferedPages::Nvram(StripeLru::new(capacity, grouping, width, rule)), pages),
+        let destaging = Destaging::new(destage);
+        // Where whoever makes a page leave waits until it has left, there is always space.
+        let is_limited = kind == BufferKind::Nvram || destaging.is_on();
+        let slots = if is_limited { pages } else { u64::MAX };
+        let pages = match rule {
+            DestageRule::Page => BufferedPages::Single(PageLru::new(capacity)),
+            DestageRule::Stripe(rule) => BufferedPages::Grouped(StripeLru::new(capacity, grouping, width, rule)),
         };
         Self {
+            kind,
             pages,
             counts: Counts::default(),
             on_flash: SectorMap::new(space_pages, shift),
             departures: Departures::default(),
             slots: Slots::new(slots),
+            destaging,
             completions: VecDeque::with_capacity(MOST_WOKEN),
             answer_ns,
             numbers: Vec::new(),
@@ -111,7 +124,19 @@ impl Buffer {
     /// Whether what it has taken is safe whatever happens to the controller, so that nobody has to wait until flash has it.
     #[inline]
     pub fn survives_power_loss(&self) -> bool {
-        matches!(self.pages, BufferedPages::Nvram(_))
+        self.kind == BufferKind::Nvram
+    }
+
+    /// Whether pages wait for space of their own, and what leaves belongs to no request; else a request waits until what it makes leave has left.
+    #[inline]
+    pub fn admits_pages(&self) -> bool {
+        self.slots.is_limited()
+    }
+
+    /// Whether the pages of a stripe leave together.
+    #[inline]
+    pub fn gathers_stripes(&self) -> bool {
+        matches!(self.pages, BufferedPages::Grouped(_))
     }
 
     /// The word for its kind in results.
@@ -124,8 +149,8 @@ impl Buffer {
     /// Pages buffered.
     pub fn count(&self) -> usize {
         match &self.pages {
-            BufferedPages::Dram(pages) => pages.count(),
-            BufferedPages::Nvram(pages) => pages.count(),
+            BufferedPages::Single(pages) => pages.count(),
+            BufferedPages::Grouped(pages) => pages.count(),
         }
     }
 
@@ -133,8 +158,8 @@ impl Buffer {
     #[inline]
     pub fn is_full(&self) -> bool {
         match &self.pages {
-            BufferedPages::Dram(pages) => pages.is_full(),
-            BufferedPages::Nvram(pages) => pages.is_full(),
+            BufferedPages::Single(pages) => pages.is_full(),
+            BufferedPages::Grouped(pages) => pages.is_full(),
         }
     }
 
@@ -142,8 +167,8 @@ impl Buffer {
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
         match &self.pages {
-            BufferedPages::Dram(pages) => pages.prefetch(lpn),
-            BufferedPages::Nvram(pages) => {
+            BufferedPages::Single(pages) => pages.prefetch(lpn),
+            BufferedPages::Grouped(pages) => {
                 pages.prefetch(lpn);
                 self.on_flash.prefetch(lpn);
             }
@@ -154,8 +179,8 @@ impl Buffer {
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<u32> {
         match &self.pages {
-            BufferedPages::Dram(pages) => pages.find(lpn),
-            BufferedPages::Nvram(pages) => pages.find(lpn),
+            BufferedPages::Single(pages) => pages.find(lpn),
+            BufferedPages::Grouped(pages) => pages.find(lpn),
         }
     }
 
@@ -163,25 +188,27 @@ impl Buffer {
     #[inline]
     pub fn sectors(&self, entry: u32) -> u64 {
         match &self.pages {
-            BufferedPages::Dram(pages) => pages.sectors(entry),
-            BufferedPages::Nvram(pages) => pages.sectors(entry),
+            BufferedPages::Single(pages) => pages.sectors(entry),
+            BufferedPages::Grouped(pages) => pages.sectors(entry),
         }
     }
 
-    /// With which number NVRAM took in the page of an entry; 0 in DRAM.
+    /// With which number the page of an entry was taken in.
     #[inline]
     pub fn number(&self, entry: u32) -> u64 {
         match &self.pages {
-            BufferedPages::Dram(_) => 0,
-            BufferedPages::Nvram(pages) => pages.number(entry),
+            BufferedPages::Single(pages) => pages.number(entry),
+            BufferedPages::Grouped(pages) => pages.number(entry),
         }
     }
 
-    /// A read finds something in an entry.
+    /// A read finds something in an entry. It uses a page of DRAM.
     #[inline]
     pub fn read(&mut self, entry: u32) {
-        if let BufferedPages::Dram(pages) = &mut self.pages {
-            pages.touch(entry);
+        match &mut self.pages {
+            _ if self.kind == BufferKind::Nvram => {}
+            BufferedPages::Single(pages) => pages.touch(entry),
+            BufferedPages::Grouped(pages) => pages.touch(entry),
         }
     }
 
@@ -191,32 +218,52 @@ impl Buffer {
         #[cfg(feature = "mutants")]
         let sectors = if self.mutant == Some(BufferFault::LoseMerge) { 0 } else { sectors };
         match &mut self.pages {
-            BufferedPages::Dram(pages) => pages.merge(entry, sectors),
-            BufferedPages::Nvram(pages) => pages.merge(entry, sectors),
+            BufferedPages::Single(pages) => pages.merge(entry, sectors),
+            BufferedPages::Grouped(pages) => pages.merge(entry, sectors),
         }
     }
 
     /// Takes in a page that is not there; there must be space. Returns its entry.
     #[inline]
-    pub fn insert(&mut self, lpn: Lpn, sectors: u64) -> u32 {
-        match &mut self.pages {
-            BufferedPages::Dram(pages) => pages.insert(lpn, sectors),
-            BufferedPages::Nvram(pages) => pages.insert(lpn, sectors, self.slots.take_in()),
-        }
+    pub fn insert(&mut self, lpn: Lpn, sectors: u64, now_ns: u64) -> u32 {
+        let number = self.slots.take_in();
+        let entry = match &mut self.pages {
+            BufferedPages::Single(pages) => pages.insert(lpn, sectors, number),
+            BufferedPages::Grouped(pages) => pages.insert(lpn, sectors, number),
+        };
+        self.destaging.grew(self.count(), now_ns);
+        entry
     }
 
     /// Takes out what leaves next: nothing if nothing is buffered.
     pub fn evict(&mut self, victims: &mut Vec<Victim>) {
         match &mut self.pages {
-            BufferedPages::Dram(pages) => victims.extend(pages.take_oldest()),
-            BufferedPages::Nvram(pages) => pages.take_group(victims),
+            BufferedPages::Single(pages) => victims.extend(pages.take_oldest()),
+            BufferedPages::Grouped(pages) => pages.take_group(victims),
         }
+        self.destaging.shrank(self.count());
         #[cfg(feature = "mutants")]
         if self.mutant == Some(BufferFault::LosePage) && victims.len() > 1 {
             victims.pop();
         }
         self.counts.evictions += u64::from(!victims.is_empty());
         self.counts.pages_written_out += victims.len() as u64;
+    }
+
+    /// When the next victim leaves that need not; `NEVER` while none does.
+    #[inline]
+    pub fn next_destage_ns(&self) -> u64 {
+        self.destaging.due_ns()
+    }
+
+    /// Takes out the victim that is due.
+    pub fn destage(&mut self, victims: &mut Vec<Victim>) {
+        let before = self.count();
+        self.evict(victims);
+        let pages = before - self.count();
+        self.destaging.left(pages);
+        self.counts.destages += 1;
+        self.counts.pages_destaged += pages as u64;
     }
 
     /// The page leaves. Returns whether its sectors cover all that flash holds of it.
@@ -254,7 +301,7 @@ impl Buffer {
     /// A page that will probably leave some evictions from now; what is known of it here is fetched.
     #[inline]
     pub fn upcoming(&mut self) -> Option<Lpn> {
-        let BufferedPages::Dram(pages) = &mut self.pages else { return None };
+        let BufferedPages::Single(pages) = &mut self.pages else { return None };
         let lpn = pages.upcoming()?;
         pages.prefetch(lpn);
         self.on_flash.prefetch(lpn);
@@ -268,15 +315,14 @@ impl Buffer {
             return;
         }
         match &mut self.pages {
-            BufferedPages::Dram(pages) => pages.remove_range(first, end),
-            BufferedPages::Nvram(pages) => {
-                pages.remove_range(first, end, &mut self.numbers);
-                for number in self.numbers.drain(..) {
-                    self.slots.discard(number, &mut self.woken);
-                }
-                self.wake(now_ns, startable);
-            }
+            BufferedPages::Single(pages) => pages.remove_range(first, end, &mut self.numbers),
+            BufferedPages::Grouped(pages) => pages.remove_range(first, end, &mut self.numbers),
         }
+        for number in self.numbers.drain(..) {
+            self.slots.discard(number, &mut self.woken);
+        }
+        self.wake(now_ns, startable);
+        self.destaging.shrank(self.count());
     }
 
     // ---- slots ----
@@ -301,7 +347,7 @@ impl Buffer {
         if self.mutant == Some(BufferFault::ForgetRewritten) {
             self.discard(_lpn.0, _lpn.0 + 1, now_ns, startable);
         }
-        if self.survives_power_loss() {
+        if self.admits_pages() {
             self.slots.release(&mut self.woken);
             self.wake(now_ns, startable);
         }
@@ -390,10 +436,12 @@ impl Buffer {
 #[cfg(test)]
 mod tests {
     use super::super::departures::{Departure, HeldSectors};
+    use super::super::destaging::DestageOptions;
     use super::*;
 
     fn dram(pages: u64, space_pages: u64, page_bytes: u32) -> Buffer {
-        Buffer::new(BufferOptions { kind: BufferKind::Dram, pages, answer_ns: 0 }, space_pages, page_bytes, Grouping::Even(1), 1)
+        let (kind, rule, destage) = (BufferKind::Dram, DestageRule::Page, DestageOptions::WHEN_FULL);
+        Buffer::new(BufferOptions { kind, rule, pages, answer_ns: 0, destage }, space_pages, page_bytes, Grouping::Even(1), 1)
     }
 
     #[test]
@@ -415,7 +463,7 @@ mod tests {
     fn an_eviction_covers_what_flash_holds_or_not() {
         let mut buffer = dram(1, 10, 4096);
         let mut evict = |sectors| {
-            buffer.insert(Lpn(3), sectors);
+            buffer.insert(Lpn(3), sectors, 0);
             let mut victims = Vec::new();
             buffer.evict(&mut victims);
             assert_eq!(victims, [Victim { entry: 0, lpn: Lpn(3), sectors, number: 0 }]);
@@ -466,7 +514,7 @@ mod tests {
             assert_eq!(buffer.arrive(page, 7), sectors);
             assert!(!buffer.renews(page), "it is on flash, or nowhere");
         }
-        buffer.insert(page, part);
+        buffer.insert(page, part, 0);
         assert!(!buffer.renews(page));
         buffer.merge(buffer.find(page).unwrap(), all);
         assert!(buffer.renews(page));
@@ -476,7 +524,7 @@ mod tests {
         assert!(!buffer.renews(page));
         buffer.depart(page, Departure { operation: 8, strip: 0, sectors: Some(0b0010), replaces: false, number: 0 });
         assert!(!buffer.renews(page));
-        buffer.insert(page, 0b1100);
+        buffer.insert(page, 0b1100, 0);
         assert!(buffer.renews(page));
     }
 }

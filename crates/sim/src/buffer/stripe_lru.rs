@@ -1,5 +1,5 @@
 //! Pages grouped by stripe (SPEC 4.2, 4.4): all buffered pages of a stripe leave together, so that the scheme can write them as one. The next
-//! victim is the group with the oldest last write, or the one with most pages (SPEC 4.9 item 4). Reads use nothing. Every step costs the same
+//! victim is the group with the oldest last use, or the one with most pages (SPEC 4.9 item 4). What a read uses says who asks (`touch`). Every step costs the same
 //! however large the buffer is; only where a discard takes some pages of a group, `largest_group` looks for the group's place among
 //! those of its new size.
 
@@ -17,8 +17,8 @@ struct StripeGroup {
     links: Links,
     /// Pages held: bit k is the k-th of the stripe. 0 if the group is unused.
     pages: u64,
-    /// Position of the last write among all.
-    written: u64,
+    /// Position of the last use among all.
+    used: u64,
 }
 
 impl Linked for StripeGroup {
@@ -45,7 +45,7 @@ pub struct StripeLru {
     /// For each group, `width` pages, of which a narrow stripe uses the first. An entry is a position in this list.
     pages: Vec<BufferedPage>,
     unused: u32,
-    /// Groups in the order of their last write; under `LargestGroup` those of each size, from one page on.
+    /// Groups in the order of their last use; under `LargestGroup` those of each size, from one page on.
     orders: Vec<LruList>,
     /// Which of `orders` have groups, as bits.
     in_use: u64,
@@ -55,7 +55,7 @@ pub struct StripeLru {
     width: u32,
     capacity: usize,
     count: usize,
-    writes: u64,
+    uses: u64,
     table: HashTable,
 }
 
@@ -75,7 +75,7 @@ impl StripeLru {
             width,
             capacity,
             count: 0,
-            writes: 0,
+            uses: 0,
             table: HashTable::new(capacity),
         }
     }
@@ -124,16 +124,22 @@ impl StripeLru {
         self.pages[entry as usize].number
     }
 
-    /// Adds sectors to an entry, whose group is the one written last.
+    /// Adds sectors to an entry, whose group is the one used last.
     #[inline]
     pub fn merge(&mut self, entry: u32, sectors: u64) {
         self.pages[entry as usize].sectors |= sectors;
-        let group = entry / self.width;
-        self.unlink(group);
-        self.write(group);
+        self.touch(entry);
     }
 
-    /// Takes in a page that is not there, whose group is the one written last; there must be space. Returns its entry.
+    /// The group of an entry is the one used last.
+    #[inline]
+    pub fn touch(&mut self, entry: u32) {
+        let group = entry / self.width;
+        self.unlink(group);
+        self.put_first(group);
+    }
+
+    /// Takes in a page that is not there, whose group is the one used last; there must be space. Returns its entry.
     #[inline]
     pub fn insert(&mut self, lpn: Lpn, sectors: u64, number: u64) -> u32 {
         debug_assert!(!self.is_full() && self.find(lpn).is_none());
@@ -144,8 +150,7 @@ impl StripeLru {
                 group
             }
             None => {
-                let group =
-                    table::place(&mut self.groups, &mut self.unused, StripeGroup { links: Links::of(stripe), pages: 0, written: 0 });
+                let group = table::place(&mut self.groups, &mut self.unused, StripeGroup { links: Links::of(stripe), pages: 0, used: 0 });
                 self.table.add(&mut self.groups, group);
                 let pages = (group as usize + 1) * self.width as usize;
                 if self.pages.len() < pages {
@@ -155,7 +160,7 @@ impl StripeLru {
             }
         };
         self.groups[group as usize].pages |= 1 << page;
-        self.write(group);
+        self.put_first(group);
         self.count += 1;
         let entry = group * self.width + page;
         self.pages[entry as usize] = BufferedPage { sectors, number };
@@ -209,7 +214,7 @@ impl StripeLru {
 
     /// Takes some pages out of a group. It stays as old as it is.
     fn remove(&mut self, group: u32, pages: u64) {
-        let StripeGroup { pages: held, written, .. } = self.groups[group as usize];
+        let StripeGroup { pages: held, used, .. } = self.groups[group as usize];
         let left = held & !pages;
         self.count -= pages.count_ones() as usize;
         if left != 0 && self.order_of(left) == self.order_of(held) {
@@ -225,7 +230,7 @@ impl StripeLru {
         }
         let order = self.order_of(left);
         let (mut newer, mut next) = (NIL, self.orders[order].newest);
-        while next != NIL && self.groups[next as usize].written > written {
+        while next != NIL && self.groups[next as usize].used > used {
             newer = next;
             next = self.groups[next as usize].links.older;
         }
@@ -237,7 +242,7 @@ impl StripeLru {
     #[inline]
     fn order_of(&self, pages: u64) -> usize {
         match self.rule {
-            VictimRule::OldestWrite => 0,
+            VictimRule::OldestUse => 0,
             VictimRule::LargestGroup => pages.count_ones() as usize - 1,
         }
     }
@@ -249,11 +254,11 @@ impl StripeLru {
         self.in_use &= !(u64::from(self.orders[order].newest == NIL) << order);
     }
 
-    /// A group that stands nowhere is written.
+    /// A group that stands nowhere is used.
     #[inline]
-    fn write(&mut self, group: u32) {
-        self.writes += 1;
-        self.groups[group as usize].written = self.writes;
+    fn put_first(&mut self, group: u32) {
+        self.uses += 1;
+        self.groups[group as usize].used = self.uses;
         let order = self.order_of(self.groups[group as usize].pages);
         self.orders[order].push(&mut self.groups, group);
         self.in_use |= 1 << order;
@@ -275,7 +280,7 @@ mod tests {
             return Vec::new();
         }
         let most = groups.iter().map(|(_, pages)| pages.len()).max();
-        let is_next = |(_, pages): &(u64, Vec<_>)| rule == VictimRule::OldestWrite || Some(pages.len()) == most;
+        let is_next = |(_, pages): &(u64, Vec<_>)| rule == VictimRule::OldestUse || Some(pages.len()) == most;
         let mut pages = groups.remove(groups.iter().position(is_next).unwrap()).1;
         pages.sort_unstable();
         pages
@@ -289,7 +294,7 @@ mod tests {
 
     #[test]
     fn the_rules_choose_different_groups() {
-        for (rule, first, second) in [(VictimRule::OldestWrite, vec![1], vec![4, 5]), (VictimRule::LargestGroup, vec![4, 5], vec![10, 9])] {
+        for (rule, first, second) in [(VictimRule::OldestUse, vec![1], vec![4, 5]), (VictimRule::LargestGroup, vec![4, 5], vec![10, 9])] {
             let mut lru = StripeLru::new(8, Grouping::Even(4), 4, rule);
             for (number, page) in [1, 4, 5, 10, 9].into_iter().enumerate() {
                 lru.insert(Lpn(page), 1, number as u64);
@@ -307,7 +312,7 @@ mod tests {
         fn agrees_with_a_list(
             capacity in 1u32..12, widths in vec(1u32..9, 1..5), largest: bool, steps in vec((0u8..8, 0u64..40, 1u64..256), 1..400),
         ) {
-            let rule = if largest { VictimRule::LargestGroup } else { VictimRule::OldestWrite };
+            let rule = if largest { VictimRule::LargestGroup } else { VictimRule::OldestUse };
             let mut firsts = vec![0];
             (widths.iter().cycle().take(80)).for_each(|width| firsts.push(firsts[firsts.len() - 1] + u64::from(*width)));
             let stripe_of = move |page: u64| firsts.partition_point(|first| *first <= page) - 1;
@@ -346,6 +351,11 @@ mod tests {
                         prop_assert_eq!(removed, expected);
                     }
                     1 => prop_assert_eq!(victims(&mut lru), taken(&mut naive, rule)),
+                    2 if lru.find(Lpn(page)).is_some() => {
+                        lru.touch(lru.find(Lpn(page)).unwrap());
+                        let group = naive.remove(naive.iter().position(|(of, _)| *of == stripe).unwrap());
+                        naive.push(group);
+                    }
                     _ => {
                         let found = lru.find(Lpn(page));
                         if found.is_none() && lru.is_full() {

@@ -11,6 +11,6 @@ pub struct Victim {
     pub lpn: Lpn,
     /// The sectors it holds.
     pub sectors: u64,
-    /// With which number NVRAM took it in; 0 in DRAM.
+    /// With which number it was taken in.
     pub number: u64,
 }

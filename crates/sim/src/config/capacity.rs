@@ -1,7 +1,6 @@
 //! What follows from a device's numbers: geometry, members, logical pages, and how many of them its FTL can hold.
 
-use super::{Allocation, Array, Config, Device, Lun, Mapping, Member, NvramVictim};
-use crate::buffer::{BufferKind, BufferOptions, VictimRule};
+use super::{Allocation, Array, Config, DestageUnit, Device, Lun, Mapping, Member};
 use crate::presets::PRESETS;
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Scheme, find};
@@ -178,12 +177,13 @@ impl Array {
 }
 
 /// Memory of a run in bytes: of an entry of a map, of a block, of a stripe whose scheme remembers something of each, of a physical page if what pages hold
-/// is tracked, of a page of a data buffer, and of all that does not grow with the device.
+/// is tracked, of a page of a data buffer, of each strip of its stripe where these leave together, and of all that does not grow with the device.
 const MAP_ENTRY: u64 = 4;
 const BLOCK: u64 = 48;
 const STRIPE: u64 = 48;
 const CONTENTS_OF_A_PAGE: u64 = 20;
 const BUFFERED_PAGE: u64 = 64;
+const BUFFERED_STRIP: u64 = 16;
 const PROGRAM: u64 = 48 << 20;
 
 impl Config {
@@ -208,8 +208,10 @@ impl Config {
             entry.bases.is_some() || has_copies || entry.has_window || entry.parity_cache.is_some() || entry.replaces_devices;
         let of_stripe = if is_remembered { STRIPE } else { 0 };
         let buffered = (derived.buffer_bytes + derived.nvram_buffer_bytes) / page_bytes;
+        let gathers = derived.nvram_buffer_bytes > 0 || self.device.destage_unit == DestageUnit::Stripe;
+        let of_buffered = BUFFERED_PAGE + if gathers { BUFFERED_STRIP * u64::from(scheme.width()) } else { 0 };
         let blocks = pages / u64::from(self.device.pages_per_block);
-        PROGRAM + pages * of_page + blocks * BLOCK + u64::from(scheme.stripes()) * of_stripe + buffered * BUFFERED_PAGE
+        PROGRAM + pages * of_page + blocks * BLOCK + u64::from(scheme.stripes()) * of_stripe + buffered * of_buffered
     }
 
     /// Tables of the controllers with their bytes: those of an FTL are in each SSD, and those of a scheme in the controller of the array.
@@ -454,30 +456,6 @@ impl Device {
         let least_pages = self.planes_per_member() * if self.mapping.is_hybrid() { self.pages_per_block } else { 1 };
         let (least, too_much) = (first_ppm(fits), first_ppm(|ppm| pages(ppm) < least_pages));
         (least < too_much).then(|| (least, too_much - 1))
-    }
-
-    /// Bytes that the data buffer, of whichever kind, may take.
-    pub(super) fn buffer_bytes_given(&self) -> u64 {
-        match self.nvram_buffer_bytes.max(self.buffer_bytes) {
-            0 => ((u128::from(self.geometry().raw_bytes()) * u128::from(self.buffer_bytes_per_gib)) >> 30) as u64,
-            bytes => bytes,
-        }
-    }
-
-    /// Pages of the data buffer, 0 for none.
-    pub fn buffer_pages(&self) -> u64 {
-        self.buffer_bytes_given() / u64::from(self.page_bytes)
-    }
-
-    /// The data buffer, if there is one.
-    pub fn buffer(&self) -> Option<BufferOptions> {
-        let kind = match (self.nvram_buffer_bytes, self.nvram_victim) {
-            (0, _) => BufferKind::Dram,
-            (_, NvramVictim::OldestWrite) => BufferKind::Nvram(VictimRule::OldestWrite),
-            (_, NvramVictim::LargestGroup) => BufferKind::Nvram(VictimRule::LargestGroup),
-        };
-        let pages = self.buffer_pages();
-        (pages > 0).then_some(BufferOptions { kind, pages, answer_ns: self.buffer_ns })
     }
 
     /// Its flash as a share of that of the preset whose name it has, if it was made smaller.

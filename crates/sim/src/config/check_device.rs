@@ -1,7 +1,7 @@
 //! Checks that concern several settings of the device.
 
 use super::error::refuse;
-use super::{Allocation, ConfigError, Device, Ftl, Mapping, Member, WearLeveling};
+use super::{Allocation, ConfigError, Destage, Device, Ftl, Mapping, Member, WearLeveling};
 use crate::buffer::MOST_PAGE_BYTES;
 use flashraid_flash::Placement;
 
@@ -45,6 +45,10 @@ impl Device {
         }
         if bytes < u64::from(page_bytes) {
             return refuse(format!("{key} = {value}: gives a buffer of {bytes} bytes, allowed is at least one page ({page_bytes} bytes)"));
+        }
+        let (low, high) = (self.destage_low_water, self.destage_high_water);
+        if self.destage == Destage::LowWater && low >= high {
+            return refuse(format!("destage_low_water = {low}: allowed is less than destage_high_water, which is {high}"));
         }
         Ok(())
     }

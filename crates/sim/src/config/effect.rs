@@ -3,7 +3,7 @@
 //! Each key of the schema and each parameter of a scheme (`flashraid_redundancy::Parameter`) declares its condition. A setting that the user asked
 //! for but that cannot change any run of its configuration is refused; one that changed nothing in one run is reported with its result (`Asked`).
 
-use super::{Allocation, Config, Fit, Ftl, Mapping, Member, WearLeveling, find_scheme};
+use super::{Allocation, Config, Destage, Fit, Ftl, Mapping, Member, WearLeveling, find_scheme};
 use flashraid_redundancy::Redundancy;
 use flashraid_workload::format_heeds;
 
@@ -145,6 +145,15 @@ pub(super) const UNLESS_FIXED: Effect =
     EVER.needs("buffer_bytes = 0", |config| config.device.buffer_bytes == 0 || config.device.buffer_bytes_per_gib == 0);
 pub(super) const BUFFERED: Effect =
     EVER.needs("a data buffer (buffer_bytes, buffer_bytes_per_gib, nvram_buffer_bytes)", |config| config.device.buffer_pages() > 0);
+pub(super) const WITH_DRAM: Effect = EVER
+    .needs("a data buffer in DRAM (buffer_bytes, buffer_bytes_per_gib)", |Config { device, .. }| {
+        device.buffer_pages() > 0 && device.nvram_buffer_bytes == 0
+    })
+    .meets("no page was evicted from the buffer", |run| run.evicted);
+pub(super) const DESTAGING: Effect = EVER.needs(
+    "destage = low_water and a data buffer (buffer_bytes, buffer_bytes_per_gib, nvram_buffer_bytes)",
+    |Config { device, .. }| device.buffer_pages() > 0 && device.destage == Destage::LowWater,
+);
 pub(super) const WITH_NVRAM: Effect = EVER
     .needs("a write buffer in NVRAM (nvram_buffer_bytes)", |config| config.device.nvram_buffer_bytes > 0)
     .meets("no page was evicted from the buffer", |run| run.evicted);

@@ -9,9 +9,10 @@
 //! - what a setting is: `key` and `units`, `words`, `effect`, then `schema`; `preparation`, `faults` and `models` are keys with a grammar of their own;
 //! - where values come from: `setting`, `files`, `from_drive`, `lookup`, `values`, `defaults` and `merge`, which `gather` joins; `older` is what results and drives of older versions mean; `asked` knows which of them were asked for;
 //! - what may be: `check`, `check_device`, `check_faults`; what is legal and misleads: `surprises`;
-//! - what follows: `built`, `capacity`, `survival`, `identity` (what decides what a drive is); `reference` is docs/configuration.md, and `json_schema` what a result says of it.
+//! - what follows: `built`, `capacity`, `buffer`, `survival`, `identity` (what decides what a drive is); `reference` is docs/configuration.md, and `json_schema` what a result says of it.
 
 mod asked;
+mod buffer;
 mod built;
 mod capacity;
 mod cells;
@@ -64,4 +65,6 @@ pub(crate) use units::also;
 pub(crate) use units::share_of;
 pub use units::takes_units;
 pub use values::same_value;
-pub use words::{AfterLoss, Allocation, Fit, Ftl, GcPhases, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten};
+pub use words::{
+    AfterLoss, Allocation, Destage, DestageUnit, Fit, Ftl, GcPhases, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten,
+};

@@ -13,8 +13,21 @@ use serde_json::{Map, Value as Json};
 pub(super) const ALLOWED: &str = "a comma-separated list of SSD:MODEL, as in 3:tiny or 3:read_ns=50us program_ns=1ms";
 
 /// What belongs to the controller of the array, or follows from an array: a model has none of it.
-const OF_THE_ARRAY: [&str; 8] =
-    ["member", "ftl", "buffer_bytes_per_gib", "buffer_bytes", "nvram_buffer_bytes", "nvram_victim", "buffer_ns", "xor_ns"];
+const OF_THE_ARRAY: [&str; 13] = [
+    "member",
+    "ftl",
+    "buffer_bytes_per_gib",
+    "buffer_bytes",
+    "nvram_buffer_bytes",
+    "nvram_victim",
+    "buffer_ns",
+    "destage",
+    "destage_unit",
+    "destage_high_water",
+    "destage_low_water",
+    "destage_bytes_per_second",
+    "xor_ns",
+];
 /// What all SSDs have in common.
 const IN_COMMON: [&str; 4] = ["page_bytes", "mapping", "write_completes", "mirror_chips"];
 

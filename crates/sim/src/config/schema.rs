@@ -7,7 +7,9 @@ use super::json_schema;
 use super::key::{Draw, Key, Kind, MOST, Table, whole};
 use super::models;
 use super::preparation::{Precondition, Until, Warmup};
-use super::words::{AfterLoss, Allocation, Fit, Ftl, GcPhases, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten};
+use super::words::{
+    AfterLoss, Allocation, Destage, DestageUnit, Fit, Ftl, GcPhases, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten,
+};
 use flashraid_flash::{Given, MOST_LEVEL};
 use flashraid_redundancy::Choice;
 use flashraid_vocabulary::{
@@ -188,12 +190,24 @@ flashraid_flash::given_settings! {
         /// Size of the data buffer in DRAM, regardless of the flash capacity; with 0, `buffer_bytes_per_gib` applies.
         buffer_bytes: u64 = Some("0"), "bytes", whole(0, 1 << 40), EVER;
         /// Size of a write buffer in NVRAM instead of DRAM; 0 for none. It survives power loss. A write is acknowledged when the buffer has
-        /// space for it, and all buffered pages of a stripe are evicted together.
+        /// space for it, and all buffered pages of a stripe leave together.
         nvram_buffer_bytes: u64 = Some("0"), "bytes", whole(0, 1 << 40), EVER;
-        /// How the write buffer in NVRAM chooses the stripe to evict.
+        /// How the write buffer in NVRAM chooses the stripe that leaves next.
         nvram_victim: NvramVictim = Some("oldest_write"), "", Kind::Word(NvramVictim::WORDS), WITH_NVRAM;
         /// Access time of the data buffer.
         buffer_ns: u64 = Some("1000"), "ns", whole(0, LONGEST_NS), BUFFERED, Draw::OneOf(&["1000", "0", "300000"]);
+        /// When pages leave the data buffer.
+        destage: Destage = Some("low_water"), "", Kind::Word(Destage::WORDS), BUFFERED; before "0.2.0": "when_full";
+        /// What leaves a data buffer in DRAM together, whatever for.
+        destage_unit: DestageUnit = Some("stripe"), "", Kind::Word(DestageUnit::WORDS), WITH_DRAM; before "0.2.0": "page";
+        /// With `destage = low_water`: the share of the buffer's pages with which it begins to destage by itself, rounded up.
+        destage_high_water: f64 = Some("0.5"), "share", Kind::Real { allowed: "above 0 and at most 1", valid: |share| share > 0.0 && share <= 1.0 },
+            DESTAGING;
+        /// With `destage = low_water`: the share of the buffer's pages with which that ends, rounded down.
+        destage_low_water: f64 = Some("0.25"), "share", SHARE_BELOW_ONE, DESTAGING;
+        /// With `destage = low_water`: the rate at which pages leave then, whatever else happens; 0 for a quarter of the speed at which LUNs and buses program that do nothing else.
+        /// What does not leave fast enough leaves when the buffer is full.
+        destage_bytes_per_second: u64 = Some("0"), "bytes/s", whole(0, 1 << 40), DESTAGING;
         /// Time in which the controller computes a page that is the XOR of others, as a parity is, before it programs it. Parities that NVRAM holds take none.
         xor_ns: u64 = Some("0"), "ns", whole(0, LONGEST_NS), COMPUTED, Draw::OneOf(&["0", "0", "19000"]);
     }

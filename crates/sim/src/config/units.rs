@@ -11,7 +11,7 @@ enum Quantity {
 
 fn quantity(unit_of_key: &str) -> Option<Quantity> {
     match unit_of_key {
-        "bytes" | "bytes/GiB" => Some(Quantity::Size),
+        "bytes" | "bytes/GiB" | "bytes/s" => Some(Quantity::Size),
         "ns" => Some(Quantity::Time),
         "share" => Some(Quantity::Share),
         _ => None,
@@ -101,6 +101,7 @@ mod tests {
             ("16KiB", "bytes", Some("16384")),
             ("1.5 KiB", "bytes", Some("1536")),
             ("0.5kB", "bytes/GiB", Some("500")),
+            ("200MB", "bytes/s", Some("200000000")),
             ("2TiB", "bytes", Some("2199023255552")),
             ("0.1KiB", "bytes", None),
             ("16K", "bytes", None),

@@ -54,6 +54,28 @@ impl Mapping {
 }
 
 word! {
+    /// When pages leave a data buffer.
+    Destage {
+        /// When a write finds no space for its pages, or for a flush. A write that makes pages leave DRAM waits until flash has them; NVRAM acknowledges it when
+        /// it has space. This is the rule of the papers (SPEC 2.4, 4.4).
+        WhenFull = "when_full",
+        /// Also by itself, from the moment at which the buffer holds as many pages as `destage_high_water` until it holds no more than `destage_low_water`, at the rate
+        /// `destage_bytes_per_second`. DRAM, too, acknowledges a write when it has space.
+        LowWater = "low_water",
+    }
+}
+
+word! {
+    /// What leaves a data buffer in DRAM together.
+    DestageUnit {
+        /// The least recently used page. This is the rule of SIRF-1 (SPEC 2.4).
+        Page = "page",
+        /// All buffered pages of a stripe, the least recently used one, so that a scheme with parity can write them as one. From NVRAM they always do.
+        Stripe = "stripe",
+    }
+}
+
+word! {
     /// How the write buffer in NVRAM chooses the stripe to evict (SPEC 4.9 item 4).
     NvramVictim {
         /// The stripe whose last write is the oldest.

@@ -13,7 +13,7 @@ use flashraid_vocabulary::SerialSubrequests;
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// Gives the operations of a decision their places, in order, and starts those that can start. They belong to a request or, as what leaves
-    /// NVRAM, to nobody.
+    /// a buffer, to nobody.
     #[inline]
     pub(super) fn admit(&mut self, request: u32, decisions: &Decisions) {
         // The list is borrowed from where it is not in use now.
@@ -103,7 +103,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             *self.writes_near(operation.first) += 1;
         }
         if C::TRACKED {
-            // What leaves NVRAM belongs to no request: it leaves because of the latest.
+            // What leaves a buffer on behalf of nobody leaves because of the latest request.
             let sequence = match request {
                 NIL => self.number_of_version(self.submitted).wrapping_sub(1),
                 _ => self.number_of_version(self.requests[request as usize].sequence),

@@ -1,10 +1,11 @@
 //! Requests through the data buffer: what `buffer` decides, done by the engine (SPEC 2.4, 4.4).
 //!
-//! A written page is merged into its entry, or takes a new one, for which something has to leave if there is no space. Of DRAM that is the least
-//! recently used page: one write operation of the scheme, which belongs to the request that caused it. The request completes when the DRAM
-//! has answered and these operations have ended. Of NVRAM that is all that is buffered of a stripe, which the scheme may write as one: operations of
-//! no request, each of which starts when all its pages are admitted. The request completes when the NVRAM has admitted its pages and
-//! answered. Reads take from the buffer what is there, pages on their way out included, and the rest from flash, page by page.
+//! A written page is merged into its entry, or takes a new one, for which something has to leave if there is no space: the least recently used page, which
+//! is one write operation of the scheme, or all that is buffered of a stripe, which the scheme may write as one. In DRAM that destages only when it is full
+//! these operations belong to the request that caused them, which completes when the DRAM has answered and they have ended. Otherwise they
+//! belong to no request, and each starts when all its pages are admitted; the request completes when its pages are admitted and the buffer has
+//! answered. What leaves for a flush belongs to the flush. Reads take from the buffer what is there, pages on their way out included, and the rest from
+//! flash, page by page.
 //!
 //! Where a page cannot be written that left, what the buffer had taken of it is lost, and flash has an older content at most: the page is gone
 //! until all of it is written or discarded. That is so whoever was told: an entry may hold what several requests wrote, most of them long acknowledged.
@@ -15,7 +16,6 @@ use super::slot::NIL;
 use super::state::Engine;
 use super::time::Halted;
 use crate::buffer::{Buffer, Departure, SECTOR_BYTES, Taken, Victim};
-use crate::clock::NEVER;
 use crate::config::Unwritten;
 use crate::media::{Ahead, Media};
 use flashraid_redundancy::parts::bits;
@@ -69,7 +69,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// Returns the number with which NVRAM took in the page.
+    /// Returns the number with which the page was taken in.
     fn write_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64) -> u64 {
         let sequence = self.number_of_version(self.requests[id as usize].sequence);
         let lanes = if C::TRACKED { self.buffered().lanes_of(sectors) } else { 0 };
@@ -90,9 +90,11 @@ impl<C: Content, M: Media> Engine<C, M> {
             None => {
                 self.buffered().counts.write_misses += 1;
                 while self.buffered().is_full() {
-                    self.evict(id);
+                    let owner = if self.buffered().admits_pages() { NIL } else { id };
+                    self.evict(owner);
                 }
-                self.buffered().insert(lpn, sectors)
+                let now_ns = self.clock.now_ns();
+                self.buffered().insert(lpn, sectors, now_ns)
             }
         };
         if C::TRACKED {
@@ -101,16 +103,21 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.buffered().number(entry)
     }
 
-    /// Writes to flash what leaves next, because of a request. Returns whether there was anything.
-    fn evict(&mut self, id: u32) -> bool {
+    /// Writes to flash what leaves next, on behalf of a request or of nobody. Returns whether there was anything.
+    fn evict(&mut self, owner: u32) -> bool {
         let mut victims = std::mem::take(&mut self.evicting);
-        let buffer = self.buffered();
-        buffer.evict(&mut victims);
+        self.buffered().evict(&mut victims);
+        self.write_out(victims, owner)
+    }
+
+    /// Writes to flash what has been taken out of the buffer, and gives the list back. Returns whether there was anything.
+    pub(super) fn write_out(&mut self, victims: Vec<Victim>, owner: u32) -> bool {
         let Some(&victim) = victims.first() else {
             self.evicting = victims;
             return false;
         };
-        if buffer.survives_power_loss() {
+        let buffer = self.buffered();
+        if buffer.gathers_stripes() {
             let mut group = Group { first: victim.lpn, pages: 0, merge_pages: 0 };
             for victim in &victims {
                 let page = 1 << (victim.lpn.0 - group.first.0);
@@ -119,7 +126,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
             self.evicting = victims;
             let page_bytes = self.shape.page_bytes;
-            self.decide_by(NIL, |scheme, view, decisions| scheme.decide_group(&group, page_bytes, view, decisions));
+            self.decide_by(owner, |scheme, view, decisions| scheme.decide_group(&group, page_bytes, view, decisions));
         } else {
             let covered = buffer.covers(&victim);
             if let Some(lpn) = buffer.upcoming() {
@@ -128,16 +135,16 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.evicting = victims;
             let bytes = victim.sectors.count_ones() * SECTOR_BYTES;
             let extent = Extent { op: HostOp::Write, first: victim.lpn, pages: 1, first_bytes: bytes, last_bytes: bytes, covered };
-            self.decide(id, &extent);
+            self.decide(owner, &extent);
         }
         self.evicting.clear();
         true
     }
 
-    /// Writes everything that is buffered to flash, because of a request.
+    /// Writes everything that is buffered to flash, on behalf of a request or of nobody.
     #[inline(never)]
-    pub(super) fn evict_all(&mut self, id: u32) {
-        while self.evict(id) {}
+    pub(super) fn evict_all(&mut self, owner: u32) {
+        while self.evict(owner) {}
     }
 
     /// Writes everything that is buffered to flash and lets everything end that is in flight.
@@ -162,7 +169,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Reads sectors of a page. What flash has to deliver goes into `run`, which is read when it cannot grow. If the
-    /// buffer delivers any of it, returns the number with which NVRAM took that in.
+    /// buffer delivers any of it, returns the number with which that was taken in.
     fn read_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64, run: &mut PageRun) -> Option<u64> {
         if self.is_gone(lpn) {
             self.buffered().counts.read_misses += 1;
@@ -299,6 +306,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         let waits = buffer.waits_for_admission(latest, id);
         self.evicting = victims;
+        if self.slots[id as usize].request == NIL && self.flushes_to_flash() {
+            self.note_unflushed(id);
+        }
         waits
     }
 
@@ -333,7 +343,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.start_admitted();
     }
 
-    /// Nobody waits for what has failed: its request was acknowledged when NVRAM took it.
+    /// Nobody waits for what has failed: its request was acknowledged when the buffer took it.
     pub(super) fn eviction_failed(&mut self, failure: Failure) {
         let counts = &mut self.buffered().counts;
         match failure {
@@ -396,40 +406,6 @@ impl<C: Content, M: Media> Engine<C, M> {
         for (strip, lpn) in bits::Bits(operation.strips).zip(operation.host_pages()) {
             let taken = self.buffered().take(lpn);
             self.with_shares(lpn, &taken, |content, shares| content.overlay_buffer(id, lpn, strip as u8, shares));
-        }
-    }
-
-    // ---- answers ----
-
-    /// Processes everything up to the last answer that is due until `time_ns`. With NVRAM that is every event, as each may free space.
-    #[inline(never)]
-    pub(super) fn advance_to_completions(&mut self, time_ns: u64) -> Result<(), Halted> {
-        let frees_slots = !self.flushes_to_flash();
-        loop {
-            let (timer_ns, answer_ns) = (self.clock.next_timer_ns(), self.next_completion_ns());
-            if frees_slots && self.media.next_event_ns() <= timer_ns.min(answer_ns).min(time_ns) {
-                self.process_event(!self.has_watchers);
-            } else if answer_ns <= time_ns || frees_slots && timer_ns <= time_ns {
-                self.advance()?;
-            } else {
-                return Ok(());
-            }
-        }
-    }
-
-    /// When the buffer answers next, if there is a buffer; `NEVER` if it has nothing to answer.
-    #[inline]
-    pub(super) fn next_completion_ns(&self) -> u64 {
-        self.buffer.as_ref().map_or(NEVER, |buffer| buffer.next_completion_ns())
-    }
-
-    /// The buffer answers: after everything that the flash does until then.
-    #[cold]
-    pub(super) fn complete_from_buffer(&mut self) {
-        if let Some((time_ns, id)) = self.buffered().take_completion() {
-            self.set_now(time_ns);
-            self.completed(id);
-            self.ended_part(id);
         }
     }
 }

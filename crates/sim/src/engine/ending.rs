@@ -41,6 +41,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let Slot { request, acknowledged, failed, reserved, job, departs, rare, .. } = *slot;
         let mut record = std::mem::replace(&mut slot.programs, NIL);
         let changes = std::mem::replace(&mut slot.changes, NIL);
+        let unflushed_as = if departs && request == NIL { self.unflushed_as(id) } else { u64::MAX };
         let (mut programs, has_failures) = (0, self.media.has_failures());
         while record != NIL {
             let next = *self.media.next_in_list(record);
@@ -120,6 +121,8 @@ impl<C: Content, M: Media> Engine<C, M> {
                 self.completed(request);
             }
             self.ended_part(request);
+        } else if unflushed_as != u64::MAX {
+            self.finished_write(unflushed_as);
         }
     }
 

@@ -50,7 +50,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             holds_host: self.replacements.held.as_ref().is_some_and(|held| !held.is_empty()),
             waits_for_lock: self.locks.has_waiter(),
             evicts: self.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving()),
-            nvram_is_full: self.buffer.as_ref().is_some_and(|buffer| buffer.waits_for_slots()),
+            nvram_is_full: self.buffer.as_ref().is_some_and(|buffer| buffer.survives_power_loss() && buffer.waits_for_slots()),
             flushes: !self.flushes.is_empty(),
             answered_early: !self.in_controller.is_empty(),
             ..InFlight::default()

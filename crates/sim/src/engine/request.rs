@@ -19,7 +19,7 @@ pub(super) struct Request {
     pub(super) unanswered: u32,
     /// Operations that have not ended.
     pub(super) unfinished: u32,
-    /// Position among writes, for flushes.
+    /// Position among writes, for flushes; `u64::MAX` if it does not write.
     pub(super) write_index: u64,
     /// The operation cut last, for `serial_subrequests`.
     pub(super) last_operation: u32,

@@ -15,12 +15,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.submitted += 1;
         self.outstanding += 1;
         self.look_ahead();
-        // A flush of a buffer in DRAM writes.
-        let is_write = matches!(request.op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes)
-            || (request.op == HostOp::Flush && self.flushes_to_flash());
-        let write_index = if is_write { self.writes } else { u64::MAX };
-        self.writes += u64::from(is_write);
-        self.unflushed += u64::from(is_write);
+        let write_index = if self.numbers_when_served() { u64::MAX } else { self.number_write(request.op) };
         if measured {
             self.statistics.waits.arrived(self.now_ns());
         }
@@ -55,6 +50,25 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.earlier_requests + sequence
     }
 
+    /// Whether requests have their positions among writes from when they are served. Where pages leave on behalf of nobody and a flush waits for that, they
+    /// must: while all is held for a replacement, something may leave before a flush that came earlier.
+    #[inline]
+    fn numbers_when_served(&self) -> bool {
+        self.buffer.as_ref().is_some_and(|buffer| buffer.admits_pages() && !buffer.survives_power_loss())
+    }
+
+    /// The next position among writes, for a request that writes; `u64::MAX` for others.
+    #[inline]
+    fn number_write(&mut self, op: HostOp) -> u64 {
+        // A flush of a buffer in DRAM writes.
+        if !matches!(op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes) && (op != HostOp::Flush || !self.flushes_to_flash()) {
+            return u64::MAX;
+        }
+        self.unflushed += 1;
+        self.writes += 1;
+        self.writes - 1
+    }
+
     /// Serves a request that was taken.
     #[inline(always)]
     pub(super) fn serve_request(&mut self, id: u32, op: HostOp, offset_bytes: u64, size_bytes: u64) {
@@ -62,6 +76,12 @@ impl<C: Content, M: Media> Engine<C, M> {
             return self.refuse(id);
         }
         let end = offset_bytes + size_bytes;
+        if self.buffer.is_some() {
+            self.destage_before_request();
+        }
+        if self.numbers_when_served() {
+            self.requests[id as usize].write_index = self.number_write(op);
+        }
         match op {
             HostOp::Flush => {
                 if self.flushes_to_flash() {
@@ -213,9 +233,13 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         request.next = self.free_requests;
         self.free_requests = id;
-        if write_index == u64::MAX {
-            return;
+        if write_index != u64::MAX {
+            self.finished_write(write_index);
         }
+    }
+
+    /// The write at this position among all has finished.
+    pub(super) fn finished_write(&mut self, write_index: u64) {
         if self.flushes.back().is_none_or(|flush| flush.target <= write_index) {
             self.unflushed -= 1;
         } else {

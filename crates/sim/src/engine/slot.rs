@@ -90,6 +90,8 @@ pub(super) struct Rare {
     pub(super) nested: u32,
     /// A program whose content is being computed: position among the engine's, `NIL` for none.
     pub(super) sum: u32,
+    /// Pages that leave a volatile buffer on behalf of nobody: position among writes, for flushes; `u64::MAX` for others.
+    pub(super) write_index: u64,
 }
 
 impl Rare {
@@ -104,6 +106,7 @@ impl Rare {
         lock_holder: NIL,
         nested: NIL,
         sum: NIL,
+        write_index: u64::MAX,
     };
 }
 

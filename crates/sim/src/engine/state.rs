@@ -70,7 +70,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) waiting_for_space: u64,
     /// Write operations in flight for each 1024 rows, so that large discards may skip rows safely.
     pub(super) writes_in_chunk: Vec<u32>,
-    /// Writes, trims and zeroings submitted so far, and how many of them have not finished that no flush waits for.
+    /// Writes, trims and zeroings served so far, and pages that have left a buffer on behalf of nobody; and how many of them have not finished that no flush
+    /// waits for.
     pub(super) writes: u64,
     pub(super) unflushed: u64,
     /// Flushes that wait, in order.
@@ -88,6 +89,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) valid_sectors: Option<Box<ValidSectors>>,
     /// The data buffer, if there is one.
     pub(crate) buffer: Option<Box<Buffer>>,
+    /// Whether it destages by itself now: not while all is to come to its end.
+    pub(super) destages: bool,
     /// The pages that are being evicted, in ascending order: operations that write them are being decided.
     pub(super) evicting: Vec<Victim>,
     /// Lent for `Content` to list where the buffer has a page, and what pages leave it with.
@@ -151,6 +154,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 let grouping = scheme.addressing().grouping();
                 Buffer::new(buffer, options.space_pages, shape.page_bytes, grouping, scheme.width()).into()
             }),
+            destages: true,
             evicting: Vec::new(),
             sources: Vec::new(),
             leaving_with: Vec::new(),

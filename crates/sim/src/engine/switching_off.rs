@@ -93,6 +93,7 @@ impl<C: Content, M: Media> Persistent for Engine<C, M> {
             unflushed: _,
             flushes: _,
             in_controller: _,
+            destages: _,
             evicting: _,
             // What was lost: then nothing is saved.
             untold: _,

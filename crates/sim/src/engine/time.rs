@@ -1,4 +1,4 @@
-//! Time: the engine processes the earliest of media events, timers and completions of the data buffer (see `clock`).
+//! Time: the engine processes the earliest of media events, timers and what the data buffer does (see `clock`).
 
 use super::content::Content;
 use super::state::Engine;
@@ -34,7 +34,7 @@ impl std::error::Error for Halted {}
 impl<C: Content, M: Media> Engine<C, M> {
     /// Time of the next event, if anything is in flight.
     pub fn next_event_ns(&self) -> Option<u64> {
-        Some(self.media.next_event_ns().min(self.clock.next_timer_ns()).min(self.next_completion_ns())).filter(|time| *time != NEVER)
+        Some(self.media.next_event_ns().min(self.clock.next_timer_ns()).min(self.next_in_buffer_ns())).filter(|time| *time != NEVER)
     }
 
     /// Moves the time, and says so to media.
@@ -48,7 +48,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     #[inline]
     pub fn advance_until(&mut self, time_ns: u64) -> Result<(), Halted> {
         if self.buffer.is_some() {
-            self.advance_to_completions(time_ns)?;
+            self.advance_to_buffer(time_ns)?;
         }
         loop {
             while self.media.next_event_ns() <= time_ns.min(self.clock.next_timer_ns()) {
@@ -75,7 +75,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Nothing is in flight on media from now until `end_ns`.
     #[cold]
-    fn note_idle(&mut self, end_ns: u64) {
+    pub(super) fn note_idle(&mut self, end_ns: u64) {
         // Requests that wait for the end of a replacement are in flight.
         let holds_requests = self.replacements.held.as_ref().is_some_and(|held| !held.is_empty());
         if self.next_completion_ns() == NEVER && !self.clock.has_pauses() && !holds_requests {
@@ -89,8 +89,8 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Processes the next event. Returns whether there was one; without one, requests that wait for space fail.
     pub fn advance(&mut self) -> Result<bool, Halted> {
-        let (event_ns, timer_ns, answer_ns) = (self.media.next_event_ns(), self.clock.next_timer_ns(), self.next_completion_ns());
-        let first_ns = event_ns.min(timer_ns).min(answer_ns);
+        let (event_ns, timer_ns, buffer_ns) = (self.media.next_event_ns(), self.clock.next_timer_ns(), self.next_in_buffer_ns());
+        let first_ns = event_ns.min(timer_ns).min(buffer_ns);
         if first_ns > LATEST_NS {
             return self.advance_without_event();
         }
@@ -99,7 +99,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         } else if timer_ns == first_ns {
             self.timer_is_due();
         } else {
-            self.complete_from_buffer();
+            self.buffer_is_due();
         }
         Ok(true)
     }
@@ -143,10 +143,18 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.goes_on_without_space() || (self.waiting_for_space > 0 && self.fail_for_space())
     }
 
-    /// Runs until everything submitted has completed and ended.
+    /// Runs until everything submitted has completed and ended. Meanwhile a buffer does not destage by itself: how much would leave depends on flash.
     pub fn finish(&mut self) -> Result<(), Halted> {
-        while self.advance()? {}
-        Ok(())
+        let destages = std::mem::replace(&mut self.destages, false);
+        let finished = loop {
+            match self.advance() {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(halted) => break Err(halted),
+            }
+        };
+        self.destages = destages;
+        finished
     }
 
     /// Processes the next event, and with `buses` those of buses that follow from it at once: where nobody looks at each event.

@@ -7,6 +7,7 @@ use super::types::{
     Replacement, Window,
 };
 use crate::buffer::{self, Buffer};
+use crate::config::Config;
 use crate::engine::content::Content;
 use crate::engine::translation::TranslationCounts;
 use crate::engine::{Engine, Exposure, ReadErrors, RebuildRecord, ReplacementRecord};
@@ -100,7 +101,7 @@ pub(super) fn losses<C: Content, M: Media>(engine: &Engine<C, M>) -> Losses {
     Losses { host_pages: engine.lost_pages().count() as u64, pages_not_rebuilt: engine.lost_versions() }
 }
 
-/// Writes of pages out of NVRAM that failed, by why.
+/// Writes of pages out of a buffer that failed when nobody waited for them, by why.
 pub(super) fn failed_evictions(now: buffer::Counts, start: buffer::Counts) -> Failures {
     Failures { no_space: now.failed_no_space - start.failed_no_space, lost: now.failed_lost - start.failed_lost }
 }
@@ -121,7 +122,7 @@ pub(super) fn report_ldpc<C: Content, M: Media>(now: &Snapshot, start: &Snapshot
 }
 
 /// What the data buffer did, counted in host pages.
-pub(super) fn report_buffer(now: buffer::Counts, start: buffer::Counts, buffer: &Buffer) -> BufferFigures {
+pub(super) fn report_buffer(now: buffer::Counts, start: buffer::Counts, buffer: &Buffer, config: &Config) -> BufferFigures {
     let (read_hits, read_misses) = (now.read_hits - start.read_hits, now.read_misses - start.read_misses);
     let (write_hits, write_misses) = (now.write_hits - start.write_hits, now.write_misses - start.write_misses);
     let (evictions, pages) = (now.evictions - start.evictions, now.pages_written_out - start.pages_written_out);
@@ -137,6 +138,9 @@ pub(super) fn report_buffer(now: buffer::Counts, start: buffer::Counts, buffer: 
         evictions,
         pages_written_out: pages,
         mean_victim_pages: ratio(pages as f64, evictions as f64),
+        destages: now.destages - start.destages,
+        pages_destaged: now.pages_destaged - start.pages_destaged,
+        destage_bytes_per_second: config.destage_bytes_per_second(),
         failed_evictions: failed_evictions(now, start),
         pages_buffered: buffer.count() as u64,
     }

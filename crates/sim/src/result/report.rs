@@ -113,7 +113,7 @@ impl Simulation {
                 steady: reached.steady,
             }),
             buffer: match (now.buffer, start.buffer, engine.buffer()) {
-                (Some(now), Some(start), Some(buffer)) => Some(report_buffer(now, start, buffer)),
+                (Some(now), Some(start), Some(buffer)) => Some(report_buffer(now, start, buffer, &self.device.config)),
                 _ => None,
             },
             ldpc: self.device.config.device.cells(0).ldpc().map(|_| report_ldpc(&now, start, engine)),

@@ -184,6 +184,7 @@ impl Replay {
         progress: &mut dyn FnMut(Stage) -> bool,
     ) -> Result<bool, RunError> {
         let mut steps = 0u64;
+        engine.set_destaging(false);
         while self.advance(engine, injector)? {
             steps += 1;
             if steps.is_multiple_of(65_536) {

@@ -138,6 +138,12 @@ fn rule(key: &str) -> Option<Rule> {
         "nvram_victim" => {
             Rule::By(|draw| (draw.number("nvram_buffer_bytes") > 0).then(|| draw.random.of_list(&["oldest_write", "largest_group"]).into()))
         }
+        "destage" => Rule::By(|draw| draw.has_buffer().then(|| draw.random.of_list(&["when_full", "low_water"]).into())),
+        "destage_unit" => Rule::By(|draw| draw.has_dram().then(|| draw.random.of_list(&["page", "stripe"]).into())),
+        "destage_high_water" => Rule::By(|draw| draw.destages().then(|| draw.random.of_list(&["0.5", "0.01", "0.8", "1"]).into())),
+        "destage_low_water" => Rule::By(|draw| draw.destages().then(|| draw.random.of_list(&["0", "0.005"]).into())),
+        // From one page a millisecond to more than flash takes.
+        "destage_bytes_per_second" => Rule::By(|draw| draw.destages().then(|| draw.random.of_list(&["0", "4MB", "50MB", "1GB"]).into())),
 
         "rebuild" => Rule::By(|draw| {
             let suiting: Vec<_> = ORDERS.iter().filter(|order| (order.suits)(draw.entry).is_ok()).map(|order| order.name).collect();
@@ -307,6 +313,19 @@ impl Drawing<'_> {
         let kind = self.apart(BUFFER, |draw| draw.random.of_list(kinds));
         self.drawn.push((BUFFER, Some(kind.into())));
         kind.into()
+    }
+
+    /// Whether there will be one of any kind; of a device that is given nothing is drawn.
+    fn has_buffer(&mut self) -> bool {
+        self.has_dram() || self.number("nvram_buffer_bytes") > 0
+    }
+
+    fn has_dram(&mut self) -> bool {
+        self.number("buffer_bytes") > 0 || self.buffer() == "per_gib" || self.asked("buffer_bytes_per_gib").is_some()
+    }
+
+    fn destages(&mut self) -> bool {
+        self.is("destage", "low_water")
     }
 
     fn buffered_bytes(&mut self) -> String {

@@ -1,4 +1,4 @@
-//! The data buffer: its rules (SPEC 2.4, 2.7) on hits, evictions, read-before-writes, reads, flushes and trims, each delay to the nanosecond.
+//! The data buffer in DRAM with the rule of its paper: its rules (SPEC 2.4, 2.7) on hits, evictions, read-before-writes, reads, flushes and trims, each delay to the nanosecond.
 
 use crate::support::{config, engine, own_trace, pages, request, tags};
 use flashraid_sim::engine::Engine;
@@ -15,12 +15,13 @@ const READ_NS: u64 = 175 + 20_000 + 4096 * 25;
 const SECTOR_PROGRAM_NS: u64 = 175 + 512 * 25 + 200_000;
 const SECTOR_READ_NS: u64 = 175 + 20_000 + 512 * 25;
 
+/// The rule of the paper.
+const RULE: [(&str, &str); 2] = [("destage", "when_full"), ("destage_unit", "page")];
+
 /// One channel of one die, so that nothing overlaps, with a buffer of two pages.
 fn device(scheme: &str, pairs: &[(&str, &str)]) -> Config {
     let channels = if scheme == "raid0" { "1" } else { "4" };
-    let mut all = vec![("channels", channels), ("buffer_bytes", "8192")];
-    all.extend(pairs);
-    config("tiny", scheme, &all)
+    config("tiny", scheme, &[&[("channels", channels), ("buffer_bytes", "8192")], &RULE, pairs].concat())
 }
 
 fn buffered(scheme: &str, pairs: &[(&str, &str)]) -> Engine<Tags> {
@@ -374,7 +375,8 @@ fn a_drain_is_counted_apart() {
         assert_eq!(result["flash_ops"]["programs"]["total"], 14);
         let expected = serde_json::json!({
             "kind": "dram", "hits": 0, "misses": 10, "hit_rate": 0.0, "read_hits": 0, "read_misses": 0, "write_hits": 0, "write_misses": 10,
-            "evictions": 7, "pages_written_out": 7, "mean_victim_pages": 1.0, "failed_evictions": {"no_space": 0, "lost": 0}, "pages_buffered": 3,
+            "evictions": 7, "pages_written_out": 7, "mean_victim_pages": 1.0, "destages": 0, "pages_destaged": 0, "destage_bytes_per_second": null,
+            "failed_evictions": {"no_space": 0, "lost": 0}, "pages_buffered": 3,
         });
         assert_eq!(result["buffer"], expected);
         assert_eq!(result["requests"]["completed"], 10);

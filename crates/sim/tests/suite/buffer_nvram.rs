@@ -18,7 +18,7 @@ const SECTOR: u64 = 512;
 /// `channels` channels of one die, with room for so many pages.
 fn buffered(scheme: &str, channels: u64, room: u64, pairs: &[(&str, &str)]) -> Engine<Tags> {
     let (channels, bytes) = (channels.to_string(), (room * PAGE).to_string());
-    let mut all = vec![("channels", channels.as_str()), ("nvram_buffer_bytes", bytes.as_str())];
+    let mut all = vec![("channels", channels.as_str()), ("nvram_buffer_bytes", bytes.as_str()), ("destage", "when_full")];
     all.extend(pairs);
     let config = config("tiny", scheme, &all);
     engine(&config, tags(&config))
@@ -433,7 +433,8 @@ fn the_end_of_a_run_leaves_it_as_it_is_or_drains_it() {
     let writes: String = (0..10).map(|page| format!("{},W,{},4096,,\n", page * 1000, page * 4096)).collect();
     let path = own_trace("drain", &writes);
     let result = |drain: &str| {
-        let config = config("tiny", "raid0", &[("channels", "4"), ("nvram_buffer_bytes", "24576"), ("drain", drain), ("verify", "true")]);
+        let settings = [("channels", "4"), ("nvram_buffer_bytes", "24576"), ("destage", "when_full"), ("drain", drain), ("verify", "true")];
+        let config = config("tiny", "raid0", &settings);
         let finished = run(&path, config, &Outputs::default(), true, &mut |_| true).unwrap();
         assert_eq!((finished.status, &finished.warnings), (Status::Done, &vec![]));
         serde_json::from_str::<serde_json::Value>(&finished.json()).unwrap()
@@ -441,7 +442,8 @@ fn the_end_of_a_run_leaves_it_as_it_is_or_drains_it() {
     let (kept, drained) = (result("false"), result("true"));
     let expected = serde_json::json!({
         "kind": "nvram", "hits": 0, "misses": 10, "hit_rate": 0.0, "read_hits": 0, "read_misses": 0, "write_hits": 0, "write_misses": 10,
-        "evictions": 1, "pages_written_out": 4, "mean_victim_pages": 4.0, "failed_evictions": {"no_space": 0, "lost": 0}, "pages_buffered": 6,
+        "evictions": 1, "pages_written_out": 4, "mean_victim_pages": 4.0, "destages": 0, "pages_destaged": 0, "destage_bytes_per_second": null,
+        "failed_evictions": {"no_space": 0, "lost": 0}, "pages_buffered": 6,
     });
     assert_eq!((&kept["buffer"], &drained["buffer"]), (&expected, &expected));
     assert!(kept["drain"].is_null());

@@ -26,6 +26,7 @@ const SMALL: &str = "blocks_per_plane=14 pages_per_block=8 chips_per_channel=2 o
 const BASES: &[(&str, &str, &str)] = &[
     ("trace.csv", "raid5", "fill=0.9"),
     ("trace.csv", "raid5", "fill=0.9 queue_depth=4 buffer_bytes=65536 drain=true"),
+    ("trace.csv", "raid5", "fill=0.9 buffer_bytes=65536 destage=when_full"),
     ("trace.csv", "raid5", "fill=0.9 fail=chip:1.0@30% wear_leveling=static wear_leveling_threshold=2 dies_per_chip=2"),
     ("trace.csv", "raid5", "fail=chip:1.0@30% rebuild=none allocation=static buffer_bytes_per_gib=16777216"),
     ("trace.csv", "raid5", "fill=0.8 mapping=dftl blocks_per_plane=20 over_provisioning=0.5 lun=chip precondition=random:0.3"),
@@ -111,6 +112,9 @@ fn values(key: &Key) -> Vec<String> {
         "buffer_bytes" => &["0", "32KiB"],
         "nvram_buffer_bytes" => &["0", "32KiB"],
         "buffer_ns" => &["7777"],
+        "destage_high_water" => &["0.3", "1"],
+        "destage_low_water" => &["0", "0.4"],
+        "destage_bytes_per_second" => &["400kB", "1GB"],
         "rebuild" => &["none", "sor", "dor", "copy"],
         "rebuild_window" => &["1", "9"],
         "format" => &["flashraid", "ssdsim"],

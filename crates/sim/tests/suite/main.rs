@@ -8,6 +8,7 @@ mod clock;
 mod config;
 mod corpus;
 mod decision_point;
+mod destaging;
 mod determinism;
 mod documents;
 mod drives;

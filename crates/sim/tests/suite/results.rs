@@ -336,7 +336,8 @@ fn a_share_of_the_space_is_exact() {
 fn what_a_buffer_cannot_write_is_one_story() {
     let read = |page| pages(HostOp::Read, page, 1);
     let requests = [(0, read(2)), (100_000, write(0, 1)), (200_000, write(1, 1)), (300_000, read(0))];
-    let pairs = [("fill", "0.5"), ("nvram_buffer_bytes", "4096"), ("fail", "channel:0@request:2"), ("verify", "true")];
+    let pairs =
+        [("fill", "0.5"), ("nvram_buffer_bytes", "4096"), ("destage", "when_full"), ("fail", "channel:0@request:2"), ("verify", "true")];
     let (result, told) = replayed("buffer-lost", &requests, "fra", &pairs);
     assert_eq!((&result["losses"]["host_pages"], &result["verify"]["pages_gone"]), (&1.into(), &1.into()));
     assert_eq!((&result["requests"]["completed"], &result["requests"]["failed"]["lost"]), (&3.into(), &1.into()));
@@ -430,13 +431,13 @@ fn a_warm_up_is_taken_from_every_count() {
         ("raid5", &dftl, "mapping", &["cmt_hits", "cmt_misses", "evictions", "dirty_evictions", "in_hand"]),
         (
             "raid5",
-            &[("buffer_bytes", "65536")],
+            &[("buffer_bytes", "65536"), ("destage", "when_full")],
             "buffer",
             &["hits", "misses", "read_hits", "read_misses", "write_hits", "write_misses", "evictions", "pages_written_out"],
         ),
         (
             "raid5",
-            &[("nvram_buffer_bytes", "65536")],
+            &[("nvram_buffer_bytes", "65536"), ("destage", "when_full")],
             "buffer",
             &["hits", "misses", "write_hits", "write_misses", "evictions", "pages_written_out"],
         ),

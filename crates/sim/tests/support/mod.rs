@@ -97,7 +97,11 @@ pub const SCENARIOS: [Scenario; 30] = [
         "raid5",
         &[("devices", "4"), ("spare_devices", "1"), ("channels", "2"), ("fail", "device:1@request:180,device:0/chip:1.0@request:400")],
     ),
-    ("array-nvram", "ppc", &[("devices", "4"), ("nvram_buffer_bytes", "65536"), ("fail", "device:1@request:180")]),
+    (
+        "array-nvram",
+        "ppc",
+        &[("devices", "4"), ("nvram_buffer_bytes", "65536"), ("destage", "when_full"), ("fail", "device:1@request:180")],
+    ),
     ("worn", "raid5", &[("devices", "4"), ("spare_devices", "1"), ("channels", "2"), ("pe_limit", "20"), ("ages", "0.5,0.97,0.2")]),
     ("second", "raid5", &[("spare_chips", "2"), ("fail", "chip:1.0@request:120,chip:2.0@rebuild:50%"), ("piggyback", "true")]),
     (
@@ -128,7 +132,11 @@ pub const SCENARIOS: [Scenario; 30] = [
     ),
     ("chips", "raid0", &[("chips_per_channel", "4"), ("dies_per_chip", "2"), ("lun", "chip"), ("gc_blocking_scope", "none")]),
     ("closed", "fra", &[("queue_depth", "5"), ("warmup", "100")]),
-    ("jitter", "ca-ppc", &[("jitter_ns", "3000000"), ("seed", "5"), ("buffer_bytes", "65536")]),
+    (
+        "jitter",
+        "ca-ppc",
+        &[("jitter_ns", "3000000"), ("seed", "5"), ("buffer_bytes", "65536"), ("destage", "when_full"), ("destage_unit", "page")],
+    ),
     ("gaps", "raid5", &[("speed", "0.05"), ("spare_chips", "1"), ("fail", "chip:3.0@request:240")]),
     ("dftl", "raid5", &[("mapping", "dftl"), ("cmt_entries", "20"), ("blocks_per_plane", "20"), ("over_provisioning", "0.4")]),
     (
@@ -206,9 +214,11 @@ const OTHER_MAPPINGS: [&[(&str, &str)]; 3] = [
     &[("mapping", "fast"), ("log_blocks", "8"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4")],
 ];
 
-/// Data buffers, one in DRAM and one in NVRAM.
-const BUFFERS: [&[(&str, &str)]; 2] =
-    [&[("buffer_bytes", "131072"), ("unwritten", "prefill"), ("drain", "true")], &[("nvram_buffer_bytes", "65536"), ("drain", "true")]];
+/// Data buffers with the rules of their papers, one in DRAM and one in NVRAM.
+const BUFFERS: [&[(&str, &str)]; 2] = [
+    &[("buffer_bytes", "131072"), ("destage", "when_full"), ("destage_unit", "page"), ("unwritten", "prefill"), ("drain", "true")],
+    &[("nvram_buffer_bytes", "65536"), ("destage", "when_full"), ("drain", "true")],
+];
 
 /// Every scheme of the registry, replacing SSDs if it does that: alone; under a buffer; with failures on page mapping; with failures on another mapping that it allows, in
 /// turn. Then the scenarios. A new scheme is among them by being in the registry.

@@ -57,16 +57,25 @@ pub struct BufferFigures {
     pub write_hits: u64,
     /// Page writes that added a page to the buffer.
     pub write_misses: u64,
-    /// Evictions to free space or for a flush. Each evicts one page (DRAM) or all buffered pages of a stripe (NVRAM).
+    /// Times that something left the buffer: to free space, for a flush, or as it destaged by itself. Each time it is one page (DRAM with `destage_unit = page`) or all
+    /// buffered pages of a stripe.
     #[schemars(extend("unit" = "evictions"))]
     pub evictions: u64,
-    /// Pages evicted.
+    /// Pages that left.
     pub pages_written_out: u64,
     /// `pages_written_out` over `evictions`. Null without evictions.
     #[schemars(extend("unit" = "pages per eviction"))]
     pub mean_victim_pages: Option<f64>,
-    /// Page writes from NVRAM to flash that failed after the host write was acknowledged, including those of a drain. Their data is lost,
-    /// and the pages count in `losses.host_pages` until they are fully overwritten or discarded.
+    /// Those of the `evictions` that nothing needed: the buffer destaged by itself (`destage = low_water`).
+    #[schemars(extend("unit" = "evictions"))]
+    pub destages: u64,
+    /// Pages that left so; included in `pages_written_out`.
+    pub pages_destaged: u64,
+    /// The rate at which it does that (`destage_bytes_per_second`). Null with `destage = when_full`.
+    #[schemars(extend("unit" = "bytes/s"))]
+    pub destage_bytes_per_second: Option<u64>,
+    /// Page writes to flash that failed after the host write was acknowledged (from NVRAM, or from DRAM that destages by itself), including those of a drain. Their
+    /// data is lost, and the pages count in `losses.host_pages` until they are fully overwritten or discarded.
     pub failed_evictions: Failures,
     /// Pages in the buffer that are not on flash at the end, before a drain.
     pub pages_buffered: u64,

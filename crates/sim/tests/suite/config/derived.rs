@@ -454,6 +454,20 @@ fn a_buffer_has_whole_pages_that_it_can_hold() {
         refusal(&[("nvram_buffer_bytes", "4095")]),
         "nvram_buffer_bytes = 4095: gives a buffer of 4095 bytes, allowed is at least one page (4096 bytes)"
     );
+    // Unless it is told, it destages at a quarter of the speed of the device: of its buses (175 + 102,400 ns a page), or its LUNs.
+    let rate =
+        |pairs: &[(&str, &str)]| on("tiny", "raid0", &[&[("buffer_bytes", "65536")], pairs].concat()).unwrap().destage_bytes_per_second();
+    let bus = 4 * 4096 * 1_000_000_000 / (175 + 102_400);
+    assert_eq!(rate(&[("chips_per_channel", "4")]), Some(bus / 4));
+    assert_eq!(rate(&[("chips_per_channel", "1")]), Some(4 * 4096 * 1_000_000_000 / 200_000 / 4));
+    assert_eq!(rate(&[("chips_per_channel", "4"), ("bus_ps_per_byte", "0")]), Some(4 * 4096 * 1_000_000_000 / 50_000 / 4));
+    assert_eq!(rate(&[("devices", "3"), ("chips_per_channel", "4")]), Some(3 * bus / 4));
+    assert_eq!(rate(&[("destage_bytes_per_second", "3MB")]), Some(3_000_000));
+    assert_eq!(rate(&[("destage", "when_full")]), None);
+    assert_eq!(
+        refusal(&[("buffer_bytes", "65536"), ("destage_high_water", "0.3"), ("destage_low_water", "0.3")]),
+        "destage_low_water = 0.3: allowed is less than destage_high_water, which is 0.3"
+    );
     let both = "nvram_buffer_bytes = 8192: allowed beside a buffer in DRAM (buffer_bytes, buffer_bytes_per_gib) is 0";
     assert_eq!(refusal(&[("nvram_buffer_bytes", "8192"), ("buffer_bytes", "8192")]), both);
     assert_eq!(refusal(&[("nvram_buffer_bytes", "8192"), ("buffer_bytes_per_gib", "8")]), both);

@@ -170,6 +170,11 @@ fn every_value_has_its_limits() {
         ("nvram_buffer_bytes", &["-1", "1099511627777"]),
         ("nvram_victim", &["newest"]),
         ("buffer_ns", &["-1"]),
+        ("destage", &["always", ""]),
+        ("destage_unit", &["block"]),
+        ("destage_high_water", &["0", "1.1", "nan"]),
+        ("destage_low_water", &["1", "-0.1"]),
+        ("destage_bytes_per_second", &["-1", "0.5", "1099511627777"]),
         ("mapping", &["hybrid"]),
         ("log_blocks", &["0", "65535"]),
         ("cmt_entries", &["0", "1073741825"]),
@@ -360,7 +365,18 @@ fn quantities_have_units_and_nothing_else_has() {
         ["buffer_bytes", "fill_bytes", "nvram_buffer_bytes", "object_bytes", "page_bytes", "sector_bytes", "space_bytes"]
     );
     assert_eq!(of("bytes/GiB"), ["buffer_bytes_per_gib"]);
-    assert_eq!(of("share"), ["ages", "fill", "gc_idle_gain", "gc_idle_threshold", "gc_threshold", "over_provisioning"]);
+    assert_eq!(of("bytes/s"), ["destage_bytes_per_second"]);
+    let shares = [
+        "ages",
+        "destage_high_water",
+        "destage_low_water",
+        "fill",
+        "gc_idle_gain",
+        "gc_idle_threshold",
+        "gc_threshold",
+        "over_provisioning",
+    ];
+    assert_eq!(of("share"), shares);
     let times = [
         "buffer_ns",
         "erase_command_ns",

@@ -308,11 +308,14 @@ fn writes_in_flight_see_each_other_in_their_order() {
     assert_eq!(update_reads(&engine), 1);
 }
 
+/// A buffer from which a page leaves when the next one comes.
+const ONE_PAGE: [(&str, &str); 3] = [("buffer_bytes", "4096"), ("destage", "when_full"), ("destage_unit", "page")];
+
 /// Behind a buffer a sector is valid when it has left; a read takes what is buffered from there.
 #[test]
 fn evictions_read_what_they_leave() {
     let counts = |rule: &str, filled: u64| {
-        let mut engine = by_hand(rule, filled, &[("buffer_bytes", "4096")]);
+        let mut engine = by_hand(rule, filled, &ONE_PAGE);
         // Each write of another page makes the former one leave.
         let steps = [
             (Write, 0, 2),
@@ -338,7 +341,7 @@ fn evictions_read_what_they_leave() {
 #[test]
 fn what_was_left_out_is_not_read() {
     fn reads<C: Content>(content: impl Fn(&Config) -> C) -> [u64; 3] {
-        let config = config("tiny", "raid0", &[("partial_writes", "read_if_used"), ("buffer_bytes", "4096")]);
+        let config = config("tiny", "raid0", &[&[("partial_writes", "read_if_used")], &ONE_PAGE[..]].concat());
         let mut engine = engine(&config, content(&config));
         engine.fill(64);
         // The second write makes the first page leave, with two sectors of eight.
@@ -356,7 +359,7 @@ fn what_was_left_out_is_not_read() {
 /// While a discard of its page is in flight a read finds nothing that was there from the start.
 #[test]
 fn a_read_behind_a_discard_makes_nothing_valid() {
-    let mut engine = by_hand("read_if_needed", 64, &[("unwritten", "prefill"), ("buffer_bytes", "4096")]);
+    let mut engine = by_hand("read_if_needed", 64, &[&[("unwritten", "prefill")], &ONE_PAGE[..]].concat());
     // It waits until the page has left for which the second write makes no room.
     for (op, first) in [(Write, 0), (Write, 8), (Trim, 0)] {
         engine.submit(&request(op, first * SECTOR, 8 * SECTOR), true);

@@ -62,10 +62,16 @@ pub fn buffered_cases(scheme: &'static str) -> impl Strategy<Value = Case> {
 
 /// The same cases with a data buffer of a few pages.
 pub fn buffered(cases: impl Strategy<Value = Case>) -> impl Strategy<Value = Case> {
-    (cases, 1..=12u64, prop_oneof![Just(0u64), Just(1000u64), 0..=400_000u64]).prop_map(|(mut case, pages, answer_ns)| {
+    let destage = word(&["when_full", "low_water", "low_water"]);
+    let rate = word(&["0", "4MB", "50MB", "1GB"]);
+    let answer = prop_oneof![Just(0u64), Just(1000u64), 0..=400_000u64];
+    (cases, 1..=12u64, answer, destage, rate).prop_map(|(mut case, pages, answer_ns, destage, rate)| {
         let (_, page_bytes) = case.settings.iter().find(|(key, _)| *key == "page_bytes").expect("a page has a size");
         let bytes = pages * page_bytes.parse::<u64>().expect("a number");
-        case.settings.extend([("buffer_bytes", bytes.to_string()), ("buffer_ns", answer_ns.to_string())]);
+        case.settings.extend([("buffer_bytes", bytes.to_string()), ("buffer_ns", answer_ns.to_string()), ("destage", destage.into())]);
+        if destage == "low_water" {
+            case.settings.push(("destage_bytes_per_second", rate.into()));
+        }
         case
     })
 }

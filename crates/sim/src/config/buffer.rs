@@ -1,0 +1,70 @@
+//! The data buffer that a configuration has.
+
+use super::{Config, Destage, DestageUnit, Device, NvramVictim, share_of};
+use crate::buffer::{BufferKind, BufferOptions, DestageOptions, DestageRule, VictimRule};
+use flashraid_flash::CellOperation;
+
+/// By how much slower a buffer destages, unless it is told, than the device programs: an update of parity takes two programs, and GC may take as many
+/// again. So destaging alone does not keep the device busy.
+const SLOWER: u64 = 4;
+
+impl Device {
+    /// Bytes that the data buffer, of whichever kind, may take.
+    pub(super) fn buffer_bytes_given(&self) -> u64 {
+        match self.nvram_buffer_bytes.max(self.buffer_bytes) {
+            0 => ((u128::from(self.geometry().raw_bytes()) * u128::from(self.buffer_bytes_per_gib)) >> 30) as u64,
+            bytes => bytes,
+        }
+    }
+
+    /// Pages of the data buffer, 0 for none.
+    pub fn buffer_pages(&self) -> u64 {
+        self.buffer_bytes_given() / u64::from(self.page_bytes)
+    }
+
+    /// Bytes that an SSD programs in a second, if all its LUNs and buses do nothing else: a page at a time in each LUN, and on each bus.
+    fn programmed_bytes_per_second(&self) -> u64 {
+        let luns_ns = self.cells(0).mean_ns(CellOperation::Program).div_ceil(u64::from(self.units_per_channel()));
+        let transfer_ns = (u64::from(self.page_bytes) * u64::from(self.bus_ps_per_byte)).div_ceil(1000);
+        let page_ns = luns_ns.max(u64::from(self.program_command_ns) + transfer_ns).max(1);
+        u64::from(self.channels) * u64::from(self.page_bytes) * 1_000_000_000 / page_ns
+    }
+}
+
+impl Config {
+    /// The data buffer of a logical space of so many pages, if there is one.
+    pub fn buffer(&self, space_pages: u64) -> Option<BufferOptions> {
+        let device = &self.device;
+        let is_nvram = device.nvram_buffer_bytes > 0;
+        let rule = match (is_nvram, device.destage_unit, device.nvram_victim) {
+            (false, DestageUnit::Page, _) => DestageRule::Page,
+            (true, _, NvramVictim::LargestGroup) => DestageRule::Stripe(VictimRule::LargestGroup),
+            _ => DestageRule::Stripe(VictimRule::OldestUse),
+        };
+        let kind = if is_nvram { BufferKind::Nvram } else { BufferKind::Dram };
+        let pages = device.buffer_pages();
+        let destage = self.destage_options(pages.min(space_pages));
+        (pages > 0).then_some(BufferOptions { kind, rule, pages, answer_ns: device.buffer_ns, destage })
+    }
+
+    fn destage_options(&self, pages: u64) -> DestageOptions {
+        let Device { page_bytes, destage_high_water, destage_low_water, .. } = self.device;
+        let Some(bytes_per_second) = self.destage_bytes_per_second() else { return DestageOptions::WHEN_FULL };
+        let high_pages = share_of(destage_high_water, pages).1.max(1);
+        DestageOptions {
+            high_pages,
+            low_pages: share_of(destage_low_water, pages).0.min(high_pages - 1),
+            page_ns: (u64::from(page_bytes) * 1_000_000_000).div_ceil(bytes_per_second),
+        }
+    }
+
+    /// The rate at which the buffer destages by itself; `None` if it does not.
+    pub fn destage_bytes_per_second(&self) -> Option<u64> {
+        let members = self.array.each(&self.device).into_iter().take(self.array.devices as usize);
+        let by_itself = self.device.buffer_pages() > 0 && self.device.destage == Destage::LowWater;
+        by_itself.then(|| match self.device.destage_bytes_per_second {
+            0 => (members.map(|ssd| ssd.programmed_bytes_per_second()).sum::<u64>() / SLOWER).max(1),
+            asked => asked,
+        })
+    }
+}

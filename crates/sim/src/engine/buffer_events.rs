@@ -1,0 +1,112 @@
+//! What a data buffer does when it is time: it answers, and destages by itself (`buffer/destaging.rs`).
+
+use super::content::Content;
+use super::slot::NIL;
+use super::state::Engine;
+use super::time::Halted;
+use crate::clock::NEVER;
+use crate::media::Media;
+
+impl<C: Content, M: Media> Engine<C, M> {
+    /// Processes everything up to the last thing that the buffer does until `time_ns`. Where pages wait for space that is every event, as each may free
+    /// some.
+    #[inline(never)]
+    pub(super) fn advance_to_buffer(&mut self, time_ns: u64) -> Result<(), Halted> {
+        let frees_slots = self.buffer.as_ref().is_some_and(|buffer| buffer.admits_pages());
+        loop {
+            let (timer_ns, buffer_ns) = (self.clock.next_timer_ns(), self.next_in_buffer_ns());
+            if frees_slots && self.media.next_event_ns() <= timer_ns.min(buffer_ns).min(time_ns) {
+                self.process_event(!self.has_watchers);
+            } else if buffer_ns <= time_ns || frees_slots && timer_ns <= time_ns {
+                self.advance()?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// When the buffer does something next, if there is a buffer; `NEVER` if it waits for nothing.
+    #[inline]
+    pub(super) fn next_in_buffer_ns(&self) -> u64 {
+        self.next_completion_ns().min(self.next_destage_ns())
+    }
+
+    /// When it answers next.
+    #[inline]
+    pub(super) fn next_completion_ns(&self) -> u64 {
+        self.buffer.as_ref().map_or(NEVER, |buffer| buffer.next_completion_ns())
+    }
+
+    /// When something leaves it next that need not: now, if it had to wait. Nothing does while requests wait for the end of a replacement.
+    #[inline]
+    fn next_destage_ns(&self) -> u64 {
+        match &self.buffer {
+            Some(buffer) if self.destages && self.replacements.held.is_none() => buffer.next_destage_ns().max(self.now_ns()),
+            _ => NEVER,
+        }
+    }
+
+    /// The buffer does what it does next: after everything that the flash does until then.
+    #[cold]
+    pub(super) fn buffer_is_due(&mut self) {
+        let destage_ns = self.next_destage_ns();
+        if destage_ns > self.next_completion_ns() {
+            return self.complete_from_buffer();
+        }
+        if destage_ns > self.now_ns() {
+            if self.media.is_at_rest() {
+                self.note_idle(destage_ns);
+            }
+            self.set_now(destage_ns);
+        }
+        self.destage();
+        if self.has_watchers {
+            self.tell_watchers();
+        }
+    }
+
+    fn complete_from_buffer(&mut self) {
+        if let Some((time_ns, id)) = self.buffer.as_deref_mut().and_then(|buffer| buffer.take_completion()) {
+            self.set_now(time_ns);
+            self.completed(id);
+            self.ended_part(id);
+        }
+    }
+
+    /// Whether a buffer destages by itself from now on: not while everything comes to its end after the last request, as how much left then would depend on
+    /// flash.
+    pub fn set_destaging(&mut self, is_on: bool) {
+        self.destages = is_on;
+    }
+
+    /// What is due leaves before a request that comes now, whatever has brought the clock here.
+    #[inline]
+    pub(super) fn destage_before_request(&mut self) {
+        while self.next_destage_ns() == self.now_ns() {
+            self.destage();
+        }
+    }
+
+    #[cold]
+    fn destage(&mut self) {
+        let mut victims = std::mem::take(&mut self.evicting);
+        self.buffer.as_deref_mut().expect("something is due in it").destage(&mut victims);
+        self.write_out(victims, NIL);
+    }
+
+    // ---- what a flush waits for ----
+
+    /// Pages leave a volatile buffer on behalf of nobody: a flush waits for that as for a write that has not finished.
+    #[cold]
+    pub(super) fn note_unflushed(&mut self, id: u32) {
+        self.rare_mut(id).write_index = self.writes;
+        self.writes += 1;
+        self.unflushed += 1;
+    }
+
+    /// The position among writes under which flushes wait for an operation of nobody; `u64::MAX` if they do not.
+    #[inline]
+    pub(super) fn unflushed_as(&self, id: u32) -> u64 {
+        self.rare(id).write_index
+    }
+}
