@@ -437,14 +437,34 @@ class Device(Record):
 
     nvram_buffer_bytes: int
     """Size of a write buffer in NVRAM instead of DRAM; 0 for none. It survives power loss. A write is acknowledged
-    when the buffer has space for it, and all buffered pages of a stripe are evicted together. Unit: bytes.
+    when the buffer has space for it, and all buffered pages of a stripe leave together. Unit: bytes.
     """
 
     nvram_victim: Literal["oldest_write", "largest_group"]
-    """How the write buffer in NVRAM chooses the stripe to evict."""
+    """How the write buffer in NVRAM chooses the stripe that leaves next."""
 
     buffer_ns: int
     """Access time of the data buffer. Unit: ns."""
+
+    destage: Literal["when_full", "low_water"]
+    """When pages leave the data buffer."""
+
+    destage_unit: Literal["page", "stripe"]
+    """What leaves a data buffer in DRAM together, whatever for."""
+
+    destage_high_water: float
+    """With `destage = low_water`: the share of the buffer's pages with which it begins to destage by itself, rounded
+    up. Unit: share.
+    """
+
+    destage_low_water: float
+    """With `destage = low_water`: the share of the buffer's pages with which that ends, rounded down. Unit: share."""
+
+    destage_bytes_per_second: int
+    """With `destage = low_water`: the rate at which pages leave then, whatever else happens; 0 for a quarter of the
+    speed at which LUNs and buses program that do nothing else. What does not leave fast enough leaves when the
+    buffer is full. Unit: bytes/s.
+    """
 
     xor_ns: int
     """Time in which the controller computes a page that is the XOR of others, as a parity is, before it programs it.
@@ -1755,19 +1775,31 @@ class BufferFigures(Record):
     """Page writes that added a page to the buffer. Unit: pages."""
 
     evictions: int
-    """Evictions to free space or for a flush. Each evicts one page (DRAM) or all buffered pages of a stripe (NVRAM).
-    Unit: evictions.
+    """Times that something left the buffer: to free space, for a flush, or as it destaged by itself. Each time it is
+    one page (DRAM with `destage_unit = page`) or all buffered pages of a stripe. Unit: evictions.
     """
 
     pages_written_out: int
-    """Pages evicted. Unit: pages."""
+    """Pages that left. Unit: pages."""
 
     mean_victim_pages: float | None
     """`pages_written_out` over `evictions`. Null without evictions. Unit: pages per eviction."""
 
+    destages: int
+    """Those of the `evictions` that nothing needed: the buffer destaged by itself (`destage = low_water`). Unit:
+    evictions.
+    """
+
+    pages_destaged: int
+    """Pages that left so; included in `pages_written_out`. Unit: pages."""
+
+    destage_bytes_per_second: int | None
+    """The rate at which it does that (`destage_bytes_per_second`). Null with `destage = when_full`. Unit: bytes/s."""
+
     failed_evictions: Failures
-    """Page writes from NVRAM to flash that failed after the host write was acknowledged, including those of a drain.
-    Their data is lost, and the pages count in `losses.host_pages` until they are fully overwritten or discarded.
+    """Page writes to flash that failed after the host write was acknowledged (from NVRAM, or from DRAM that destages
+    by itself), including those of a drain. Their data is lost, and the pages count in `losses.host_pages` until they
+    are fully overwritten or discarded.
     """
 
     pages_buffered: int

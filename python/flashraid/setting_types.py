@@ -271,15 +271,36 @@ class SimulationSettings(TypedDict, total=False):
 
     nvram_buffer_bytes: int | str | None
     """Size of a write buffer in NVRAM instead of DRAM; 0 for none. It survives power loss. A write is acknowledged
-    when the buffer has space for it, and all buffered pages of a stripe are evicted together. Unit: bytes. Default:
-    0.
+    when the buffer has space for it, and all buffered pages of a stripe leave together. Unit: bytes. Default: 0.
     """
 
     nvram_victim: Literal["oldest_write", "largest_group"] | None
-    """How the write buffer in NVRAM chooses the stripe to evict. Default: oldest_write."""
+    """How the write buffer in NVRAM chooses the stripe that leaves next. Default: oldest_write."""
 
     buffer_ns: int | str | None
     """Access time of the data buffer. Unit: ns. Default: 1000."""
+
+    destage: Literal["when_full", "low_water"] | None
+    """When pages leave the data buffer. Default: low_water."""
+
+    destage_unit: Literal["page", "stripe"] | None
+    """What leaves a data buffer in DRAM together, whatever for. Default: stripe."""
+
+    destage_high_water: float | str | None
+    """With `destage = low_water`: the share of the buffer's pages with which it begins to destage by itself, rounded
+    up. Unit: share. Default: 0.5.
+    """
+
+    destage_low_water: float | str | None
+    """With `destage = low_water`: the share of the buffer's pages with which that ends, rounded down. Unit: share.
+    Default: 0.25.
+    """
+
+    destage_bytes_per_second: int | str | None
+    """With `destage = low_water`: the rate at which pages leave then, whatever else happens; 0 for a quarter of the
+    speed at which LUNs and buses program that do nothing else. What does not leave fast enough leaves when the
+    buffer is full. Unit: bytes/s. Default: 0.
+    """
 
     xor_ns: int | str | None
     """Time in which the controller computes a page that is the XOR of others, as a parity is, before it programs it.
