@@ -324,7 +324,10 @@ def test_ctrl_c_ends_a_sweep_with_130(tmp_path, long_trace):
     path = write_plan(tmp_path, long_trace, "fit = 'wrap'")
     line = [COMMAND, "sweep", path, "--jobs", "2", "--quiet"]
     begun = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(4)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "plan.sweep" / dataset.JOURNAL).exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.5)
     begun.send_signal(signal.SIGINT)
     _, said = begun.communicate(timeout=60)
     assert begun.returncode == 130
