@@ -113,7 +113,7 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
 
     /// A line that cannot be read: the first line once more, the last one, which is cut off, or one that is refused.
     #[cold]
-    fn fault(&mut self, fault: Box<RecordError>, input: &mut Input, gate: &mut Gate) -> Result<(), TraceError> {
+    fn fault(&mut self, fault: RecordError, input: &mut Input, gate: &mut Gate) -> Result<(), TraceError> {
         let error = fault.at_line(input.path(), input.line_number());
         let is_first = input.line_number() == 1;
         if is_first {
@@ -213,7 +213,7 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> Parser for LineParser<F, SEP
             }
             match self.line(text, start, LineAt { number: input.line_number(), is_cut: input.is_cut() }, gate) {
                 Ok(next) => input.advance(next),
-                Err(fault) => self.fault(fault, input, gate)?,
+                Err(fault) => self.fault(*fault, input, gate)?,
             }
         }
         Ok(true)

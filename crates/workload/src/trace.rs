@@ -211,7 +211,7 @@ impl Trace {
 
     /// Parses some more requests.
     fn read_on(&mut self) -> Result<(), TraceError> {
-        let wanted = self.gate.to_read(BATCH);
+        let wanted = self.gate.next_wanted(BATCH);
         self.is_at_end = wanted == 0
             || match self.parser.parse(&mut self.input, &mut self.gate, wanted) {
                 Ok(has_more) => !has_more,

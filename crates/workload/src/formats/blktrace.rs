@@ -417,10 +417,11 @@ fn find_record(input: &mut Input) -> Result<(), TraceError> {
     loop {
         let bytes = input.bytes(LOOKED_AT)?;
         let (length, found) = (bytes.len(), (1..bytes.len()).find(|place| Layout::of(&bytes[*place..]).is_some()));
-        match found {
-            Some(place) => return Ok(input.advance_bytes(place)),
-            None if length < LOOKED_AT => return Ok(input.advance_bytes(length)),
-            None => input.advance_bytes(length - 3),
+        // A record may begin with the last three bytes, as far as they tell.
+        let is_last = found.is_some() || length < LOOKED_AT;
+        input.advance_bytes(found.unwrap_or(if is_last { length } else { length - 3 }));
+        if is_last {
+            return Ok(());
         }
     }
 }

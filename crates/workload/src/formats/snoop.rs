@@ -43,6 +43,9 @@ pub(super) enum SnoopColumn {
     Other,
 }
 
+/// What keeps a recording from being replayed, and what is expected instead.
+pub(super) type Refusal = (&'static str, &'static str);
+
 /// What a tool calls its columns, and what a message says of it.
 pub(super) struct Tool {
     pub name: &'static str,
@@ -51,7 +54,7 @@ pub(super) struct Tool {
     /// Whether a line of column names is this tool's, with or without the columns that we need.
     pub is_header: fn(&[SnoopColumn], &[u8]) -> bool,
     /// Why a recording of these columns cannot be replayed.
-    pub refuse: fn(&[SnoopColumn], &[u8]) -> Option<(&'static str, &'static str)>,
+    pub refuse: fn(&[SnoopColumn], &[u8]) -> Option<Refusal>,
 }
 
 impl Tool {

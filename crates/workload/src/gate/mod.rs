@@ -197,7 +197,7 @@ impl Gate {
 
     /// How many of at most `wanted` requests are to be read next; 0 if what a limit asks for is at hand: so many requests and those after
     /// them that may have been recorded late. Of a coarse clock, all that may share the tick of the last.
-    pub fn to_read(&mut self, wanted: usize) -> usize {
+    pub fn next_wanted(&mut self, wanted: usize) -> usize {
         if self.options.limit == 0 {
             return wanted;
         }
