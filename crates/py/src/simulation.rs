@@ -11,6 +11,9 @@ use std::sync::{Mutex, MutexGuard};
 /// Requests between two looks at signals while many are submitted.
 const SIGNAL_REQUESTS: usize = 4096;
 
+/// A completed request: number, kind, arrival, time of completion, whether it succeeded.
+type Completed = (u64, &'static str, u64, u64, bool);
+
 /// A simulated device: submit requests, advance the time, take completions, ask for the result.
 ///
 /// Safe to share between threads: one call at a time, and others wait without holding the interpreter's lock.
@@ -139,8 +142,8 @@ impl Simulation {
         self.with(py, |simulation| simulation.space_bytes())
     }
 
-    /// Takes the requests completed since the last call, in order: (number, kind, arrival, time of completion, whether it succeeded).
-    fn take_completed(&self, py: Python<'_>) -> PyResult<Vec<(u64, &'static str, u64, u64, bool)>> {
+    /// Takes the requests completed since the last call, in order.
+    fn take_completed(&self, py: Python<'_>) -> PyResult<Vec<Completed>> {
         let completed = self.with(py, |simulation| simulation.take_completed())?;
         let told = |done: CompletedRequest| (done.sequence, done.op.name(), done.arrival_ns, done.completed_ns, done.ok);
         Ok(completed.into_iter().map(told).collect())

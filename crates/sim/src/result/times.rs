@@ -266,7 +266,7 @@ mod tests {
         let rebuild = |failed_ns, ended_ns, finished_ns, latencies_ns: &[u64]| {
             let [latency] = of(latencies_ns);
             let faults = vec![(failed_ns, Fault::Loss(Part::Member(0)).into())];
-            RebuildRecord { faults, ended_ns, finished_ns, pages: 0, pages_copied: 0, pages_lost: 0, latency }
+            RebuildRecord { faults, ended_ns, finished_ns, pages: 0, pages_copied: 0, pages_lost: 0, pages_left: 0, latency }
         };
         let check = |rebuild| legal(&of(&[100, 100])).with_rebuild(rebuild);
         assert_eq!(check(rebuild(500, Some(1_160), Some(1_160), &[150])), Ok(()));
