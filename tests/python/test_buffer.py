@@ -153,9 +153,7 @@ def test_closed_loops_are_counted_by_their_arrivals(tmp_path):
     result = fr.run(
         trace, device=write_device(tmp_path, **SMALL), scheme="raid5", queue_depth=4, latency_log=log, **settings
     )
-    arrivals_ns = result.frame("latency_log").sort(
-        "number" if "number" in result.frame("latency_log").columns else "id"
-    )
+    arrivals_ns = result.frame("latency_log").sort("request")
     expected = vars(BufferCounts(64, PAGE, rules=rules).run(requests, arrivals_ns["arrival_ns"].to_list()))
     found = counted(result)
     assert found.pop("update_reads") <= expected.pop("update_reads")
