@@ -13,7 +13,7 @@ import polars as pl
 import flashraid as fr
 
 trace = sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1] / "samples" / "pgbench-transactions.csv.gz"
-comparison = fr.compare(trace, device="ssd1", schemes=["raid0", "raid1", "raid5", "cr5m"], fill=0.5, capacity=False)
+comparison = fr.compare(trace, device="ssd1", schemes=["raid0", "raid1", "raid5", "cr5m"], fill=0.4, capacity=False)
 
 table = comparison.to_frame().select(
     "scheme",

@@ -40,5 +40,5 @@ with tempfile.TemporaryDirectory() as folder:
         f"{mine.name}: {mine.raw_bytes >> 30} GiB of flash, {mine.schemes['raid5'].user_bytes >> 30} GiB for the host"
     )
     for device in ("ssd1", file):
-        result = fr.run(trace, device=device, scheme="raid5", fill=0.5)
+        result = fr.run(trace, device=device, scheme="raid5", fill=0.4)
         print(f"{result.device}: read p99 {result.latency.read.p99 / 1e3:.0f} us")

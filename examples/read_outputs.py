@@ -18,7 +18,7 @@ with tempfile.TemporaryDirectory() as folder:
         trace,
         device="ssd1",
         scheme="raid5",
-        fill=0.5,
+        fill=0.4,
         latency_log=Path(folder) / "requests.parquet",
         operation_log=Path(folder) / "operations.parquet",
         series=Path(folder) / "series.parquet",

@@ -32,13 +32,17 @@ def changed(trace: str, change: Mapping[str, Any]) -> str:
 
 
 def repetition(trace: str, number: int, folder: str) -> str:
-    """Writes a profile with its seed increased by `number`, as NAME-seedN.toml into a folder. Returns the path."""
+    """Writes a profile with its seed increased by `number`, as NAME-seedN.toml into a folder. Returns the path.
+
+    A file that is there already stays as it is: it has the same text, and runs may be reading it.
+    """
     seed = seed_of(trace) + number
     name = os.path.basename(STANDARD_INPUT if trace == "-" else trace.removeprefix(PREFIX))
     path = os.path.join(folder, f"{name.removesuffix('.toml')}-seed{seed}.toml")
     text = with_seed(trace, seed)
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
+    if not os.path.exists(path):
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
     return path
 
 

@@ -994,8 +994,8 @@ class Workload(Record):
     """1 if the last line or record of the trace is cut off and was left out, else 0. Unit: records."""
 
     warnings: list[str]
-    """What of the recording is likely to mislead, in sentences, as `trace info` and warnings have them: what it lacks,
-    what was left out, and what was taken for granted. In a closed loop, without what concerns times alone.
+    """What of the recording is likely to mislead, in sentences, as `trace info` and warnings have them: what it
+    lacks, what was left out, and what was taken for granted. In a closed loop, without what concerns times alone.
     """
 
     spread_tick_ns: int | None

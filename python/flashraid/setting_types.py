@@ -633,7 +633,7 @@ class Settings(SimulationSettings, total=False):
     auto.
     """
 
-    columns: str | None
+    columns: int | str | None
     """The columns of a text that is of no format, from the left: time, completion with latency, op, offset, sector,
     lba, size, sectors, bytes, end, device, or - for one that is passed over, with a unit as in time:us
     (docs/traces.md). `none` for a trace of a format. Default: none.

@@ -56,23 +56,29 @@ def advice(trace, runs):
 
 def test_what_must_be_is_kept_to(trace, tmp_path):
     common = {"schemes": SOME, "seeds": 1, "out": tmp_path / "out", **DEVICE}  # where each finds the runs of the first
-    plain = fr.advise(trace, **common).to_frame()
-    assert set(plain["scheme"]) == set(SOME), "each is on the front, as none has what all others have"
-    reads, writes, capacities = (sorted(plain[name]) for name in ("read_tail", "write_tail", "capacity"))
+    read_p99, write_p99 = "latency_ns.read.p99", "latency_ns.write.p99"  # of which limits are, whatever is ranked
+
+    def front_of(found):
+        own = [each.tried.rows["open"][0] for each in found.front]
+        return [row | of for row, of in zip(found.to_frame().to_dicts(), own, strict=True)]
+
+    plain = front_of(fr.advise(trace, **common))
+    assert {row["scheme"] for row in plain} == set(SOME), "each is on the front, as none has what all others have"
+    reads, writes, capacities = (sorted(row[name] for row in plain) for name in (read_p99, write_p99, "capacity"))
     limits = [
         ({"survives": "chip"}, lambda row: row["survives_chip"] == 1),
         ({"max_nvram": "1KiB"}, lambda row: row["nvram"] <= 1024),
-        ({"max_p99_read": f"{int(reads[-1]) - 1}ns"}, lambda row: row["read_tail"] < reads[-1]),
-        ({"max_p99_write": f"{int(writes[-1]) - 1}ns"}, lambda row: row["write_tail"] < writes[-1]),
+        ({"max_p99_read": f"{int(reads[-1]) - 1}ns"}, lambda row: row[read_p99] < reads[-1]),
+        ({"max_p99_write": f"{int(writes[-1]) - 1}ns"}, lambda row: row[write_p99] < writes[-1]),
         ({"min_capacity": 0.6}, lambda row: row["capacity"] > capacities[0]),
         ({"min_capacity": "60%"}, lambda row: row["capacity"] > capacities[0]),
     ]
     for asked, holds in limits:
         found = fr.advise(trace, **asked, **common)
-        rows = found.to_frame().to_dicts()
+        rows = front_of(found)
         assert rows
         assert all(map(holds, rows)), asked
-        assert not all(map(holds, plain.to_dicts())), "the limit leaves something out"
+        assert not all(map(holds, plain)), "the limit leaves something out"
         assert any(str(next(iter(asked.values()))) in each.out for each in found.tried)
 
 
@@ -182,7 +188,7 @@ def test_a_changed_workload_is_what_its_name_says(monkeypatch):
 
     monkeypatch.setattr(advisor, "Runs", Recording)
     asked = {"device": "tiny", "fit": "wrap", "limit": 300, "jobs": 1, "seeds": 1, "fill": 0.5}
-    found = fr.advise("profile:cr5m-uniform", schemes=["raid1", "raid5"], **asked)
+    found = fr.advise("profile:cr5m-uniform", schemes=["raid0", "raid1"], **asked)  # both are on the front
     plain = done["final"][0]
     changed = {
         each.what: {
@@ -403,8 +409,8 @@ def test_drive_writes_a_day_are_those_of_a_warranty(trace):
 
 
 def test_no_more_is_replayed_than_the_user_allows(trace):
-    assert advisor.requests_of(asked(trace, [("limit", "300")])) == 300
-    assert advisor.requests_of(asked(trace)) == 2000
+    assert advisor.counts_of(asked(trace, [("limit", "300")]))["requests"] == 300
+    assert advisor.counts_of(asked(trace))["requests"] == 2000
 
 
 def test_a_full_drive_can_be_asked_about(trace):
@@ -467,7 +473,7 @@ def test_what_a_configuration_file_says_is_in_runs_and_commands(trace, tmp_path,
     assert other.front[0].tried.values == found.front[0].tried.values, "seeds are 1 and 2"
     line = shlex.split(other.command(found.recommended))[1:]
     again = json.loads(command(*line, "--json", "-", "--quiet").stdout)["results"]
-    tails = [each["latency_ns"]["read"]["p99"] for each in again]
+    tails = [each["latency_ns"]["read"]["p90"] for each in again]  # of 108 reads, one is beyond p99
     assert found.front[0].tried.values["read_tail"].each == tuple(map(float, tails))
 
 
@@ -482,7 +488,8 @@ def test_commands_have_what_the_candidate_can_have(trace, command):
             command(*line, "--quiet")
 
 
-def test_a_setting_that_one_scheme_alone_can_have_is_no_wrong_question(trace):
+def test_a_setting_that_one_scheme_alone_can_have_is_no_wrong_question(trace, monkeypatch):
+    monkeypatch.setattr(changes, "MOST_CHANGED", 1)  # other workloads take minutes on so large a drive
     place = DEVICE | {"device": "ssd1", "fill": 0.001}
     found = fr.advise(trace, schemes=["cr5m"], seeds=1, limit=100, rebuild="mcr", **place)
     assert {each.candidate.scheme for each in found.tried} == {"cr5m"}

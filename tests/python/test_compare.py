@@ -171,7 +171,7 @@ def test_seeds_of_a_run(command, trace, tmp_path):
         (["--seeds", "2", "--output-format", "fio-json"], "--output-format: is of one run: allowed without --seeds"),
         (
             ["--seeds", "2", "--seed", str(2**63 - 1)],
-            f"seed = {2**63}: allowed is a whole number from 0 to {2**63 - 1}",
+            f"seed = {2**63}: allowed is a whole number from 0 to {2**63 - 1} (2^63 - 1)",
         ),
     ],
 )

@@ -39,7 +39,7 @@ def test_numbers_of_the_device_are_no_wishes_but_other_settings_are(command):
         lines = re.sub(rf"(?m)^#{key} = .*", f"{key} = {value}", lines)
     (command.folder / "my.toml").write_text(lines)
     said = command(*RUN, "--config", "my.toml").stderr
-    assert re.search(r"(?m)^warning: my.toml, line \d+, column 9: speed = 2.0: has no effect here", said)
+    assert re.search(r"(?m)^warning: my.toml:\d+:9: speed = 2.0: has no effect here", said)
     assert "cmt_entries" not in said
     (command.folder / "my.toml").write_text("[device]\ncmt_entries = 10\n")
     said = command(*RUN, "--device", "ssd1", "--scheme", "raid5", "--config", "my.toml").stderr

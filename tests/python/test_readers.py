@@ -143,7 +143,7 @@ def test_columns_in_every_command(command):
         *(f"{key} = '{each}'" for key, each in fixed.items()),
     ]
     (command.folder / "plan.toml").write_text("\n".join(tables))
-    assert fr.sweep(command.folder / "plan.toml", jobs=1).frame()["workload.requests"].to_list() == [60, 60]
+    assert fr.sweep(command.folder / "plan.toml", jobs=1).to_frame()["workload.requests"].to_list() == [60, 60]
 
 
 @pytest.mark.parametrize(

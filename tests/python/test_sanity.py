@@ -127,8 +127,16 @@ def test_a_pipe_is_read_once_and_whole(tmp_path, command, device):
     arguments = ("run", "/dev/stdin", "--format", "ssdsim", "--device", device, "--scheme", "raid0", "--json")
     assert json.loads(command(*arguments, input=rows).stdout)["workload"]["requests"] == 20_000
     several = "0 0 0 8 0\n1000 1 0 8 0\n"
-    done = command(*arguments, input=several, status=2)
-    assert "a pipe can be read only once, and placing its devices one after the other" in done.stderr
+    (tmp_path / "several.txt").write_text(several)
+    piped, read = (
+        json.loads(command("run", source, *arguments[2:], "--no-engine", input=text).stdout)
+        for source, text in ((arguments[1], several), (tmp_path / "several.txt", b""))
+    )
+    assert piped["workload"]["devices"] == 2
+    assert (piped["workload"].pop("name"), read["workload"].pop("name")) == ("stdin", "several.txt")
+    assert piped == read
+    done = command(*arguments, "--fail", "chip:1.0@50%", input=rows, status=2)
+    assert "a share of the trace needs a trace that can be read twice" in done.stderr
 
 
 def test_the_library_looks_too(tmp_path, device):

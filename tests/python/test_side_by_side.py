@@ -5,13 +5,14 @@ import os
 import signal
 import time
 from concurrent.futures import wait as futures_wait
+from pathlib import Path
 from threading import Barrier, Event, Thread, main_thread
 
 import pytest
 from conftest import PROVE, fill, write_trace, writes
 
 import flashraid as fr
-from flashraid import _native, comparing, machine
+from flashraid import _native, comparing, machine, profile_text
 from flashraid.command import compare
 from flashraid.command.progress import Progress
 from flashraid.interrupts import Interrupts
@@ -73,6 +74,14 @@ def test_side_by_side_is_as_one_by_one(trace, tmp_path):
         fr.compare("profile:cr5m-uniform", jobs=jobs, limit=200, seeds=3, fit="wrap", **settings) for jobs in (1, 3)
     ]
     assert seeds[0].json == seeds[1].json
+
+
+def test_a_profile_that_runs_may_be_reading_is_not_written_again(tmp_path):
+    """The runs of all schemes with a seed, and their closed loops, read one file."""
+    path = profile_text.repetition("profile:cr5m-uniform", 1, str(tmp_path))
+    Path(path).write_text("read")
+    assert profile_text.repetition("profile:cr5m-uniform", 1, str(tmp_path)) == path
+    assert Path(path).read_text() == "read"
 
 
 def test_runs_are_side_by_side(monkeypatch, trace):

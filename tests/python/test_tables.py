@@ -169,7 +169,7 @@ def test_every_figure_of_a_run_is_the_one_of_its_json(name, command, trace):
     found = tables_of("\n\n".join(others))
     events, felt = found.pop(EVENTS, None), found.pop(FELT, None)
     legend = [title for title in found if title.startswith("~ a quantile of too few requests")]
-    assert len(legend) == ("~" in found["latency"])
+    assert len(legend) == ("~" in found["latency"] + (felt or ""))
     assert set(found) == {"latency", "flash operations by cause", *legend}
     check_events(result, events)
     check_latencies(result["latency_ns"], found["latency"])
@@ -213,16 +213,28 @@ def check_events(result, table):
 
 
 def check_latencies(latencies, table):
-    """Each row has the unit that stands in its last column."""
-    columns = ["count", "mean", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max"]
+    """A row for each kind of request that there was."""
     body = [line.split() for line in table.splitlines()[3:]]
     assert {kind for kind, *_ in body} == {kind for kind, of in latencies.items() if of["count"]}
-    for kind, *cells, unit in body:
-        for key, cell in zip(columns, cells, strict=True):
-            # Of fewer than ten requests beyond a quantile nothing is known.
-            assert cell.endswith("~") == (latencies[kind]["count"] < FEWEST.get(key, 0)), (kind, key)
-            shown, exactness = read(cell.rstrip("~"), "" if key == "count" else unit)
-            assert shown == pytest.approx(latencies[kind][key], abs=exactness), (kind, key)
+    for kind, *cells in body:
+        check_latency_cells(latencies[kind], cells)
+
+
+LATENCY_COLUMNS = ["count", "mean", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max"]
+
+
+def check_latency_cells(of, cells):
+    """The figures are in the unit that stands in the last column, and quantiles of too few requests are marked."""
+    *cells, unit = cells
+    for key, cell in zip(LATENCY_COLUMNS, cells, strict=True):
+        assert cell.endswith("~") == is_of_too_few(of["count"], key), (key, cell)
+        shown, exactness = read(cell.removesuffix("~"), "" if key == "count" else unit)
+        assert shown == pytest.approx(of[key], abs=exactness), (key, cell)
+
+
+def is_of_too_few(count, key):
+    """Whether fewer than ten requests lie beyond a quantile: nothing is known of it."""
+    return count < FEWEST.get(key, 0)
 
 
 def check_felt(result, table):
@@ -240,11 +252,7 @@ def check_felt(result, table):
         name for name, of in of_kinds.items() if of["count"]
     ]
     for of, line in zip(parts, [line.split() for line in table.splitlines()[3:]], strict=True):
-        count, mean, p50, *_, p99_99, most, unit = line[-10:]
-        assert int(count.replace(",", "")) == of["count"]
-        for number, key in ((mean, "mean"), (p50, "p50"), (p99_99, "p99_99"), (most, "max")):
-            shown, exactness = read(number, unit)
-            assert shown == pytest.approx(of[key], abs=exactness)
+        check_latency_cells(of, line[-len(LATENCY_COLUMNS) - 1 :])
 
 
 def test_a_run_tells_of_its_faults(command, tmp_path):
@@ -308,13 +316,13 @@ def test_every_figure_of_a_comparison_is_the_one_of_its_json(options, command, t
         is_capacity = rows_of[name] is rows.CAPACITY
         sources = written["capacity" if is_capacity else "results"]
         values = [in_ns(rows_of[name].path, plain(source, rows_of[name].path)) for source in sources]
-        if "latency_ns." in rows_of[name].path:
-            above = rows_of[name].path.rpartition(".")[0]
-            values = [
-                value if plain(source, f"{above}.count") else None
-                for value, source in zip(values, sources, strict=True)
-            ]
-        for value, cell in zip(values, cells, strict=True):
+        are_few = [False] * len(values)
+        if re.search(r"\blatency_(around_rebuilds_)?ns\.", rows_of[name].path):
+            above, _, key = rows_of[name].path.rpartition(".")
+            counts = [plain(source, f"{above}.count") for source in sources]
+            values = [value if count else None for value, count in zip(values, counts, strict=True)]
+            are_few = [bool(count) and is_of_too_few(count, key) for count in counts]
+        for value, cell, is_few in zip(values, cells, are_few, strict=True):
             if name == "survives the loss of":
                 assert value.startswith(cell.rstrip("!"))
             elif name == "GC runs" and value == 0:
@@ -326,8 +334,10 @@ def test_every_figure_of_a_comparison_is_the_one_of_its_json(options, command, t
                     continue
                 value_shown, exactness = read(number, unit or "")
                 assert value_shown == pytest.approx(value, abs=exactness), (head, cell)
-                if mark == "~":
-                    assert relative is None
+                # What makes a figure doubtful is marked instead.
+                assert mark in ("~", "!") if is_few else mark != "~", (head, cell)
+                if is_few or are_few[0]:
+                    assert relative is None, (head, cell)
                     continue
                 check_relative(relative, value, values[0], cell is cells[0])
     assert {"throughput", "write amplification", "offered load", "user capacity"} <= names

@@ -113,6 +113,7 @@ def test_the_declared_attributes_are_there():
         "drain",
         "devices",
         "wear_outs",
+        "latency_around_rebuilds_ns",
         "replacements",
         "links",
         "ldpc",

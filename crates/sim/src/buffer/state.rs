@@ -462,11 +462,13 @@ mod tests {
     #[test]
     fn an_eviction_covers_what_flash_holds_or_not() {
         let mut buffer = dram(1, 10, 4096);
+        let mut number = 0;
         let mut evict = |sectors| {
+            number += 1;
             buffer.insert(Lpn(3), sectors, 0);
             let mut victims = Vec::new();
             buffer.evict(&mut victims);
-            assert_eq!(victims, [Victim { entry: 0, lpn: Lpn(3), sectors, number: 0 }]);
+            assert_eq!(victims, [Victim { entry: 0, lpn: Lpn(3), sectors, number }]);
             buffer.covers(&victims[0])
         };
         assert!(evict(0b0011), "nothing is there");

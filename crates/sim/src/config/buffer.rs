@@ -25,8 +25,8 @@ impl Device {
     /// Bytes that an SSD programs in a second, if all its LUNs and buses do nothing else: a page at a time in each LUN, and on each bus.
     fn programmed_bytes_per_second(&self) -> u64 {
         let luns_ns = self.cells(0).mean_ns(CellOperation::Program).div_ceil(u64::from(self.units_per_channel()));
-        let transfer_ns = (u64::from(self.page_bytes) * u64::from(self.bus_ps_per_byte)).div_ceil(1000);
-        let page_ns = luns_ns.max(u64::from(self.program_command_ns) + transfer_ns).max(1);
+        let transfer_ns = (u64::from(self.page_bytes) * self.bus_ps_per_byte).div_ceil(1000);
+        let page_ns = luns_ns.max(self.program_command_ns + transfer_ns).max(1);
         u64::from(self.channels) * u64::from(self.page_bytes) * 1_000_000_000 / page_ns
     }
 }

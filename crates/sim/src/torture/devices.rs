@@ -229,8 +229,21 @@ mod tests {
         let never = TABLES.iter().flat_map(|table| table.keys).filter(|key| matches!(key.draw, Draw::Never(_))).map(|key| key.name);
         let of_traces =
             ["format", "time_unit", "device_filter", "on_error", "op", "action", "object_bytes", "sector_bytes", "columns", "separator"];
-        let of_replay =
-            ["limit", "speed", "jitter_ns", "queue_depth", "fit", "drive", "warmup", "until", "verify", "verify_every", "fail", "replace"];
+        let of_replay = [
+            "limit",
+            "speed",
+            "jitter_ns",
+            "queue_depth",
+            "fit",
+            "drive",
+            "gc_phases",
+            "warmup",
+            "until",
+            "verify",
+            "verify_every",
+            "fail",
+            "replace",
+        ];
         let of_cells = ["ldpc_erases", "ldpc_retention_ns", "ldpc_reads", "erases_before", "stored_ns"];
         let expected: Vec<_> = ["name"].into_iter().chain(of_cells).chain(["pe_limit", "ages"]).chain(of_traces).chain(of_replay).collect();
         assert_eq!(never.collect::<Vec<_>>(), expected);

@@ -287,7 +287,8 @@ fn settings_that_always_have_effect() {
         "buffer_bytes",
         "nvram_buffer_bytes",
     ];
-    let run = ["format", "time_unit", "columns", "queue_depth", "drive", "space_bytes", "precondition", "warmup", "verify", "fail"];
+    let run =
+        ["format", "time_unit", "columns", "jitter_ns", "queue_depth", "drive", "space_bytes", "precondition", "warmup", "verify", "fail"];
     let expected = [&["device.name"][..], &geometry, &timing, &flash, &["devices", "serial_subrequests"], &run].concat();
     assert_eq!(of_keys.collect::<Vec<_>>(), expected);
     let expected: [(&str, &[&str]); 9] = [

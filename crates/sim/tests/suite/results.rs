@@ -578,7 +578,9 @@ fn steady_is_reached_or_it_is_said_that_it_is_not() {
     let reached = |precondition| {
         let config = small("raid5", &[("precondition", precondition)]);
         let finished = run(&path, config, &Outputs::default(), false, &mut |_| true).unwrap();
-        (serde_json::from_str::<Value>(&finished.json()).unwrap()["precondition"].clone(), finished.warnings)
+        // Others are about when GC starts on so small a drive.
+        let told: Vec<_> = finished.warnings.iter().filter(|warning| warning.contains("steady state")).cloned().collect();
+        (serde_json::from_str::<Value>(&finished.json()).unwrap()["precondition"].clone(), told)
     };
     let (precondition, told) = reached("steady");
     assert_eq!((&precondition["steady"], told.len()), (&true.into(), 0), "{told:?}");
