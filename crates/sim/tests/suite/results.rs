@@ -575,17 +575,19 @@ fn a_parity_member_wears_out_first() {
 fn steady_is_reached_or_it_is_said_that_it_is_not() {
     let requests = [(0, pages(HostOp::Read, 0, 1))];
     let path = trace("steady", &requests);
-    let reached = |precondition| {
-        let config = small("raid5", &[("precondition", precondition)]);
+    let reached = |settings: &[(&str, &str)]| {
+        let config = small("raid5", settings);
         let finished = run(&path, config, &Outputs::default(), false, &mut |_| true).unwrap();
         // Others are about when GC starts on so small a drive.
         let told: Vec<_> = finished.warnings.iter().filter(|warning| warning.contains("steady state")).cloned().collect();
         (serde_json::from_str::<Value>(&finished.json()).unwrap()["precondition"].clone(), told)
     };
-    let (precondition, told) = reached("steady");
+    let (precondition, told) = reached(&[("precondition", "steady")]);
     assert_eq!((&precondition["steady"], told.len()), (&true.into(), 0), "{told:?}");
-    assert_eq!(precondition, reached("random:20").0);
-    let (precondition, told) = reached("random:0.5");
+    let aligned = reached(&[("precondition", "steady"), ("gc_phases", "aligned")]).0;
+    assert_eq!(aligned, reached(&[("precondition", "random:20")]).0);
+    assert!(precondition["overwritten_bytes"].as_u64() > aligned["overwritten_bytes"].as_u64(), "each plane goes on for a part of its way");
+    let (precondition, told) = reached(&[("precondition", "random:0.5")]);
     assert_eq!(precondition["steady"], false);
     assert!(told[0].starts_with("GC did not reach steady state although 0.5 times"), "{told:?}");
 }
