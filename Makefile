@@ -53,12 +53,12 @@ help:
 
 DEMO_TRACES := pgbench $(if $(QUICK),,postmark sqlite)
 demo: .venv/built
-	@.venv/bin/flashraid compare samples/pgbench-transactions.csv.gz --device ssd1 --schemes raid0,raid1,raid4,raid5 --fill 0.5
+	@.venv/bin/flashraid compare samples/pgbench-transactions.csv.gz --device ssd1 --schemes raid0,raid1,raid4,raid5 --fill 0.4
 	@mkdir -p demo
 	@for name in $(DEMO_TRACES); do .venv/bin/flashraid compare samples/$$name-transactions.csv.gz --device ssd1 \
-	  --schemes all --fill 0.5 --no-capacity --quiet $(if $(QUICK),--limit 1000) --report demo/$$name.html >/dev/null || exit; done
+	  --schemes all --fill 0.4 --no-capacity --quiet $(if $(QUICK),--limit 1000) --report demo/$$name.html >/dev/null || exit; done
 	@echo 'Reports of all schemes that ssd1 can have, for a browser: $(DEMO_TRACES:%=demo/%.html)'
-	@echo 'Next: .venv/bin/flashraid run samples/pgbench-transactions.csv.gz --device ssd1 --scheme raid5 --fill 0.5 --verify'
+	@echo 'Next: .venv/bin/flashraid run samples/pgbench-transactions.csv.gz --device ssd1 --scheme raid5 --fill 0.4 --verify'
 
 format: .venv/testing
 	cargo fmt --all -- $(SCHEMES)

@@ -80,7 +80,7 @@ def rows(result: dict[str, Any]) -> list[tuple[str, str, str]]:
         (
             "collection.collections",
             f"{result['collection']['collections']:,}",
-            "GC did not run: the device was half empty, and the recording is short. A device in daily use is "
+            "GC did not run: the device was more than half empty, and the recording is short. A device in daily use is "
             "different.",
         )
         if not result["collection"]["collections"]

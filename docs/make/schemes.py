@@ -344,7 +344,7 @@ def page(scheme: Row) -> str:
             ],
         ),
         "```sh\n"
-        + f"flashraid run TRACE --device {device} --scheme {name} --fill 0.5 --verify\n"
+        + f"flashraid run TRACE --device {device} --scheme {name} --fill 0.4 --verify\n"
         + f"flashraid schemes {name}\n```",
         "## When to choose it",
         texts["choose"],

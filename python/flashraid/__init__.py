@@ -1,7 +1,7 @@
 """Event-driven simulation of redundancy (RAID) inside flash storage.
 
     import flashraid as fr
-    result = fr.run("trace.csv.gz", device="ssd1", scheme="raid5", fill=0.5, verify=True)
+    result = fr.run("trace.csv.gz", device="ssd1", scheme="raid5", fill=0.4, verify=True)
     result.latency.read.p99_9                                    # nanoseconds
     fr.compare("trace.csv.gz", device="ssd1", schemes=["raid0", "raid5"]).to_frame()
 

@@ -43,6 +43,7 @@ def test_the_glossary_is_in_alphabetical_order():
 def test_the_version_is_the_same_everywhere_and_its_sections_are_dated():
     version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
     sections = re.findall(r"(?m)^## (.*)$", (ROOT / "CHANGELOG.md").read_text())
+    sections = sections[sections[0] == "Unreleased" :]
     dated = [re.fullmatch(r"(\d+\.\d+\.\d+) \((\d{4}-\d\d-\d\d)\)", section).groups() for section in sections]
     assert dated[0][0] == version == fr.__version__
     assert dated == sorted(dated, reverse=True)

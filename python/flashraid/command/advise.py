@@ -101,7 +101,7 @@ def advise(
     Tries all schemes and their parameters on short pieces of the trace, and the best on all of it. Shows the Pareto
     front and a recommendation, with what would change it.
 
-    Example: flashraid advise trace.csv.gz --device ssd1 --fill 0.5 --survives chip --max-p99-read 2ms
+    Example: flashraid advise trace.csv.gz --device ssd1 --fill 0.4 --survives chip --max-p99-read 2ms
     """
     outputs = Outputs({}, {"json": "--json", "report": "--report"}, report=report)
     outputs.check(json_target, trace=trace, device=device, config=config)

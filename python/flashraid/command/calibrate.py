@@ -26,7 +26,7 @@ def calibrate(
 ) -> int:
     """Find the thresholds of bpu (a stand-in for BPU) with which a trace has the least total I/O time.
 
-    Example: flashraid calibrate trace.csv.gz --device ssd1 --fill 0.5
+    Example: flashraid calibrate trace.csv.gz --device ssd1 --fill 0.4
     """
     Outputs({}, {"json": "--json"}).check(json_target, trace=trace, device=device, config=config)
     with Target(json_target) as target:

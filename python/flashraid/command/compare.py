@@ -62,7 +62,7 @@ def compare(
 
     A second replay, in a closed loop, measures the capacity of each scheme. docs/compare.md explains the table.
 
-    Example: flashraid compare trace.csv.gz --device ssd1 --schemes all --fill 0.5
+    Example: flashraid compare trace.csv.gz --device ssd1 --schemes all --fill 0.4
     """
     names = [name.strip() for name in schemes.split(",")]
     json_target = json_target_of(json_target, outputs)

@@ -42,7 +42,7 @@ def run(
 ) -> int:
     """Replay a trace under one scheme.
 
-    Example: flashraid run trace.csv.gz --device ssd1 --scheme raid5 --fill 0.5 --verify --json result.json
+    Example: flashraid run trace.csv.gz --device ssd1 --scheme raid5 --fill 0.4 --verify --json result.json
     """
     json_target = json_target_of(json_target, outputs)
     if seeds == 1 and jobs is not None:

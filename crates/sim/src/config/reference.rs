@@ -33,7 +33,7 @@ over_provisioning = 0.2
 name = \"raid5\"
 
 [run]
-fill = 0.5
+fill = 0.4
 ```
 ";
 
