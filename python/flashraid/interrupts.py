@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import sys
 import threading
 import time
 from contextlib import ExitStack, suppress
@@ -43,6 +44,33 @@ class Interrupts:
         self._undo.close()
 
 
+class LastWords:
+    """What is said of the interrupt that ends a command, once: by the command, or by who ends it by force.
+
+    A command that keeps what it finishes as it goes says so here before an interrupt comes.
+    """
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Those of a command that has kept nothing yet."""
+        self.text = "interrupted"
+
+    def take(self) -> str:
+        """The words as a line, or nothing if they were said. The caller holds `undoing` until it has said them."""
+        text, self.text = self.text, ""
+        return text and f"{text}\n"
+
+    def say(self) -> None:
+        """Says them on standard error."""
+        with undoing:
+            sys.stderr.write(self.take())
+
+
+last_words = LastWords()
+
+
 def end_in_time() -> None:
     """From now on a signal ends this process within seconds, whatever it waits for: an answer of another machine, a
     disk, a thread that does not look up.
@@ -67,5 +95,5 @@ def _end_after_signal(reading: int) -> None:
                 os.unlink(path)
         with suppress(OSError):
             # A bar of progress hides the cursor.
-            os.write(2, (b"\r\x1b[?25h\x1b[K" if os.isatty(2) else b"") + b"interrupted\n")
+            os.write(2, (b"\r\x1b[?25h\x1b[K" if os.isatty(2) else b"") + last_words.take().encode())
         os._exit(STATUS)

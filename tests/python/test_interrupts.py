@@ -80,3 +80,24 @@ def test_a_thread_that_nothing_wakes_holds_nobody_up(tmp_path):
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130
     assert time.monotonic() - before < 5
+
+
+def test_who_ends_a_command_by_force_says_what_the_command_would_have_said(tmp_path):
+    script = (
+        "import signal, sys, time\n"
+        "from flashraid import interrupts\n"
+        "signal.signal(signal.SIGINT, lambda *_: None)\n"
+        "interrupts.LAST_SECONDS = 0.2\n"
+        "interrupts.end_in_time()\n"
+        "interrupts.last_words.text = 'interrupted: the rest is kept'\n"
+        "if sys.argv[1:]: interrupts.last_words.say()\n"
+        "print('here', flush=True)\n"
+        "time.sleep(100)\n"
+    )
+    for said_before in ([], ["said before"]):
+        line = [sys.executable, "-c", script, *said_before]
+        process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert process.stdout.readline() == "here\n"
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=30)[1] == "interrupted: the rest is kept\n", "once"
+        assert process.returncode == 130

@@ -331,8 +331,8 @@ def test_ctrl_c_ends_a_sweep_with_130(tmp_path, long_trace):
     begun.send_signal(signal.SIGINT)
     _, said = begun.communicate(timeout=60)
     assert begun.returncode == 130
-    # On a machine that is busy with much else the table may be left out, so that it ends in time.
-    assert said in ("interrupted: what was finished is kept; the same command goes on\n", "interrupted\n")
+    # On a machine that is busy with much else it may be ended by force, without its table.
+    assert said == "interrupted: what was finished is kept; the same command goes on\n"
 
 
 # ---- figures and reports ----

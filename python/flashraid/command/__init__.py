@@ -5,9 +5,9 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
+from .. import interrupts
 from .._native import PanicException, keep_panics
 from ..causes import cause
-from ..interrupts import Interrupts, end_in_time
 
 if TYPE_CHECKING:
     from click.exceptions import ClickException
@@ -18,7 +18,7 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, signal.default_int_handler)  # ends the command as Ctrl-C does, leaving nothing behind
-    end_in_time()
+    interrupts.end_in_time()
     try:
         sys.exit(run(sys.argv[1:]))
     except BrokenPipeError:
@@ -30,10 +30,12 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Runs the command with these arguments and returns the exit status."""
     keep_panics()
+    interrupts.last_words.begin()
     try:
         return _run(arguments)
     except KeyboardInterrupt:  # before or after the command's own work
-        return _interrupted()
+        interrupts.last_words.say()
+        return interrupts.STATUS
     except BrokenPipeError:
         raise
     except (Exception, PanicException) as error:
@@ -44,14 +46,14 @@ def run(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     # An exception during imports could be taken for a module's own, or be ignored.
-    with Interrupts() as interrupts:
+    with interrupts.Interrupts() as until_now:
         from click.exceptions import ClickException, Exit, NoArgsIsHelpError
 
         from .._native import InputError
         from . import shells
         from .app import flashraid as app
 
-    if interrupts.came:
+    if until_now.came:
         raise KeyboardInterrupt
     try:
         if instruction := os.environ.get(shells.VARIABLE):
@@ -101,11 +103,6 @@ def _usage(error: "ClickException") -> str:
         return f"no such option {getattr(error, 'option_name', '')}; the nearest is {near[0]}"
     text = " ".join(error.format_message().split())
     return text.rstrip(".")[:1].lower() + text.rstrip(".")[1:]
-
-
-def _interrupted() -> int:
-    print("interrupted", file=sys.stderr)
-    return 130
 
 
 def _fail(text: str, status: int) -> int:

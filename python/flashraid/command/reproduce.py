@@ -14,6 +14,7 @@ from .._native import InputError
 from ..causes import cause
 from ..figures.files import write as write_figures
 from ..files import NewFile
+from ..interrupts import last_words
 from ..outputs import check_folder, check_report
 from . import tables
 from .completion import complete_papers
@@ -231,26 +232,23 @@ def _reproduced(name: str, asked: Asked) -> "Reproduction":
             if not (last or asked.quiet or asked.smoke):
                 print(f"{name}: {_beginning(status)}", file=sys.stderr)
             last[:] = [status]
+            if asked.cache and not asked.smoke:
+                done = f"{status.done:,} of {status.count:,} runs are kept"
+                last_words.text = f"{name}: interrupted: {done}; the same command goes on from there"
             left = "" if status.seconds_left is None else f", {duration(status.seconds_left)} left"
             what = f"{status.done:,} of {status.count:,} runs{left}"
             return run("reproducing", status.done, status.share, what)
 
-        try:
-            found = reproduction(
-                name,
-                change=asked.change,
-                variants=asked.variants or (["all"] if every else []),
-                traces=asked.traces,
-                quick=asked.quick,
-                cache=asked.cache,
-                watch=watch,
-                most_requests=SMOKE_REQUESTS if asked.smoke else None,
-            )
-        except KeyboardInterrupt:
-            if last and asked.cache and not asked.smoke:
-                done = f"{last[0].done:,} of {last[0].count:,} runs are kept"
-                print(f"{name}: interrupted: {done}; the same command goes on from there", file=sys.stderr)
-            raise
+        found = reproduction(
+            name,
+            change=asked.change,
+            variants=asked.variants or (["all"] if every else []),
+            traces=asked.traces,
+            quick=asked.quick,
+            cache=asked.cache,
+            watch=watch,
+            most_requests=SMOKE_REQUESTS if asked.smoke else None,
+        )
         progress.hide()
     return found
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import rich_click as click
 
 from .._native import InputError
+from ..interrupts import last_words
 from ..report import of_sweeps
 from ..sizes import format_bytes
 from ..sweeping import view
@@ -55,6 +56,7 @@ def sweep(plan: str, out: str | None, place: Where, report: str | None, dry_run:
         raise InputError("--out: needed for a plan from standard input")
     else:
         out = os.path.splitext(plan)[0] + ".sweep"
+    last_words.text = "interrupted: what was finished is kept; the same command goes on"
     with report_file(report) as file, Progress(quiet=quiet) as progress:
         run = progress.begin("sweep")
         began = time.monotonic()
@@ -145,4 +147,4 @@ def _tell(result: Sweep, out: str) -> None:
     for status, reason, count in result.reasons():
         print(f"{status}: {reason}{f' ({count:,} points)' if count > 1 else ''}", file=sys.stderr)
     if result.partial:
-        print("interrupted: what was finished is kept; the same command goes on", file=sys.stderr)
+        last_words.say()
