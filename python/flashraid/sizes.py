@@ -14,6 +14,7 @@ UNITS |= {f"{letter}B": 1000**power for power, letter in enumerate("kMGTPE", 1)}
 TIMES = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 
 LARGEST = 2**64 - 1  # of the engine's numbers
+LATEST_NS = 2**63 - 1  # of its times
 
 
 def check_numbers(**values: object) -> None:
@@ -69,9 +70,11 @@ def parse_time(name: str, text: str) -> int:
     """The number of nanoseconds in `1.5s` or `200 ms`; errors call the option `name`."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([a-z]+)", text)
     time_ns = Decimal(found[1]) * TIMES[found[2]] if found and found[2] in TIMES else None
-    if time_ns is None or time_ns != int(time_ns) or time_ns > LARGEST:
-        units = ", ".join(TIMES)
-        raise InputError(f"{name} {text}: allowed is a time of whole nanoseconds below 2^64 with a unit ({units})")
+    if time_ns is None or time_ns != int(time_ns) or time_ns > LATEST_NS:
+        allowed = (
+            f"a time up to {LATEST_NS // 10**9}s (292 years), in whole nanoseconds with a unit ({', '.join(TIMES)})"
+        )
+        raise InputError(f"{name} {text}: allowed is {allowed}")
     return int(time_ns)
 
 

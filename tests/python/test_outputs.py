@@ -123,7 +123,7 @@ def test_compare_writes_a_file_and_a_fio_job_for_each_scheme(command):
         (["--timeline-window", "1s..2s"], "--timeline-window without a timeline"),
         (
             ["--series", "s.csv", "--series-interval", "10ns"],
-            "--series-interval = 10ns: allowed is a time from 1us to 9223372036s",
+            "--series-interval = 10ns: allowed is a time from 1us up to 9223372036s (292 years) in whole",
         ),
         (["--series-interval", "10ms"], "--series-interval without an output that has intervals"),
         (["--output-format", "xml"], "--output-format xml: allowed is flashraid or fio-json"),

@@ -136,7 +136,11 @@ def test_the_reader_reports(command):
         (["convert", SAMPLE, "-o", "x.csv", "--to", "msr"], "traces cannot be written as 'msr'"),
         (
             ["convert", SAMPLE, "-o", "x.csv", "--from-time", "5"],
-            "--from-time 5: allowed is a time of whole nanoseconds",
+            "--from-time 5: allowed is a time up to 9223372036s (292 years), in whole nanoseconds with a unit (ns, us,",
+        ),
+        (
+            ["convert", SAMPLE, "-o", "x.csv", "--to-time", "2562048h"],
+            "allowed is a time up to 9223372036s (292 years)",
         ),
         (["convert", SAMPLE, "-o", "x.csv", "--to-time", "0s"], "allowed is a start before the end"),
         (["convert", SAMPLE, "-o", "x.csv", "--from-time", "999h"], "expected a part of the trace with at least one"),

@@ -8,22 +8,31 @@ use flashraid_workload::SplitMix64;
 /// The latest time that a simulation may reach: 292 years.
 pub const LATEST_NS: u64 = i64::MAX as u64;
 
-/// The units in which options say a time, and how many decimals each has.
-const UNITS: [(&str, u32); 4] = [("ns", 0), ("us", 3), ("ms", 6), ("s", 9)];
+/// How messages say `LATEST_NS`.
+macro_rules! to_latest {
+    () => {
+        "up to 9223372036s (292 years)"
+    };
+}
+pub(crate) use to_latest;
+
+/// The units in which options say a time, in nanoseconds.
+const UNITS: [(&str, u128); 6] =
+    [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("min", 60_000_000_000), ("h", 3_600_000_000_000)];
 
 /// A decimal number with a unit, exact to the nanosecond: `None` for what is no such time, finer than that, or beyond `LATEST_NS`.
 pub fn parse(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (number, unit) = text.split_at(end);
-    let (_, places) = UNITS.into_iter().find(|(name, _)| *name == unit)?;
+    let (_, unit_ns) = UNITS.into_iter().find(|(name, _)| *name == unit)?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let digits = fraction.trim_end_matches('0');
-    if fraction.is_empty() || digits.len() > places as usize {
+    if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
         return None;
     }
-    let fraction = if digits.is_empty() { 0 } else { digits.parse::<u64>().ok()? * 10u64.pow(places - digits.len() as u32) };
-    let whole = whole.parse::<u64>().ok()?.checked_mul(10u64.pow(places))?;
-    whole.checked_add(fraction).filter(|time_ns| *time_ns <= LATEST_NS)
+    let digits = fraction.trim_end_matches('0');
+    let scale = 10u128.checked_pow(digits.len().try_into().ok()?)?;
+    let scaled_ns = format!("{whole}{digits}").parse::<u128>().ok()?.checked_mul(unit_ns)?;
+    u64::try_from(scaled_ns / scale).ok().filter(|time_ns| scaled_ns.is_multiple_of(scale) && *time_ns <= LATEST_NS)
 }
 
 /// The speed of a replay as the decimal fraction that was given: binary fractions of seconds are off by nanoseconds after some months.
@@ -116,14 +125,35 @@ mod tests {
             ("9007199254740993ns", (1 << 53) + 1),
             ("9007199.254740993s", (1 << 53) + 1),
             ("9223372036.854775807s", LATEST_NS),
+            ("1.5min", 90_000_000_000),
+            ("0.25h", 900_000_000_000),
+            ("2562047h", 2_562_047 * 3_600_000_000_000),
         ];
         for (text, expected) in good {
             assert_eq!(parse(text), Some(expected), "{text}");
         }
-        for text in ["", "1", "s", ".5s", "1.s", "1.5ns", "0.0000000001s", "1m", "-1s", "1e3s", "1..2s", "99999999999s", "1 s", "1.2.3s"] {
+        for text in [
+            "",
+            "1",
+            "s",
+            ".5s",
+            "1.s",
+            "1.5ns",
+            "0.0000000001s",
+            "1m",
+            "-1s",
+            "1e3s",
+            "1..2s",
+            "99999999999s",
+            "1 s",
+            "1.2.3s",
+            "2562048h",
+            "300y",
+        ] {
             assert_eq!(parse(text), None, "{text}");
         }
         assert_eq!(parse("9223372036.854775808s"), None);
+        assert_eq!(to_latest!(), format!("up to {}s (292 years)", LATEST_NS / 1_000_000_000));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::ConfigError;
 use super::units::decimal;
-use crate::time;
+use crate::time::{self, to_latest};
 use flashraid_vocabulary::names::nearest;
 use flashraid_vocabulary::{Failure, Fault, Lpn, Part};
 use std::str::FromStr;
@@ -21,8 +21,11 @@ const DEVICE: &str = "device";
 const PARITY_CACHE: &str = "parity-cache";
 const WHAT: &str = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or \
                     erase: followed by the numbers of a part; in an array device:N, and device:N/ followed by any of them";
-const WHEN: &str =
-    "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%, replacement:P%";
+const WHEN: &str = concat!(
+    "a time as in 2.5s, 100ms, 7us or 9ns ",
+    to_latest!(),
+    ", request:N, a share of the trace as in 50%, collection, commit, rebuild:P%, replacement:P%"
+);
 
 /// What is to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -89,7 +89,8 @@ impl Key {
     pub(super) fn allowed_instead(&self, given: &Given) -> String {
         match self.kind {
             Kind::Whole { min, max: max @ MOST } if given.text.starts_with(|first: char| first.is_ascii_digit()) => {
-                format!("a whole number from {min} to {max} (2^63 - 1){}", units::also(self.unit))
+                let meaning = if self.unit == "ns" { "292 years" } else { "2^63 - 1" };
+                format!("a whole number from {min} to {max} ({meaning}){}", units::also(self.unit))
             }
             _ => self.allowed(),
         }

@@ -2,7 +2,7 @@
 
 use super::ConfigError;
 use super::units::decimal;
-use crate::time;
+use crate::time::{self, to_latest};
 use std::str::FromStr;
 
 /// Times the space that `precondition = steady` overwrites at most: several times what it takes drives to become steady.
@@ -49,12 +49,17 @@ pub enum Warmup {
     Ns(u64),
 }
 
+impl Warmup {
+    /// What is allowed, in words.
+    pub(super) const ALLOWED: &str = concat!("a number of requests, or a time as in 2.5s or 100ms ", to_latest!());
+}
+
 impl FromStr for Warmup {
     type Err = ConfigError;
 
     fn from_str(text: &str) -> Result<Self, ConfigError> {
-        let parsed = if text.ends_with('s') { time::parse(text).map(Self::Ns) } else { text.parse().ok().map(Self::Requests) };
-        parsed.ok_or_else(|| ConfigError(format!("warmup = {text}: allowed is a number of requests, or a time as in 2.5s or 100ms")))
+        let parsed = text.parse().ok().map(Self::Requests).or_else(|| time::parse(text).map(Self::Ns));
+        parsed.ok_or_else(|| ConfigError(format!("warmup = {text}: allowed is {}", Self::ALLOWED)))
     }
 }
 

@@ -16,8 +16,8 @@ object is complete: what one of an older version lacks is what that version did)
 names another. A TOML file has the tables below; a device file has only the table `device`. `--set` takes `key` or `table.key`. Unknown keys and values
 that are not allowed are refused. `flashraid init FILE` writes a configuration file with every setting, and `flashraid explain KEY` explains one.
 
-Sizes, shares and times may have units: `page_bytes=16KiB` (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB), `fill=50%`, `read_ns=20us` (ns, us,
-ms, s). In TOML, write a value with a unit as a string: `page_bytes = \"16KiB\"`.
+Sizes, shares and times may have units: `page_bytes=16KiB` (B, KiB to EiB, kB to EB), `fill=50%`, `read_ns=20us` (ns, us,
+ms, s, min, h). In TOML, write a value with a unit as a string: `page_bytes = \"16KiB\"`.
 
 A setting that cannot affect any run of its configuration (such as `cmt_entries` without `mapping = dftl`) is refused. In a configuration file,
 which may serve several runs, such a setting causes a warning instead; `compare` accepts it if it has effect under one of the schemes. A setting

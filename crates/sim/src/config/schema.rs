@@ -410,7 +410,7 @@ table! {
         gc_phases: GcPhases = Some("random"), "", Kind::Word(GcPhases::WORDS), STEADY, Draw::Never("torture does not wait for steady GC"); before "0.2.0": "aligned";
         /// Warm-up that is left out of the statistics: the first N requests, or all requests that arrive before a simulated time, as in `2.5s` or `100ms`.
         warmup: String = Some("0"), "",
-            Kind::Text { allowed: "a number of requests, or a time as in 2.5s or 100ms", valid: |text| text.parse::<Warmup>().is_ok() },
+            Kind::Text { allowed: Warmup::ALLOWED, valid: |text| text.parse::<Warmup>().is_ok() },
             EVER.of_replays(), Draw::Never("torture has no statistics");
         /// When the run ends: `end`, with the trace; or `worn:N`, when N SSDs of an array are worn out (`pe_limit`) or were replaced before by the scheme.
         /// Until then the trace is repeated, and arrival times continue.

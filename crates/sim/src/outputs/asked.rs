@@ -1,7 +1,7 @@
 //! Which outputs a run is asked for beside its result, and what the options say.
 
 use crate::config::ConfigError;
-use crate::time::{self, LATEST_NS};
+use crate::time::{self, to_latest};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -9,8 +9,6 @@ const DEFAULT_INTERVAL_NS: u64 = 100_000_000;
 const DEFAULT_WINDOW_NS: u64 = 100_000_000;
 /// Below this, intervals would cost more than the simulation.
 const LEAST_INTERVAL_NS: u64 = 1000;
-/// The latest time that can be asked for, for messages.
-const LATEST_S: u64 = LATEST_NS / 1_000_000_000;
 
 /// What a run writes beside its result. Nothing by default, which costs nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +95,7 @@ impl Outputs {
 
 fn parse_interval(text: &str) -> Result<u64, ConfigError> {
     time::parse(text).filter(|time| *time >= LEAST_INTERVAL_NS).ok_or_else(|| {
-        let allowed = format!("a time from 1us to {LATEST_S}s in whole nanoseconds, as in 250us, 100ms or 1.5s");
+        let allowed = concat!("a time from 1us ", to_latest!(), " in whole nanoseconds, as in 250us, 100ms or 1.5s");
         ConfigError(format!("series_interval = {text}: allowed is {allowed}"))
     })
 }
@@ -110,26 +108,23 @@ fn parse_window(text: &str) -> Result<Range<u64>, ConfigError> {
         Some(start?..end?)
     });
     parsed.filter(|window| window.start < window.end).ok_or_else(|| {
-        let example = "as in 1.5s..1.6s, ..250us or 10ms.. (units ns, us, ms, s)";
-        let allowed = format!("START..END with START before END, {example}, in whole nanoseconds and up to {LATEST_S}s");
+        let example = "as in 1.5s..1.6s, ..250us or 10ms.. (units ns, us, ms, s, min, h)";
+        let allowed = format!("START..END with START before END, {example}, in whole nanoseconds and {}", to_latest!());
         ConfigError(format!("timeline_window = {text}: allowed is {allowed}"))
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::parse_window;
-    use crate::time;
+    use super::{parse_window, to_latest};
 
     #[test]
     fn messages_say_how_long_and_how_fine_times_may_be() {
-        let limits = format!("{}s", super::LATEST_S);
-        assert_eq!(time::parse(&limits), Some(super::LATEST_S * 1_000_000_000));
         for text in ["9300000000s", "0.0001us"] {
             let error = super::parse_interval(text).unwrap_err().to_string();
-            assert!(error.contains(&limits) && error.contains("whole nanoseconds"), "{error}");
+            assert!(error.contains(to_latest!()) && error.contains("whole nanoseconds"), "{error}");
             let error = parse_window(&format!("0s..{text}")).unwrap_err().to_string();
-            assert!(error.contains(&limits) && error.contains("whole nanoseconds"), "{error}");
+            assert!(error.contains(to_latest!()) && error.contains("whole nanoseconds"), "{error}");
         }
     }
 

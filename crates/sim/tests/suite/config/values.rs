@@ -69,17 +69,17 @@ fn replacements_are_read_and_checked() {
 fn faults_that_cannot_be_are_refused() {
     let what = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or erase: \
                 followed by the numbers of a part; in an array device:N, and device:N/ followed by any of them";
-    let when =
-        "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%, replacement:P%";
+    let when = "a time as in 2.5s, 100ms, 7us or 9ns up to 9223372036s (292 years), request:N, a share of the trace as in 50%, collection, \
+                commit, rebuild:P%, replacement:P%";
     let unknown = format!("fail = chips:0.1@1s: unknown chips; the nearest is chip; there are {what}");
     let timeless = format!("fail = chip:0.1: has no time: allowed is WHAT@WHEN, where WHEN is {when}");
     let wordy = format!("fail = chip:0.1@colection: colection: allowed is {when}; the nearest is collection");
-    let unit = format!("fail = chip:0.1@5min: 5min: allowed is {when}");
+    let late = format!("fail = chip:0.1@9999999h: 9999999h: allowed is {when}");
     let cases = [
         ("chips:0.1@1s", unknown.as_str()),
         ("chip:0.1", &timeless),
         ("chip:0.1@colection", &wordy),
-        ("chip:0.1@5min", &unit),
+        ("chip:0.1@9999999h", &late),
         ("chip:0@1s", "fail = chip:0@1s: chip:0: allowed is chip:C.W, with whole numbers"),
         ("chip:0.x@1s", "fail = chip:0.x@1s: chip:0.x: allowed is chip:C.W, with whole numbers"),
         ("chip:@1s", "fail = chip:@1s: chip:: allowed is chip:C.W, with whole numbers"),
@@ -295,6 +295,20 @@ fn names_that_do_not_exist_come_with_the_nearest() {
         let limit = "allowed is a whole number from 0 to 9223372036854775807 (2^63 - 1), also with a unit as in 16KiB or 16GiB";
         assert_eq!(refusal(&[("space_bytes", size)]), format!("space_bytes = {size}: {limit}"));
         assert_eq!(refusal(&[("fill_bytes", size)]), format!("fill_bytes = {size}: {limit}"));
+    }
+    for time in ["2562048h", "1000000y", "9223372037s", "99999999999999999999ns", "9223372036854775808"] {
+        for key in ["jitter_ns", "stored_ns"] {
+            let limit = "allowed is a whole number from 0 to 9223372036854775807 (292 years), also with a unit as in 20us";
+            assert_eq!(refusal(&[(key, time)]), format!("{key} = {time}: {limit}"));
+        }
+        let refused = refusal(&[("read_ns", time)]);
+        assert!(refused.ends_with("allowed is a whole number from 1 to 1000000000000, also with a unit as in 20us"), "{refused}");
+    }
+    for time in ["2562048h", "1000000y", "9223372037s", "99999999999999999999ns"] {
+        let limit = "allowed is a number of requests, or a time as in 2.5s or 100ms up to 9223372036s (292 years)";
+        assert_eq!(refusal(&[("warmup", time)]), format!("warmup = {time}: {limit}"));
+        let refused = refusal(&[("replace", &format!("device:0@{time}"))]);
+        assert!(refused.contains(": allowed is a time as in 2.5s, 100ms, 7us or 9ns up to 9223372036s (292 years), "), "{refused}");
     }
     assert!(refusal(&[("space_bytes", "1EiB")]).starts_with("space_bytes = 1152921504606846976: allowed is at most "));
     for (given, meant) in
