@@ -236,7 +236,8 @@ def test_the_page_asks_for_nothing_and_is_small(text, page):
 
 
 def test_the_commands_give_the_same_configuration(comparison, tmp_path):
-    (line,) = again.commands(comparison.results)
+    (line,) = again.commands(comparison)
+    assert line.endswith(" --no-capacity")
     words = shlex.split(line)
     assert words[:3] == ["flashraid", "compare", SAMPLE.name]
     pairs = [tuple(value.split("=", 1)) for word, value in itertools.pairwise(words) if word == "--set"]
@@ -245,13 +246,36 @@ def test_the_commands_give_the_same_configuration(comparison, tmp_path):
     ):
         again_config = settings.configuration("ssd1", result.scheme, None, share.settings)["config"]
         assert again_config == result.to_dict()["config"]
-    assert again.commands(comparison.results, 3) == [f"{line} --seeds 3"]
     different = [
         fr.run(SAMPLE, scheme="raid5", update=update, **SETTINGS | {"limit": 200}) for update in ("rmw", "rcw")
     ]
-    assert all("update=" in line and " run " in line for line in again.commands(different))
+    assert all("update=" in line and " run " in line for line in again.commands(Comparison(different)))
     own = fr.run(write_trace(tmp_path, writes(20)), device=write_device(tmp_path), scheme="raid5", fill=0.1)
-    assert "--config RESULT.json --seeds 2 " in again.commands([own], 2)[0]
+    assert "--config RESULT.json --seeds 2 " in again.commands(Comparison([own, own], seeds=2))[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "ending"),
+    [
+        ({"schemes": "raid0,raid5"}, ""),
+        ({"schemes": "raid0,raid5", "seeds": 1}, " --seeds 1"),
+        ({"schemes": "raid0,raid5", "seeds": 2, "capacity": False}, " --seeds 2 --no-capacity"),
+        ({"schemes": "raid0,raid5", "jitter_ns": 0}, " --seeds 1"),
+        ({"schemes": "raid5", "queue_depth": 4}, ""),
+        ({"schemes": "raid5", "capacity": False, "fill": 0.1}, " --no-capacity"),
+        ({"schemes": "raid5", "device": None, "capacity": False}, " --no-capacity"),
+    ],
+)
+def test_the_commands_repeat_a_comparison_as_often(command, asked, ending):
+    (command.folder / SAMPLE.name).symlink_to(SAMPLE)
+    device = asked.pop("device", "tiny") or write_device(command.folder)
+    found = fr.compare(SAMPLE, device=device, limit=60, fit="wrap", engine=False, **asked)
+    (line,) = again.commands(found)
+    assert line.partition("   # ")[0].endswith(ending)
+    (command.folder / "RESULT.json").write_text(found.results[0].json)
+    words = shlex.split(line, comments=True)[1:]
+    done = command(*words, "--quiet", "--no-engine", "--json", "-")
+    assert json.loads(done.stdout) == found.to_dict()
 
 
 def test_reports_by_command_change_no_result_and_leave_only_what_was_asked_for(command):
@@ -363,7 +387,7 @@ def test_results_of_one_scheme_from_files_of_one_name_have_names_of_their_own(tm
     first = several["results"][0]
     paths, found = read_from(tmp_path, first, first, first)
     assert [each.scheme for each in found.results] == ["raid0", "raid0 (r)", f"raid0 ({paths[2]})"]
-    commands = again.commands(found.results)
+    commands = again.commands(Comparison(found.results))
     assert all(line.startswith(f"flashraid run {SAMPLE.name} --device ssd1 --scheme raid0 ") for line in commands)
     assert len(set(commands)) == 1
 

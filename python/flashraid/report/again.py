@@ -1,4 +1,4 @@
-"""The commands that repeat a run."""
+"""The commands that repeat a run, or a comparison with all its repeats."""
 
 import json
 import shlex
@@ -7,25 +7,36 @@ from typing import Any
 
 from .. import _native, settings
 from .._native import FlashraidError
+from ..comparison import Comparison
 from ..result import Result
 from ..settings import Pairs
 
 
-def commands(results: Sequence[Result], seeds: int = 1) -> list[str]:
-    """Commands whose configuration is exactly that of the results: one comparison, else a run for each.
+def commands(comparison: Comparison) -> list[str]:
+    """Commands whose configuration is exactly that of the results, as often as they were repeated: one comparison, else
+    one of a scheme, or a run, for each.
 
-    Of several seeds the results are those of the first. Only settings that differ from the defaults are named: those of
-    an older version that differ from the defaults of today are among them. A result that no such command repeats, as
-    that of a device from a file, needs its JSON, of which the command then says so.
+    Only settings that differ from the defaults are named: those of an older version that differ from the defaults of
+    today are among them. A result that no such command repeats, as that of a device from a file, needs its JSON, of
+    which the command then says so.
     """
-    results = [result for result in results if result.workload.name]
-    if len(results) > 1 and (one := _compare(results)):
-        return [one + _seeds(seeds)]
-    return [_run(result, _seeds(seeds)) for result in results]
+    results = [result for result in comparison.results[:: comparison.seeds] if result.workload.name]
+    compared = _how_often(comparison) + ("" if comparison.capacity else " --no-capacity")
+    # What `run` does not do: repeat a run with other arrivals, and measure the capacity.
+    is_compared = bool(comparison.repeats or comparison.capacity)
+    if (len(results) > 1 or is_compared) and (one := _compare(results)):
+        return [one + compared]
+    if is_compared:
+        return [
+            one + compared if (one := _compare([result])) else _by_file("compare", result, compared)
+            for result in results
+        ]
+    return [_run(result, f" --seeds {comparison.seeds}" if comparison.seeds > 1 else "") for result in results]
 
 
-def _seeds(seeds: int) -> str:
-    return f" --seeds {seeds}" if seeds > 1 else ""
+def _how_often(comparison: Comparison) -> str:
+    """The option of `compare` that repeats each run as often; it repeats short ones by itself."""
+    return "" if comparison.repeats else f" --seeds {comparison.seeds}"
 
 
 def _run(result: Result, ending: str) -> str:
@@ -35,8 +46,16 @@ def _run(result: Result, ending: str) -> str:
     device, scheme = (config[table]["name"] if config else "" for table in ("device", "scheme"))
     pairs = _changes(config) if config else None
     if config is None or pairs is None or not _gives(device, scheme, pairs, config):
-        return f"flashraid run {trace} --config RESULT.json{ending}   # the JSON of the result under {result.scheme}"
+        return _by_file("run", result, ending)
     return f"flashraid run {trace} --device {device} --scheme {scheme}{_options(pairs)}{ending}"
+
+
+def _by_file(command: str, result: Result, ending: str) -> str:
+    """The command that takes the configuration from the JSON of the result."""
+    trace, config = shlex.quote(result.workload.name), _config(result)
+    schemes = f" --schemes {config['scheme']['name'] if config else result.scheme}" if command == "compare" else ""
+    said = f"the JSON of the result under {result.scheme}"
+    return f"flashraid {command} {trace} --config RESULT.json{schemes}{ending}   # {said}"
 
 
 def _compare(results: Sequence[Result]) -> str | None:

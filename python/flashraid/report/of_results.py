@@ -319,7 +319,7 @@ def _origin(comparison: Comparison) -> Iterable[Block]:
     }
     rows = [[name, ", ".join(_distinct(map(str, values)))] for name, values in facts.items()]
     yield Table.of_texts("What was run", ["", ""], [row for row in rows if row[1]], are_figures=False)
-    commands = again.commands(_firsts(comparison), comparison.seeds)
+    commands = again.commands(comparison)
     if commands:
         yield Text(
             "These commands run it again, from the folder of the trace. The same version gives the same figures."
