@@ -1,12 +1,14 @@
 """Screens of 80, 100 and 200 columns: no line is wider, whatever the command and however many schemes."""
 
 import json
+import shlex
 
 import pytest
 from conftest import SAMPLE, SCHEMES
 
+import flashraid as fr
 from flashraid import _native
-from flashraid.command import layout, results, tables
+from flashraid.command import advise, layout, results, sweep, tables
 
 WIDTHS = (80, 100, 200)
 
@@ -106,3 +108,64 @@ def test_messages_and_commands_have_room(width, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= width
     assert all(line.endswith(" \\") for line in lines[:-1]), "a shell reads it as one"
+    # No word is cut, and an option stays with its value.
+    layout.print_command("flashraid run 'a folder/of recordings/trace.csv' --device ssd1 " + "--scheme raid5 " * 9)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= width
+    words = shlex.split("".join(line.removesuffix("\\") for line in lines))
+    assert words == [
+        "flashraid",
+        "run",
+        "a folder/of recordings/trace.csv",
+        "--device",
+        "ssd1",
+        *["--scheme", "raid5"] * 9,
+    ]
+    assert not any(line.rstrip(" \\").endswith(("--device", "--scheme")) for line in lines)
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    """A sweep with axes of long names and values, of drives that were made smaller, with a lifetime."""
+    folder = tmp_path_factory.mktemp("recordings of a database in the week before last")
+    traces = [folder / f"a-database-on-{day}.csv.gz" for day in ("monday", "tuesday")]
+    for path in traces:
+        path.symlink_to(SAMPLE)
+    fixed = {"device": "tiny", "limit": 60, "fit": "wrap", "pe_limit": 3000, "scheme": "raid5"}
+    grid = {"trace": list(map(str, traces)), "blocks_per_plane": [32, 64]}
+    return fr.sweep({"fixed": fixed, "grid": grid}, jobs=1)
+
+
+def test_a_sweep_has_room(swept, width, capsys):
+    sweep.show(swept)
+    shown = lines_of(capsys, width)
+    assert not any("\N{HORIZONTAL ELLIPSIS}" in line for line in shown), "no head and no cell is cut"
+    text = " ".join(" ".join(shown).split())
+    assert "lifetime of 2 points: scaled down: 50% of the flash of tiny" in text
+    heads = [line.split() for line in shown if line.startswith(" trace ")]
+    # Each piece says which point a row is.
+    assert all(head[:2] == ["trace", "blocks_per_plane"] for head in heads)
+    assert (len(heads) == 1) == (width == 200)
+    assert sum(line.split()[0] == "a-database-on-monday.csv.gz" for line in shown if line) == 2 * len(heads)
+
+
+@pytest.fixture(scope="module")
+def advised(tmp_path_factory):
+    """An answer whose trace has a long path."""
+    folder = tmp_path_factory.mktemp("recordings of a database in the week before last")
+    (folder / "trace.csv.gz").symlink_to(SAMPLE)
+    place = {"device": "tiny", "fit": "wrap", "limit": 60, "fill": 0.3, "blocks_per_plane": 32}
+    return fr.advise(folder / "trace.csv.gz", schemes=["raid0", "raid1"], seeds=1, jobs=1, **place)
+
+
+def test_advice_has_room(advised, width, capsys):
+    advise.show(advised)
+    shown = capsys.readouterr().out.splitlines()
+    # The path of a trace is one word.
+    too_wide = [line for line in shown if len(line) > width and "trace.csv.gz" not in line]
+    assert not too_wide, too_wide
+    assert not any("\N{HORIZONTAL ELLIPSIS}" in line for line in shown), "no head and no cell is cut"
+    rows = [line for line in shown if line.startswith((" raid0 ", " raid1 "))]
+    pieces = [line for line in shown if line.startswith(" candidate ")]
+    assert len(rows) == len(advised.front) * len(pieces)
+    assert len(pieces) > 1 or width == 200

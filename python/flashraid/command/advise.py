@@ -148,7 +148,7 @@ def advise(
         target.write(found.json)
     warn([] if quiet else [f"{scheme} is left out: {why}" for scheme, why in found.refused.items()] + found.warnings)
     if json_target != "-":
-        _show(found)
+        show(found)
     if found.recommended:
         return 0
     warn([f"{each.candidate.name}: {each.out}" for each in found.tried if each.out])
@@ -156,7 +156,7 @@ def advise(
     return 3
 
 
-def _show(found: advisor.Advice) -> None:
+def show(found: advisor.Advice) -> None:
     heads, rows = found.cells()
     if rows:
         table = table_of("the Pareto front, the recommended one first", heads)

@@ -1,6 +1,8 @@
 """Layout of tables and sentences: on a terminal nothing is wider than it is, and a file has room for any width."""
 
 import os
+import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -65,10 +67,21 @@ def print_text(*lines: str) -> None:
 
 
 def print_command(text: str) -> None:
-    """Prints a command that a shell can read, however many lines it takes."""
+    """Prints a command that a shell can read, however many lines it takes; an option stays with its value."""
+    parts: list[str] = []
+    for word in map(shlex.quote, shlex.split(text)):
+        if parts and re.fullmatch(r"--[\w-]+", parts[-1]) and not word.startswith("--"):
+            parts[-1] += f" {word}"
+        else:
+            parts.append(word)
     width = width_of_terminal()
-    lines = filled(text, None if width is None else width - 4, "    ").splitlines()
-    print(" \\\n".join(f"  {line}" for line in lines))
+    lines = [f"  {parts[0]}"]
+    for part in parts[1:]:
+        if width is not None and len(f"{lines[-1]} {part} \\") > width:
+            lines.append(f"      {part}")
+        else:
+            lines[-1] += f" {part}"
+    print(" \\\n".join(lines))
 
 
 def say(text: str) -> None:
@@ -76,16 +89,16 @@ def say(text: str) -> None:
     print(filled(text, width_of_terminal(sys.stderr), "  "), file=sys.stderr)
 
 
-def print_tables(*tables: "Table") -> None:
+def print_tables(*tables: "Table", keys: int = 1) -> None:
     """Prints tables, each in one piece if there is room: else texts are wrapped in their cells, and columns that have
-    no room follow in further pieces, each with the first column.
+    no room follow in further pieces, each with the first columns, so many of which say what a row is about.
     """
     from rich.console import Console
 
     width = width_of_terminal()
     for table in tables:
         title, table.title = table.title, None  # on a line of its own, which may be wider than the table
-        pieces = [table] if width is None else _pieces(table, width)
+        pieces = [table] if width is None else _pieces(table, width, keys)
         for at, piece in enumerate(pieces):
             console = Console(file=sys.stdout, highlight=False, markup=False, width=width or sum(_widths(piece)))
             if title and not at:
@@ -113,27 +126,33 @@ def _widths(table: "Table") -> list[int]:
     ]
 
 
-def _pieces(table: "Table", width: int) -> "list[Table]":
+def _pieces(table: "Table", width: int, keys: int) -> "list[Table]":
     """The table in pieces that have room."""
     widths = _widths(table)
     if sum(widths) <= width + 1:
         return [table]
-    prose = [at for at, column in enumerate(table.columns) if at and column.justify == "left"]
-    for at in prose:
+    prose = [at for at, column in enumerate(table.columns) if at >= keys and column.justify == "left"]
+    long = [at for at in range(keys) if widths[at] > width // 2]  # as the path of a trace
+    for at in [*prose, *long]:
         table.columns[at].no_wrap, table.columns[at].overflow = False, "fold"
-        widths[at] = min(widths[at], LEAST_PROSE)
+        widths[at] = min(widths[at], LEAST_PROSE if at in prose else width // 2)
     if sum(widths) <= width + 1:
         return [table]
-    blocks = blocks_of(widths, width)
+    blocks = blocks_of(widths, width, keys)
     return [_piece(table, block) for block in blocks]
 
 
-def blocks_of(widths: Sequence[int], width: int) -> list[list[int]]:
-    """The columns of each piece: as many as have room beside the first, which is in each piece, but at least one."""
-    blocks: list[list[int]] = [[0]]
-    for at in range(1, len(widths)):
-        if len(blocks[-1]) > 1 and sum(widths[each] for each in [*blocks[-1], at]) > width + 1:
-            blocks.append([0])
+def blocks_of(widths: Sequence[int], width: int, keys: int = 1) -> list[list[int]]:
+    """The columns of each piece: as many as have room beside the keys, but at least one.
+
+    The keys are in each piece if any other column has room beside them, else the first alone.
+    """
+    has_room = sum(widths[:keys]) + max(widths[keys:], default=0) <= width + 1
+    repeated = list(range(keys)) if has_room else [0]
+    blocks: list[list[int]] = [repeated[:]]
+    for at in range(len(repeated), len(widths)):
+        if len(blocks[-1]) > len(repeated) and sum(widths[each] for each in [*blocks[-1], at]) > width + 1:
+            blocks.append(repeated[:])
         blocks[-1].append(at)
     return blocks
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..interrupts import Interrupts
 from ..sizes import filled_pages
+from .layout import say
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -96,7 +97,7 @@ class Progress:
         if self.bar:
             self.bar.console.print(text, highlight=False)
         elif not self.quiet:
-            print(text, file=sys.stderr)
+            say(text)
 
     def begin(self, name: str, configured: Callable[[], Configuration] | None = None) -> "Run":
         """Announces a run. `configured` gives its complete configuration, if it may have a precondition."""
@@ -134,7 +135,7 @@ class Run:
             self._last_line = time.monotonic()
             of = {"ageing": " of the ageing", "reproducing": "", "runs": ""}.get(stage, " of the trace")
             part = "" if share is None or stage == "preconditioning" else f"{share:.0%}{of}, "
-            print(f"{self._name}: {part}{text}", file=sys.stderr)
+            say(f"{self._name}: {part}{text}")
         return not progress.interrupted
 
     def end(self) -> None:

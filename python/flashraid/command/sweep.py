@@ -100,17 +100,23 @@ def text_of(status: SweepStatus, seconds: float) -> str:
     return text
 
 
-def _shown(value: object) -> str:
-    return "-" if value is None else str(value)
+def _shown(values: Sequence[object]) -> list[str]:
+    """The values of an axis as texts: of files their names, if these differ."""
+    names = {value: os.path.basename(value) for value in values if isinstance(value, str) and os.path.isfile(value)}
+    if len(set(names.values())) < len(names):
+        names = {}
+    return ["-" if value is None else names.get(str(value), str(value)) for value in values]
 
 
 def _show_points(axes: Sequence[str], resolved: Sequence[Resolved]) -> None:
     """What a plan comes to."""
     table = table_of("", [*axes, "run"] if axes else ["run"])
-    for each in resolved[:MOST_LINES]:
-        values = ["-" if axis in each.idle else _shown(each.point.get(axis)) for axis in axes]
-        table.add_row(*values, each.job.run[:12] if each.job else f"refused: {each.refused}")
-    print_tables(table)
+    found = resolved[:MOST_LINES]
+    columns = [_shown([None if axis in each.idle else each.point.get(axis) for each in found]) for axis in axes]
+    for at, each in enumerate(found):
+        run = each.job.run[:12] if each.job else f"refused: {each.refused}"
+        table.add_row(*(column[at] for column in columns), run)
+    print_tables(table, keys=max(1, len(axes)))
     if len(resolved) > MOST_LINES:
         print(f"and {len(resolved) - MOST_LINES:,} more points")
     jobs = list(jobs_of(resolved))
@@ -120,7 +126,7 @@ def _show_points(axes: Sequence[str], resolved: Sequence[Resolved]) -> None:
     print(f"{len(resolved):,} points{said}, {len(jobs):,} runs, each of at most {format_bytes(largest)} of memory")
 
 
-def _show(result: Sweep) -> None:
+def show(result: Sweep) -> None:
     """A line for each point, or for all its seeds."""
     lines = result.lines()
     found = lines[:MOST_LINES]
@@ -129,11 +135,12 @@ def _show(result: Sweep) -> None:
     has_seeds, has_others = any(line.runs > 1 for line in found), any(line.status != DONE for line in found)
     more = [*(["runs"] if has_seeds else []), *(["status"] if has_others else [])]
     table = table_of("", [*(axes or ("",)), *heads, *more])
-    for line, row in zip(found, cells, strict=True):
+    columns = [_shown([line.values[at] for line in found]) for at in range(len(axes))] or [[""] * len(found)]
+    for at, (line, row) in enumerate(zip(found, cells, strict=True)):
         own = [str(line.runs)] if has_seeds else []
         own += [line.status] if has_others else []
-        table.add_row(*(map(_shown, line.values) if axes else [""]), *row, *own)
-    print_tables(table)
+        table.add_row(*(column[at] for column in columns), *row, *own)
+    print_tables(table, keys=max(1, len(axes)))
     if len(lines) > MOST_LINES:
         print(f"and {len(lines) - MOST_LINES:,} more, in the dataset")
     print_text(*view.notes(lines))
@@ -141,7 +148,7 @@ def _show(result: Sweep) -> None:
 
 def _tell(result: Sweep, out: str) -> None:
     """What there is now."""
-    _show(result)
+    show(result)
     print(f"{out}: {result.summary}")
     warn([f"{trace}: {text}" for trace, texts in result.warnings.items() for text in texts])
     for status, reason, count in result.reasons():

@@ -1,5 +1,6 @@
 """What a sweep found, for people: a row for each point, or one for all its seeds."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..evidence import SPARSE, is_overloaded, is_sparse
 from ..intervals import mean_and_half_width
 from ..quantities import HUNDREDTHS, PER_SECOND, THOUSANDTHS, TIME, YEARS, Kind, with_interval
+from ..scaled import scale_of
 from .job import DONE
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ FIGURES = (
     Figure("write_amplification", "write amplification", THOUSANDTHS, "low"),
     Figure("lifetime.years", "lifetime", YEARS, "high"),
 )
+LIFETIME = next(at for at, figure in enumerate(FIGURES) if figure.column == "lifetime.years")
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class Line:
     half_widths: tuple[float, ...]  # of the 95 % intervals; 0 for one run
     sparse: tuple[bool, ...]  # whether a figure is a quantile of too few requests
     is_overloaded: bool  # whether a run cannot keep up, so that its latencies depend on the length of the trace
+    scale: str = ""  # how its drives were made smaller, if they were
 
 
 def axes_of(axes: Sequence[str]) -> tuple[str, ...]:
@@ -81,7 +85,9 @@ def _line(values: tuple[Any, ...], rows: list[dict[str, Any]]) -> Line:
         half_widths.append(half_width)
     sparse = [any(is_sparse(row.get, figure.column) for row in runs) for figure in FIGURES]
     is_behind = any(is_overloaded(row.get) for row in runs)
-    return Line(values, status, len(runs), tuple(means), tuple(half_widths), tuple(sparse), is_behind)
+    scales = (scale_of(row.get("capacity.share_of_preset"), row.get("device") or "") for row in runs)
+    scale = next(filter(None, scales), "")
+    return Line(values, status, len(runs), tuple(means), tuple(half_widths), tuple(sparse), is_behind, scale)
 
 
 def notes(found: Sequence[Line]) -> list[str]:
@@ -90,6 +96,10 @@ def notes(found: Sequence[Line]) -> list[str]:
     if over := sum(line.is_overloaded for line in found):
         points = "1 point" if over == 1 else f"{over:,} points"
         said.append(f"! {points}: the device cannot keep up: latencies depend on the length of the trace")
+    living = [line for line in found if line.means[LIFETIME] is not None]
+    for scale, count in Counter(line.scale for line in living if line.scale).items():
+        points = "" if count == len(living) else " of 1 point" if count == 1 else f" of {count:,} points"
+        said.append(f"lifetime{points}: {scale}")
     shown = [line.means[at] is not None for line in found for at, few in enumerate(line.sparse) if few]
     return said + ([f"~ a quantile of too few requests: {SPARSE}"] if any(shown) else [])
 
