@@ -43,6 +43,9 @@ def show_torture(report: dict[str, Any], seconds: float) -> None:
             state, *("-" if count is None else f"{count / of:.1%}" for count, of in zip(shares, kills, strict=True))
         )
     _print(tried, states)
+    for found in schemes:
+        if (pages := found.get("pages_lost_in_window")) is not None:
+            print(f"{found['scheme']}: first failures took {pages:,} pages, all of them in its declared window")
     kills_done = sum(found["kills"] for found in schemes)
     print(f"{kills_done:,} crash points in {seconds:.1f} s: {kills_done / max(seconds, 1e-9) * 60:,.0f} per minute")
 

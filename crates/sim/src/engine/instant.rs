@@ -196,8 +196,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         for operation in &decisions.operations {
             self.perform_all(*operation, sequence, wave);
         }
-        // Merges in no simulated time cannot wait for commits: no page stays semivalid from one overwrite to the next.
-        while self.shape.has_log_blocks
+        // Merges in no simulated time cannot wait for commits: no page stays semivalid from one overwrite to the next. Nor do pages of a scheme that
+        // commits in idle time: it waits for space where it is short, which in no simulated time only a program makes.
+        while (self.shape.has_log_blocks || self.exposure.is_some())
             && let Some(commit) = self.scheme.drain()
         {
             self.perform_all(commit, FILL, wave);

@@ -5,12 +5,20 @@ use super::exposure::Exposure;
 use super::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::{Lock, Method, Operation};
-use flashraid_vocabulary::StripeId;
+use flashraid_vocabulary::{Lpn, StripeId};
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// Pages that the scheme's window exposes; `None` if it has none.
     pub fn exposure(&self) -> Option<&Exposure> {
         self.exposure.as_deref()
+    }
+
+    /// Whether the scheme's window exposes the page.
+    pub fn is_exposed(&self, lpn: Lpn) -> bool {
+        let Some(exposure) = &self.exposure else { return false };
+        let (stripe, first) = (self.scheme.stripe_of(lpn), self.scheme.addressing().grouping().pages(lpn).start);
+        let in_registers = exposure.in_registers.get(&stripe).copied().unwrap_or_default();
+        (self.scheme.exposed(stripe, &self.media) | in_registers) >> (lpn.0 - first) & 1 == 1
     }
 
     /// Measuring begins: what was counted so far counts no more.

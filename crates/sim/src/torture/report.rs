@@ -57,6 +57,9 @@ pub struct SchemeReport {
     pub pages_checked: u64,
     /// Pages that second failures took, all of which had to be lost.
     pub pages_gone: u64,
+    /// Of a scheme that makes redundancy later: pages that first failures took, all of which it had declared to be exposed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages_lost_in_window: Option<u64>,
     /// How many kills found this going on.
     pub states: BTreeMap<&'static str, u64>,
     /// How many kills found two states at once, of all pairs that can be.
@@ -75,6 +78,9 @@ impl SchemeReport {
         self.rebuilt += found.rebuilt;
         self.pages_checked += found.pages_checked;
         self.pages_gone += found.pages_gone;
+        if let Some(pages) = found.pages_lost_in_window {
+            *self.pages_lost_in_window.get_or_insert_default() += pages;
+        }
         for (counts, of_episode) in
             [(&mut self.faults, found.faults), (&mut self.states, found.states), (&mut self.replacements, found.replacements)]
         {

@@ -56,7 +56,7 @@ impl Torture {
             }
             return Ok(vec![entry.name]);
         }
-        Ok(SCHEMES.iter().filter(|entry| entry.protects != Protects::None && !entry.has_window).map(|entry| entry.name).collect())
+        Ok(SCHEMES.iter().filter(|entry| entry.protects != Protects::None).map(|entry| entry.name).collect())
     }
 
     fn scheme(&self, scheme: &'static str, progress: &mut dyn FnMut(&str, u64) -> bool) -> Result<(SchemeReport, bool), RunError> {

@@ -9,12 +9,14 @@ use flashraid_vocabulary::Lpn;
 impl<M: Media> Episode<M> {
     pub(super) fn check(&mut self) -> Result<(), Problem> {
         let mut problem: Option<Problem> = None;
-        let mut gone = Vec::new();
+        let (mut gone, mut exposed) = (Vec::new(), Vec::new());
+        let has_window = self.has_window;
         let mut complain = |lpn: Lpn, finding: Finding| match finding {
             Finding::Gone => gone.push(lpn),
             Finding::Wrong => {
                 problem.get_or_insert((Some(lpn.0), "the content on flash matches no request".into()));
             }
+            Finding::Exposed(_) if has_window => exposed.push(lpn),
             Finding::Exposed(unit) => {
                 problem.get_or_insert((Some(lpn.0), format!("the failure of unit {unit} would lose it")));
             }
@@ -24,7 +26,7 @@ impl<M: Media> Episode<M> {
         if let Some(problem) = problem {
             return Err(problem);
         }
-        if found.mismatches + found.pages_lost > 0 {
+        if found.mismatches + found.pages_lost > exposed.len() as u64 {
             return Err((None, format!("translation pages: {found:?}")));
         }
         let reads = self.engine.content.mismatches;
@@ -38,8 +40,15 @@ impl<M: Media> Episode<M> {
         let failed_lost =
             if evictions.pages_failed == 0 && !lacks_space { self.engine.statistics.failed_lost } else { evictions.failed_lost };
         let is_excused = |lpn: &Lpn| (self.engine.buffer().is_some() || lacks_space) && self.engine.is_gone(*lpn);
+        if has_window {
+            self.check_exposed(&exposed)?;
+        }
         if self.exceeded {
             self.check_losses(&gone)?;
+            self.pages_gone = self.pages_gone.max(gone.len() as u64);
+        } else if has_window {
+            self.check_window(&gone)?;
+            self.pages_lost_in_window = self.pages_lost_in_window.max(gone.len() as u64);
         } else if let Some(lpn) = gone.iter().find(|lpn| !is_excused(lpn)) {
             return Err((Some(lpn.0), "is lost, although no more has failed than the scheme survives".into()));
         } else if failed_lost > 0 {
@@ -66,20 +75,22 @@ impl<M: Media> Episode<M> {
     }
 
     /// What is lost is exactly what must be.
-    fn check_losses(&mut self, gone: &[Lpn]) -> Result<(), Problem> {
+    pub(super) fn check_losses(&self, gone: &[Lpn]) -> Result<(), Problem> {
         let (must, vague) = oracle::lost_pages(&self.engine);
         let reported: Vec<Lpn> = self.engine.lost_pages().collect();
         if reported != gone {
             return Err((None, format!("{} lost pages are reported, but {} were found", reported.len(), gone.len())));
         }
-        let is_explained = |lpn: &Lpn| must.binary_search(lpn).is_ok() || vague.binary_search(lpn).is_ok() || self.engine.is_gone(*lpn);
+        let is_explained = |lpn: &Lpn| {
+            let is_found = must.binary_search(lpn).is_ok() || vague.binary_search(lpn).is_ok();
+            is_found || self.engine.is_gone(*lpn) || self.has_useless_parity(*lpn)
+        };
         if let Some(lpn) = reported.iter().find(|lpn| !is_explained(lpn)) {
             return Err((Some(lpn.0), "is reported as lost, but its stripe can still recover it".into()));
         }
         if let Some(lpn) = must.iter().find(|lpn| reported.binary_search(lpn).is_err() && !self.engine.is_renewed(**lpn)) {
             return Err((Some(lpn.0), "must be lost, but is not reported".into()));
         }
-        self.pages_gone = self.pages_gone.max(reported.len() as u64);
         Ok(())
     }
 }

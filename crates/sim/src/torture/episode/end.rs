@@ -52,7 +52,8 @@ impl<M: Media> Episode<M> {
         let is_done = self.rebuilds && self.engine.rebuild_share().is_none() && !self.exceeded;
         let (members, rows) = (flash.shape().members, flash.shape().pages_per_member);
         let mut pages = (0..rows).flat_map(|page| (0..members).map(move |member| MemberPage::new(member as u16, page)));
-        let is_left = |page: &MemberPage| flash.is_lost(*page, Version::Current) && flash.can_allocate(*page);
+        let can_be_repaired = |page: &MemberPage| flash.can_allocate(*page) && !self.may_stay_lost(*page);
+        let is_left = |page: &MemberPage| flash.is_lost(*page, Version::Current) && can_be_repaired(page);
         if let Some(page) = pages.find(is_left).filter(|_| is_done) {
             return Err((None, format!("the rebuild has ended, and there is space for {page:?}, which is still lost")));
         }
@@ -94,7 +95,8 @@ impl<M: Media> Episode<M> {
             pages.clear();
             verify::pages_of_stripe(engine, first, end, &mut pages);
             let is_lost = |page: &MemberPage| VERSIONS.iter().any(|version| flash.is_lost(*page, *version));
-            if pages.iter().any(is_lost) && pages.iter().all(|page| flash.can_allocate(*page)) {
+            let can_be_repaired = |page: &MemberPage| flash.can_allocate(*page) && !self.may_stay_lost(*page);
+            if pages.iter().any(is_lost) && pages.iter().all(can_be_repaired) {
                 return Some(Lpn(first));
             }
             first = end;

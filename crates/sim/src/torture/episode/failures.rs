@@ -33,6 +33,7 @@ impl<M: Media> Episode<M> {
     }
 
     fn lose(&mut self, name: &'static str, at: At) {
+        self.note_exposed();
         self.engine.fail(at.failure(Fault::Loss));
         let media = &self.engine.media;
         self.dead_chips = media.channels_with_dead_chips();

@@ -1,7 +1,7 @@
 //! One device, its requests, its failures, and the checks at each kill.
 //!
 //! `setup` is the device and what is kept of it; `course` goes from kill to kill, waits for what is `wanted`, and makes the `requests`, the
-//! `failures` and the `replacements`; `checks` is what must hold at each kill, and `end` what must be once nothing more goes on.
+//! `failures` and the `replacements`; `window` is what these may take of a scheme that makes redundancy later; `checks` is what must hold at each kill, and `end` what must be once nothing more goes on.
 
 mod checks;
 mod course;
@@ -11,5 +11,6 @@ mod replacements;
 mod requests;
 mod setup;
 mod wanted;
+mod window;
 
 pub use setup::{Episode, KILLS};

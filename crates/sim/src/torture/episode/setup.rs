@@ -29,6 +29,8 @@ pub struct Episode<M: Media = Flash> {
     pub(super) engine: Engine<Tags, M>,
     pub(super) entry: &'static Entry,
     pub(super) protects: Protects,
+    /// Whether redundancy is made later, so that a failure may take what the scheme declares to be exposed.
+    pub(super) has_window: bool,
     /// Whether what the controller alone holds counts as kept.
     pub(super) controller_lives: bool,
     pub(super) random: Random,
@@ -47,6 +49,8 @@ pub struct Episode<M: Media = Flash> {
     pub(super) second: bool,
     /// A second unit has failed: data may be lost, and what is lost is known.
     pub(super) exceeded: bool,
+    /// Of a scheme that makes redundancy later: host pages that were exposed when something failed, as far as they may be lost since.
+    pub(super) may_be_lost: BTreeSet<u64>,
     /// The SSD that was taken out last, which the tolerance was judged by.
     pub(super) out: Option<u32>,
     pub(super) submitted: u64,
@@ -70,6 +74,7 @@ pub struct Episode<M: Media = Flash> {
     pub(super) faults: BTreeMap<&'static str, u64>,
     pub(super) pages_checked: u64,
     pub(super) pages_gone: u64,
+    pub(super) pages_lost_in_window: u64,
     pub(super) rebuilt: u64,
 }
 
@@ -115,6 +120,7 @@ impl<M: Assembled> Episode<M> {
         Ok(Self {
             entry,
             protects,
+            has_window: entry.has_window && torture.claims.is_none(),
             controller_lives: torture.claims.is_none(),
             hot_page: random.below(space),
             queue_depth: random.of_list(&[1, 2, 4, 8, 16, 32]),
@@ -126,6 +132,7 @@ impl<M: Assembled> Episode<M> {
             dead_chips: (0, 0),
             second,
             exceeded: false,
+            may_be_lost: BTreeSet::new(),
             out: None,
             submitted: 0,
             kills: 0,
@@ -141,6 +148,7 @@ impl<M: Assembled> Episode<M> {
             faults: BTreeMap::new(),
             pages_checked: 0,
             pages_gone: 0,
+            pages_lost_in_window: 0,
             rebuilt: 0,
             engine,
         })
@@ -163,6 +171,7 @@ impl<M: Media> Episode<M> {
             requests: self.submitted,
             pages_checked: self.pages_checked,
             pages_gone: self.pages_gone,
+            pages_lost_in_window: self.has_window.then_some(self.pages_lost_in_window),
             rebuilds: self.engine.rebuilds().len() as u64,
             rebuilt: self.rebuilt,
             replacements: self.replacements(),
