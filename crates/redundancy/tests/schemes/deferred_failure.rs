@@ -3,7 +3,7 @@
 //! On 5 members stripe 0 has strip i on member i and its parity on member 4.
 
 use crate::content::{STRIPES, request};
-use crate::deferred::{Cached, cached, check_counts, step};
+use crate::deferred_random::{Cached, cached, check_counts, step};
 use crate::flash::Course;
 use crate::host::{Host, build, scheme};
 use crate::waves::background_waves;
