@@ -1,0 +1,135 @@
+"""Operations by what caused them: counts, write amplification, GC runs."""
+
+from collections import defaultdict
+from math import inf
+from typing import Any
+
+from .figures import Between, between, ratio
+from .logs import Operation, Run
+from .units import mean_ns
+
+AMPLIFICATION = {
+    "host": ["host", "update_read", "pre_read"],
+    "redundancy": ["parity", "mirror", "commit"],
+    "gc": ["gc", "wear"],
+    "metadata": ["metadata"],
+}
+APART = {"rebuild": ["rebuild", "reconstruct"], "retry": ["retry"], "migration": ["migration"]}
+# What an operation of the log counts as.
+COUNTED_AS = {
+    "read": ["reads"],
+    "program": ["programs"],
+    "copy_back": ["reads", "programs"],
+    "erase": ["erases"],
+}
+
+
+def counts(run: Run) -> dict[str, dict[str, int]]:
+    """What was started, by action and cause; a copy inside a plane reads and programs."""
+    found: dict[str, dict[str, int]] = {
+        "reads": defaultdict(int),
+        "programs": defaultdict(int),
+        "erases": defaultdict(int),
+    }
+    for done in run.operations:
+        for action in COUNTED_AS[done.action]:
+            found[action][done.cause] += 1
+    return found
+
+
+def of_amplification(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -> None:
+    programs = done["programs"]
+    pages_written = sum(request.size for request in run.completed if request.op == "write") / run.page_bytes
+    # Programs of the warm-up: those of its requests, and those that waited when measuring began. The logs cannot tell
+    # in which order things happened in that very instant.
+    first = min(run.requests).number if run.requests else inf
+    # What was programmed for writes that failed stands apart, but for repetitions.
+    failed_writes = {request.number for request in run.requests if request.op == "write" and request.failure}
+    failed: dict[str, int] = defaultdict(int)
+    for operation in run.planned:
+        if operation.action == "program" and operation.cause != "retry" and operation.request in failed_writes:
+            failed[operation.cause] += 1
+    found["write_amplification_by/failed"] = ratio(sum(failed.values()), pages_written)
+    programs = defaultdict(int, {cause: count - failed[cause] for cause, count in programs.items()})
+    sure: dict[str, int] = defaultdict(int)
+    at_most: dict[str, int] = defaultdict(int)
+    for operation in run.planned if run.has_warmup else []:
+        if operation.action == "program":
+            # A repetition stands apart as such, whoever's program failed.
+            is_of_warmup = operation.request is not None and operation.request < first and operation.cause != "retry"
+            sure[operation.cause] += is_of_warmup or operation.submitted < run.begin
+            at_most[operation.cause] += is_of_warmup or operation.submitted <= run.begin
+    for parts in (AMPLIFICATION, APART):
+        for part, causes in parts.items():
+            most, least = (sum(programs[cause] - warm[cause] for cause in causes) for warm in (sure, at_most))
+            found[f"write_amplification_by/{part}"] = between(ratio(least, pages_written), ratio(most, pages_written))
+    least_warm, most_warm = sum(sure.values()), sum(at_most.values())
+    found["write_amplification_by/warmup"] = between(ratio(least_warm, pages_written), ratio(most_warm, pages_written))
+    counted = [cause for causes in AMPLIFICATION.values() for cause in causes]
+    most, least = (sum(programs[cause] - warm[cause] for cause in counted) for warm in (sure, at_most))
+    data = programs["host"] - at_most["host"], programs["host"] - sure["host"]
+    found["write_amplification"] = between(ratio(least, pages_written), ratio(most, pages_written))
+    found["pages_per_host_page"] = between(ratio(least, data[1]), ratio(most, data[0]))
+    for key, action, cause in [
+        ("pre_reads", "reads", "pre_read"),
+        ("commit_reads", "reads", "commit"),
+        ("parity_programs", "programs", "parity"),
+        ("commit_programs", "programs", "commit"),
+    ]:
+        found[f"per_data_page/{key}"] = ratio(done[action][cause], done["programs"]["host"])
+    if (drain := run.result.get("drain")) is not None:
+        drained = sum(count for cause, count in drain["flash_ops"]["programs"].items() if cause != "total")
+        found["write_amplification_by/drain"] = ratio(drained, pages_written)
+
+
+def of_collections(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -> None:
+    copies, erases = done["programs"]["gc"], done["erases"]["gc"]
+    cost = mean_ns(run.device, "read") + mean_ns(run.device, "program")
+    found["collection/copies"], found["collection/erases"] = copies, erases
+    found["collection/cost_ns"] = copies * cost + erases * run.device["erase_ns"]
+    ended = [erase for erase in run.collections if erase.action == "erase" and not erase.failed]
+    if run.device["mapping"] in ("bast", "fast"):
+        # A merge erases several blocks or none.
+        found["collection/collections"] = Between(0, len(ended))
+        found["collection/time_ns"] = Between(0, inf)
+        return
+    extra = len(ended) if run.has_warmup else 0
+    found["collection/collections"] = Between(len(ended), len(ended) + extra)
+    # A collection begins when its first work is submitted, unless it waits before that: for reads of its victim, or for
+    # commits. It cannot begin before the former collection of its plane has ended.
+    least, most = 0.0, 0.0
+    of_planes: dict[tuple[int, ...], list[Operation]] = defaultdict(list)
+    for work in run.collections:
+        of_planes[work.channel, work.chip, work.die, work.plane].append(work)
+    read_ends: dict[tuple[int, ...], set[int]] = defaultdict(set)
+    for read in run.planned:
+        if read.action == "read":
+            read_ends[read.channel, read.chip, read.die, read.plane, read.block].add(read.end)
+    # A collection that a failure in its plane cut short left its victim; of the later one that collected it nothing but
+    # the erase is sure.
+    failures: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for operation in run.operations:
+        if operation.failed:
+            failures[operation.channel, operation.chip, operation.die, operation.plane].append(operation.end)
+    commits = run.result["scheme"] in ("ppc", "ca-ppc")
+    for plane, works in of_planes.items():
+        # Work on a block that is retired in the end is of no collection that ends. (A copy does not say from where.)
+        first: dict[int, int] = {}
+        former = run.begin
+        for work in works:
+            victim = work.block if work.action in ("read", "erase") else -1
+            first.setdefault(victim, work.submitted)
+            if work.action != "erase":
+                continue
+            began = min(first.pop(victim), first.pop(-1, inf) if run.device["copyback"] else inf)
+            is_cut = any(began <= end <= work.submitted for end in failures[plane])
+            waited = commits or (began == work.submitted and began in read_ends[*plane, work.block])
+            if not work.failed:
+                least += work.end - (work.submitted if is_cut else began)
+                most += work.end - (former if waited else began)
+            first.clear()
+            former = work.end
+    is_simple = not run.has_warmup and not run.has_losses and run.device["mapping"] != "dftl"
+    found["collection/time_ns"] = (
+        between(least, most) if is_simple else Between(least if not run.has_losses else 0, inf)
+    )
