@@ -9,12 +9,18 @@ use flashraid_vocabulary::Version;
 impl Flash {
     /// Checks what must always hold, by scanning everything; for tests. Returns what is wrong.
     pub fn check(&self) -> Result<(), String> {
+        if !self.maps.has_right_counts() {
+            return Err("bases and copies in runs of slots are counted wrongly".into());
+        }
         let mut live = vec![0u16; self.blocks.blocks.len()];
         let mut bases = vec![0u16; self.blocks.blocks.len()];
         let mut held = vec![Held::default(); self.members as usize];
         for version in [Version::Current, Version::Base, Version::Copy] {
             for slot in 0..(self.settings.pages_per_member + self.settings.translation_pages) * self.members {
                 if let Some(ppn) = self.maps.get(version, slot) {
+                    if self.next_written(slot / self.members) != Some(slot / self.members) {
+                        return Err(format!("{version:?} of slot {slot} is passed over as unwritten"));
+                    }
                     if ppn != self.faults.lost {
                         if self.maps.labeled(ppn) != (version, slot) {
                             return Err(format!("{version:?} of slot {slot} is at {ppn:?}, labeled {:?}", self.maps.labeled(ppn)));

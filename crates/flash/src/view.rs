@@ -2,7 +2,7 @@
 
 use crate::nand::events::NEVER;
 use crate::{CellOperation, Flash, nand};
-use flashraid_vocabulary::{GcLoad, Health, MemberId, MemberPage, ReadLoad, Version, View};
+use flashraid_vocabulary::{GcLoad, Health, LocalPage, MemberId, MemberPage, ReadLoad, Version, View};
 
 impl Flash {
     /// Until what the unit does now next changes its state, and for a page read, with its transfer, for each page operation queued at it
@@ -109,6 +109,10 @@ impl View for Flash {
 
     fn is_lost(&self, address: MemberPage, version: Version) -> bool {
         Flash::is_lost(self, address, version)
+    }
+
+    fn next_written(&self, page: LocalPage) -> Option<LocalPage> {
+        Flash::next_written(self, page.0).map(LocalPage)
     }
 
     fn can_allocate(&self, address: MemberPage) -> bool {

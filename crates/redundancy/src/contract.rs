@@ -15,7 +15,7 @@ use crate::operation::{Decisions, Extent, Group, IdleWork, Operation, OperationK
 use crate::parts::bits::Bits;
 use crate::parts::cut;
 use crate::replacement::{Migrated, Order};
-use flashraid_vocabulary::{Change, GcAdvisor, Lpn, MemberId, MemberPage, Persistent, StripeId, Version, View, Wave};
+use flashraid_vocabulary::{Change, GcAdvisor, LocalPage, Lpn, MemberId, MemberPage, Persistent, StripeId, Version, View, Wave};
 use std::fmt::{self, Debug, Formatter};
 use std::io::{self, Read, Write};
 use std::ops::Range;
@@ -72,6 +72,12 @@ pub trait Addressing {
     /// If host pages k n and those that follow lie, n of them, at local page k of their members, for every k, this n: then what is not written is
     /// found by the map of pages, without asking stripe by stripe.
     fn row_pages(&self) -> Option<u32>;
+
+    /// The first of the stripes that have pages at this local page, if all pages of every stripe lie at one local page of their members, and stripes follow
+    /// each other as these do: then stripes of which nothing is written are passed over by the map of pages.
+    fn first_stripe_at(&self, _page: LocalPage) -> Option<StripeId> {
+        None
+    }
 
     /// Which host pages are one stripe: with one parity, or side by side.
     fn grouping(&self) -> Grouping {

@@ -1,6 +1,6 @@
 //! The traits through which layers talk without knowing each other.
 
-use crate::{MemberId, MemberPage, Ppn, Version};
+use crate::{LocalPage, MemberId, MemberPage, Ppn, Version};
 
 /// What a scheme may look at when a decision depends on load or on what is written. Read-only.
 pub trait View {
@@ -26,6 +26,11 @@ pub trait View {
     fn has_failures(&self) -> bool;
     /// Whether the page has this version, and failures took it: it can be read no more. (SPEC 0.1: LOST)
     fn is_lost(&self, address: MemberPage, version: Version) -> bool;
+    /// The first local page from this one on of which any member may have any version on flash, lost or not; `None` if there is none. It may be
+    /// too early a page, never too late a one.
+    fn next_written(&self, page: LocalPage) -> Option<LocalPage> {
+        Some(page)
+    }
     /// Whether a page is free now for a program of the current version of this page, and not reserved.
     fn can_allocate(&self, address: MemberPage) -> bool;
     /// A number of the planes that such a program may use: pages of one number have space or not together.

@@ -46,11 +46,12 @@ impl Flash {
         self.settings.given.mirror_chips > 0 && (self.members..2 * self.members).contains(&domain)
     }
 
-    /// Versions of the member's pages, translation pages included, that are lost. Looks at all of them.
+    /// Versions of the member's pages, translation pages included, that are lost. Looks at all that are written.
     pub fn lost_versions(&self, member: MemberId) -> u64 {
         let pages = if self.faults.any { self.settings.pages_per_member + self.settings.translation_pages } else { 0 };
         let versions = [Version::Current, Version::Base, Version::Copy];
         let lost = |page: u32| versions.iter().filter(|version| self.is_lost(MemberPage::new(member.0, page), **version)).count() as u64;
-        (0..pages).map(lost).sum()
+        let next = |page: u32| self.next_written(page).filter(|page| *page < pages);
+        std::iter::successors(next(0), |page| next(page + 1)).map(lost).sum()
     }
 }

@@ -24,6 +24,8 @@ pub struct Maps {
     reverse: Vec<u32>,
     /// Mapped current pages in each run of 1024 slots, so that a large discard skips what is unmapped.
     chunks: Vec<u16>,
+    /// Bases and copies in each of these runs.
+    others: Vec<u16>,
 }
 
 impl Clone for Maps {
@@ -32,13 +34,14 @@ impl Clone for Maps {
             forward: self.forward.each_ref().map(|map| memory::copy_of(map, true)),
             reverse: memory::copy_of(&self.reverse, self.is_largely_used()),
             chunks: memory::copy_of(&self.chunks, true),
+            others: memory::copy_of(&self.others, true),
         }
     }
 }
 
 impl Persistent for Maps {
     fn save(&self, to: &mut dyn Write) -> io::Result<()> {
-        let Self { forward, reverse, chunks } = self;
+        let Self { forward, reverse, chunks, others: _ } = self;
         chunks[..].save(to)?;
         forward.iter().try_for_each(|map| map[..].save(to))?;
         reverse[..].save(to)
@@ -50,6 +53,7 @@ impl Persistent for Maps {
             self.expect_fill();
         }
         self.forward.iter_mut().try_for_each(|map| map[..].restore(from))?;
+        self.others = self.count_others();
         self.reverse[..].restore(from)
     }
 }
@@ -65,6 +69,7 @@ impl Maps {
             // Programmed in order, a block at a time, so small pages do, and only those in use cost memory; but see `expect_fill`.
             reverse: vec![0; physical_pages],
             chunks: memory::zeroed((slots >> CHUNK_SHIFT) + 1),
+            others: memory::zeroed((slots >> CHUNK_SHIFT) + 1),
         }
     }
 
@@ -90,8 +95,8 @@ impl Maps {
     pub fn set(&mut self, version: Version, slot: u32, ppn: Ppn) -> Option<Ppn> {
         let entry = &mut self.forward[version as usize][slot as usize];
         let old = std::mem::replace(entry, ppn.0 + 1).checked_sub(1).map(Ppn);
-        if version == Version::Current && old.is_none() {
-            self.chunks[slot as usize >> CHUNK_SHIFT] += 1;
+        if old.is_none() {
+            *self.mapped_beside(version, slot) += 1;
         }
         old
     }
@@ -100,10 +105,44 @@ impl Maps {
     #[inline]
     pub fn clear(&mut self, version: Version, slot: u32) -> Option<Ppn> {
         let old = std::mem::take(&mut self.forward[version as usize][slot as usize]).checked_sub(1).map(Ppn);
-        if version == Version::Current && old.is_some() {
-            self.chunks[slot as usize >> CHUNK_SHIFT] -= 1;
+        if old.is_some() {
+            *self.mapped_beside(version, slot) -= 1;
         }
         old
+    }
+
+    /// How many versions of this kind are mapped in the run of a slot.
+    #[inline]
+    fn mapped_beside(&mut self, version: Version, slot: u32) -> &mut u16 {
+        let runs = if version == Version::Current { &mut self.chunks } else { &mut self.others };
+        &mut runs[slot as usize >> CHUNK_SHIFT]
+    }
+
+    /// Bases and copies in each run, counted.
+    pub(crate) fn count_others(&self) -> Vec<u16> {
+        let mut others = memory::zeroed(self.others.len());
+        for map in &self.forward[1..] {
+            for (found, run) in others.iter_mut().zip(map.chunks(1 << CHUNK_SHIFT)) {
+                *found += run.iter().filter(|entry| **entry != 0).count() as u16;
+            }
+        }
+        others
+    }
+
+    /// Whether `others` is what is mapped.
+    pub(crate) fn has_right_counts(&self) -> bool {
+        self.others == self.count_others()
+    }
+
+    /// A slot from this one on before which, from it on, no version is mapped; `None` if none is from it on.
+    #[inline]
+    pub fn next_written(&self, slot: u32) -> Option<u32> {
+        let first = slot as usize >> CHUNK_SHIFT;
+        let is_written = |run: usize| self.chunks[run] != 0 || self.others[run] != 0;
+        if is_written(first) {
+            return Some(slot);
+        }
+        (first + 1..self.chunks.len()).find(|run| is_written(*run)).map(|run| (run << CHUNK_SHIFT) as u32)
     }
 
     /// Notes what a physical page is programmed for.

@@ -17,6 +17,12 @@ impl Flash {
         self.maps.next_mapped(slot, end)
     }
 
+    /// `View::next_written`.
+    #[inline]
+    pub fn next_written(&self, page: u32) -> Option<u32> {
+        self.maps.next_written(page * self.members).map(|slot| page.max(slot / self.members))
+    }
+
     /// Ends a program: its page becomes the version it was programmed for; what that version named before becomes garbage, or
     /// the base if the plan says so and there is none yet.
     #[inline]

@@ -344,6 +344,10 @@ impl<S: Steering> Addressing for Copies<S> {
         Some(self.layout.strips)
     }
 
+    fn first_stripe_at(&self, page: LocalPage) -> Option<StripeId> {
+        Some(StripeId(page.0 * self.layout.strips))
+    }
+
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
         let (page, strip) = self.layout.position(lpn);
         pages.extend(self.layout.copies(page, strip).skip(1));

@@ -32,7 +32,8 @@ use crate::{
     Addressing, Decisions, Extent, Failure, Group, Grouping, Lock, Method, Operation, OperationKind, Outcomes, ParityUpdates, Step,
 };
 use flashraid_vocabulary::{
-    Cause, Change, Delivery, HostOp, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave, persistent,
+    Cause, Change, Delivery, HostOp, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave,
+    persistent,
 };
 
 /// Stripes with one parity strip over any map.
@@ -569,6 +570,10 @@ impl<M: StripeMap> Addressing for Raid<M> {
 
     fn row_pages(&self) -> Option<u32> {
         self.map.uniform_width()
+    }
+
+    fn first_stripe_at(&self, page: LocalPage) -> Option<StripeId> {
+        self.map.uniform_width().map(|_| StripeId(page.0))
     }
 
     fn grouping(&self) -> Grouping {

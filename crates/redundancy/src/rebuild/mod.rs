@@ -19,7 +19,7 @@ mod tests;
 
 use crate::parts::bits::Bits;
 use crate::{Damage, Entry, Job, Operation, Outcomes, Redundancy, Scheme, Step};
-use flashraid_vocabulary::{Action, MemberId, MemberPage, Priority, StripeId, View, Wave};
+use flashraid_vocabulary::{Action, LocalPage, MemberId, MemberPage, Priority, StripeId, View, Wave};
 use std::collections::VecDeque;
 
 /// An order of rebuild.
@@ -218,6 +218,30 @@ impl Rebuild {
         Some(scheme.repair(stripe, view))
     }
 
+    /// Goes to the next stripe that this round has to look at: of what is not written nothing is lost. Returns false if there is none.
+    fn find_written(&mut self, scheme: &dyn Scheme, view: &dyn View) -> bool {
+        if scheme.addressing().first_stripe_at(LocalPage(0)).is_none() {
+            return self.left > 0;
+        }
+        while self.left > 0 {
+            let page = scheme.page_on(StripeId(self.position), MemberId(0)).page;
+            let next = view.next_written(page);
+            if next == Some(page) {
+                return true;
+            }
+            let stripe = next.and_then(|page| scheme.addressing().first_stripe_at(page)).map_or(self.stripes, |stripe| stripe.0);
+            self.pass(stripe.min(self.stripes) - self.position);
+        }
+        false
+    }
+
+    /// So many stripes are passed, or all that this round has left.
+    fn pass(&mut self, stripes: u32) {
+        let passed = stripes.min(self.left);
+        self.position = (self.position + passed) % self.stripes;
+        self.left -= passed;
+    }
+
     /// Ends a round in which every stripe was looked at and nothing is in flight any more; prepares the next one, if there is one.
     fn end_round(&mut self) {
         let must_follow = self.leaves_copies() | std::mem::take(&mut self.again) && self.walks;
@@ -270,10 +294,9 @@ impl Job for Rebuild {
                 return None;
             }
             let leaves_copies = self.leaves_copies();
-            while self.left > 0 {
+            while self.find_written(scheme, view) {
                 let stripe = StripeId(self.position);
-                self.position = (self.position + 1) % self.stripes;
-                self.left -= 1;
+                self.pass(1);
                 let operation = self.look(stripe, leaves_copies, scheme, view);
                 if operation.is_some() {
                     return operation;

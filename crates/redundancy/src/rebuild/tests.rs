@@ -4,6 +4,7 @@ use super::*;
 use crate::{Addressing, Decisions, Extent, Lost, OperationKind, ParityUpdates, Protects, SCHEMES, find};
 use flashraid_vocabulary::{Cause, GcAdvisor, LocalPage, Lpn, MemberPage, PageOperation, ReadLoad, Sources, Version};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Damage by stripe. Everything goes to member 0, but what goes to member 1.
 #[derive(Clone, Default)]
@@ -53,6 +54,9 @@ impl Addressing for Damaged {
     fn row_pages(&self) -> Option<u32> {
         Some(1)
     }
+    fn first_stripe_at(&self, page: LocalPage) -> Option<StripeId> {
+        Some(StripeId(page.0))
+    }
     fn redundancy_of(&self, _: Lpn, _: &mut Vec<MemberPage>) {}
     fn stripes(&self) -> u32 {
         10
@@ -97,8 +101,8 @@ impl Scheme for Damaged {
     }
 }
 
-/// Free pages of two members.
-struct Room([u32; 2]);
+/// Free pages of two members, and from which page on nothing is written up to which other one.
+struct Room([u32; 2], Range<u32>);
 
 impl View for Room {
     fn now_ns(&self) -> u64 {
@@ -106,6 +110,10 @@ impl View for Room {
     }
     fn is_written(&self, _: MemberPage, _: Version) -> bool {
         true
+    }
+    fn next_written(&self, page: LocalPage) -> Option<LocalPage> {
+        let next = if self.1.contains(&page.0) { self.1.end } else { page.0 };
+        (next < 10).then_some(LocalPage(next))
     }
     fn queued(&self, _: MemberId) -> (u32, u32) {
         (0, 0)
@@ -166,7 +174,7 @@ struct Run {
 impl Run {
     fn new(order: &str, window: u32, scheme: Damaged) -> Self {
         let rebuild = Rebuild::new(find_order(order).unwrap(), window, 10);
-        let mut run = Self { rebuild, scheme, room: Room([100, 100]), under_way: VecDeque::new(), started: Vec::new() };
+        let mut run = Self { rebuild, scheme, room: Room([100, 100], 0..0), under_way: VecDeque::new(), started: Vec::new() };
         assert!(run.rebuild.is_done() && run.offer().is_empty(), "nothing has failed yet");
         run.rebuild.failed();
         assert!(!run.rebuild.is_done());
@@ -222,6 +230,17 @@ fn damaged_stripes_are_repaired_in_order_as_many_at_once_as_the_window_holds() {
     assert!(run.finish().is_empty());
     run.rebuild.failed();
     assert_eq!(run.finish(), [1]);
+}
+
+#[test]
+fn what_is_not_written_is_not_looked_at() {
+    let damage: Vec<_> = (0..10).map(|stripe| (stripe, Compute)).collect();
+    for (unwritten, expected) in [(0..7, vec![7, 8, 9]), (2..9, vec![0, 1, 9]), (4..10, vec![0, 1, 2, 3]), (0..10, vec![])] {
+        let mut run = Run::new("sor", 4, Damaged::new(&damage));
+        run.room.1 = unwritten;
+        assert_eq!(run.finish(), expected);
+        assert!(run.rebuild.is_done() && run.rebuild.progress() == 1.0);
+    }
 }
 
 #[test]
@@ -281,23 +300,23 @@ fn a_further_round_waits_for_all_places_that_were_full() {
     let mut scheme = Damaged::new(&[(1, Compute)]);
     scheme.on_member_1 = [3].into();
     let mut run = Run::new("dor", 8, scheme);
-    run.room = Room([0, 9]);
+    run.room.0 = [0, 9];
     assert!(run.finish().is_empty() && run.rebuild.waits_for_slot());
     for stripe in [3, 5, 7] {
         run.scheme.damage[stripe] = Compute;
     }
-    run.room = Room([2, 0]);
+    run.room.0 = [2, 0];
     assert_eq!(run.offer(), [1, 5]);
     run.end_one();
     run.end_one();
     assert!(run.offer().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_slot());
-    run.room = Room([0, 1]);
+    run.room.0 = [0, 1];
     assert_eq!(run.finish(), [1, 5, 3]);
     assert!(run.rebuild.is_done() && run.rebuild.waits_for_slot());
-    run.room = Room([1, 0]);
+    run.room.0 = [1, 0];
     assert_eq!(run.finish(), [7]);
     // Whether that was all is known when there is space again.
-    run.room = Room([9, 9]);
+    run.room.0 = [9, 9];
     assert!(run.finish().is_empty() && run.rebuild.is_done() && !run.rebuild.waits_for_slot());
 }
 
@@ -347,7 +366,7 @@ fn wanted_stripes_come_first() {
 /// One that no failure has started.
 fn at_rest(scheme: Damaged) -> Run {
     let rebuild = Rebuild::new(find_order("mcr").unwrap(), 2, 10);
-    Run { rebuild, scheme, room: Room([100, 100]), under_way: VecDeque::new(), started: Vec::new() }
+    Run { rebuild, scheme, room: Room([100, 100], 0..0), under_way: VecDeque::new(), started: Vec::new() }
 }
 
 #[test]
@@ -393,11 +412,11 @@ fn what_finds_no_room_waits_for_it_and_holds_up_nothing_else() {
     let mut scheme = Damaged::new(&[(1, Compute), (3, Compute), (4, Copy), (6, Compute), (7, Copy)]);
     scheme.on_member_1 = [3, 7].into();
     let mut run = Run::new("mcr", 8, scheme);
-    run.room = Room([1, 100]);
+    run.room.0 = [1, 100];
     assert_eq!(run.finish(), [1, 3, 7]);
     assert!(run.rebuild.is_done() && run.rebuild.waits_for_slot());
     // The other member is no reason to go on.
-    run.room = Room([0, 50]);
+    run.room.0 = [0, 50];
     assert!(run.offer().is_empty());
     // Each page of room lets one repair start, the next in order.
     for expected in [4, 6] {
@@ -415,10 +434,10 @@ fn what_finds_no_room_waits_for_it_and_holds_up_nothing_else() {
 #[test]
 fn what_waits_for_room_and_is_repaired_by_others_is_forgotten() {
     let mut run = Run::new("dor", 8, Damaged::new(&[(1, Compute)]));
-    run.room = Room([0, 0]);
+    run.room.0 = [0, 0];
     assert!(run.finish().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_slot());
     run.scheme.damage[1] = Damage::None;
-    run.room = Room([1, 0]);
+    run.room.0 = [1, 0];
     assert!(run.finish().is_empty() && run.rebuild.is_done() && !run.rebuild.waits_for_slot());
 }
 
@@ -428,13 +447,13 @@ fn a_later_failure_is_repaired_while_others_wait_for_room() {
     let mut scheme = Damaged::new(&[(1, Compute)]);
     scheme.on_member_1 = [5].into();
     let mut run = Run::new("dor", 8, scheme);
-    run.room = Room([0, 9]);
+    run.room.0 = [0, 9];
     assert!(run.finish().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_slot());
     run.scheme.damage[5] = Compute;
     run.rebuild.failed();
     assert_eq!(run.finish(), [5]);
     assert!(run.rebuild.is_done() && run.rebuild.waits_for_slot());
-    run.room = Room([1, 9]);
+    run.room.0 = [1, 9];
     assert_eq!(run.finish(), [1]);
 }
 
@@ -442,23 +461,23 @@ fn a_later_failure_is_repaired_while_others_wait_for_room() {
 fn pages_without_a_place_are_repaired_when_there_is_room() {
     let mut run = Run::new("dor", 8, Damaged::new(&[(5, Compute)]));
     assert_eq!(run.finish(), [5]);
-    run.room = Room([0, 9]);
+    run.room.0 = [0, 9];
     run.scheme.damage[3] = Compute;
     run.rebuild.unallocated(MemberPage::new(0, 0), &run.room);
     assert!(run.offer().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_slot());
-    run.room = Room([1, 9]);
+    run.room.0 = [1, 9];
     assert_eq!(run.finish(), [3]);
     // The same while a rebuild runs and has passed the stripe already.
-    run.room = Room([9, 9]);
+    run.room.0 = [9, 9];
     run.scheme.damage[7] = Compute;
     run.rebuild.failed();
     assert_eq!(run.offer(), [7]);
-    run.room = Room([0, 9]);
+    run.room.0 = [0, 9];
     run.scheme.damage[2] = Compute;
     run.rebuild.unallocated(MemberPage::new(0, 0), &run.room);
     assert_eq!(run.finish(), [7]);
     assert!(run.rebuild.waits_for_slot());
-    run.room = Room([1, 9]);
+    run.room.0 = [1, 9];
     assert_eq!(run.finish(), [2]);
 }
 
@@ -467,13 +486,13 @@ fn pages_without_a_place_are_repaired_when_there_is_room() {
 fn a_page_without_a_place_is_repaired_while_others_wait_for_room() {
     let mut run = Run::new("dor", 8, Damaged::new(&[(1, Compute)]));
     run.scheme.on_member_1.insert(4);
-    run.room = Room([0, 9]);
+    run.room.0 = [0, 9];
     assert!(run.finish().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_slot());
     run.scheme.damage[4] = Compute;
     run.rebuild.unallocated(MemberPage::new(1, 4), &run.room);
     assert_eq!(run.finish(), [4]);
     assert!(run.rebuild.is_done() && run.rebuild.waits_for_slot());
-    run.room = Room([1, 9]);
+    run.room.0 = [1, 9];
     assert_eq!(run.finish(), [1]);
 }
 
