@@ -11,11 +11,11 @@ from . import _native
 from ._native import InputError
 from .advising import changes
 from .advising.candidates import Candidate, candidates
-from .advising.changes import Change, changed, changes_of
+from .advising.changes import Change, changed, changes_of, runs_of
 from .advising.choice import PROTECTION, Ranked, distinct, doubts, ranked, sentences, text_of
 from .advising.endurance import beside, check_endurance, endured, must_endure
 from .advising.excerpts import excerpts_of
-from .advising.forecast import Forecast
+from .advising.forecast import ChangedRuns, Forecast
 from .advising.objectives import (
     FAILING,
     LIFETIME,
@@ -280,6 +280,12 @@ def search(question: Question, out: str | None, place: Where, watch: Watch) -> "
     """Searches. Raises KeyboardInterrupt if the watch returns False, InputError if there is nothing to choose from."""
     vary = question.vary or {}
     choice, refused = candidates(question.device, question.config, question.schemes, question.settings, vary)
+    needed_bytes = _needed_bytes(question, choice, is_verified=False)
+    if place.jobs is None and place.scheduler is None and needed_bytes > MOST_BYTES:
+        needed, most = format_bytes(needed_bytes), format_bytes(MOST_BYTES)
+        raise InputError(
+            f"a run on this device takes {needed} of memory: allowed is {most}, or what is free with jobs = 1"
+        )
     counts = counts_of(question)
     requests = counts["requests"]
     fixed = fixed_of(question, choice)
@@ -288,14 +294,19 @@ def search(question: Question, out: str | None, place: Where, watch: Watch) -> "
         stored_pages = int(fixed.get("fill_bytes", 0)) // next(iter(choice.values()))["config"]["device"]["page_bytes"]
         excerpts = excerpts_of(question.trace, reading_of(question), requests, stored_pages, scratch)
         random = random_runs(question, choice, fixed)
-        is_verified = place.jobs is not None or _verifying_bytes(question, choice) <= MOST_BYTES
+        is_verified = place.jobs is not None or _needed_bytes(question, choice, is_verified=True) <= MOST_BYTES
         workload = Workload(fixed, requests, question.fault, question.seeds, excerpts, random, is_verified)
         wanted = objectives(question.tail, question.fault is not None, counts)
         tried = [Tried(each) for each in choice]
         found = Search(tried, wanted, list(question.musts), workload, do)
         of_device = next(iter(choice.values()))["config"]["device"]
         others = changed(fixed, question.trace, question.run, of_device)
-        do.forecast = Forecast(found, place.threads, len(others), changes.MOST_CHANGED)
+        stored = max(1, int(fixed.get("fill_bytes", 0)))
+        of_changes = [
+            ChangedRuns(runs_of(each, workload.runs), int(each.get("fill_bytes", stored)) / stored)
+            for each in others.values()
+        ]
+        do.forecast = Forecast(found, place.threads, of_changes, changes.MOST_CHANGED)
         order = ranked(found.run(), wanted, question.preferred)
         at_front = {id(each.tried) for each in order}
         for each in tried:
@@ -307,9 +318,11 @@ def search(question: Question, out: str | None, place: Where, watch: Watch) -> "
         return Advice(question, wanted, tried, order, would, refused, workload, found.cost, found.scale(*RUNS))
 
 
-def _verifying_bytes(question: Question, choice: Mapping[Candidate, Mapping[str, Any]]) -> int:
-    """The most memory of a run that knows the contents of all pages, so that it can compare them."""
+def _needed_bytes(question: Question, choice: Mapping[Candidate, Mapping[str, Any]], *, is_verified: bool) -> int:
+    """The most memory of a run, or of one that knows the contents of all pages, so that it can compare them."""
     largest = max(choice, key=lambda each: int(choice[each]["memory_bytes"]))
+    if not is_verified:
+        return int(choice[largest]["memory_bytes"])
     settings = [*own_of(largest.scheme, question.settings), *largest.settings, ("verify", "true")]
     return int(configuration(question.device, largest.scheme, question.config, settings)["memory_bytes"])
 
@@ -415,9 +428,10 @@ class Advice(Drawn):
                 "contents after the failure were not compared, only what was lost was counted, as that takes more than "
                 f"{format_bytes(MOST_BYTES)} of memory (--jobs 1 compares them)."
             )
-        changes = {each.what: each.choice for each in self.changes}
+        changes = {each.what: each.choice for each in self.changes if each.choice}
         whys = {each.what: each.why for each in self.changes}
-        found = sentences(self.front, self.objectives, changes, said, whys)
+        effects = [each.effect for each in self.changes if each.effect]
+        found = sentences(self.front, self.objectives, changes, said, whys, effects)
         row = self.front[0].tried.rows[OPEN][0] if self.front else {}
         scaled = scale_of(row.get("capacity.share_of_preset"), row.get("device", ""))
         return [*found, f"Lifetimes and rebuild times are those of a drive {scaled}."] if scaled else found
@@ -479,7 +493,7 @@ class Advice(Drawn):
             "front": [self._member(each) for each in self.front],
             "out": {each.candidate.name: each.out for each in self.tried if each.out},
             "refused": dict(self.refused),
-            "changes": {each.what: each.choice for each in self.changes},
+            "changes": {each.what: each.choice for each in self.changes if each.choice},
             "sentences": self.sentences,
             "flash_operations": self.cost,
         }

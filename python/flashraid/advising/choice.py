@@ -92,10 +92,12 @@ def sentences(
     changes: Mapping[str, str],
     doubts: Sequence[str],
     whys: Mapping[str, str] | None = None,
+    effects: Sequence[str] = (),
 ) -> list[str]:
     """The recommendation in words: what is recommended, why, the runner-up, what would change it, and the doubts.
 
-    `whys` says of changes in what the other choice is better then, and worse.
+    `whys` says of changes in what the other choice is better then, and worse; `effects` are sentences of what a change
+    makes of the recommended one's figures.
     """
     if not order:
         return ["Nothing is recommended: no candidate has all that is asked for."]
@@ -121,7 +123,7 @@ def sentences(
     said += [f"With {what}, {name} would be recommended{whys.get(what, '')}." for what, name in other.items()]
     if same:
         said.append(f"The choice stays the same with {_list(same)}.")
-    return said + [f"But: {doubt}" for doubt in doubts]
+    return [*said, *effects, *(f"But: {doubt}" for doubt in doubts)]
 
 
 def differences(first: Tried, second: Tried, objectives: Sequence[Objective]) -> str:

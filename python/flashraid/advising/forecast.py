@@ -1,7 +1,7 @@
 """How long a search is likely to take: all of its rounds, by what the runs that are done have taken."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +33,14 @@ class _Taken:
         return (self.seconds - self.replay_seconds) / self.runs
 
 
+@dataclass(frozen=True)
+class ChangedRuns:
+    """What a round does that tries some of the front under another load, fill or buffer."""
+
+    runs: Collection[str]
+    times_stored: float = 1.0  # how many times as much is stored as the question says
+
+
 def kind_of(point: Mapping[str, Any]) -> str:
     """Which run of a candidate a point is."""
     return FAILING if point.get("fail") else CLOSED if "queue_depth" in point else OPEN
@@ -44,7 +52,7 @@ class Forecast:
 
     search: Search
     threads: int
-    changes: int  # rounds after the search
+    changes: Sequence[ChangedRuns]  # rounds after the search, in their order
     candidates_of_change: int
     _whole: dict[str, _Taken] = field(default_factory=lambda: defaultdict(_Taken))
     _parts: dict[str, _Taken] = field(default_factory=lambda: defaultdict(_Taken))
@@ -55,7 +63,7 @@ class Forecast:
         """A round begins."""
         self._round = name
         if name not in ROUNDS:
-            self.changes -= 1
+            self.changes = self.changes[1:]
         elif name != EXCERPTS:
             self._budget = self._of_operations(max(0.0, self.search.budget_left))
 
@@ -79,13 +87,35 @@ class Forecast:
         workload = self.search.workload
         if any(run not in self._whole and run not in self._parts for run in workload.runs) or not share:
             return None
-        each_seconds = {run: self._seconds(run) for run in workload.runs}
-        changes = self.changes * self.candidates_of_change * sum(each_seconds.values()) / self.threads
+        changes = self.candidates_of_change * sum(map(self._of_change, self.changes)) / self.threads
         if not workload.excerpts or self._round not in ROUNDS:
             return changes
         if self._round == EXCERPTS:
             return self._after_excerpts() + changes
         return max(0.0, self._budget - elapsed / share) + changes
+
+    def _of_change(self, change: ChangedRuns) -> float:
+        """The seconds of the runs of a candidate under a change."""
+        found = 0.0
+        for run in change.runs:
+            if run == FAILING and FAILING in self._parts:
+                found += self._parts[run].seconds / self._parts[run].runs
+            else:
+                found += self._seconds(run) + (change.times_stored - 1) * self._filling_seconds
+        return found
+
+    @property
+    def _filling_seconds(self) -> float:
+        """What it takes to store what is stored: drives of excerpts with a failure store a share of it."""
+        if FAILING not in self._parts:
+            return 0.0  # which is little where there are no excerpts
+        whole, part = self._like.fixed_seconds, self._parts[FAILING].fixed_seconds
+        return max(0.0, whole - part) / (1 - SHARES[FAILING])
+
+    @property
+    def _like(self) -> _Taken:
+        """Runs whose drives store all that is stored."""
+        return self._parts[OPEN] if OPEN in self._parts else self._whole[OPEN]
 
     def _after_excerpts(self) -> float:
         """The rounds that spend the budget; some candidates do all runs whatever it is."""
@@ -124,10 +154,8 @@ class Forecast:
         if run in self._whole:
             return self._whole[run].seconds / self._whole[run].runs
         part = self._parts[run]
-        # Excerpts with a failure have a drive that stores less.
-        like = self._parts[OPEN] if OPEN in self._parts else self._whole[OPEN]
         each = part.replay_seconds / part.operations if part.operations else 0.0
-        return like.fixed_seconds + each * self._operations(run)
+        return self._like.fixed_seconds + each * self._operations(run)
 
 
 # The rounds of a search, as `Search` names them; others try its answer under another load.

@@ -109,7 +109,7 @@ class Workload:
     seeds: int
     excerpts: Mapping[str, Excerpt] = field(default_factory=dict)  # by run; none of a trace that is too short for them
     random: Sequence[str] = RUNS  # the runs that another seed changes
-    is_verified: bool = True  # whether a run with a failure reads everything back and compares it
+    is_verified: bool = True  # whether the first run with a failure reads everything back and compares it
 
     @property
     def runs(self) -> Sequence[str]:
@@ -130,7 +130,7 @@ class Workload:
         """The point of a run of a candidate, over all of the trace or over an excerpt.
 
         What a rebuild costs depends on how much is stored, so that a run with a failure has a small share of that for
-        an excerpt, and does not read everything back.
+        an excerpt. Everything is read back once for each candidate, with the first seed.
         """
         point = {**self.fixed, **candidate.point}
         share = 1.0
@@ -149,7 +149,8 @@ class Workload:
             for key in ("speed", "jitter_ns"):  # a closed loop has arrivals of its own
                 point.pop(key, None)
         elif run == FAILING:
-            point |= {"fail": f"{self.fault}@50%", "verify": self.is_verified and not is_excerpt}
+            is_first = seed in (None, 1)
+            point |= {"fail": f"{self.fault}@50%", "verify": self.is_verified and is_first and not is_excerpt}
             if is_excerpt and "fill_bytes" in point:
                 stored = int(SHARES[FAILING] * point["fill_bytes"])
                 point["fill_bytes"] = max(1, stored // UNIT_BYTES) * UNIT_BYTES
@@ -181,7 +182,7 @@ class Search:
     def run(self) -> list[Tried]:
         """Returns the finalists, each with all its figures."""
         if self.workload.excerpts:
-            self._replay("excerpts", self.workload.once, is_excerpt=True)
+            self._replay("excerpts", self.workload.once, excerpts=RUNS)
             for each in self.tried:
                 self._estimate(each)
             self._narrow()
@@ -269,18 +270,22 @@ class Search:
         more = max(0, LONG_REQUESTS - self.workload.requests) * sum(seeds.values())
         return BUDGET * (of_all + more * sum(each.of_request for each in self.tried)) - self.cost
 
-    def look_again(self, name: str) -> None:
-        """Replays all of the trace under all candidates once."""
-        self._replay(name, self.workload.once)
+    def look_again(self, name: str, runs: Collection[str]) -> None:
+        """Does these runs of all candidates once: over all of the trace, and over its excerpt, if there is one, with a
+        failure, as such a run costs far more than the others.
+        """
+        self._replay(name, dict.fromkeys(runs, 1), excerpts=(FAILING,) if self.workload.excerpts else ())
 
     def _in(self) -> list[Tried]:
         return [each for each in self.tried if not each.out]
 
-    def _replay(self, name: str, seeds: Seeds, *, is_excerpt: bool = False) -> None:
-        """Does these runs of the candidates that are left and have not done them, and says which cannot be."""
+    def _replay(self, name: str, seeds: Seeds, *, excerpts: Collection[str] = ()) -> None:
+        """Does these runs of the candidates that are left and have not done them, some of them over their excerpts, and
+        says which cannot be.
+        """
         left = [each for each in self._in() if any(each.done(run) < count for run, count in seeds.items())]
         points = [
-            self.workload.point(each.candidate, run, 1 + number, is_excerpt=is_excerpt)
+            self.workload.point(each.candidate, run, 1 + number, is_excerpt=run in excerpts)
             for each in left
             for run, count in seeds.items()
             for number in range(count)
@@ -290,11 +295,10 @@ class Search:
             rows = {run: [next(found) for _ in range(count)] for run, count in seeds.items()}
             each.take(rows, self.objectives)
             self._done |= {row["run"]: operations_of(row) for of in rows.values() for row in of if "run" in row}
-            if not is_excerpt:
-                each.whole |= {run: operations_of(of[0]) for run, of in rows.items()}
-                each.out = self._why_false(rows)
-            parts = {run for run in rows if is_excerpt and self.workload.is_part(run)}
-            each.out = each.out or self._why_out(rows, parts)
+            whole = {run: of for run, of in rows.items() if run not in excerpts}
+            each.whole |= {run: operations_of(of[0]) for run, of in whole.items()}
+            parts = {run for run in rows if run in excerpts and self.workload.is_part(run)}
+            each.out = self._why_false(whole) or self._why_out(rows, parts)
 
     def _why_out(self, rows: Mapping[str, Rows], parts: Collection[str]) -> str:
         """Why a candidate cannot be: a run of it failed, or it lacks what it must have.
