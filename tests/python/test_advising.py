@@ -1,5 +1,6 @@
 """What the advisor is made of, without any run: fronts, candidates, doubts, and what it says."""
 
+import dataclasses
 import json
 
 import pytest
@@ -267,6 +268,16 @@ def test_another_choice_says_in_what_it_is_better():
     assert (
         said[-1] == "With no data buffer, b would be recommended, which is better in flush p99 1.00 ms against 2.00 ms."
     )
+
+
+def test_a_front_of_one_is_the_best_of_nothing():
+    first = choice.Ranked(search.Tried(candidates.Candidate("a")), {"latency": 0.0, "memory": 1.0}, 0.5)
+    second = choice.Ranked(search.Tried(candidates.Candidate("b")), {"latency": 1.0, "memory": 0.0}, 0.5)
+    assert "It is the best of the front, or as good, in latency." in choice.sentences([first, second], [], {}, [])
+    alone = dataclasses.replace(first, regrets={"latency": 0.0, "memory": 0.0})
+    said = choice.sentences([alone], [], {}, [])
+    assert said[-1] == "The front has no other member."
+    assert not any("best" in text for text in said)
 
 
 def test_an_interval_has_the_unit_of_its_figure():

@@ -107,7 +107,9 @@ def sentences(
         said.append("It survives no failure, and neither does anything else that has what is asked for.")
     worst = [subject for subject, regret in first.regrets.items() if regret > 0.5]
     near = [subject for subject, regret in first.regrets.items() if regret <= log2(1 + EQUAL)]
-    if near:
+    if len(order) == 1:
+        said.append("The front has no other member.")
+    elif near:
         said.append(f"It is the best of the front, or as good, in {_list(near)}.")
     if worst:
         said.append(f"It is far from the best in {_list(worst)}.")
