@@ -36,20 +36,29 @@ pub fn lost_pages<M: Media>(engine: &Engine<Tags, M>) -> (Vec<Lpn>, Vec<Lpn>) {
         pages_of_stripe(engine, first, end, &mut pages);
         let has_deferred = pages.iter().any(|page| tags.in_nvram(*page) != ZERO);
         let has_base = pages.iter().any(|page| flash.lookup(*page, Version::Base).is_some());
-        let (mut span, mut old_parities) = (Span::default(), Vec::new());
-        pages.iter().for_each(|page| span.add(tags.in_nvram(*page)));
+        // NVRAM lives. What it and living data give needs no base.
+        let (mut span, mut without_bases, mut old_parities) = (Span::default(), Span::default(), Vec::new());
+        for content in pages.iter().map(|page| tags.in_nvram(*page)) {
+            span.add(content);
+            without_bases.add(content);
+        }
         for (page, version) in pages.iter().flat_map(|page| VERSIONS.map(|version| (*page, version))) {
             if let Some(ppn) = flash.lookup(page, version).filter(|_| !flash.is_lost(page, version)) {
                 let is_old = has_deferred && !has_base && !holds_data(engine, first, end, page);
-                if is_old { old_parities.push(tags.page(ppn)) } else { span.add(tags.page(ppn)) }
+                if is_old {
+                    old_parities.push(tags.page(ppn))
+                } else {
+                    span.add(tags.page(ppn))
+                }
+                if version == Version::Current && holds_data(engine, first, end, page) {
+                    without_bases.add(tags.page(ppn));
+                }
             }
         }
         // A parity on flash that NVRAM has outdated may give a page if the old versions that it covers are pages of zeroes, or are still the
         // newest ones: if NVRAM covers the whole stripe, nobody knows that.
         let mut wider = Span(span.0.clone());
         old_parities.into_iter().for_each(|content| wider.add(content));
-        // NVRAM lives.
-        pages.iter().for_each(|page| span.add(tags.in_nvram(*page)));
         let is_lost = |lpn: &Lpn| flash.is_lost(engine.scheme().locate(*lpn), Version::Current);
         let gone = (first..end).map(Lpn).filter(is_lost);
         // With a page of zeroes lost, what is left may add up to another one by chance, which nobody could know.
@@ -61,7 +70,7 @@ pub fn lost_pages<M: Media>(engine: &Engine<Tags, M>) -> (Vec<Lpn>, Vec<Lpn>) {
                 vague.push(lpn);
             } else if wider.reduce(tags.durable(lpn)) != 0 {
                 lost.push(lpn);
-            } else if lost_base || span.reduce(tags.durable(lpn)) != 0 {
+            } else if lost_base && without_bases.reduce(tags.durable(lpn)) != 0 || span.reduce(tags.durable(lpn)) != 0 {
                 vague.push(lpn);
             }
         }
@@ -77,7 +86,85 @@ fn holds_data<M: Media>(engine: &Engine<Tags, M>, first: u64, end: u64, page: Me
 
 #[cfg(test)]
 mod tests {
-    use super::Span;
+    use super::{Span, lost_pages};
+    use crate::engine::Engine;
+    use crate::engine::tags::Tags;
+    use crate::media::{Flash, Media};
+    use crate::{Config, assemble};
+    use flashraid_vocabulary::{Fault, HostOp, HostRequest, Lpn, Part};
+
+    /// A drive of four members, three pages of data in each stripe, of which the first ones are written.
+    fn filled(scheme: &str, pages: u64) -> Engine<Tags, Flash> {
+        let pairs =
+            [("channels", "4"), ("unwritten", "prefill"), ("buffer_bytes", "0")].map(|(key, value)| (key.to_string(), value.to_string()));
+        let config = Config::assemble(Some("tiny"), Some(scheme), None, &pairs).expect("legal settings");
+        let mut engine = assemble::engine::<Tags, Flash>(&config, Tags::new).expect("a legal device");
+        engine.fill(pages);
+        engine
+    }
+
+    fn member_of(engine: &Engine<Tags, Flash>, lpn: u64) -> u16 {
+        engine.scheme().locate(Lpn(lpn)).member.0
+    }
+
+    fn fail(engine: &mut Engine<Tags, Flash>, member: u16) {
+        let part = Part::Channel(member.into());
+        engine.fail(Fault::Loss(part));
+        let dead: Vec<_> = engine.media.pages_of(&part).collect();
+        dead.into_iter().for_each(|ppn| engine.content.destroy(ppn));
+    }
+
+    fn submit(engine: &mut Engine<Tags, Flash>, op: HostOp, lpn: u64) {
+        let size_bytes = u64::from(engine.media.shape().page_bytes);
+        let request = HostRequest { arrival_ns: engine.now_ns(), offset_bytes: lpn * size_bytes, size_bytes, op, stream: 0, source: 0 };
+        engine.submit(&request, true);
+        engine.finish().expect("no stall");
+    }
+
+    fn pages(pages: impl IntoIterator<Item = u64>) -> Vec<Lpn> {
+        pages.into_iter().map(Lpn).collect()
+    }
+
+    /// With one parity a second failure takes what lies on either member, whether the parity is on one of them or not; the first one takes nothing.
+    #[test]
+    fn two_failures_take_what_lies_on_both_members() {
+        for (one, other) in (0..4).flat_map(|one| (one..4).map(move |other| (one, other))) {
+            let mut engine = filled("raid5", 63);
+            fail(&mut engine, one);
+            assert_eq!(lost_pages(&engine), (Vec::new(), Vec::new()));
+            if other != one {
+                fail(&mut engine, other);
+                let on_either = (0..63).filter(|lpn| [one, other].contains(&member_of(&engine, *lpn)));
+                assert_eq!(lost_pages(&engine), (pages(on_either), Vec::new()));
+            }
+        }
+    }
+
+    /// A lost page of zeroes leaves open what its stripe has lost, and says nothing of others.
+    #[test]
+    fn a_lost_page_of_zeroes_makes_its_stripe_vague() {
+        let mut engine = filled("raid5", 62);
+        submit(&mut engine, HostOp::Read, 62);
+        let failed = [60, 62].map(|lpn| member_of(&engine, lpn));
+        failed.iter().for_each(|member| fail(&mut engine, *member));
+        let elsewhere = (0..60).filter(|lpn| failed.contains(&member_of(&engine, *lpn)));
+        assert_eq!(lost_pages(&engine), (pages(elsewhere), pages([60, 62])));
+    }
+
+    /// NVRAM gives the strip that it has the only parity of; the other strips need the old version that the parity on flash covers.
+    #[test]
+    fn what_nvram_guards_is_lost_with_no_member() {
+        for (also_fails, lost) in [(None, None), (Some(1), Some(1)), (Some(2), Some(2))] {
+            let mut engine = filled("ppc", 63);
+            submit(&mut engine, HostOp::Write, 0);
+            for lpn in [Some(0), also_fails].into_iter().flatten() {
+                let member = member_of(&engine, lpn);
+                fail(&mut engine, member);
+            }
+            let (must, vague) = lost_pages(&engine);
+            assert_eq!((must.into_iter().filter(|lpn| lpn.0 < 3).collect(), vague), (pages(lost), Vec::new()));
+        }
+    }
 
     #[test]
     fn a_span_holds_its_sums_and_nothing_else() {

@@ -219,22 +219,34 @@ fn a_spare_ssd_takes_the_place_of_one_that_is_worn_out() {
 #[test]
 fn without_spares_the_second_wear_out_loses_what_lay_on_both() {
     let own: &Pairs = &[("devices", "5"), ("pe_limit", "40"), ("ages", "0,0.85,0,0.7"), ("verify", "true"), ("rebuild", "none")];
-    let mut simulation = Simulation::new(array("raid5", own), |_| true).unwrap();
+    let new = || (Simulation::new(array("raid5", own), |_| true).unwrap(), SplitMix64::new(1));
+    let (mut simulation, mut random) = new();
     let scheme = simulation.config().build_scheme().unwrap();
     let space = simulation.space_bytes() / 4096;
-    let (mut random, mut time_ns, mut seen) = (SplitMix64::new(1), 0, Vec::new());
-    while seen.len() < 2 {
+    let write = |simulation: &mut Simulation, random: &mut SplitMix64, number: u64| {
         let write = pages(HostOp::Write, random.next_u64() % space, 1);
-        simulation.submit(&flashraid_vocabulary::HostRequest { arrival_ns: time_ns, ..write }).unwrap();
-        time_ns += 1_000_000;
-        simulation.advance_until(time_ns).unwrap();
-        let result = result(&simulation);
-        if wear_outs(&result).len() > seen.len() {
-            seen = wear_outs(&result).to_vec();
-            let found = simulation.verify().unwrap();
-            assert_eq!((found.mismatches, found.pages_gone), (0, seen.last().unwrap().pages_lost), "{seen:?}");
-            assert_eq!(result.losses.host_pages, found.pages_gone);
+        simulation.submit(&flashraid_vocabulary::HostRequest { arrival_ns: number * 1_000_000, ..write }).unwrap();
+        simulation.advance_until((number + 1) * 1_000_000).unwrap();
+    };
+    // A result takes much longer than a write. So the second time it is known after which writes there is something to be seen.
+    let mut number = 0;
+    while wear_outs(&result(&simulation)).len() < 2 {
+        (0..500).for_each(|more| write(&mut simulation, &mut random, number + more));
+        number += 500;
+    }
+    let worn_ns = wear_outs(&result(&simulation)).iter().map(|worn| worn.at_ns).collect::<Vec<_>>();
+    (simulation, random) = new();
+    let (mut seen, mut number) = (Vec::new(), 0);
+    for at_ns in worn_ns {
+        while simulation.now_ns() < at_ns {
+            write(&mut simulation, &mut random, number);
+            number += 1;
         }
+        let result = result(&simulation);
+        seen = wear_outs(&result).to_vec();
+        let found = simulation.verify().unwrap();
+        assert_eq!((found.mismatches, found.pages_gone), (0, seen.last().unwrap().pages_lost), "{seen:?}");
+        assert_eq!(result.losses.host_pages, found.pages_gone);
     }
     assert_eq!((seen[0].device, seen[0].exposed_pages, seen[0].pages_lost), (1, space, 0));
     let on_either = (0..space).filter(|lpn| [1, 3].contains(&scheme.locate(flashraid_vocabulary::Lpn(*lpn)).member.0)).count() as u64;
