@@ -288,6 +288,24 @@ def test_what_is_told_to_be_left_is_all_rounds_within_a_factor_of_one_and_a_half
         assert timed.seconds / 1.5 <= whole <= timed.seconds * 1.5, (name, share, whole, timed.seconds)
 
 
+@pytest.mark.parametrize(("seeds", "expected"), [(3, 2.0), (1, 9.0)])
+def test_what_one_run_takes_to_read_everything_back_is_not_expected_of_those_with_other_seeds(seeds, expected):
+    found = Told().search(seeds, objectives.RUNS)
+    told = forecast.Forecast(found, 1, [], 4)
+    told.begin("excerpts")
+    failing = {"k": "1", "trace": "excerpt.csv", "fail": "chip:0.0@50%", "verify": False}
+    for kind in ({}, {"queue_depth": 32}, failing):
+        row = found.do("excerpts", [{"k": "1", "trace": "excerpt.csv"} | kind])[0]
+        told.take({"k": "1"} | kind, row | {job.SECONDS: 1.0, job.REPLAY_SECONDS: 0.5})
+    told.begin("other runs")
+    row = found.do("other runs", [failing | {"trace": "t"}])[0]
+    told.take(failing | {"verify": True}, row | {job.SECONDS: 9.0, job.REPLAY_SECONDS: 8.0})
+    told.begin("final")
+    if seeds > 1:
+        told.take(failing, row | {job.SECONDS: 2.0, job.REPLAY_SECONDS: 1.0})
+    assert told._seconds(objectives.FAILING) == expected
+
+
 # ---- musts and runs ----
 
 
