@@ -11,6 +11,7 @@ from conftest import ROOT
 
 import flashraid as fr
 from flashraid import _native, settings
+from flashraid.comparison import Comparison
 from flashraid.report import again, checking
 
 VERSIONS = ROOT / "tests" / "golden" / "versions"
@@ -38,7 +39,7 @@ def by_python(_command, _folder):
 
 
 def by_repeated_command(command, _folder):
-    (line,) = again.commands([fr.load(DRAM)])
+    (line,) = again.commands(Comparison([fr.load(DRAM)]))
     words = shlex.split(line)
     assert words[:2] == ["flashraid", "run"]
     assert "--config" not in words
@@ -96,7 +97,7 @@ def test_what_simulations_are_made_of_is_what_the_result_says():
 def test_every_old_result_can_be_loaded_and_its_command_named(path):
     """What reads results copes with what older ones lack."""
     result = fr.load(path)
-    assert again.commands([result])[0].startswith("flashraid run trace.csv --")
+    assert again.commands(Comparison([result]))[0].startswith("flashraid run trace.csv --")
     assert result._repr_html_()
 
 

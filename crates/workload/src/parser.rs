@@ -22,6 +22,21 @@ pub(crate) enum TraceRecord {
     Nothing,
 }
 
+impl TraceRecord {
+    /// Counts a record of a binary format, or takes its request in.
+    #[inline(always)]
+    pub fn enter(self, gate: &mut Gate) -> Result<(), Box<RecordError>> {
+        match self {
+            Self::Request(request) => return gate.admit(&request, RecordPlace),
+            Self::Ignored(what) => gate.ignore(what, 1),
+            Self::Unsupported(what) => gate.leave_out(what, 1),
+            Self::Reissued => gate.count_reissued(),
+            Self::Nothing => {}
+        }
+        Ok(())
+    }
+}
+
 /// A format at work: turns a file into requests, some a call, so that nothing is dispatched per record.
 pub(crate) trait Parser: Send {
     /// Hands about `wanted` requests to the gate, or what is left. Returns whether there may be more.
@@ -260,22 +275,7 @@ impl<F: RecordFormat> Parser for RecordParser<F> {
             let found = if length < self.size {
                 Err(RecordPlace.line_fault(format!("the file ends inside a record ({length} of {} bytes)", self.size), "whole records"))
             } else {
-                self.format.record(bytes, gate).and_then(|record| match record {
-                    TraceRecord::Request(request) => gate.admit(&request, RecordPlace),
-                    TraceRecord::Ignored(what) => {
-                        gate.ignore(what, 1);
-                        Ok(())
-                    }
-                    TraceRecord::Unsupported(what) => {
-                        gate.leave_out(what, 1);
-                        Ok(())
-                    }
-                    TraceRecord::Reissued => {
-                        gate.count_reissued();
-                        Ok(())
-                    }
-                    TraceRecord::Nothing => Ok(()),
-                })
+                self.format.record(bytes, gate).and_then(|record| record.enter(gate))
             };
             match found.map_err(|fault| fault.at_record(input.path(), self.number)) {
                 Err(error) if length < self.size => gate.cut_off(error)?,

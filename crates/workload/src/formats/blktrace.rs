@@ -17,7 +17,7 @@ use crate::gate::{DeviceNames, Gate, Traits};
 use crate::input::Input;
 use crate::line::SECTOR_BYTES;
 use crate::options::{BlockAction, OnError};
-use crate::parser::{Parser, RecordPlace, TraceRecord, bytes_at, record_fault};
+use crate::parser::{Parser, TraceRecord, bytes_at, record_fault};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use rustc_hash::FxHashMap;
@@ -323,22 +323,7 @@ impl Parser for Blktrace {
             let Some(event) = self.streams.get(self.current).and_then(|stream| stream.next) else {
                 return Ok(false);
             };
-            let found = self.record(&event, gate).and_then(|record| match record {
-                TraceRecord::Request(request) => gate.admit(&request, RecordPlace),
-                TraceRecord::Ignored(what) => {
-                    gate.ignore(what, 1);
-                    Ok(())
-                }
-                TraceRecord::Unsupported(what) => {
-                    gate.leave_out(what, 1);
-                    Ok(())
-                }
-                TraceRecord::Reissued => {
-                    gate.count_reissued();
-                    Ok(())
-                }
-                TraceRecord::Nothing => Ok(()),
-            });
+            let found = self.record(&event, gate).and_then(|record| record.enter(gate));
             if let Err(fault) = found {
                 let path = if self.current == 0 { input.path() } else { self.others[self.current - 1].path() };
                 gate.refuse(fault.at_record(path, self.streams[self.current].number))?;
