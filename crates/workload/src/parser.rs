@@ -129,13 +129,14 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
     /// A line that cannot be read: the first line once more, the last one, which is cut off, or one that is refused.
     #[cold]
     fn fault(&mut self, fault: RecordError, input: &mut Input, gate: &mut Gate) -> Result<(), TraceError> {
+        let is_malformed = matches!(fault, RecordError::Malformed { .. }); // and no request that belongs before what has been delivered
         let error = fault.at_line(input.path(), input.line_number());
         let is_first = input.line_number() == 1;
         if is_first {
             // What is no heading is none later either.
             self.first_line.clear();
         }
-        if !is_first && !self.first_line.is_empty() && input.line() == self.first_line {
+        if !is_first && is_malformed && !self.first_line.is_empty() && input.line() == self.first_line {
             self.format.begin_again();
         } else if input.is_cut() {
             gate.cut_off(error)?;

@@ -150,9 +150,22 @@ fn ticks_of_joined_logs_are_whole() {
     assert!(times.into_iter().eq((0..20_000).map(|number| number * 500_000)));
     assert_eq!((summary.out_of_order, requests[1000].source), (9000, 2));
     // A limit cuts a second, of which all are known.
-    let (first, _) = both(&path, &TraceOptions { limit: 1500, ..options });
+    let (first, _) = both(&path, &TraceOptions { limit: 1500, ..options.clone() });
     assert_eq!(first.len(), 1500);
     assert_eq!(first[1].arrival_ns, 1_000_000, "what is beyond the limit and 4,096 more is not read");
+    // Two volumes take turns of two seconds: what comes within 4,096 requests is in its second.
+    let turn = |second: u64, volume: u64| -> String {
+        (0..2000_u64).map(|number| format!("{},{},8,1,{volume}\n", second + number / 1000, number * 8)).collect()
+    };
+    let turns: String = [0, 2, 4].iter().flat_map(|second| [turn(*second, 1), turn(*second, 2)]).collect();
+    let (first, _) = both(&file("turns.tencent.csv", turns.as_bytes()), &TraceOptions { limit: 1000, ..options.clone() });
+    assert!(first.iter().map(|request| request.arrival_ns).eq((0..1000).map(|number| number * 500_000)));
+    // One, which is the first line once more, comes when its second has been delivered, and the next one has not.
+    let of = |second: u64, count: u64| -> String { (0..count).map(|number| format!("{second},{},8,1,1\n", number * 8)).collect() };
+    let late = of(5, 1000) + &of(6, 9000) + &of(5, 1) + &of(7, 10_000);
+    let (requests, summary) = both(&file("late.tencent.csv", late.as_bytes()), &options);
+    assert_eq!((requests.len(), summary.out_of_order), (20_001, 1));
+    assert!(requests.iter().take(1001).enumerate().all(|(place, request)| request.arrival_ns == place as u64 * 1_000_000_000 / 1001));
 }
 
 /// A limit takes the first in time of so many requests and the 4,096 after them.
