@@ -195,7 +195,11 @@ fn namespace(fields: &[u8]) -> Cow<'_, [u8]> {
     }
     let (prefix, controller): (&[u8], _) = match value(fields, b"ctrl_id=") {
         Some(id) => (b"nvme", id),
-        None => (b"", fields.split(|byte| matches!(byte, b':' | b' ')).next().unwrap_or_default()),
+        // Linux 4.17 does not tell.
+        None => match fields.split(|byte| matches!(byte, b':' | b' ')).next() {
+            Some(name) if !name.contains(&b'=') => (b"", name),
+            _ => (b"nvme", b"?"),
+        },
     };
     Cow::Owned([prefix, controller, b"n", value(fields, b"nsid=").unwrap_or(b"?")].concat())
 }

@@ -78,6 +78,20 @@ fn biosnoop_variants() {
              00:00:00.100 dd             7       sda     R    16         512       1.500\n",
             vec![request(0, Read, 4096, 512, 0), request(199_500_000, Read, 8192, 512, 0)],
         ),
+        // A second recording of the day before: its clock begins anew, and so do the days.
+        (
+            "clock-joined",
+            "TIMESTAMP COMM PID DISK T SECTOR BYTES LAT(ms)\n\
+             23:59:59.900 dd 7 sda R 8 512 0.00\n\
+             00:00:00.100 dd 7 sda R 16 512 0.00\n\
+             TIMESTAMP COMM PID DISK T SECTOR BYTES LAT(ms)\n\
+             00:00:00.100 dd 7 sda R 24 512 0.00\n",
+            vec![
+                request(0, Read, 12288, 512, 0),
+                request(86_399_800_000_000, Read, 4096, 512, 0),
+                request(86_400_000_000_000, Read, 8192, 512, 0),
+            ],
+        ),
         (
             "negative",
             "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n0.000000 a 1 sda R 8 512 0.10\n-0.000050 b 1 sda R 16 512 0.10\n18446744073.709491 c 1 sda R 24 512 0.00\n",
@@ -130,6 +144,12 @@ fn iosnoop_with_one_time_or_none() {
     let ends = format!("ENDs COMM PID TYPE DEV BLOCK BYTES LATms\n5.5 {row}5.5 a b 1 R 202,1 8 4096 1.00\n");
     let (ends, _) = text("ends.txt", &ends, &apart());
     assert_eq!(ends, [request(0, Read, 4096, 4096, 0), request(380_000, Write, 4096, 4096, 0)]);
+    // The other time follows from the latency.
+    for (column, times) in [("STARTs", [0, 380_000]), ("ENDs", [0, 0])] {
+        let rows = format!("{column} COMM PID TYPE DEV BLOCK BYTES LATms\n5.5 {row}5.5 a b 1 R 202,1 8 4096 1.00\n");
+        let (completed, _) = text("completed.txt", &rows, &with(&[("action", "C")]));
+        assert_eq!(completed.iter().map(|request| request.arrival_ns).collect::<Vec<_>>(), times, "{column}");
+    }
     let error = message("auto", format!("COMM PID TYPE DEV BLOCK BYTES LATms\n{row}").as_bytes());
     assert_eq!(error, "FILE:1:1: iosnoop without -s or -t records no times; expected a recording of iosnoop -s, with a column STARTs");
 }
@@ -214,6 +234,39 @@ fn nvme_variants() {
     let (requests, summary) = text("both.txt", &format!("{}{block}", lines[0]), &apart());
     assert_eq!((requests.len(), summary.format), (1, "tracefs"));
     assert_eq!(summary.ignored, [("nvme_setup_nvm_cmd events (--format nvme)", 1)]);
+    // What only ends as the name of an event is another one.
+    let (requests, _) = text("probe.txt", &format!("{block}{}", block.replace("block_rq", "my_block_rq")), &apart());
+    assert_eq!(requests, [request(0, Read, 4096, 4096, 259 << 20)]);
+}
+
+/// A namespace is one device, whichever of its queues a command is in, and each controller and number is another. A command may have 65,536 blocks.
+#[test]
+fn nvme_namespaces_and_long_commands() {
+    let old = |qid, nsid| {
+        format!("a-1 [0] ..... 5.0: nvme_setup_nvm_cmd: qid={qid}, nsid={nsid}, cmdid=3, cmd=(nvme_cmd_read slba=8, len=65535)\n")
+    };
+    let new = |controller, qid, nsid| {
+        format!(
+            "a-1 [0] ..... 5.0: nvme_setup_cmd: nvme{controller}: qid={qid}, nsid={nsid}, cmdid=3, cmd=(nvme_cmd_read slba=8, len=65535)\n"
+        )
+    };
+    let raw = |controller, qid, nsid| {
+        format!(
+            "a-1 [0] 5.0: nvme_setup_cmd: [FAILED TO PARSE] disk= ctrl_id={controller} qid={qid} opcode=2 nsid={nsid} \
+             cdw10=ARRAY[08, 00, 00, 00, 00, 00, 00, 00, ff, ff, 00, 00]\n"
+        )
+    };
+    let of_two = vec!["nvme0n1", "nvme0n2", "nvme1n1"];
+    for (name, lines, expected) in [
+        ("old", [old(1, 1), old(2, 1), old(2, 2), old(1, 2)], vec!["nvme?n1", "nvme?n2"]),
+        ("new", [new(0, 1, 1), new(0, 2, 1), new(0, 2, 2), new(1, 1, 1)], of_two.clone()),
+        ("raw", [raw(0, 1, 1), raw(0, 2, 1), raw(0, 2, 2), raw(1, 1, 1)], of_two),
+    ] {
+        let (requests, summary) = text(&format!("spaces-{name}.txt"), &lines.concat(), &apart());
+        assert_eq!(names(&summary), expected, "{name}");
+        assert!(requests.iter().all(|request| (request.offset_bytes, request.size_bytes) == (4096, 65536 * 512)), "{name}: {requests:?}");
+        assert_eq!(requests[0].source, requests[1].source, "{name}");
+    }
 }
 
 #[test]
@@ -238,6 +291,12 @@ fn fio_logs_of_all_kinds() {
         // Five columns, of which the last is the offset.
         (
             "job_clat.2.log",
+            "5, 1500000, 0, 4096, 0\n9, 1000, 1, 4096, 4096\n",
+            vec![request(0, Read, 0, 4096, 0), request(5_000_000, Write, 4096, 4096, 0)],
+        ),
+        // The last of several words counts.
+        (
+            "job_bw-job_clat.1.log",
             "5, 1500000, 0, 4096, 0\n9, 1000, 1, 4096, 4096\n",
             vec![request(0, Read, 0, 4096, 0), request(5_000_000, Write, 4096, 4096, 0)],
         ),
