@@ -1,5 +1,7 @@
 """Drives that were made smaller than the preset whose name they have: they wear out and are rebuilt the earlier."""
 
+from math import isclose
+
 from .record import Record
 
 
@@ -7,7 +9,9 @@ def scale_of(share: float | None, device: str) -> str:
     """How a drive with this share of the flash of the preset was made smaller; nothing of one of full size."""
     if share is None:
         return ""
-    part = f"1/{round(1 / share):,}" if share < 0.5 else f"{share:.0%}"
+    parts = round(1 / share)
+    is_part = share < 0.1 or (share < 0.5 and isclose(parts * share, 1, rel_tol=0.01))
+    part = f"1/{parts:,}" if is_part else f"{share:.0%}"
     return f"scaled down: {part} of the flash of {device}"
 
 

@@ -440,8 +440,33 @@ def test_what_a_window_exposes_stands_beside_the_promise(command, tmp_path):
     )
 
 
-@pytest.mark.parametrize(("share", "said"), [(None, ""), (1 / 64, "1/64"), (0.75, "75%"), (0.0001, "1/10,000")])
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (None, ""),
+        (1 / 64, "1/64"),
+        (0.0001, "1/10,000"),
+        (3 / 64, "1/21"),
+        (1 / 3, "1/3"),
+        (0.4, "40%"),
+        (3 / 16, "19%"),
+        (0.5, "50%"),
+        (0.75, "75%"),
+    ],
+)
 def test_times_of_a_scaled_down_drive_are_marked(share, said):
     result = Record({"device": "ssd1", "capacity": {"share_of_preset": share}})
     assert of_scaled(result) == (f"scaled down: {said} of the flash of ssd1" if said else "")
     assert of_scaled(Record({"device": "ssd1", "capacity": {}})) == ""
+
+
+def test_a_narrow_table_leaves_out_what_is_zero_of_all(compared):
+    """What some schemes have is a difference; a column of zeros would take the place of another figure."""
+
+    def heads(*nvram):
+        comparison = compared(*({"scheme": f"s{at}", "capacity.nvram_bytes": of} for at, of in enumerate(nvram)))
+        return [str(column.header) for column in tables._chosen(comparison, summary.table(comparison)).columns]
+
+    assert not any(head.startswith("NVRAM") for head in heads(0, 0))
+    assert any(head.startswith("NVRAM") for head in heads(0, 65536))
+    assert len(heads(0, 0)) == len(heads(0, 65536)) == 1 + tables.MOST_CHOSEN
