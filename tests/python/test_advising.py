@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flashraid as fr
-from flashraid.advising import candidates, choice, front, objectives, search
+from flashraid.advising import candidates, choice, endurance, front, objectives, search
 
 # ---- fronts ----
 
@@ -200,6 +200,13 @@ def test_a_figure_that_a_seed_lacks_is_none():
     tail = objectives.objectives("p99", has_failure=False)[0]
     rows = [{tail.column: 5, "latency_ns.read.count": 1}, {tail.column: 0, "latency_ns.read.count": 0}]
     assert objectives.value_of(tail, rows) == objectives.Value(None)
+    musts = [endurance.must_endure(str, 1.0, 2.0, 500.0, is_varied=True)]
+    column = objectives.DWPD.column
+    rows = [{column: drive_writes, "config.device.pe_limit": limit} for drive_writes, limit in ((730, 1000), (4380, 0))]
+    found = endurance.endured(objectives.DWPD, musts, rows)
+    assert (found.mean, found.each) == (2.0, (1.0, 3.0)), "without a limit of its own it has that of the device"
+    for lacking in ([], [*rows, {column: None}]):
+        assert endurance.endured(objectives.DWPD, musts, lacking) == objectives.Value(None)
 
 
 def test_each_objective_is_the_figure_of_its_name():

@@ -7,7 +7,7 @@ import pytest
 from conftest import write_trace
 
 import flashraid as fr
-from flashraid.advising import candidates, excerpts, forecast, objectives, search
+from flashraid.advising import candidates, changes, choice, excerpts, forecast, objectives, search
 from flashraid.quantities import SIZE, TIME
 from flashraid.sweeping import job
 
@@ -304,6 +304,70 @@ def test_what_one_run_takes_to_read_everything_back_is_not_expected_of_those_wit
     if seeds > 1:
         told.take(failing, row | {job.SECONDS: 2.0, job.REPLAY_SECONDS: 1.0})
     assert told._seconds(objectives.FAILING) == expected
+
+
+def test_changes_of_the_workload_take_as_long_as_their_runs_and_what_else_they_store():
+    """An open run takes 2.7 s to fill the drive and 2.7 s for the trace, one with a failure 0.1 s to fill a 27th."""
+    told = Told(1)
+    found = told.search(1, objectives.RUNS)
+
+    def later(*changes, threads=2):
+        left = forecast.Forecast(found, threads, changes, candidates_of_change=4)
+        left.begin("excerpts")
+        for run, fixed in ((objectives.OPEN, 2.7), (objectives.CLOSED, 2.7), (objectives.FAILING, 0.1)):
+            point = found.workload.point(told.candidates[0], run, 1, is_excerpt=True)
+            row = told.row(point)
+            replay = row["flash_ops.reads.total"] / 1000
+            left.take(point, row | {job.SECONDS: fixed + replay, job.REPLAY_SECONDS: replay})
+        return left.later(1.0, 0.5)
+
+    def of(*runs, **more):
+        return forecast.ChangedRuns(runs, **more)
+
+    alone = later()
+    assert later(of(objectives.OPEN)) - alone == pytest.approx(2 * 5.4)
+    assert later(of(objectives.OPEN, times_stored=3)) - alone == pytest.approx(2 * (5.4 + 2 * 2.7))
+    assert later(of(objectives.OPEN, times_stored=0.5)) - alone == pytest.approx(2 * (5.4 - 2.7 / 2))
+    # A run with a failure is that of an excerpt, whatever is stored.
+    assert later(of(objectives.FAILING, times_stored=3)) - alone == pytest.approx(2 * 0.4)
+    assert later(of(objectives.OPEN), of(objectives.FAILING)) - alone == pytest.approx(2 * 5.8)
+    assert later(of(objectives.OPEN), threads=4) - later(threads=4) == pytest.approx(5.4)
+
+
+# ---- another workload ----
+
+
+def test_reasons_for_another_choice_are_figures_that_the_change_changes():
+    """What follows from the configuration counts as well: the other candidate may be on the front for that alone."""
+    told = Told(2)
+    plain = told.row
+
+    def row(point):
+        is_first = point["k"] == "0"
+        slow = 4.0 if {"speed", "fill_bytes"} & set(point) else 1.0
+        return plain(point) | {
+            **{each.column: 1e6 for each in objectives.objectives("p99", has_failure=True)},
+            **dict.fromkeys(("latency_ns.read.count", "latency_ns.write.count", "rebuild.0.latency_ns.count"), 10_000),
+            "latency_ns.read.p99": slow * 1e6 if is_first else 2e6,
+            "bandwidth.requests_per_second": 1000.0 if is_first else 900.0,
+            "rebuild.0.window_of_vulnerability_ns": 1e9 if is_first else 1.1e9,
+            "capacity.user_bytes": 1 << 30 if is_first else 2 << 30,
+        }
+
+    told.row = row
+    found = told.search(1, objectives.RUNS)
+    for each in found.tried:
+        points = {run: found.workload.point(each.candidate, run, 1, is_excerpt=False) for run in objectives.RUNS}
+        each.take({run: [told.row(point)] for run, point in points.items()}, found.objectives)
+    order = [choice.Ranked(each, {}, 0.0) for each in found.tried]
+    known = {"twice the load": {"speed": 2.0}, "90% of the space filled": {"fill_bytes": 9}}
+    of_load, of_fill = changes.changes_of(order, found, known, ())
+    assert {of_load.choice, of_fill.choice} == {found.tried[1].candidate.name}
+    better = (
+        ", which is better in read p99 2.00 ms against 4.00 ms; usable capacity 2.00 GiB against 1.00 GiB, and worse "
+    )
+    assert of_load.why == f"{better}in rebuild of an excerpt 1.10 s against 1.00 s"
+    assert of_fill.why == f"{better}in throughput 900 requests/s against 1,000 requests/s"
 
 
 # ---- musts and runs ----

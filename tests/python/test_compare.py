@@ -311,6 +311,11 @@ def test_a_profile_is_repeated_with_other_requests(tmp_path):
     asked = fr.compare(profile, schemes="raid5", engine=False, seeds=5, **DEVICE)
     assert [each.to_dict() for each in asked.results] == [each.to_dict() for each in repeats]
     assert [each.to_dict() for each in asked.capacity] == [each.to_dict() for each in found.capacity]
+    for seed, count in ((2**63 - 6, 5), (2**63 - 3, 0)):
+        profile.write_text(PROFILE.replace("seed = 4", f"seed = {seed}"))
+        found = fr.compare(profile, schemes="raid5", engine=False, capacity=False, **DEVICE)
+        assert sum(map(len, found.repeats)) == count
+        assert found.why_once == ("" if count else "there are no larger seeds")
 
 
 def test_a_long_trace_is_not_repeated_and_the_conclusion_says_how_to_ask(monkeypatch, command, trace):
@@ -364,5 +369,5 @@ def test_equal_fill_gives_each_scheme_its_own_capacity(command, trace):
     told = command(*line, "--equal", "share", status=2).stderr
     assert told == "error: --equal share: there is none; the nearest is space; there are space, fill\n"
     comparison = fr.compare(trace, schemes="raid0,raid1", equal="fill", capacity=False, **DEVICE)
-    (again,) = commands(comparison.results)
+    (again,) = commands(comparison)
     assert " --equal fill " in again

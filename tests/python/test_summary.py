@@ -9,6 +9,7 @@ import pytest
 from flashraid import summary
 from flashraid.intervals import mean_and_half_width, quantile
 from flashraid.quantities import COUNT, SIZE, TIME, YEARS, difference
+from flashraid.result import Result
 
 READ, WRITE, WA = "latency_ns.read.p99_9", "latency_ns.write.p99_9", "write_amplification"
 
@@ -288,6 +289,10 @@ def test_a_part_of_a_run_is_neither_best_nor_compared(compared):
     said = " ".join(summary.conclusion(comparison))
     assert "No GC ran" not in said
     assert "amplification at this load: begun" not in said
+    # Nor is anything compared with it, but for what follows from the configuration.
+    first = compared({"scheme": "begun", **begun, erases: 3}, {"scheme": "b", **collected})
+    relative = {path: line_of(first, path).cells[1].relative for path in (erases, WA, "capacity.user_bytes")}
+    assert relative == {erases: "", WA: "", "capacity.user_bytes": "-50 %"}
 
 
 @pytest.mark.parametrize(
@@ -341,6 +346,16 @@ def test_a_warning_is_said_once(compared):
     single = compared({"scheme": "a"})
     single.results[0].warnings = ["x"]
     assert single.warnings == ["a: x"]
+
+
+@pytest.mark.parametrize(("first", "again", "status"), [(0, 3, 3), (3, 1, 1), (3, 130, 130), (130, 3, 130), (1, 0, 1)])
+def test_what_a_repeat_alone_ends_with_is_said(compared, first, again, status):
+    comparison = compared({"scheme": "a"}, repeats=0)
+    (result,) = comparison.results
+    other, same = (Result(result.json, None, [text], number, {}) for text, number in (("x", again), ("y", first)))
+    comparison.repeats = [[result, same, other]]
+    result.status = first
+    assert (comparison.status, comparison.warnings) == (status, ["a: x"])
 
 
 def test_conclusion_tells_of_rebuilds(compared, base):
@@ -411,6 +426,10 @@ def test_a_lifetime_is_that_of_the_busiest_member(compared):
     # 9 / 1.4 is more than 5: nothing that is shorter is the best.
     assert marks(lives("dedicated", 9.0, peak=1.4), lives("rotating", 5.0), lives("less", 4.0)) == ["!", " ", " "]
     assert marks(lives("a", 5.0, peak=1.09), lives("b", 4.0)) == ["*", " "]
+    # Of several seeds the mean counts, as of the lifetime itself: 1.2 and 1.075.
+    seeds = [lives("a", 5.0), lives("a", 5.0, peak=1.4), lives("b", 5.0), lives("b", 5.0, peak=1.15)]
+    notes = [cell.note.partition(" than")[0] for cell in line_of(compared(*seeds, seeds=2), YEARS_LEFT).cells]
+    assert notes == ["its busiest member wears out 1.20 times faster", ""]
 
 
 def test_drive_writes_of_unlike_capacities_are_no_merit(compared):

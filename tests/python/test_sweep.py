@@ -12,7 +12,9 @@ from conftest import COMMAND
 from sweep_cases import PLACE, results, short_trace, write_plan
 
 import flashraid as fr
+from flashraid import machine
 from flashraid.sweeping import dataset, job, local, plan, resolved, view
+from flashraid.sweeping.where import Where
 
 
 @pytest.fixture
@@ -388,3 +390,8 @@ def test_a_report_has_points_charts_and_troubles(trace, tmp_path, command):
     html = (tmp_path / "r.html").read_text()
     for text in ("4 runs: 4 done; 2 points refused.", "fill = 7.0", "Points", "Charts", "Busiest load"):
         assert text in html
+
+
+def test_a_sweep_has_as_many_runs_at_once_as_there_are_cores_unless_the_user_says(monkeypatch):
+    monkeypatch.setattr(machine, "cores", lambda: 7)
+    assert [Where(jobs).threads for jobs in (None, 1, 9)] == [7, 1, 9]

@@ -20,7 +20,7 @@ from distributed import Client
 from sweep_cases import results, write_plan
 
 import flashraid as fr
-from flashraid.sweeping import dataset, on_dask
+from flashraid.sweeping import dataset, elsewhere, on_dask
 
 # Otherwise Dask's pages are open to the network.
 PRIVATE = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
@@ -433,3 +433,16 @@ def _sockets(process):
         with contextlib.suppress(OSError):
             links.append(os.readlink(link))
     return {link.removeprefix("socket:[").removesuffix("]") for link in links if link.startswith("socket:")}
+
+
+def test_a_trace_that_is_sent_in_pieces_is_there_when_it_is_whole(tmp_path):
+    """Also where an earlier attempt has left more than it is."""
+    target = tmp_path / "traces" / "t.csv"
+    target.parent.mkdir()
+    target.with_name(".t.csv.part").write_bytes(b"x" * 99)
+    content = bytes(range(10))
+    for at in range(0, len(content), 4):
+        assert not target.exists()
+        elsewhere.receive(str(target), at, content[at : at + 4], len(content))
+    assert target.read_bytes() == content
+    assert [each.name for each in target.parent.iterdir()] == ["t.csv"]

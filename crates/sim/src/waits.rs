@@ -148,6 +148,13 @@ mod tests {
         assert_eq!(of(&served(bursts.into_iter().flatten(), 200_000)), zero);
         // A burst in the middle that the device has served at the end.
         assert_eq!(of(&served(every(1_000_000, 500).chain(every(0, 1000)).chain(every(1_000_000, 500)), 200_000)), zero);
+        // Two that took long while others were served, of which little is left to do when the last one comes.
+        let overlapping = |at| match at {
+            600 => 100_000_000,
+            850 => 140_000_000,
+            _ => 1_500_000,
+        };
+        assert_eq!(of(&(0..1000).map(|at| (at * 1_000_000, overlapping(at))).collect::<Vec<_>>()), zero);
         // Nothing, one request, all at once, and two in a row.
         assert_eq!(of(&[]), None);
         assert_eq!(of(&[(5, 9)]), None);

@@ -107,6 +107,7 @@ mod tests {
         for (text, says) in [
             ("a = 1\nb = = 2\n", "f.toml:2:5: "),
             ("a = 1\na = 2\n", "f.toml:2:1: duplicate key"),
+            ("a = 1\n'ü' = = 2\n", "f.toml:2:7: "),
             ("a = 1979-05-27\n", "f.toml:1:5: a date or a time: "),
             ("a = 9223372036854775808\n", "f.toml:1:5: allowed are whole numbers from -2^63 to 2^63 - 1"),
         ] {

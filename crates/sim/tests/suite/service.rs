@@ -63,6 +63,11 @@ fn a_loss_beyond_what_the_scheme_survives_ends_what_the_option_says() {
         [201, 0, 0]
     );
     assert_eq!([one("raid0", "page:lpn=5@request:200"), one("raid0", "block:0.0.0.0.0@request:200")], [0, 0]);
+    // Nor does a failure that is survived where pages were lost before.
+    let fail = ("fail", "page:lpn=0@request:1,page:lpn=1@request:1,chip:0.0@request:2");
+    let (result, _) = replayed("tiny", "raid5", &[fail, ("after_loss", "stop")], 400, 0);
+    assert_eq!(result.faults.iter().map(|fault| fault.pages_lost).collect::<Vec<_>>(), [0, 2, 2]);
+    assert_eq!(result.requests.failed.refused, 0);
 }
 
 /// 8 planes of 16 blocks endure five erases each: 640. The one that reaches this is the last that a write of the host may need.

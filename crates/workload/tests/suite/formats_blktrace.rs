@@ -28,12 +28,13 @@ struct Record {
     bytes: u32,
     action: u64,
     cpu: u32,
+    device: u32,
 }
 
 const DEVICE: u32 = (8 << 20) | 16;
 
 fn record(sequence: u32, time_ns: u64, sector: u64, bytes: u32, action: u64) -> Record {
-    Record { sequence, time_ns, sector, bytes, action, cpu: 0 }
+    Record { sequence, time_ns, sector, bytes, action, cpu: 0, device: DEVICE }
 }
 
 /// A record of version 7, in one of the byte orders, with `data` behind it.
@@ -41,10 +42,10 @@ fn seven(of: Record, is_big_endian: bool, data: &[u8]) -> Vec<u8> {
     let word = |value: u32| if is_big_endian { value.to_be_bytes() } else { value.to_le_bytes() };
     let long = |value: u64| if is_big_endian { value.to_be_bytes() } else { value.to_le_bytes() };
     let short = |value: u16| if is_big_endian { value.to_be_bytes() } else { value.to_le_bytes() };
-    let Record { sequence, time_ns, sector, bytes, action, cpu } = of;
+    let Record { sequence, time_ns, sector, bytes, action, cpu, device } = of;
     let mut record = [word(0x6561_7407), word(sequence)].concat();
     [time_ns, sector].iter().for_each(|value| record.extend(long(*value)));
-    [bytes, action as u32, 1201, DEVICE, cpu].iter().for_each(|value| record.extend(word(*value)));
+    [bytes, action as u32, 1201, device, cpu].iter().for_each(|value| record.extend(word(*value)));
     [0, data.len() as u16].iter().for_each(|value| record.extend(short(*value)));
     record.extend(data);
     record
@@ -162,6 +163,10 @@ fn lost_events_are_gaps_in_the_numbers_of_a_processor() {
     let note = Record { action: NOTIFY, ..at(0, 1, 5) };
     let content = plain(&[at(7, 0, 0), at(1, 1, 1), at(8, 0, 2), note, at(2, 1, 6), at(12, 0, 7), at(4, 1, 8)]);
     assert_eq!(of("gaps.bin", &content, "D").1.lost_events, 4);
+    // Each device has numbers of its own.
+    let other = |sequence, time_ns| Record { device: DEVICE + 16, ..at(sequence, 0, time_ns) };
+    let content = plain(&[at(7, 0, 0), other(100, 1), at(8, 0, 2), other(103, 3), at(9, 0, 4)]);
+    assert_eq!(of("gaps-of-two.bin", &content, "D").1.lost_events, 2);
 }
 
 /// A stream of several processors, one after the other, and requests that the device gave back.
@@ -174,6 +179,15 @@ fn a_stream_is_sorted_and_requeued_requests_count_once() {
     let read = |time_ns, sector: u64| request(time_ns, Read, sector * 512, 512, DEVICE);
     assert_eq!(requests, [read(500, 8), read(1000, 24), read(3500, 16)]);
     assert_eq!((summary.reissued, summary.out_of_order), (1, 1));
+    // Whoever asks for the same again queues another request, and each is completed.
+    for (letter, action) in [("Q", QUEUED), ("C", COMPLETED)] {
+        let content = plain(&[at(1, 1000, 8, action), at(2, 2000, 8, 6), at(3, 3000, 8, action)]);
+        let (requests, summary) = of("again.bin", &content, letter);
+        assert_eq!((requests.len(), summary.reissued), (2, 0), "{letter}");
+    }
+    let content = plain(&[1, 2, 3, 4, 5, 6].map(|number| at(number, number.into(), 8, if matches!(number, 3 | 4) { 6 } else { ISSUED })));
+    let (requests, summary) = of("two-again.bin", &content, "D");
+    assert_eq!((requests.len(), summary.reissued), (2, 2), "two that overlap were both given back");
 }
 
 #[test]
@@ -204,6 +218,15 @@ fn many_files_are_merged_by_time() {
     );
     let limited = TraceOptions { limit: 100, ..apart("D") };
     assert_eq!(read(&path, &limited).unwrap().0, requests[..100]);
+    // Bursts: the file that is given begins between two of the other's.
+    for (cpu, begin) in [(20, 1000), (21, 500)] {
+        let records: Vec<Record> = (0..50_u32)
+            .map(|number| Record { cpu, ..record(number, u64::from(number / 5 * 1000 + number % 5 * 100 + begin), 8, 512, ISSUED | WRITE) })
+            .collect();
+        fs::write(folder.join(format!("sdc.blktrace.{cpu}")), plain(&records)).unwrap();
+    }
+    let (requests, summary) = read(&folder.join("sdc.blktrace.20"), &apart("D")).unwrap();
+    assert_eq!((requests.len(), summary.out_of_order), (100, 0));
 }
 
 #[test]

@@ -358,6 +358,9 @@ fn the_setting_that_gives_gc_its_spare_is_named() {
         assert!(warnings(&[("fill", fill), ("gc_threshold", cure)]).is_empty(), "{cure} of {text}");
     }
     assert!(warnings(&[("fill", "0.88")]).is_empty(), "20.8 % are left");
+    // What is overwritten before the run has been written: without a fill all of the space, else what the fill writes.
+    assert_eq!(warnings(&[("precondition", "random:1")]), warnings(&[("fill", "1")]));
+    assert_eq!(warnings(&[("precondition", "random:1"), ("fill", "0.88")]), Vec::<String>::new());
     // Two of 16 blocks are more than half of what is left.
     let small = |gc_threshold| {
         let pairs = [("fill", "1"), ("over_provisioning", "0.2"), ("blocks_per_plane", "16"), ("gc_threshold", gc_threshold)];
