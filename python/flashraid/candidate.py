@@ -1,17 +1,19 @@
 """A scheme of a comparison with its results: the figures of a row, and why they may say less than they seem to."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import evidence
 from .intervals import mean_of
 from .record import Record
-from .rows import CAPACITY, OVER_PROVISIONING, PEAK_TO_MEAN, USABLE, Row
+from .rows import AMPLIFICATION, CAPACITY, DRIVE_WRITES, OVER_PROVISIONING, PEAK_TO_MEAN, USABLE, Row
 
 if TYPE_CHECKING:
     from .comparison import Comparison
 
+# What parities that are not written yet would change.
+OF_PROGRAMS = (AMPLIFICATION, "pages_per_host_page", DRIVE_WRITES, f"{DRIVE_WRITES}_per_1000_cycles")
 OVERLOADED = "overloaded: latency grows with the length of the trace"
 INTERRUPTED = "interrupted"
 OVERLONG = "overloaded: the device takes longer than the trace, and so writes less in a day"
@@ -81,17 +83,26 @@ class Candidate:
     def doubt_of(self, row: Row) -> str:
         """Why a figure is not to be compared with those of others; empty if it is."""
         if row is CAPACITY:
-            return UNPROTECTED if self.first["window"] is not None else ""
+            # The closed loop has the requests of the run.
+            return UNPROTECTED if self.first["window"] is not None else self._first_of(evidence.why_no_flash)
         if row.is_lifetime:
             if any(value_at(each, "config.run.queue_depth") for each in self.results):
                 return OWN_LOAD
             why = self._doubt(OVERLONG)
-            return f"lifetime at another load than that of the trace: {why}" if why else ""
+            if why:
+                return f"lifetime at another load than that of the trace: {why}"
+            return self._first_of(evidence.why_unfinished)
         if row.path in (OVER_PROVISIONING, USABLE):
             return MIRROR_CHIPS if value_at(self.first, "config.device.mirror_chips") else ""
         if row.is_latency:
             return self._doubt(OVERLOADED)
-        return INTERRUPTED if self.is_partial and row.better and not row.is_price else ""
+        if self.is_partial and row.better and not row.is_price:
+            return INTERRUPTED
+        return self._first_of(evidence.why_unfinished) if row.path in OF_PROGRAMS else ""
+
+    def _first_of(self, why: Callable[[evidence.Look], str]) -> str:
+        """What is to be said of the runs: of the first of which there is something to say."""
+        return next((text for each in self.results if (text := why(look_at(each)))), "")
 
     def _doubt(self, overloaded: str) -> str:
         """Why a figure that depends on time is not to be compared, with what an overload means for it."""
@@ -103,7 +114,7 @@ class Candidate:
 
     def why_void(self, row: Row) -> str:
         """Why the figure says nothing of the flash; empty if it does."""
-        return next((why for each in self.results if (why := evidence.why_void(look_at(each), row.path))), "")
+        return self._first_of(lambda look: evidence.why_void(look, row.path))
 
     def is_sparse(self, row: Row) -> bool:
         """Whether the row's figure is a quantile of too few requests."""

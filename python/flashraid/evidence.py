@@ -13,6 +13,7 @@ from .intervals import is_apart, mean_of
 # Looks up a figure of a run by its path in the JSON; None if the run has none.
 Look = Callable[[str], Any]
 
+RATE = "bandwidth.requests_per_second"
 EQUAL = 0.01  # figures that differ by no more are called equal
 FEWEST_BEYOND = 10  # requests beyond a quantile, below which it may be that of any of them
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
@@ -49,6 +50,8 @@ def why_void(look: Look, path: str) -> str:
     if path == "write_amplification":
         kept = has_buffer and not look("flash_ops.programs.host")
         return "nothing of what was written has left the data buffer" if kept else ""
+    if path == RATE:
+        return why_no_flash(look)
     kind, _, _ = path.rpartition(".")
     if not kind.endswith(("latency_ns.read", "latency_ns.write", "latency_ns.flush", "latency_ns.trim")):
         return ""
@@ -65,6 +68,29 @@ def why_void(look: Look, path: str) -> str:
     if has_buffer and value is not None and value <= ROUNDING * (look("config.device.buffer_ns") or 0):
         return "answered by the data buffer, not by flash"
     return ""
+
+
+def why_no_flash(look: Look) -> str:
+    """Why a rate of requests is not one of the flash: hardly any of them needed it. Empty if it is."""
+    if not (look("flash_ops.reads.total") or 0) + (look("flash_ops.programs.total") or 0):
+        return "no request reached flash"
+    unwritten = look("requests.unmapped_reads") or 0
+    needed = unwritten + (look("flash_ops.reads.host") or 0) + (look("flash_ops.programs.host") or 0)
+    if unwritten > MOST_UNWRITTEN * needed:
+        return (
+            f"{100 * unwritten / needed:.0f} % of the pages needed had never been written, and were not read (--fill)"
+        )
+    return ""
+
+
+def why_unfinished(look: Look) -> str:
+    """Why write amplification is less than that of a longer run: parities are deferred and not written yet, more than
+    figures that are called equal may differ by. Empty if it is not.
+    """
+    deferred, pages = look("guard.entries") or 0, look("flash_ops.programs.host") or 0
+    if deferred <= EQUAL * pages:
+        return ""
+    return f"{deferred:,} parities are deferred and not written yet, for {pages:,} pages of data"
 
 
 def is_overloaded(look: Look) -> bool:

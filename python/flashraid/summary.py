@@ -4,6 +4,7 @@ Every number is a figure of the table (`lines`). A sentence names a winner only 
 (`evidence`).
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -209,7 +210,9 @@ def _not_compared(line: Line, found: Sequence[Candidate]) -> str:
         if cell.note:
             reasons.setdefault(cell.note, []).append(each.name)
     left_out = "; ".join(f"{_names(of, found)} ({reason})" for reason, of in reasons.items())
-    what = {AMPLIFICATION: "Write amplifications", CAPACITY.path: "Capacities"}.get(line.path, "Latencies")
+    kind = re.match(r"latency_ns\.(\w+)\.", line.path)
+    latencies = f"{kind[1].capitalize()} latencies" if kind else "Latencies"
+    what = {AMPLIFICATION: "Write amplifications", CAPACITY.path: "Capacities"}.get(line.path, latencies)
     return f"{what} that are not compared: {left_out}." if reasons else ""
 
 

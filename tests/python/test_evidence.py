@@ -104,7 +104,7 @@ def test_reads_that_were_never_written_rank_nothing(compared):
     assert not said(of(11), "Fastest read")
     assert [cell.mark for cell in line_of(of(11), READ).cells] == ["!", "!"]
     why = "all schemes (11 % of the pages read had never been written, and were not read from flash (--fill))"
-    assert f"Latencies that are not compared: {why}." in summary.conclusion(of(11))
+    assert f"Read latencies that are not compared: {why}." in summary.conclusion(of(11))
     assert said(of(11), "Fastest write") == said(of(10), "Fastest write")
 
 
@@ -156,3 +156,41 @@ def test_figures_differ_beyond_one_percent_and_beyond_chance():
     assert not evidence.differ([100.0, 100.0], [101.0, 101.0])
     assert evidence.differ([100.0, 100.0], [101.1, 101.1])
     assert not evidence.differ([100.0, 110.0, 90.0], [105.0, 95.0, 112.0])
+
+
+NO_FLASH = {"flash_ops.reads.total": 0, "flash_ops.programs.total": 0}
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({}, ""),
+        (NO_FLASH, "no request reached flash"),
+        ({"requests.unmapped_reads": 10, "flash_ops.reads.host": 50, "flash_ops.programs.host": 40}, ""),
+        (
+            {"requests.unmapped_reads": 11, "flash_ops.reads.host": 50, "flash_ops.programs.host": 39},
+            "11 % of the pages needed had never been written, and were not read (--fill)",
+        ),
+    ],
+)
+def test_a_rate_of_requests_that_need_no_flash_is_no_capacity(compared, change, why):
+    rates = [{"scheme": "x", "queue_depth": 32, "requests": 9, "requests_per_second": rate} for rate in (9, 8, 7)]
+    comparison = compared({"scheme": "a"} | change, {"scheme": "b"}, {"scheme": "c"}, capacity=rates)
+    best = "b with 8 requests/s" if why else "a with 9 requests/s"
+    assert said(comparison, "Highest capacity")[0].partition(": ")[2].startswith(best)
+    assert said(comparison, "Capacities that are not compared") == (
+        [f"Capacities that are not compared: a ({why})."] if why else []
+    )
+    row = {"flash_ops.reads.total": 1} | change
+    assert evidence.why_void(row.get, "bandwidth.requests_per_second") == why
+
+
+@pytest.mark.parametrize(("deferred", "why"), [(10, ""), (11, "11 parities are deferred and not written yet")])
+def test_parities_that_are_not_written_yet_make_no_amplification_low(compared, deferred, why):
+    change = {"guard": {"entries": deferred}, "flash_ops.programs.host": 1000}
+    comparison = compared({"scheme": "a", WA: 1.0} | change, {"scheme": "b", WA: 2.0}, {"scheme": "c", WA: 3.0})
+    best = "b with 2.000" if why else "a with 1.000"
+    assert said(comparison, "Least write amplification")[0].partition(": ")[2].startswith(best)
+    for path in (WA, "pages_per_host_page"):
+        assert line_of(comparison, path).cells[0].note.startswith(why)
+        assert bool(line_of(comparison, path).cells[0].note) is bool(why)

@@ -111,7 +111,7 @@ def test_an_overloaded_device_is_marked_and_never_the_best(compared):
     assert line.cells[1].note == "overloaded: latency grows with the length of the trace"
     said = summary.conclusion(comparison)
     assert said[0] == "Fastest read tail (p99.9) at this load: slow with 1.00 ms; next is x with 10.0 ms (10.0x)."
-    assert f"Latencies that are not compared: fast ({line.cells[1].note})." in said
+    assert f"Read latencies that are not compared: fast ({line.cells[1].note})." in said
     assert f"! fast: {line.cells[1].note}" in summary.notes(comparison)
     closed = compared(*(each | {"config.run.queue_depth": 8} for each in (slow, fast)))
     assert [cell.mark for cell in line_of(closed, READ).cells] == [" ", "*"]

@@ -13,11 +13,11 @@ from functools import partial
 
 import polars as pl
 import pytest
-from conftest import COMMAND, write_trace
+from conftest import COMMAND, ROOT, write_trace
 from sweep_cases import PLACE, results, short_trace, write_plan
 
 import flashraid as fr
-from flashraid import files
+from flashraid import files, kept
 from flashraid.series import _read
 from flashraid.sweeping import dataset, job, local, resolved
 
@@ -58,6 +58,33 @@ def test_another_trace_under_the_same_name_is_another_run(trace, tmp_path):
     second = fr.sweep(small(trace), out=out, jobs=1).to_frame()
     assert not set(first["run"]) & set(second["run"])
     assert dataset.read(out).height == 8
+
+
+def test_a_recording_of_several_files_is_told_by_all_of_them(tmp_path):
+    """The files of the other CPUs are read with the one that is named."""
+    for cpu in range(2):
+        (tmp_path / f"sda.blktrace.{cpu}").write_bytes((ROOT / f"samples/formats/example.blktrace.{cpu}").read_bytes())
+    (tmp_path / "sdb.blktrace.1").write_bytes(b"another recording")
+    (tmp_path / "sda.blktrace.1.gz").write_bytes(b"packed otherwise")
+    first, second = (tmp_path / f"sda.blktrace.{cpu}" for cpu in range(2))
+    plan = {"fixed": {"trace": str(first), "scheme": "raid5", "fit": "wrap", **PLACE}}
+
+    def run():
+        return fr.sweep(plan, out=tmp_path / "dataset", jobs=1).to_frame().row(0, named=True)
+
+    both = run()
+    assert job.contents_beside(str(first)) == (("sda.blktrace.1", kept.content(str(second))),)
+    assert not job.contents_beside(str(tmp_path / "sda.blktrace"))
+    assert run()["run"] == both["run"]
+    source = job.Source(
+        first.name, str(first), "", kept.content(str(first)), first.stat().st_size, job.contents_beside(str(first))
+    )
+    assert source.is_at(str(first))
+    second.write_bytes(second.read_bytes() * 2)
+    assert not source.is_at(str(first))
+    changed = run()
+    assert changed["run"] != both["run"]
+    assert changed["workload.requests"] > both["workload.requests"]
 
 
 def test_a_row_that_was_cut_off_is_done_again(trace, tmp_path):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import isinf, log2
 from typing import Any
 
-from ..evidence import EQUAL, FEWEST, SHARES, SPARSE, are_near, differ, is_overloaded, words_of
+from ..evidence import EQUAL, FEWEST, SHARES, SPARSE, are_near, differ, is_overloaded, why_unfinished, words_of
 from ..intervals import mean_of
 from ..quantities import with_interval
 from .front import doublings, front
@@ -163,10 +163,17 @@ def doubts(found: Sequence[Tried], tail: str, seeds: int, scale: float = 1.0) ->
     kinds = ("read", "write", "flush")
     most = {kind: max(int(row.get(f"latency_ns.{kind}.count") or 0) for row in rows) for kind in kinds}
     if not any(most.values()):
+        if any(row.get("latency_ns.trim.count") for row in rows):
+            return ["nothing is compared but what follows from the configuration: all requests are discards."]
         return ["no request is measured: the trace is too short, or its warm-up too long."]
     said += [_too_short(kind, most, tail) for kind in kinds if 0 < most[kind] < FEWEST[tail]]
     if any(each.values["rebuild_tail"].is_sparse for each in found if "rebuild_tail" in each.values):
         said.append(f"{words_of(tail)} in rebuild is not compared: {SPARSE}.")
+    if unfinished := [each for each in found if any(why_unfinished(row.get) for row in each.rows.get(OPEN, []))]:
+        said.append(
+            f"write amplification is not compared: {_names(unfinished)} had not written all of its deferred parities "
+            "at the end of the trace, which is too short to tell."
+        )
     said += _void(found)
     if seeds == 1:
         said.append("each run was done once, which does not tell a difference from chance (--seeds 3).")

@@ -8,7 +8,7 @@ from typing import Any
 from ..sweeping.job import REPLAY_SECONDS, SECONDS
 from .excerpts import LONG_REQUESTS, SHARES
 from .objectives import CLOSED, FAILING, OPEN
-from .search import BUDGET, Search, operations_of
+from .search import Search, operations_of
 
 # Of a search whose budget its excerpts have spent, so many candidates do all runs all the same.
 FEWEST_FINALISTS = 6
@@ -127,7 +127,7 @@ class Forecast:
         of_request = self._operations(OPEN) / max(1, workload.requests)
         of_all += max(0, LONG_REQUESTS - workload.requests) * of_request * sum(seeds.values())
         spent = sum((self._parts if run in self._parts else self._whole)[run].each_operations for run in seeds)
-        budget = self._of_operations(max(0.0, count * (BUDGET * of_all - spent)))
+        budget = self._of_operations(max(0.0, count * (self.search.share * of_all - spent)))
         fewest = min(count, FEWEST_FINALISTS) * sum(self._seconds(run) * seeds[run] for run in seeds) / self.threads
         return max(budget, fewest)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..evidence import is_sparse, known_tail, why_void, words_of
+from ..evidence import is_sparse, known_tail, why_unfinished, why_void, words_of
 from ..intervals import mean_and_half_width
 from ..quantities import COUNT, PER_SECOND, SIZE, THOUSANDTHS, TIME, YEARS, Kind
 
@@ -113,7 +113,7 @@ class Value:
     half_width: float = 0.0
     each: tuple[float, ...] = ()
     is_sparse: bool = False
-    """Whether it is a quantile of too few requests."""
+    """Whether it is a quantile of too few requests, or leaves out parities that are not written yet."""
     void: str = ""
     """Why it says nothing of the flash."""
 
@@ -128,6 +128,8 @@ def value_of(objective: Objective, rows: Sequence[Mapping[str, Any]]) -> Value:
     if not found or len(found) < len(known):
         return Value(None)
     are_few = any(is_sparse(row.get, objective.column) for row in rows)
+    if objective.subject == "endurance":
+        are_few = any(why_unfinished(row.get) for row in rows)
     void = next((why for row in rows if (why := why_void(row.get, objective.column))), "")
     return Value(*mean_and_half_width(found), tuple(found), are_few, void)
 

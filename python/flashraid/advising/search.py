@@ -17,6 +17,8 @@ from .objectives import CLOSED, FAILING, OPEN, RUNS, Objective, Value, value_of
 
 # The most that a search may cost, as a share of an exhaustive one with as many seeds.
 BUDGET = 0.197
+# Fewer candidates may cost as much as so many, at most all of it: a fifth of what few cost is few runs.
+FEWEST_CANDIDATES = 60
 # Of what the excerpts leave of it: for the trace as it is, and for the other runs of fewer candidates; the rest is for
 # the other seeds of the finalists.
 FOR_TRACE, FOR_OTHERS = 0.2, 0.35
@@ -263,12 +265,17 @@ class Search:
         return sum(self._done.values())
 
     @property
+    def share(self) -> float:
+        """The most that this search may cost, as a share of an exhaustive one."""
+        return min(1.0, BUDGET * max(1.0, FEWEST_CANDIDATES / len(self.tried)))
+
+    @property
     def budget_left(self) -> float:
         """What may still be spent: for a short trace as much as for a long one, so that no more is missed."""
         seeds = self.workload.every_seed
         of_all = sum(self._price(each, run) * seeds[run] for each in self.tried for run in each.estimates)
         more = max(0, LONG_REQUESTS - self.workload.requests) * sum(seeds.values())
-        return BUDGET * (of_all + more * sum(each.of_request for each in self.tried)) - self.cost
+        return self.share * (of_all + more * sum(each.of_request for each in self.tried)) - self.cost
 
     def look_again(self, name: str, runs: Collection[str]) -> None:
         """Does these runs of all candidates once: over all of the trace, and over its excerpt, if there is one, with a

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import socket
 import time
 from collections import OrderedDict
@@ -35,6 +36,20 @@ HEAD, PROVENANCE = ("run", "status", "reason", "trace"), "provenance."
 SECONDS, REPLAY_SECONDS = f"{PROVENANCE}seconds", f"{PROVENANCE}replay_seconds"
 
 
+# A file of binary blktrace: of what, of which CPU, and how it is packed.
+OF_CPU = re.compile(r"(?P<stem>.+)\.blktrace\.(?P<cpu>\d+)(?P<packing>(\.gz|\.zst|\.xz)?)", re.DOTALL)
+
+
+def contents_beside(path: str) -> tuple[tuple[str, str], ...]:
+    """The files of other CPUs that are read with a file of binary blktrace, by their names, each with its content."""
+    folder, name = os.path.split(path)
+    if not (own := OF_CPU.fullmatch(name)):
+        return ()
+    found = [each for other in os.listdir(folder or ".") if other != name and (each := OF_CPU.fullmatch(other))]
+    alike = [each[0] for each in found if each["stem"] == own["stem"] and each["packing"] == own["packing"]]
+    return tuple((other, content(os.path.join(folder, other))) for other in sorted(alike))
+
+
 @dataclass(frozen=True)
 class Source:
     """Where requests come from: a profile that comes with flashraid, the text of another, or a file by its content."""
@@ -44,13 +59,15 @@ class Source:
     path: str = ""
     sha256: str = ""
     size: int = 0
+    others: tuple[tuple[str, str], ...] = ()  # files that are read with it, each with its content (`beside`)
     changes: tuple[tuple[str, str], ...] = ()  # of a profile, as columns of the row: key and value
 
     @property
     def identity(self) -> str:
         """What tells it from others, wherever it lies: its content and its name, which may decide the format."""
         if self.sha256:
-            return f"{self.sha256} {os.path.basename(self.name)}"
+            others = "".join(f" {sha256} {name}" for name, sha256 in self.others)
+            return f"{self.sha256} {os.path.basename(self.name)}{others}"
         return hashlib.sha256((self.text or self.name).encode()).hexdigest()
 
     @property
@@ -75,7 +92,8 @@ class Source:
     def is_at(self, path: str) -> bool:
         """Whether it is there, and has not changed."""
         try:
-            return os.stat(path).st_size == self.size and content(path) == self.sha256
+            is_own = os.stat(path).st_size == self.size and content(path) == self.sha256
+            return is_own and contents_beside(path) == self.others
         except OSError:
             return False
 
@@ -101,6 +119,7 @@ class Absent(Exception):
 
 
 # Why a job fails if the trace is not even where the plan found it.
+NOT_SENT = "a recording of several files is not sent to workers: put it where all of them see it"
 GONE = "the trace is gone or has changed since the sweep began"
 
 

@@ -28,7 +28,7 @@ from .. import _native
 from .._native import InputError
 from ..causes import cause
 from .elsewhere import MEMORY, Outcome, for_all, packed, receive, sent_path
-from .job import GONE, Job, failed
+from .job import GONE, NOT_SENT, Job, failed
 from .local import STEP_SECONDS, Then
 from .where import Where
 
@@ -425,6 +425,9 @@ def _take(link: _Link, sweep: _Sweep, key: str, outcome: Outcome, sent: Sent) ->
     else:
         if not job.source.is_at(job.source.path):
             sweep.fail(job, GONE)
+            return
+        if job.source.others:
+            sweep.fail(job, NOT_SENT)
             return
         what = (text, job.source.sha256)
         if number > sent.setdefault(what, number):

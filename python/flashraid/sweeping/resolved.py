@@ -14,7 +14,7 @@ from ..kept import content
 from ..profile_text import PREFIX, changed, is_profile, seed_of
 from ..profile_text import text_of as profile
 from ..settings import Pairs, bare, common_space, configuration, parameters_of, text_of
-from .job import Job, Source
+from .job import Job, Source, contents_beside
 from .plan import PLACES, PROFILE, Plan, Point
 
 POINTS_AT_ONCE = 500
@@ -129,7 +129,8 @@ def _source(point: Point) -> Source:
 def _file(trace: str) -> Source:
     try:
         size = os.stat(trace).st_size
-        return Source(trace, path=os.path.abspath(trace), sha256=content(trace), size=size)
+        path = os.path.abspath(trace)
+        return Source(trace, path=path, sha256=content(trace), size=size, others=contents_beside(path))
     except OSError as error:
         raise InputError(f"{trace}: cannot be read: {cause(error)}") from None
 
