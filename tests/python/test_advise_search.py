@@ -225,7 +225,8 @@ def test_few_candidates_are_searched_as_all_of_them_are(tmp_path, monkeypatch):
     whole = exhaustive(monkeypatch, trace, schemes=SOME, seeds=2, **DEVICE)
     assert len(found.front) < len(whole.front)
     assert not missed(found, whole)
-    assert found.cost <= 0.2 * whole.cost
+    # Few have the budget of sixty.
+    assert found.cost <= 0.2 * 60 / len(found.tried) * whole.cost < 0.5 * whole.cost
 
 
 def test_what_is_out_after_the_excerpt_is_no_finalist(tmp_path, monkeypatch):
