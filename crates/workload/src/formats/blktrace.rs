@@ -11,7 +11,7 @@
 //! the first event. Events are numbered on each CPU: what is missing was lost. Notifications are not numbered.
 
 use super::actions::{self, Requeued};
-use super::{Format, Setup, no_other_word};
+use super::{Format, Setup, no_other_word, rwbs};
 use crate::error::{RecordError, TraceError};
 use crate::gate::{DeviceNames, Gate, Traits};
 use crate::input::Input;
@@ -300,11 +300,7 @@ impl Blktrace {
         }
         let op = event.op();
         if op == HostOp::Write {
-            if has(category::FLUSH) {
-                gate.leave_out("flushes attached to writes (FW); the writes are kept", 1);
-            } else if has(category::FUA) {
-                gate.leave_out("forced unit access (WF); the writes are kept", 1);
-            }
+            rwbs::count_dropped(has(category::FLUSH), has(category::FUA), gate);
         }
         let Some(offset_bytes) = event.sector.checked_mul(SECTOR_BYTES) else {
             return Err(record_fault(format!("sector {}", event.sector), "an address below 2^64 bytes"));

@@ -8,6 +8,7 @@
 //!
 //! A write with a flush before it (`FWS` with sectors) is read as the write: the order that the flush asks for is not kept.
 
+use crate::gate::Gate;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
 /// What the letters ask for; None if it is nothing that a simulated device does (`unsupported` says what). `request_or_flush` says what
@@ -17,8 +18,8 @@ use flashraid_vocabulary::{HostOp, HostRequest};
 /// |---|---|---|
 /// | `R` | read | read |
 /// | `W` | write (for blkparse also write zeroes, write same) | write |
-/// | `FW` with sectors | write behind a flush | write; `dropped` counts the flush |
-/// | `WF`, `FWF` | forced unit access | write; `dropped` counts it |
+/// | `FW` with sectors | write behind a flush | write; the flush is counted (`count_dropped`) |
+/// | `WF`, `FWF` | forced unit access | write; it is counted (`count_dropped`) |
 /// | `F`, `FF`, `FN`; `FW` without sectors | flush | flush |
 /// | `D`, `DE` | discard, secure erase | discard |
 /// | `WZ`; `N` with sectors | write zeroes (`N` in kernels before 6.19) | write zeroes |
@@ -50,13 +51,22 @@ pub(crate) fn unsupported(letters: &[u8]) -> &'static str {
     }
 }
 
-/// What of a write with sectors is not replayed.
-#[inline]
-pub(crate) fn dropped(letters: &[u8]) -> Option<&'static str> {
-    match letters {
-        [b'F', b'W', ..] => Some("flushes attached to writes (FW); the writes are kept"),
-        [b'W', b'F', ..] => Some("forced unit access (WF); the writes are kept"),
-        _ => None,
+/// Counts what of a write is not replayed, though the write is: the flush before it, and that it is not to stay in a volatile cache (either or both).
+#[inline(always)]
+pub(crate) fn count_dropped(has_flush: bool, has_forced_access: bool, gate: &mut Gate) {
+    if has_flush {
+        gate.leave_out("flushes attached to writes (FW); the writes are kept", 1);
+    }
+    if has_forced_access {
+        gate.leave_out("forced unit access (WF); the writes are kept", 1);
+    }
+}
+
+/// The same of a request with these letters, if it is a write with sectors.
+#[inline(always)]
+pub(crate) fn count_dropped_of(request: &HostRequest, letters: &[u8], gate: &mut Gate) {
+    if request.op == HostOp::Write {
+        count_dropped(letters.starts_with(b"FW"), matches!(letters, [b'W', b'F', ..] | [b'F', b'W', b'F', ..]), gate);
     }
 }
 

@@ -226,7 +226,8 @@ impl Snoop {
             }
         }
         let Some(op) = rwbs::operation(letters) else {
-            return Err(not_letters(*line, letters));
+            let may_be_new = !letters.is_empty() && letters.iter().all(u8::is_ascii_uppercase);
+            return if may_be_new { Ok(TraceRecord::Unsupported(rwbs::unsupported(letters))) } else { Err(not_letters(*line, letters)) };
         };
         let mut offset_bytes = 0;
         if bytes > 0 && op != HostOp::Flush {
@@ -243,7 +244,11 @@ impl Snoop {
         let source = gate.number_of(device);
         let size_bytes = if op == HostOp::Flush { 0 } else { bytes };
         let request = HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source };
-        Ok(rwbs::request_or_flush(request, letters).map_or(TraceRecord::Ignored("rows without bytes"), TraceRecord::Request))
+        let Some(request) = rwbs::request_or_flush(request, letters) else {
+            return Ok(TraceRecord::Ignored("rows without bytes"));
+        };
+        rwbs::count_dropped_of(&request, letters, gate);
+        Ok(TraceRecord::Request(request))
     }
 }
 

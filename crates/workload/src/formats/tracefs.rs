@@ -103,9 +103,7 @@ impl LineFormat<BLANKS> for Tracefs {
         if self.requeued.takes(request.source, request.offset_bytes, request.op) {
             return Ok(TraceRecord::Reissued);
         }
-        if let Some(what) = rwbs::dropped(letters).filter(|_| request.op == HostOp::Write) {
-            gate.leave_out(what, 1);
-        }
+        rwbs::count_dropped_of(&request, letters, gate);
         Ok(TraceRecord::Request(request))
     }
 }

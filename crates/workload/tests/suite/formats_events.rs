@@ -31,7 +31,8 @@ fn blkparse_sample() {
         ("messages (m events)", 1),
     ];
     assert_eq!(summary.ignored, ignored);
-    assert_eq!(summary.unsupported, [("flushes attached to writes (FW); the writes are kept", 1)]);
+    let flags = [("flushes attached to writes (FW); the writes are kept", 1), ("forced unit access (WF); the writes are kept", 1)];
+    assert_eq!(summary.unsupported, flags);
     assert_eq!(summary.device_list[0].name, "8:16");
 }
 

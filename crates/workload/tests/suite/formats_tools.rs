@@ -354,8 +354,8 @@ fn malformed_lines() {
         ("biosnoop", format!("{snoop}0.1 8 512 0.1\n"), "FILE:2:5: fewer than 4 fields follow COMM; expected the columns of the header".to_owned()),
         (
             "biosnoop",
-            format!("{snoop}0.1 a 1 sda X 8 512 0.1\n"),
-            "FILE:2:1: the type is 'X'; expected letters as R, W, WS, D or FF".to_owned(),
+            format!("{snoop}0.1 a 1 sda x 8 512 0.1\n"),
+            "FILE:2:1: the type is 'x'; expected letters as R, W, WS, D or FF".to_owned(),
         ),
         (
             "biosnoop",

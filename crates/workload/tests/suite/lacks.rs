@@ -120,6 +120,32 @@ fn what_is_not_replayed() {
     );
 }
 
+/// The same letters mean the same to every reader of them: a write with both flags has two that are not replayed, and a letter of a kernel to come is
+/// counted.
+#[test]
+fn letters_mean_the_same_to_every_reader() {
+    let (mut blkparse, mut tracefs) = (String::new(), String::from("# tracer: nop\n"));
+    let mut biosnoop = String::from("TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n");
+    let mut iosnoop = String::from("STARTs COMM PID TYPE DEV BLOCK BYTES LATms\n");
+    for (at, letters) in ["WS", "FWFS", "WFS", "FWS", "ZAS", "QS"].into_iter().enumerate() {
+        let sector = 8 * (at + 1);
+        biosnoop += &format!("0.{}00000 a 7 sda {letters} {sector} 4096 0.1\n", at + 1);
+        iosnoop += &format!("0.{}00000 a 7 {letters} 8,0 {sector} 4096 0.1\n", at + 1);
+        blkparse += &format!("8,0 0 1 0.{} 9 D {letters} {sector} + 8 [a]\n", at + 1);
+        tracefs += &format!("  a-7 [000] ..... 1.{}00000: block_rq_issue: 8,0 {letters} 4096 () {sector} + 8 be,0,4 [a]\n", at + 1);
+    }
+    let expected = [
+        ("flushes attached to writes (FW); the writes are kept", 2),
+        ("forced unit access (WF); the writes are kept", 2),
+        ("requests with unknown letters (rwbs)", 1),
+        ("zone appends (ZA)", 1),
+    ];
+    for (name, text) in [("biosnoop", biosnoop), ("iosnoop", iosnoop), ("blkparse", blkparse), ("tracefs", tracefs)] {
+        let (requests, summary) = read(&file(&format!("letters.{name}.txt"), text.as_bytes()), &options(name)).unwrap();
+        assert_eq!((requests.len(), summary.unsupported.as_slice()), (4, &expected[..]), "{name}");
+    }
+}
+
 /// FIELD_CASES 6: a device without D events has others.
 #[test]
 fn events_that_another_action_reads() {
