@@ -110,6 +110,14 @@ impl Columns {
         self.columns.iter().any(|column| matches!(column, Column::Op(_)))
     }
 
+    /// The unit of the column of times, if it says one.
+    pub(crate) fn time_unit(&self) -> Option<TimeUnit> {
+        match self.columns.get(self.time_place())? {
+            Column::Time(unit) | Column::Completion(unit) => *unit,
+            _ => None,
+        }
+    }
+
     /// The place of the column of times.
     pub(crate) fn time_place(&self) -> usize {
         self.columns.iter().position(|column| matches!(column, Column::Time(_) | Column::Completion(_))).unwrap_or_default()

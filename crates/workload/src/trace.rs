@@ -1,5 +1,6 @@
 //! A trace as a stream of checked, timed requests.
 
+use crate::columns::Columns;
 use crate::error::TraceError;
 use crate::formats::{self, Format, Setup};
 use crate::gate::Gate;
@@ -149,6 +150,7 @@ impl Trace {
         };
         let unit = options.time_unit.or_else(|| formats::unit_in_name(path, format)).unwrap_or(format.unit);
         let parser = (format.parser)(&Setup { path, unit, options });
+        let unit = options.columns.as_ref().and_then(Columns::time_unit).unwrap_or(unit);
         let gate = Gate::new(path, options, format.traits, unit, is_sorted);
         Ok(Self { input, format, unit, parser, action: options.action, gate, is_at_end: false, delivered: 0 })
     }

@@ -47,9 +47,11 @@ fn names_and_units() {
     ] {
         let (requests, summary) = text("units.txt", &format!("{first}\r\n{second}\r\n"), &[("columns", columns)]);
         assert_eq!((&requests[..], summary.format), (&expected[..], "columns"), "{columns}");
+        let times = ["s", "ms", "us", "ns"].into_iter().find(|unit| columns.contains(&format!("time:{unit}"))).unwrap_or("100ns");
+        assert_eq!(summary.time_unit, if columns.contains("completion:us") { "us" } else { times }, "{columns}");
     }
     let of_unit = text("units.txt", "0 R 8192 4096\n1500 W 4096 8192\n", &[("columns", "time,op,offset,size"), ("time_unit", "us")]);
-    assert_eq!(of_unit.0, expected);
+    assert_eq!((&of_unit.0[..], of_unit.1.time_unit), (&expected[..], "us"));
 }
 
 #[test]
