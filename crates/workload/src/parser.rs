@@ -154,6 +154,18 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
         if ends(line.line_before()) && !ends(line.whole_line()) { Err(Self::ends_early(line)) } else { Ok(()) }
     }
 
+    /// The same of the last line, which has no newline: without a last byte that tells, a number at its end may lack digits.
+    #[cold]
+    fn check_last(line: Line<'_, SEPARATOR>, gate: &mut Gate) -> Result<(), Box<RecordError>> {
+        if F::LAST_BYTE.is_some() {
+            return Self::check_end(line);
+        }
+        if line.whole_line().last().is_some_and(u8::is_ascii_digit) {
+            gate.assume("the last line has no newline, and the number at its end is taken for whole");
+        }
+        Ok(())
+    }
+
     #[cold]
     fn ends_early(line: Line<'_, SEPARATOR>) -> Box<RecordError> {
         line.line_fault("the line ends early".to_owned(), F::COLUMNS)
@@ -171,8 +183,8 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
         match self.format.record(&mut line, gate)? {
             TraceRecord::Request(request) => {
                 let next = line.finish()?;
-                if F::LAST_BYTE.is_some() && at.is_cut {
-                    Self::check_end(line)?;
+                if at.is_cut {
+                    Self::check_last(line, gate)?;
                 }
                 gate.admit(&request, line)?;
                 Ok(next)

@@ -120,6 +120,21 @@ fn what_is_not_replayed() {
     );
 }
 
+/// A number at the end of a last line without a newline may lack digits, which nothing tells: it is read, and said.
+#[test]
+fn a_last_number_without_a_newline_is_said_to_be_taken_for_whole() {
+    let said = ["the last line has no newline, and the number at its end is taken for whole"];
+    for (name, lines, is_said) in [
+        ("fio", "fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n1 /dev/sda write 8192 65", true),
+        ("fio", "fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n1 /dev/sda write 8192 65\n", false),
+        ("msr", "128166372003061629,h,0,Write,8192,4096,50", true),
+        ("msr", "128166372003061629,h,0,Write,8192,4096,50\n", false),
+    ] {
+        let (requests, summary) = read(&file(&format!("last.{name}.txt"), lines.as_bytes()), &options(name)).unwrap();
+        assert_eq!((requests.len(), summary.assumed.as_slice() == said), (1, is_said), "{name}: {:?}", summary.assumed);
+    }
+}
+
 /// The same letters mean the same to every reader of them: a write with both flags has two that are not replayed, and a letter of a kernel to come is
 /// counted.
 #[test]
