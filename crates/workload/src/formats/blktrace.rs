@@ -10,10 +10,10 @@
 //! As in blkparse's text, a request gives several events, of which those of one action are read (`TraceOptions::action`), and times count from
 //! the first event. Events are numbered on each CPU: what is missing was lost. Notifications are not numbered.
 
-use super::actions::{self, Requeued};
-use super::{Format, Setup, no_other_word, rwbs};
+use super::actions;
+use super::{Format, Setup, no_other_word};
 use crate::error::{RecordError, TraceError};
-use crate::gate::{DeviceNames, Gate, Traits};
+use crate::gate::{DeviceNames, Gate, Requeue, Traits, parts};
 use crate::input::Input;
 use crate::line::SECTOR_BYTES;
 use crate::options::{BlockAction, OnError};
@@ -143,19 +143,60 @@ struct Event {
 }
 
 impl Event {
-    fn is_notification(&self) -> bool {
-        self.action & category::NOTIFY != 0
-    }
-
     /// What an event with bytes asks for.
     #[inline(always)]
     fn op(&self) -> HostOp {
-        let has = |bits: u64| self.action & bits != 0;
         match () {
-            () if has(category::DISCARD) => HostOp::Trim,
-            () if has(category::WRITE_ZEROES) => HostOp::WriteZeroes,
-            () if has(category::WRITE) => HostOp::Write,
+            () if self.has(category::DISCARD) => HostOp::Trim,
+            () if self.has(category::WRITE_ZEROES) => HostOp::WriteZeroes,
+            () if self.has(category::WRITE) => HostOp::Write,
             () => HostOp::Read,
+        }
+    }
+
+    fn has(&self, bits: u64) -> bool {
+        self.action & bits != 0
+    }
+
+    /// The request that it is of, if a simulated device serves such ones.
+    #[inline(always)]
+    fn request(&self) -> Result<TraceRecord, Box<RecordError>> {
+        if self.has(category::PASSED_THROUGH) {
+            return Ok(TraceRecord::Unsupported("commands passed through to the device"));
+        }
+        if self.has(category::ZONED) {
+            return Ok(TraceRecord::Unsupported("zone commands and appends"));
+        }
+        let size_bytes = u64::from(self.bytes);
+        let (arrival_ns, source) = (self.time_ns, self.device);
+        if size_bytes == 0 {
+            let flush = HostRequest { arrival_ns, offset_bytes: 0, size_bytes: 0, op: HostOp::Flush, stream: 0, source };
+            return Ok(if self.has(category::FLUSH) {
+                TraceRecord::Request(flush)
+            } else {
+                TraceRecord::Ignored("events without sectors")
+            });
+        }
+        let Some(offset_bytes) = self.sector.checked_mul(SECTOR_BYTES) else {
+            return Err(record_fault(format!("sector {}", self.sector), "an address below 2^64 bytes"));
+        };
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op: self.op(), stream: 0, source }))
+    }
+
+    /// What of its request, which does this, is not replayed.
+    #[inline(always)]
+    fn dropped(&self, op: HostOp) -> u16 {
+        if op == HostOp::Write { parts(self.has(category::FLUSH), self.has(category::FUA)) } else { 0 }
+    }
+
+    /// That the device gave its request back.
+    #[cold]
+    fn requeued(&self, name: &'static str) -> TraceRecord {
+        match self.request() {
+            Ok(TraceRecord::Request(request)) => {
+                TraceRecord::Requeued(Box::new(Requeue { request, dropped: self.dropped(request.op), name }))
+            }
+            _ => TraceRecord::Ignored(name),
         }
     }
 }
@@ -176,7 +217,6 @@ struct Blktrace {
     /// The files beside the one that is given, and where in all of them we are: that one comes first.
     others: Vec<Input>,
     streams: Vec<Stream>,
-    requeued: Requeued,
     /// The number of the last event of a device on a CPU.
     last: FxHashMap<(u32, u32), u32>,
     /// The stream whose events come next, until this time.
@@ -192,7 +232,6 @@ impl Blktrace {
             on_error: setup.options.on_error,
             others: Vec::new(),
             streams: Vec::new(),
-            requeued: Requeued::default(),
             last: FxHashMap::default(),
             current: 0,
             until_ns: 0,
@@ -267,7 +306,7 @@ impl Blktrace {
     /// What an event is to us.
     #[inline(always)]
     fn record(&mut self, event: &Event, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
-        if event.is_notification() {
+        if event.has(category::NOTIFY) {
             return Ok(TraceRecord::Ignored("notifications of blktrace (process names, clocks, messages)"));
         }
         gate.begins_at(event.time_ns);
@@ -277,35 +316,15 @@ impl Blktrace {
         }
         let letters = usize::try_from(event.action & ACTION_BITS).ok().and_then(|action| LETTERS.get(action)).copied().unwrap_or(b"");
         if letters != [self.action.letter()] {
-            if letters == b"R" && self.action == BlockAction::Issued {
-                self.requeued.add(event.device, event.sector, event.op());
-            }
-            return Ok(TraceRecord::Ignored(actions::name(letters)));
+            let name = actions::name(letters);
+            let is_requeue = letters == b"R" && self.action == BlockAction::Issued;
+            return Ok(if is_requeue { event.requeued(name) } else { TraceRecord::Ignored(name) });
         }
-        let has = |bits: u64| event.action & bits != 0;
-        if has(category::PASSED_THROUGH) {
-            return Ok(TraceRecord::Unsupported("commands passed through to the device"));
+        let record = event.request()?;
+        if let TraceRecord::Request(request) = &record {
+            gate.drop_parts(event.dropped(request.op));
         }
-        if has(category::ZONED) {
-            return Ok(TraceRecord::Unsupported("zone commands and appends"));
-        }
-        if self.requeued.takes(event.device, event.sector, event.op()) {
-            return Ok(TraceRecord::Reissued);
-        }
-        let size_bytes = u64::from(event.bytes);
-        let (arrival_ns, source) = (event.time_ns, event.device);
-        if size_bytes == 0 {
-            let flush = HostRequest { arrival_ns, offset_bytes: 0, size_bytes: 0, op: HostOp::Flush, stream: 0, source };
-            return Ok(if has(category::FLUSH) { TraceRecord::Request(flush) } else { TraceRecord::Ignored("events without sectors") });
-        }
-        let op = event.op();
-        if op == HostOp::Write {
-            rwbs::count_dropped(has(category::FLUSH), has(category::FUA), gate);
-        }
-        let Some(offset_bytes) = event.sector.checked_mul(SECTOR_BYTES) else {
-            return Err(record_fault(format!("sector {}", event.sector), "an address below 2^64 bytes"));
-        };
-        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+        Ok(record)
     }
 }
 
@@ -409,13 +428,13 @@ fn find_record(input: &mut Input) -> Result<(), TraceError> {
 
 /// The files of the other CPUs, in the order of their numbers.
 fn others_of(path: &Path) -> Vec<PathBuf> {
-    let Some((stem, number, packing)) = path.file_name().and_then(|name| parts(name.to_str()?)) else {
+    let Some((stem, number, packing)) = path.file_name().and_then(|name| name_parts(name.to_str()?)) else {
         return Vec::new();
     };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let names = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let of_recording = names.filter_map(|name| {
-        let (other, cpu, also) = parts(&name)?;
+        let (other, cpu, also) = name_parts(&name)?;
         (other == stem && also == packing && cpu != number).then(|| (cpu, path.with_file_name(&name)))
     });
     let mut found: Vec<(u32, PathBuf)> = of_recording.collect();
@@ -425,11 +444,11 @@ fn others_of(path: &Path) -> Vec<PathBuf> {
 
 /// The CPU's number in the name of a file.
 fn number_of(path: &Path) -> Option<u32> {
-    parts(path.file_name()?.to_str()?).map(|(_, number, _)| number)
+    name_parts(path.file_name()?.to_str()?).map(|(_, number, _)| number)
 }
 
 /// `sda` and 3 of `sda.blktrace.3`, and how it is packed.
-fn parts(name: &str) -> Option<(&str, u32, &str)> {
+fn name_parts(name: &str) -> Option<(&str, u32, &str)> {
     let packing = [".gz", ".zst", ".xz"].into_iter().find(|packing| name.ends_with(packing)).unwrap_or_default();
     let (stem, number) = name.strip_suffix(packing)?.rsplit_once(".blktrace.")?;
     Some((stem, number.parse().ok()?, packing))
