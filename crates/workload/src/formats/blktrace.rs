@@ -2,7 +2,8 @@
 //! machine, each followed by `pdu_len` bytes of other data; since Linux 6.19 also records of 64 bytes (`blk_io_trace2`). A record's magic
 //! number tells byte order and version.
 //!
-//! blktrace leaves one file for each CPU, `sda.blktrace.0` and so on. If one of them is given, all of them are read, merged by time. A stream
+//! blktrace leaves one file for each CPU, `sda.blktrace.0` and so on. If one of them is given, all of them are read, merged by time, however each
+//! is packed; those that are not there, as numbers are left out, are said to be missing. A stream
 //! of several CPUs (`blktrace -o -`, or files put one after the other) is read as it is; the gate puts its requests in order.
 //!
 //! The SHA-256 of several files is that of a text with theirs in hexadecimal, a line each, in the order of the CPUs.
@@ -11,6 +12,7 @@
 //! the first event. Events are numbered on each CPU: what is missing was lost. Notifications are not numbered.
 
 use super::actions;
+use super::beside::{Naming, are, name_of};
 use super::{Format, Setup, no_other_word};
 use crate::error::{RecordError, TraceError};
 use crate::gate::{DeviceNames, Gate, Requeue, Traits, parts};
@@ -22,8 +24,7 @@ use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -39,6 +40,9 @@ pub const FORMAT: Format = Format {
     parser: |setup| Box::new(Blktrace::new(setup)),
     writer: None,
 };
+
+/// The files of a recording: `sda.blktrace.0` and so on.
+const NAMING: Naming = Naming { before: ".blktrace.", behind: "", first: 0, is_stem: |_| true };
 
 /// `BLK_IO_TRACE_MAGIC`, the upper 24 bits of a record's magic number; the lower 8 are the version.
 const MAGIC: u32 = 0x6561_7400;
@@ -241,16 +245,22 @@ impl Blktrace {
     /// Opens the files of the other CPUs.
     #[cold]
     fn begin(&mut self, input: &mut Input, gate: &mut Gate) -> Result<(), TraceError> {
-        for path in others_of(&self.path) {
-            self.others.push(Input::open(&path, self.on_error)?);
+        let beside = NAMING.beside(&self.path);
+        for path in &beside.others {
+            self.others.push(Input::open(path, self.on_error)?);
         }
         if !self.others.is_empty() {
-            let names: Vec<_> = self.others.iter().map(|other| name_of(other.path())).collect();
             gate.assume(&format!(
                 "{} is one of several files of a recording, and {} merged with it by time",
                 name_of(&self.path),
-                are(&names)
+                are(&beside.others)
             ));
+        }
+        for (double, taken) in &beside.doubles {
+            gate.assume(&format!("{double} is not read, as {taken} is of the same CPU"));
+        }
+        if let Some(lacks) = beside.lacks(&self.path, "put the files of all CPUs into one folder, and give any of them") {
+            gate.assume(&lacks);
         }
         for index in 0..=self.others.len() {
             self.streams.push(Stream::default());
@@ -356,7 +366,7 @@ impl Parser for Blktrace {
             return input.sha256();
         }
         let mut inputs = std::mem::take(&mut self.others);
-        let number = |input: &Input| number_of(input.path());
+        let number = |input: &Input| NAMING.number_of(input.path());
         inputs.insert(inputs.partition_point(|other| number(other) < number(&input)), input);
         let mut hash = Sha256::new();
         for input in inputs {
@@ -423,46 +433,5 @@ fn find_record(input: &mut Input) -> Result<(), TraceError> {
         if is_last {
             return Ok(());
         }
-    }
-}
-
-/// The files of the other CPUs, in the order of their numbers.
-fn others_of(path: &Path) -> Vec<PathBuf> {
-    let Some((stem, number, packing)) = path.file_name().and_then(|name| name_parts(name.to_str()?)) else {
-        return Vec::new();
-    };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let names = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let of_recording = names.filter_map(|name| {
-        let (other, cpu, also) = name_parts(&name)?;
-        (other == stem && also == packing && cpu != number).then(|| (cpu, path.with_file_name(&name)))
-    });
-    let mut found: Vec<(u32, PathBuf)> = of_recording.collect();
-    found.sort();
-    found.into_iter().map(|(_, path)| path).collect()
-}
-
-/// The CPU's number in the name of a file.
-fn number_of(path: &Path) -> Option<u32> {
-    name_parts(path.file_name()?.to_str()?).map(|(_, number, _)| number)
-}
-
-/// `sda` and 3 of `sda.blktrace.3`, and how it is packed.
-fn name_parts(name: &str) -> Option<(&str, u32, &str)> {
-    let packing = [".gz", ".zst", ".xz"].into_iter().find(|packing| name.ends_with(packing)).unwrap_or_default();
-    let (stem, number) = name.strip_suffix(packing)?.rsplit_once(".blktrace.")?;
-    Some((stem, number.parse().ok()?, packing))
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// Names with their verb.
-fn are(names: &[String]) -> String {
-    match names {
-        [one] => format!("{one} is"),
-        [first, .., last] if names.len() > 3 => format!("{first} to {last} ({} files) are", names.len()),
-        _ => format!("{} are", names.join(", ")),
     }
 }

@@ -3,6 +3,7 @@
 
 mod actions;
 mod alibaba;
+mod beside;
 mod biosnoop;
 mod blkparse;
 mod blkreplay;
