@@ -42,13 +42,28 @@ pub(crate) fn operation(letters: &[u8]) -> Option<HostOp> {
     }
 }
 
+/// Whether a word may be such letters, also of a kernel to come: an operation, which may be one that is not known, among the flags that stand before
+/// and behind one.
+pub(crate) fn may_be(word: &[u8]) -> bool {
+    let behind = match word.strip_prefix(b"F").unwrap_or(word) {
+        [b'D', b'E', behind @ ..] | [b'W', b'Z', behind @ ..] | [b'Z', b'R', b'A', behind @ ..] => behind,
+        [b'Z', b'A' | b'R' | b'O' | b'C' | b'F', behind @ ..] => behind,
+        [operation, behind @ ..] if operation.is_ascii_uppercase() => behind,
+        _ => return false,
+    };
+    behind.iter().all(|flag| b"FASMUBP".contains(flag))
+}
+
+/// What a request is with letters of a kernel to come.
+pub(crate) const UNKNOWN: &str = "requests with unknown letters (rwbs)";
+
 /// What a request is of which `operation` knows nothing.
 #[cold]
 pub(crate) fn unsupported(letters: &[u8]) -> &'static str {
     match letters {
         [b'Z', b'A', ..] | [b'F', b'Z', b'A', ..] => "zone appends (ZA)",
         [b'Z', ..] | [b'F', b'Z', ..] => "zone commands (ZR, ZRA, ZO, ZC, ZF)",
-        _ => "requests with unknown letters (rwbs)",
+        _ => UNKNOWN,
     }
 }
 
