@@ -207,13 +207,9 @@ impl<const SEPARATOR: u8> LineFormat<SEPARATOR> for Rows {
             request.op = self.operations.draw()?;
         }
         if let Some(letters) = letters {
-            let Some(op) = rwbs::operation(letters) else {
-                return Ok(TraceRecord::Unsupported(rwbs::unsupported(letters)));
-            };
-            request.op = op;
-            match rwbs::request_or_flush(request, letters) {
-                Some(of_letters) => request = of_letters,
-                None => return Ok(TraceRecord::Ignored("rows without bytes")),
+            match of_letters(request, letters) {
+                TraceRecord::Request(found) => request = found,
+                other => return Ok(other),
             }
             gate.drop_parts(rwbs::dropped(request.op, letters));
         }
@@ -234,7 +230,7 @@ fn unquoted(field: &[u8]) -> &[u8] {
 }
 
 /// What a word asks for that is none of the kernel's letters, or that means the same as these.
-#[inline]
+#[inline(always)]
 fn operation(word: &[u8], words: Option<&(String, String)>) -> Option<HostOp> {
     if let Some((read, write)) = words {
         let is = |known: &String| word.eq_ignore_ascii_case(known.as_bytes());
@@ -245,6 +241,14 @@ fn operation(word: &[u8], words: Option<&(String, String)>) -> Option<HostOp> {
         b"W" | b"w" => Some(HostOp::Write),
         _ => usual_word(word),
     }
+}
+
+/// What a request is with letters of the kernel.
+fn of_letters(request: HostRequest, letters: &[u8]) -> TraceRecord {
+    let Some(op) = rwbs::operation(letters) else {
+        return TraceRecord::Unsupported(rwbs::unsupported(letters));
+    };
+    rwbs::request_or_flush(HostRequest { op, ..request }, letters).map_or(TraceRecord::Ignored("rows without bytes"), TraceRecord::Request)
 }
 
 fn usual_word(word: &[u8]) -> Option<HostOp> {

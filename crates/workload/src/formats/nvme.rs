@@ -91,11 +91,11 @@ impl LineFormat<BLANKS> for NvmeText {
         let Some(command) = self.command.find(fields) else {
             return self.raw(arrival_ns, line, gate);
         };
-        line.advance(command + b"cmd=(".len());
         // A number may lack digits in a line that is cut off, also where lines of other events do not tell how it should end.
-        if memchr::memrchr(b')', line.rest()).is_none() {
+        if !fields.ends_with(b")") && memchr::memrchr(b')', &fields[command..]).is_none() {
             return Err(line.line_fault("a command without its )".to_owned(), Self::COLUMNS));
         }
+        line.advance(command + b"cmd=(".len());
         let op = match line.word("cmd")? {
             b"nvme_cmd_read" => HostOp::Read,
             b"nvme_cmd_write" => HostOp::Write,
