@@ -90,6 +90,13 @@ def test_a_recording_of_several_files_is_told_by_all_of_them(tmp_path):
     assert job.contents_beside(str(first)) == ((packed.name, kept.content(str(packed))),)
 
 
+def test_what_a_closed_loop_says_of_a_recording_is_not_said_again():
+    assert job.told_once(["80 requests; times", "", "80 requests", "80 requests; times", "7 lost"]) == [
+        "80 requests; times",
+        "7 lost",
+    ]
+
+
 def test_a_row_that_was_cut_off_is_done_again(trace, tmp_path):
     out = tmp_path / "dataset"
     expected = results(fr.sweep(small(trace), out=out, jobs=1).to_frame())

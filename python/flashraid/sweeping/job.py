@@ -7,7 +7,7 @@ import re
 import socket
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +39,12 @@ SECONDS, REPLAY_SECONDS = f"{PROVENANCE}seconds", f"{PROVENANCE}replay_seconds"
 # A file of binary blktrace: of what, of which CPU, and how it is packed.
 PACKINGS = ("", ".gz", ".zst", ".xz")
 OF_CPU = re.compile(r"(?P<stem>.*)\.blktrace\.(?P<cpu>[0-9]+)(?P<packing>(\.gz|\.zst|\.xz)?)", re.DOTALL)
+
+
+def told_once(cells: Iterable[str]) -> list[str]:
+    """The cells of OF_RECORDING without those whose sentences another has: a closed loop says nothing of times."""
+    sentences = {cell: set(cell.split(SEPARATOR)) for cell in cells if cell}
+    return [cell for cell, own in sentences.items() if not any(own < others for others in sentences.values())]
 
 
 def contents_beside(path: str) -> tuple[tuple[str, str], ...]:
