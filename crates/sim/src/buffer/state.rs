@@ -106,7 +106,7 @@ impl Buffer {
             pages,
             counts: Counts::default(),
             on_flash: SectorMap::new(space_pages, shift),
-            departures: Departures::default(),
+            departures: Departures::of_buffer(capacity as usize),
             slots: Slots::new(slots),
             destaging,
             completions: VecDeque::with_capacity(MOST_WOKEN),

@@ -464,7 +464,10 @@ fn a_buffer_has_whole_pages_that_it_can_hold() {
     let bus = 4 * 4096 * 1_000_000_000 / (175 + 102_400);
     assert_eq!(rate(&[("chips_per_channel", "4")]), Some(bus / 4));
     assert_eq!(rate(&[("chips_per_channel", "1")]), Some(4 * 4096 * 1_000_000_000 / (175 + 102_400 + 200_000) / 4));
-    assert_eq!(rate(&[("chips_per_channel", "4"), ("bus_ps_per_byte", "0")]), Some(4 * 4096 * 1_000_000_000 / ((175 + 200_000_u64).div_ceil(4)) / 4));
+    assert_eq!(
+        rate(&[("chips_per_channel", "4"), ("bus_ps_per_byte", "0")]),
+        Some(4 * 4096 * 1_000_000_000 / ((175 + 200_000_u64).div_ceil(4)) / 4)
+    );
     assert_eq!(rate(&[("devices", "3"), ("chips_per_channel", "4")]), Some(3 * bus / 4));
     assert_eq!(rate(&[("destage_bytes_per_second", "3MB")]), Some(3_000_000));
     assert_eq!(rate(&[("destage", "when_full")]), None);
