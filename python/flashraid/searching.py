@@ -67,13 +67,14 @@ def windows(
     one volume no two that are returned overlap. For each name there are `most` windows at most, the
     likest first, with `like`, `device`, `from_ns`, `to_ns`, `requests`, `write_share`, `mean_write_bytes`,
     `update_request_share`, `mean_bytes`, `off` (the largest of the shares by which they differ from the paper's table)
-    and `matches` (whether that is at most 5 %). `reading` is that of `trace_info`, and `progress` too.
+    and `matches` (whether that is at most 5 %). An update is a write to a page of `page_bytes` that the window has
+    written before. `reading` is that of `trace_info`, and `progress` too.
     """
     path = path_text(trace, "trace")
     check_numbers(step_ns=step_ns, page_bytes=page_bytes, most=most)
     check_progress(progress)
-    if not (page_bytes and page_bytes & (page_bytes - 1) == 0):
-        raise InputError(f"page_bytes = {page_bytes}: allowed is a power of two")
+    if not (512 <= page_bytes <= 1 << 20 and page_bytes & (page_bytes - 1) == 0):
+        raise InputError(f"page_bytes = {page_bytes}: allowed is a power of two from 512 to {1 << 20}")
     searches = [_Search(each, part_of(each), step_ns, most) for each in dict.fromkeys(texts("like", like))]
     if not searches:
         raise InputError(f"like: allowed is one or more of {', '.join(part_names())}")
@@ -230,7 +231,7 @@ def _search(
     for device, volume in volumes.items():
         end_windows(device, volume, (arrival_ns - volume.first_ns) // step_ns + 1)
     if short := [each for each in searches if not each.is_tried]:
-        raise InputError(f"{path}: it lasts {arrival_ns / 3600e9:.3g} h, and {short[0].name} {short[0].part}")
+        raise InputError(f"{path}: it lasts {arrival_ns / 1e9:,.3f} s, and {short[0].name} {short[0].part}")
 
 
 def _rows(path: str, reading: list[tuple[str, str]]) -> Iterator[tuple[int, str, int, int, str]]:
