@@ -278,7 +278,7 @@ def test_an_original_is_used_by_somebody(tmp_path):
 def test_the_factor_of_speed_is_stated_and_applied_on_request(paper, folder):
     """The file has 0.5 ms between requests, and 1.5 ms after each four; the paper's table has it in nanoseconds."""
     notes = with_originals(paper, str(folder)).notes
-    stated = "ali_1: times between arrivals are 1,000 times those of the paper's table (20 %: 1e+03, "
+    stated = "ali_1: times between arrivals are 1,000 times those of the paper's table (20 %: 1,000, "
     (note,) = (each for each in notes if each.startswith("ali_1: times"))
     assert note.startswith(stated)
     assert note.endswith("; --paper-speed replays it so much faster")
@@ -509,6 +509,15 @@ def test_a_figure_agrees_if_it_would_be_printed_so(text, agreeing, differing):
     assert not any(map(found.agrees, differing))
 
 
+def test_figures_of_a_trace_by_their_keys():
+    figures = {"requests": 4, "mean_bytes": 2048.0, "write_share": 0.75, "interarrival_ns": {"p20": 7}}
+    asked = {"requests": 4, "bytes": 8192, "read_share": 0.25, "interarrival_ns.p20": 7, "interarrival_ns.p40": None}
+    assert {key: printed.figure_of(figures, key) for key in asked} == asked
+    assert printed.figure_of({"interarrival_ns": None}, "interarrival_ns.p20") is None  # of a single request
+    assert printed.Printed.of("683 min").agrees(682.6 * 60e9)
+    assert printed.Printed.of("7.0 GB").agrees(7.04 * 2**30)
+
+
 def test_what_of_adaptive_a_folder_can_decide():
     found = register.all_findings(ROOT / "docs" / "papers")["adaptive"]
     out = {each.line.id: each.reason for each in found if each.category == register.OUT_OF_REACH}
@@ -534,5 +543,6 @@ def test_what_of_adaptive_a_folder_can_decide():
             assert float(in_us) in [float(each) for each in re.findall(r"\d+\.?\d*", text)], line
         elif line.cell:
             (claim,) = register.claims_of(line, paper)
-            assert f"Trace {int(line.cell[0][-2:])} " in line.statement
-            assert text.endswith(f"of {claim.value}.")
+            number = line.cell[0].partition("/")[2]
+            assert not number or f"Trace {int(number)} " in line.statement
+            assert text.endswith(f" {claim.value:g}." if not number else f"of {claim.value}.")

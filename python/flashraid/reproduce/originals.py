@@ -55,9 +55,14 @@ class Slower:
 
     def text(self) -> str:
         """What it is, and by which quantiles."""
-        text = f"{self.times:,.4g} times those of the paper's table"
-        by = ", ".join(f"{key.removeprefix('p')} %: {each:,.3g}" for key, each in self.ratios.items())
+        text = f"{rounded(self.times, 4)} times those of the paper's table"
+        by = ", ".join(f"{key.removeprefix('p')} %: {rounded(each, 3)}" for key, each in self.ratios.items())
         return f"{text} ({by})" if by else text
+
+
+def rounded(number: float, digits: int) -> str:
+    """A number of so many digits."""
+    return f"{float(f'{number:.{digits}g}'):,.10g}"
 
 
 @dataclass(frozen=True)

@@ -320,24 +320,28 @@ def _needs(what: str, paper: Paper, unfound: Sequence[str]) -> str:
 
 def measured_part(paper: Paper, measured: Measured) -> Paper:
     """The paper without the traces of a user's folder on which not all of its figures were measured."""
-
-    def is_measured(where: tuple[str, str], experiment: Experiment, workload: str) -> bool:
-        figures, count = measured.get(where, {}), len(experiment.repeats)
-        cells = product(experiment.configurations, [workload], experiment.points, with_requests(experiment.metrics))
-        return not workload.startswith(ORIGINAL) or all(len(figures.get(cell, ())) == count for cell in cells)
-
+    known = [each.name for each in paper.variants]
+    lacking: dict[str, dict[str, None]] = {}
+    without = set()
+    for (name, change), experiment, cell, _ in needs(paper, {}):
+        if cell.workload.startswith(ORIGINAL) and not _is_measured(measured.get((name, change), {}), experiment, cell):
+            if change in known:
+                without.add(change)
+            else:
+                lacking.setdefault(name, {})[cell.workload] = None
     unmeasured = dict(paper.unmeasured)
-    for name, experiment in paper.experiments.items():
-        there = [each for each in experiment.workloads if is_measured((name, ""), experiment, each)]
-        if lacking := [original_of(each) for each in experiment.workloads if each not in there]:
-            unmeasured[name] = list(dict.fromkeys(lacking))
-        paper = paper.with_workloads(name, there)
-    variants = []
-    for variant in paper.variants:
-        of = [(name, paper.under(variant, name)) for name in variant.experiments if name in paper.experiments]
-        if all(is_measured((name, variant.name), each, own) for name, each in of for own in each.workloads):
-            variants.append(variant)
-    return replace(paper, variants=variants, unmeasured=unmeasured)
+    for name, workloads in lacking.items():
+        unmeasured[name] = list(dict.fromkeys(map(original_of, workloads)))
+        paper = paper.with_workloads(
+            name, [each for each in paper.experiments[name].workloads if each not in workloads]
+        )
+    there = [each for each in paper.variants if each.name not in without]
+    return replace(paper, variants=there, unmeasured=unmeasured)
+
+
+def _is_measured(figures: Mapping[Key, Sequence[float]], experiment: Experiment, cell: Cell) -> bool:
+    places = ((cell.configuration, cell.workload, cell.point, each) for each in with_requests(experiment.metrics))
+    return all(len(figures.get(place, ())) == len(experiment.repeats) for place in places)
 
 
 def lacking(paper: Paper) -> tuple[dict[str, str], dict[str, str]]:

@@ -258,16 +258,23 @@ class Paper:
         return self.part([name for name in self.experiments if name != experiment])
 
     def with_workloads(self, experiment: str, names: Collection[str]) -> "Paper":
-        """The paper with these workloads of an experiment alone, and without what is said of others or of all."""
+        """The paper with these workloads of an experiment alone, and without what is said of others or of all.
+
+        Of a table the rows of others are left out.
+        """
         found = self.experiments[experiment]
         if set(names) >= set(found.workloads):
             return self
         if not names:
             return self.without(experiment)
         own = {name: overlay for name, overlay in found.workloads.items() if name in names}
-        claims = [
-            each for each in self.claims if each.experiment != experiment or workloads_of(each, found) <= set(own)
-        ]
+        claims = []
+        for claim in self.claims:
+            if claim.experiment == experiment and claim.judge == "cells":
+                claim = replace(claim, value={name: row for name, row in claim.value.items() if name in own})
+            is_of_own = claim.value != {} and workloads_of(claim, found) <= set(own)
+            if claim.experiment != experiment or is_of_own:
+                claims.append(claim)
         experiments = dict(self.experiments) | {experiment: replace(found, workloads=own)}
         return replace(self, experiments=experiments, claims=claims).part(list(experiments))
 

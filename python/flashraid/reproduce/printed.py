@@ -1,7 +1,7 @@
 """Figures of traces as tables print them, `64.5 %`, `8.3 KB` or `0.2 ms`: ours have to agree to the digits printed."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,9 +26,14 @@ UNITS: Mapping[str, tuple[float, ...]] = {
 # As of the register's values.
 NEAR = 0.10
 QUANTILES = ("p20", "p40", "p60", "p80", LONGEST)
+# Besides what is recorded of a trace, what follows from it.
+DERIVED: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
+    "bytes": lambda figures: figures["requests"] * (figures["mean_bytes"] or 0),
+    "read_share": lambda figures: 1 - figures["write_share"],
+}
 KEYS = (
     *(key for key in FIGURES if key != "interarrival_ns"),
-    "bytes",
+    *DERIVED,
     *(f"interarrival_ns.{each}" for each in QUANTILES),
 )
 
@@ -69,8 +74,8 @@ class Printed:
 
 def figure_of(figures: Mapping[str, Any], key: str) -> float | None:
     """A figure of a trace, by its key; None if the trace has too few requests for it."""
-    if key == "bytes":
-        return float(figures["requests"] * (figures["mean_bytes"] or 0))
+    if key in DERIVED:
+        return DERIVED[key](figures)
     name, _, quantile = key.partition(".")
     found = (figures[name] or {}).get(quantile) if quantile else figures[name]
     return None if found is None else float(found)
