@@ -206,8 +206,6 @@ def _one(name: str, asked: Asked, target: Target) -> None:
         if report is not None:
             undo.callback(report.discard)
         found = _reproduced(name, asked) if asked.source is None else from_file(name, asked.source)
-        for note in found.notes:
-            print(f"note: {note}", file=sys.stderr)
         if found.left_out:
             print(f"left out, as the traces are missing: {', '.join(found.left_out)}", file=sys.stderr)
         if asked.smoke:
@@ -266,6 +264,7 @@ def _reproduced(name: str, asked: Asked) -> "Reproduction":
             cache=asked.cache,
             watch=watch,
             most_requests=SMOKE_REQUESTS if asked.smoke else None,
+            tell=lambda note: print(f"note: {note}", file=sys.stderr),
         )
         progress.hide()
     return found

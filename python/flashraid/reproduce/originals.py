@@ -6,6 +6,7 @@ What they are checked against are the paper's tables. What was measured on them 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from math import exp, log
 from pathlib import Path
 from statistics import median
@@ -53,11 +54,17 @@ class Slower:
         """Whether all quantiles agree on it."""
         return all(abs(each / self.times - 1) <= ONE_SPEED for each in self.ratios.values())
 
+    @property
+    def is_other_speed(self) -> bool:
+        """Whether the trace and the table differ by a speed."""
+        return abs(self.times - 1) > ONE_SPEED or not self.is_one_speed
+
     def text(self) -> str:
         """What it is, and by which quantiles."""
-        text = f"{rounded(self.times, 4)} times those of the paper's table"
+        text = f"{rounded(self.times, 4)} times those" if self.is_other_speed else "those"
         by = ", ".join(f"{key.removeprefix('p')} %: {rounded(each, 3)}" for key, each in self.ratios.items())
-        return f"{text} ({by})" if by else text
+        by += "" if self.is_one_speed else "; they agree on no speed"
+        return f"{text} of the paper's table" + (f" ({by})" if by else "")
 
 
 def rounded(number: float, digits: int) -> str:
@@ -144,8 +151,8 @@ def with_originals(paper: Paper, folder: str, *, at_paper_speed: bool = False, k
         text = f"{name}: times between arrivals are {factor.text()}"
         if at_paper_speed:
             found[name] = replace(found[name], speed=float(f"{factor.times:.4g}"))
-            text += "; replayed so much faster"
-        elif factor.ratios:
+            text += "; replayed so much faster" if factor.is_other_speed else ""
+        elif factor.is_other_speed:
             text += "; --paper-speed replays it so much faster"
         notes.append(text)
     return Found(_laid_over(paper, found, keeps_profiles), notes, found)
@@ -269,8 +276,18 @@ def _read(path: Path, place: str, name: str, original: Original) -> Recording:
     if original.sha256 and (own := content(str(path))) != original.sha256:
         raise InputError(f"traces: {path}: not {name}: its SHA-256 is {own}, and that of {name} {original.sha256}")
     format = _format(path)
+    return Recording(path, place, format, figures_of(str(path), format))
+
+
+def figures_of(path: str, format: str) -> Mapping[str, Any]:
+    """What is recorded of a trace, read once for each content of the file."""
+    return _figures_of(content(path), path, format)
+
+
+@cache
+def _figures_of(_sha256: str, path: str, format: str) -> Mapping[str, Any]:
     info = trace_info(path, format=format).to_dict()
-    return Recording(path, place, format, {key: info[key] for key in FIGURES})
+    return {key: info[key] for key in FIGURES}
 
 
 def _format(path: Path) -> str:

@@ -1,7 +1,7 @@
 """From a paper to its outcome: which runs it needs, what they measured, what the claims come to."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -215,8 +215,9 @@ def reproduction(
     paper_speed: bool = False,
     keeps_profiles: bool = False,
     most_requests: int | None = None,
+    tell: Callable[[str], object] = lambda note: None,
 ) -> Reproduction:
-    """`flashraid.reproduce` with checked arguments, watched run by run.
+    """`flashraid.reproduce` with checked arguments, watched run by run. `tell` gets notes as soon as they are known.
 
     With `keeps_profiles`, `traces` are for experiments and variants that name them, and take the place of no profile.
     With `most_requests`, of each trace no more is replayed: then everything runs, and no figure means anything.
@@ -233,6 +234,8 @@ def reproduction(
     if traces is not None:
         there_is = with_originals(paper, traces, at_paper_speed=paper_speed, keeps_profiles=keeps_profiles)
         paper, notes, originals = there_is.paper, list(there_is.notes), there_is.provenance()
+    for note in notes:
+        tell(note)
     there = [each.name for each in paper.variants]
     for each in named:
         if each not in there:
@@ -246,6 +249,7 @@ def reproduction(
     found = Reproduction.of(paper, measure(paper, runner, change, share), originals)
     if kept and kept.problem:
         notes.append(f"nothing was kept for another time: {kept.problem}")
+        tell(notes[-1])
     return replace(
         found,
         notes=notes,

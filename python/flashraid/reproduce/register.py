@@ -16,7 +16,7 @@ from ..causes import cause
 from ..settings import known_name
 from . import printed
 from .judgements import MAGNITUDE, is_difference, is_level, is_within, judge
-from .originals import ONE_SPEED, Slower, original_of, slowness
+from .originals import Slower, original_of, slowness
 from .outcome import Outcome, Reproduction, of_record
 from .page import requirement, table_head, table_row
 from .papers import FOLDER, Claim, Paper, check, find, names, read_tables, record, workloads_of
@@ -221,7 +221,7 @@ def _of_trace(first: Finding, paper: Paper, found: Reproduction) -> Finding:
 
 def _is_of_speed(slower: Slower) -> bool:
     """Whether the trace and the paper's table differ by a speed, and by nothing else."""
-    return bool(slower.ratios) and slower.is_one_speed and abs(slower.times - 1) > ONE_SPEED
+    return bool(slower.ratios) and slower.is_one_speed and slower.is_other_speed
 
 
 def _of_claim(claim: Claim, line: Line, found: Reproduction, outcomes: Mapping[str, Outcome]) -> Finding:

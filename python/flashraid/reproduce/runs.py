@@ -4,15 +4,13 @@ import os
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
 from .. import documents
 from .._native import InputError
 from ..profile_text import PREFIX, changed, text_of
 from ..settings import text_of as setting_text
-from ..trace import trace_info
-from .originals import TABLE_SPEED
+from .originals import TABLE_SPEED, figures_of
 from .papers import FOLDER, Experiment, Overlay, Paper, names_of, needs_original
 
 # Of shorter traces, and of fewer requests, figures say nothing.
@@ -103,14 +101,9 @@ def requests_of(run: Run) -> int:
     if run.profile or run.trace.startswith(PREFIX):
         count = int(documents.toml(run.profile or text_of(run.trace), run.trace)["requests"])
     else:
-        count = _requests_of_file(trace_path(run.trace), dict(run.settings).get("format", "auto"))
+        count = int(figures_of(trace_path(run.trace), dict(run.settings).get("format", "auto"))["requests"])
     limit = int(dict(run.settings).get("limit", "0"))
     return min(count, limit) if limit else count
-
-
-@cache
-def _requests_of_file(path: str, format: str) -> int:
-    return int(trace_info(path, format=format).requests)
 
 
 def entire(run: Run) -> Run:
