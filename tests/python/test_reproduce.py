@@ -286,9 +286,28 @@ def test_a_list_among_the_names_is_one_figure():
     assert judged(judge="falls", workloads=[["a", "b"]], points=[["1", "2"], "3"]).holds
 
 
+def test_a_table_is_compared_by_orders_of_magnitude_where_its_claim_says_so():
+    table = {"judge": "cells", "kind": "value", "against": "old", "tolerance": "magnitude"}
+    verdict = judged(**table, value={"a": {"1": 10.0, "2": 199.0, "3": 31.0}})
+    assert (verdict.holds, verdict.note) == (True, "3 of 3 are within a factor of ten, 2 are within a factor of two")
+    verdict = judged(**table, value={"a": {"1": 101.0, "2": 20.0}})
+    assert (verdict.holds, verdict.lack) == (False, 1)
+
+
 @pytest.mark.parametrize(
     ("paper", "tolerance", "holds"),
-    [(20, "sign", True), (-20, "sign", False), (11, "factor two", True), (9, "factor two", False), (20, "exact", True)],
+    [
+        (20, "sign", True),
+        (-20, "sign", False),
+        (11, "factor two", True),
+        (9, "factor two", False),
+        (200, "magnitude", True),
+        (201, "magnitude", False),
+        (2, "magnitude", True),
+        (1.9, "magnitude", False),
+        (-20, "magnitude", False),
+        (20, "exact", True),
+    ],
 )
 def test_values_are_compared_as_far_as_they_can_be(paper, tolerance, holds):
     value = {"value": paper, "tolerance": tolerance, "workloads": ["a"], "points": ["2"]}

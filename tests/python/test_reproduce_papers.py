@@ -44,10 +44,10 @@ def write_trace(path, writes=2, reads=2, size=4096):
 def test_a_trace_of_the_paper_takes_the_place_of_its_profile(tmp_path, traced):
     write_trace(tmp_path / "FIN.v2.csv")
     (tmp_path / "other.csv").write_text("")
-    found, notes = with_originals(traced, str(tmp_path))
-    path = str(tmp_path / "FIN.v2.csv")
+    there = with_originals(traced, str(tmp_path))
+    found, path = there.paper, str(tmp_path / "FIN.v2.csv")
     assert found.experiments["e"].workloads == {"a": {"trace": path}, "b": {"trace": "profile:y"}}
-    assert notes == [f"a is {path}"]
+    assert there.notes == [f"a is {path}"]
     # What changes the profile that is gone cannot be tried.
     assert [each.name for each in found.variants] == ["data-in", "bursts of b", "sooner"]
     assert found.explanations[0].changes == [{"seed": 1}, "data-in"]
@@ -56,8 +56,7 @@ def test_a_trace_of_the_paper_takes_the_place_of_its_profile(tmp_path, traced):
 def test_figures_in_which_papers_differ_are_noted(tmp_path, traced):
     for size, differences in ((4300, []), (4302, ["a: mean_bytes is 4,302; the paper has 4,096"])):
         write_trace(tmp_path / "fin_1.csv", size=size)
-        _, notes = with_originals(traced, str(tmp_path))
-        assert notes[1:] == differences
+        assert with_originals(traced, str(tmp_path)).notes[1:] == differences
 
 
 def test_a_trace_that_is_not_the_papers_is_refused(tmp_path, traced):

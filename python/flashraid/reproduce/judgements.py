@@ -18,6 +18,8 @@ Line = list[tuple[str, float]]  # figures along an axis, with their names there
 LEVEL = 1.0
 # Means and percentiles of fewer requests decide nothing.
 FEWEST_REQUESTS = 300
+# Of the same order of magnitude are figures of which neither is so many times as large as the other.
+MAGNITUDE = 10
 
 GROUPS: dict[str, Callable[[Sequence[float]], float]] = {"mean": lambda values: _mean(values), "max": max, "min": min}
 
@@ -265,9 +267,17 @@ def _compared(ours: float, claim: Claim, paper: float) -> tuple[bool, str]:
     if is_difference(claim) and is_level(ours, paper):
         return False, "level"
     same_sign = (ours > 0) == (paper > 0) or paper == 0
-    within = same_sign and abs(paper) / 2 <= abs(ours) <= 2 * abs(paper)
+    within = same_sign and is_within(2, ours, paper)
+    is_of_its_order = same_sign and is_within(MAGNITUDE, ours, paper)
     note = "within a factor of two" if within else "same sign" if same_sign else "other sign"
-    return within if claim.tolerance == "factor two" else same_sign, note
+    if claim.tolerance == "magnitude" and is_of_its_order and not within:
+        note = "within a factor of ten"
+    return {"factor two": within, "magnitude": is_of_its_order}.get(claim.tolerance, same_sign), note
+
+
+def is_within(factor: float, ours: float, paper: float) -> bool:
+    """Whether a figure is at most so many times as large as the paper's, or as small, whatever the signs."""
+    return abs(paper) / factor <= abs(ours) <= factor * abs(paper)
 
 
 def is_difference(claim: Claim) -> bool:
@@ -342,19 +352,24 @@ def _levels_off(claim: Claim, line: Line, unit: str) -> Verdict:
 
 
 def _cells(claim: Claim, grid: Grid) -> Verdict:
-    """A table of the paper: how many figures have its sign, and how many are within a factor of two."""
+    """A table of the paper: how many figures have its sign or its order of magnitude, and how many are within a factor
+    of two.
+    """
     cells = grid.cells()
     decided = [each for each in cells if not each[3].is_undecided]
     compared = [_compared(ours.mean, grid.claim, paper)[1] for _, _, paper, ours in decided or cells]
     near = compared.count("within a factor of two")
-    signs = near + compared.count("same sign")
+    if claim.tolerance == "magnitude":
+        agreeing, what = near + compared.count("within a factor of ten"), "are within a factor of ten"
+    else:
+        agreeing, what = near + compared.count("same sign"), "have the paper's sign"
     texts = (
-        f"{signs} of {len(compared)} have the paper's sign",
+        f"{agreeing} of {len(compared)} {what}",
         f"{near} {'is' if near == 1 else 'are'} within a factor of two",
     )
     note = _join(*texts, _undecided(len(cells) - len(decided), not decided))
-    holds = bool(decided) and signs == len(compared)
-    return Verdict(holds, signs, "", "figures", len(compared) - signs, note, not decided)
+    holds = bool(decided) and agreeing == len(compared)
+    return Verdict(holds, agreeing, "", "figures", len(compared) - agreeing, note, not decided)
 
 
 JUDGES: dict[str, Callable[[Claim, Line, str], Verdict]] = {

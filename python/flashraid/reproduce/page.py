@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
@@ -10,7 +10,7 @@ from .. import __version__
 from . import changes, drawings
 from .judgements import Grid
 from .metrics import METRICS
-from .outcome import Outcome, Reproduction, tree
+from .outcome import ORIGINALS, Outcome, Reproduction, tree
 from .papers import Claim, Experiment, Overlay
 
 # The folder of the figures, beside the page.
@@ -50,6 +50,7 @@ def render(found: Reproduction) -> str:
     lines += _variants(found)
     lines += _headlines(found)
     lines += _bounds(found)
+    lines += _originals(found)
     for experiment in paper.experiments.values():
         lines += _experiment(experiment, found)
     lines += _failures(found)
@@ -61,7 +62,8 @@ def _of_part(found: Reproduction) -> str:
     (experiment,) = found.paper.experiments.values()
     title = f"{experiment.where}: {experiment.title}"
     lines = [HEAD_OF_PART.format(title=title, paper=found.paper.title, name=found.name, version=__version__)]
-    lines += [counted(found.outcomes), "", *_variants(found), *_experiment(experiment, found, is_alone=True)]
+    lines += [counted(found.outcomes), "", *_variants(found), *_originals(found)]
+    lines += _experiment(experiment, found, is_alone=True)
     lines += _failures(found)
     return "\n".join(lines) + "\n"
 
@@ -82,6 +84,9 @@ def figures_json(found: Reproduction) -> str:
             for configuration, workloads in configurations.items()
         ]
         lines.append(f"  {json.dumps(name)}: {{\n" + ",\n".join(runs) + "\n  }")
+    if found.originals:
+        told = [f"    {json.dumps(name)}: {json.dumps(dict(each))}" for name, each in found.originals.items()]
+        lines.append(f"  {json.dumps(ORIGINALS)}: {{\n" + ",\n".join(told) + "\n  }")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -231,6 +236,42 @@ def _bounds(found: Reproduction) -> Iterator[str]:
     yield ""
 
 
+def _originals(found: Reproduction) -> Iterator[str]:
+    paper = found.paper
+    if not (found.originals or paper.unmeasured):
+        return
+    yield "## The paper's own traces"
+    yield ""
+    yield (
+        "They are no part of flashraid. "
+        f"`flashraid reproduce {paper.name} --traces DIR --write docs/papers` measures what needs them, and what was "
+        "measured stays here without DIR:"
+    )
+    yield ""
+    yield from table_head(["trace", "files in DIR", "source", "recorded"], 4)
+    for name, original in paper.originals.items():
+        files = ", ".join(f"`{each}`" for each in original.files)
+        own = [each for key, each in found.originals.items() if key.partition("/")[0] == name]
+        yield table_row([f"`{name}`", files, original.source, _told(own)])
+    yield ""
+    lacking = [f"`{name}` on {', '.join(traces)}" for name, traces in paper.unmeasured.items()]
+    if lacking:
+        yield f"Not measured, as no DIR was there: {'; '.join(lacking)}."
+        yield ""
+
+
+def _told(recordings: Sequence[Mapping[str, Any]]) -> str:
+    """Where the figures of an original come from."""
+    if not recordings:
+        return "needs DIR"
+    first = recordings[0]
+    speed = "at its own speed" if first["speed"] == 1 else f"{first['speed']:,g} times as fast"
+    by = f"{speed}, by flashraid {first['version']}"
+    if len(recordings) > 1:
+        return f"{len(recordings)} traces, {by}; their SHA-256 are in the JSON"
+    return f"SHA-256 `{first['sha256']}`, {by}"
+
+
 def _experiment(experiment: Experiment, found: Reproduction, is_alone: bool = False) -> Iterator[str]:
     if not is_alone:
         yield f"## {experiment.where}: {experiment.title}"
@@ -370,7 +411,9 @@ def command(paper: str, claim: Claim, change: Overlay | str) -> str:
 def command_again(found: Reproduction) -> str:
     """The command that measures the same again."""
     options = [f"--set {shlex.quote(each)}" for each in found.changed]
-    options += [f"--traces {shlex.quote(found.traces)}"] * bool(found.traces) + ["--quick"] * found.is_quick
+    options += [f"--traces {shlex.quote(found.traces)}"] * bool(found.traces)
+    flags = {"--paper-speed": found.is_at_paper_speed, "--whole": found.is_whole, "--quick": found.is_quick}
+    options += [name for name, is_given in flags.items() if is_given]
     return " ".join([f"flashraid reproduce {found.name}", *options])
 
 

@@ -14,18 +14,22 @@ from typing import Any
 from .._native import InputError
 from ..causes import cause
 from ..settings import known_name
-from .judgements import is_difference, is_level, judge
-from .outcome import Outcome, Reproduction, recorded
+from . import printed
+from .judgements import MAGNITUDE, is_difference, is_level, is_within, judge
+from .originals import Slower, original_of, slowness
+from .outcome import Outcome, Reproduction, of_record
 from .page import requirement, table_head, table_row
-from .papers import FOLDER, Claim, Paper, check, find, names, read_tables, record
+from .papers import FOLDER, Claim, Paper, check, find, names, read_tables, record, workloads_of
 
 REPRODUCED = "reproduced"
 SAME_DIRECTION = "same direction"
 CAUSE_KNOWN = "not reproduced, cause known"
 CAUSE_UNKNOWN = "not reproduced, cause unknown"
 UNDECIDED = "undecided"
+NEEDS_DIR = "needs DIR"
 OUT_OF_REACH = "out of reach"
-CATEGORIES = (REPRODUCED, SAME_DIRECTION, CAUSE_KNOWN, CAUSE_UNKNOWN, UNDECIDED, OUT_OF_REACH)
+NOT_TRIED = (NEEDS_DIR, OUT_OF_REACH)
+CATEGORIES = (REPRODUCED, SAME_DIRECTION, CAUSE_KNOWN, CAUSE_UNKNOWN, UNDECIDED, *NOT_TRIED)
 # Of several claims that decide one statement together the first of these counts.
 GRAVEST_FIRST = (CAUSE_UNKNOWN, CAUSE_KNOWN, UNDECIDED, REPRODUCED)
 
@@ -33,7 +37,6 @@ GRAVEST_FIRST = (CAUSE_UNKNOWN, CAUSE_KNOWN, UNDECIDED, REPRODUCED)
 REASONS = {
     "input": "an input or a setting of the paper's experiments. Ours was made to have it, so that agreement would say "
     "nothing",
-    "trace-lost": "a figure of a trace that cannot be had and for which no profile stands",
     "not-given": "depends on rules or settings that the paper does not give",
     "authors": "about the authors' own program or hardware",
     "not-modeled": "about something that flashraid has no counterpart of",
@@ -67,6 +70,7 @@ class Line:
     judged_by: str | Sequence[str] = ""  # claims of claims.toml; of several all must hold
     cell: Sequence[str] = ()  # workload and point, if that claim is a table
     figure: Mapping[str, Any] = field(default_factory=dict)  # a claim of its own: a value, unless it says otherwise
+    trace: Mapping[str, str] = field(default_factory=dict)  # a figure of an original itself (printed.py)
     tested_by: str = ""  # "FILE TEST"
     out_of_reach: str = ""  # one of REASONS
     because: str = ""  # a sentence on that
@@ -103,13 +107,15 @@ def lines(paper: Paper) -> list[Line]:
 
 def _check(line: Line, paper: Paper, where: str) -> None:
     where = f"{where}: {line.id}:"
-    ways = [bool(line.judged_by), bool(line.figure), bool(line.tested_by), bool(line.out_of_reach)]
+    ways = [bool(each) for each in (line.judged_by, line.figure, line.trace, line.tested_by, line.out_of_reach)]
     if sum(ways) > 1:
-        raise InputError(f"{where} allowed is one of judged_by, figure, tested_by and out_of_reach")
+        raise InputError(f"{where} allowed is one of judged_by, figure, trace, tested_by and out_of_reach")
     if line.out_of_reach:
         known_name(f"{where} out_of_reach", line.out_of_reach, REASONS)
-    if (line.figure or line.tested_by or line.out_of_reach) and not (line.where and line.statement):
+    if any(ways[1:]) and not (line.where and line.statement):
         raise InputError(f"{where} where or statement is missing")
+    if line.trace:
+        printed.check(line.trace, paper, where)
     for claim in claims_of(line, paper, where):
         check(claim, paper.experiments, where)
     if line.cause:
@@ -118,7 +124,7 @@ def _check(line: Line, paper: Paper, where: str) -> None:
 
 def claims_of(line: Line, paper: Paper, where: str = "") -> list[Claim]:
     """The claims that decide a statement: of claims.toml, or one made of a cell or of `figure`."""
-    if line.tested_by or line.out_of_reach:
+    if line.tested_by or line.out_of_reach or line.trace:
         return []
     if line.figure:
         own: dict[str, Any] = {
@@ -150,11 +156,12 @@ def _of_cell(claim: Claim, cell: Sequence[str], where: str) -> Claim:
 def findings(found: Reproduction) -> list[Finding]:
     """What each statement of a paper comes to."""
     outcomes = {each.claim.id: each for each in found.outcomes}
-    return [_finding(line, found, outcomes) for line in lines(found.paper)]
+    paper = find(found.paper.name)  # with what is not measured, as no folder of traces was there
+    return [_finding(line, paper, found, outcomes) for line in lines(paper)]
 
 
-def _finding(line: Line, found: Reproduction, outcomes: Mapping[str, Outcome]) -> Finding:
-    claims = claims_of(line, found.paper)
+def _finding(line: Line, paper: Paper, found: Reproduction, outcomes: Mapping[str, Outcome]) -> Finding:
+    claims = claims_of(line, paper)
     first = Finding(line, line.where, line.statement, REPRODUCED)
     if line.tested_by:
         file, _, test = line.tested_by.partition(" ")
@@ -162,6 +169,13 @@ def _finding(line: Line, found: Reproduction, outcomes: Mapping[str, Outcome]) -
     if line.out_of_reach:
         because = f"{line.out_of_reach}: {line.because}".removesuffix(": ")
         return replace(first, category=OUT_OF_REACH, because=because, reason=line.out_of_reach)
+    if lacking := _lacking(line, claims, paper, found):
+        published = (f"`{name}` ({paper.originals[name].source})" for name in lacking)
+        text = first.statement or " ".join(claim.statement for claim in claims)
+        where = first.where or claims[0].where
+        return replace(first, where=where, statement=text, category=NEEDS_DIR, because=", ".join(published))
+    if line.trace:
+        return _of_trace(first, paper, found)
     decided = [_of_claim(claim, line, found, outcomes) for claim in claims]
     gravest = min(decided, key=lambda each: GRAVEST_FIRST.index(each.category)) if len(decided) > 1 else decided[0]
     return replace(
@@ -173,6 +187,43 @@ def _finding(line: Line, found: Reproduction, outcomes: Mapping[str, Outcome]) -
     )
 
 
+def _lacking(line: Line, claims: Sequence[Claim], paper: Paper, found: Reproduction) -> list[str]:
+    """The originals on which what decides a statement is not measured."""
+    if line.trace:
+        name = line.trace["of"]
+        return [] if found.originals.get(name, {}).get("figures") else [name]
+    lacking = []
+    for claim in claims:
+        there = found.paper.experiments.get(claim.experiment)
+        for workload in workloads_of(claim, paper.experiments[claim.experiment]):
+            if there is None or workload not in there.workloads:
+                lacking.append(original_of(workload))
+    return sorted(set(lacking))
+
+
+def _of_trace(first: Finding, paper: Paper, found: Reproduction) -> Finding:
+    """What a statement about a trace comes to: whether its figure is the one that the paper prints."""
+    of = first.line.trace
+    figures = found.originals[of["of"]]["figures"]
+    text = printed.Printed.of(of["printed"])
+    ours = printed.figure_of(figures, of["figure"])
+    finding = replace(first, asked=of["printed"], ours=text.ours(ours))
+    if ours is None:
+        return replace(finding, category=CAUSE_UNKNOWN)
+    if text.agrees(ours):
+        return finding
+    slower = slowness(figures, paper.originals[of["of"]]) if of["figure"].startswith("interarrival_ns") else None
+    if slower and _is_of_speed(slower) and text.is_near(ours / slower.times):
+        return replace(finding, category=CAUSE_KNOWN, because=f"another speed: {slower.text()}")
+    is_near = is_within(2, ours, text.value)
+    return replace(finding, category=SAME_DIRECTION if is_near else CAUSE_UNKNOWN, is_near=is_near)
+
+
+def _is_of_speed(slower: Slower) -> bool:
+    """Whether the trace and the paper's table differ by a speed, and by nothing else."""
+    return bool(slower.ratios) and slower.is_one_speed and slower.is_other_speed
+
+
 def _of_claim(claim: Claim, line: Line, found: Reproduction, outcomes: Mapping[str, Outcome]) -> Finding:
     """What a statement comes to by one claim."""
     figures = found.measured[claim.experiment, ""]
@@ -182,7 +233,7 @@ def _of_claim(claim: Claim, line: Line, found: Reproduction, outcomes: Mapping[s
         because = "too few requests" if verdict.is_undecided else "not told apart"
         return replace(finding, category=UNDECIDED, because=because)
     if not claim.is_judged:
-        category = compared(verdict.found, claim.value, has_sign=is_difference(claim))
+        category = compared(verdict.found, claim.value, has_sign=is_difference(claim), tolerance=claim.tolerance)
         finding = replace(finding, category=category, is_near=_is_near(verdict.found, claim.value))
     elif not verdict.holds:
         finding = replace(finding, category=CAUSE_UNKNOWN)
@@ -196,14 +247,15 @@ def _of_claim(claim: Claim, line: Line, found: Reproduction, outcomes: Mapping[s
 
 
 def _is_near(ours: float, paper: float) -> bool:
-    return ours * paper > 0 and abs(paper) / 2 <= abs(ours) <= 2 * abs(paper)
+    return ours * paper > 0 and is_within(2, ours, paper)
 
 
-def compared(ours: float, paper: float, *, has_sign: bool) -> str:
+def compared(ours: float, paper: float, *, has_sign: bool, tolerance: str = "sign") -> str:
     """The category of a value, before its cause is asked.
 
     A difference between two configurations has a direction, unless ours is level. A share or a number of pages has
-    none, and has to be within a factor of two instead. What was divided by zero agrees with nothing.
+    none, and has to be within a factor of two instead, or have the paper's order of magnitude if that is its
+    tolerance. What was divided by zero agrees with nothing.
     """
     if not isfinite(ours):
         return CAUSE_UNKNOWN
@@ -211,6 +263,8 @@ def compared(ours: float, paper: float, *, has_sign: bool) -> str:
         return REPRODUCED
     if has_sign:
         return SAME_DIRECTION if ours * paper > 0 and not is_level(ours, paper) else CAUSE_UNKNOWN
+    if tolerance == "magnitude":
+        return SAME_DIRECTION if ours * paper > 0 and is_within(MAGNITUDE, ours, paper) else CAUSE_UNKNOWN
     return SAME_DIRECTION if _is_near(ours, paper) else CAUSE_UNKNOWN
 
 
@@ -238,8 +292,7 @@ def all_findings(folder: Path) -> dict[str, list[Finding]]:
     """What the statements of each paper come to, on the figures that `folder` has recorded of it."""
     found = {}
     for name in names():
-        figures = recorded(_text(folder / f"{name}.json"))
-        found[name] = findings(Reproduction.of(find(name), figures))
+        found[name] = findings(of_record(find(name), _text(folder / f"{name}.json")))
     return found
 
 
@@ -261,7 +314,7 @@ def summary(found: Mapping[str, Sequence[Finding]], folder: str = "") -> str:
 
 def _counts(found: Sequence[Finding]) -> list[str]:
     counts = Counter(each.category for each in found)
-    tried = len(found) - counts[OUT_OF_REACH]
+    tried = len(found) - sum(counts[each] for each in NOT_TRIED)
     return [str(number) for number in (len(found), tried, *(counts[each] for each in CATEGORIES))]
 
 
