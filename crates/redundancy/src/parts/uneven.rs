@@ -23,6 +23,9 @@ pub const PARTIAL_STRIPES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
+/// What a drive keeps of a table (`Entry::drive_format`): the second format has stripes that are not created.
+pub const DRIVE_FORMAT: u64 = 2;
+
 /// The table of stripes that the user asked for.
 pub fn table(build: &Build) -> Result<Table, ParameterError> {
     let shares = build.percentages(&PARITY_SHARES)?;

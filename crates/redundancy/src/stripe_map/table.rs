@@ -448,7 +448,8 @@ mod tests {
         table = created(table, walk);
         assert_eq!(walk.map(|stripe| at(&table, stripe)), [1, 0, 2, 1, 0, 1].map(|parity| (true, parity)));
         assert_eq!((table.created(), at(&table, 4)), (4, (false, 1)));
-        let counts = (0..3).map(|member| (table.parities(MemberId(member)), table.strips(MemberId(member)), table.placed(MemberId(member))));
+        let counts =
+            (0..3).map(|member| (table.parities(MemberId(member)), table.strips(MemberId(member)), table.placed(MemberId(member))));
         assert_eq!(counts.collect::<Vec<_>>(), [(1, 4, 1), (2, 4, 2), (1, 4, 1)]);
     }
 
@@ -458,9 +459,10 @@ mod tests {
         let mut table = created(Table::new(4, &[0, 1, 2], 1_000, &shares(&[80, 10, 10]), full(3)), 0..100);
         table.set_members([2, 1, 3].map(MemberId).to_vec());
         assert_eq!([0, 1, 2, 3].map(|member| table.limit(MemberId(member))), [0, 10_000, 80_000, 10_000]);
-        assert_eq!([0, 1, 2, 3].map(|member| table.lack(MemberId(member), table.parities(MemberId(member)))), [
-            -8_000_000, 0, 7_000_000, 1_000_000
-        ]);
+        assert_eq!(
+            [0, 1, 2, 3].map(|member| table.lack(MemberId(member), table.parities(MemberId(member)))),
+            [-8_000_000, 0, 7_000_000, 1_000_000]
+        );
         let table = created(table, 500..600);
         assert_eq!([0, 1, 2, 3].map(|member| table.placed(MemberId(member))), [0, 10, 80, 10]);
         assert_eq!([0, 1, 2, 3].map(|member| table.parities(MemberId(member))), [80, 20, 90, 10]);

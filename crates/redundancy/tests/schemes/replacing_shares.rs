@@ -83,7 +83,11 @@ fn what_is_copied_has_its_shares_everywhere() {
             replace_all(&mut host, written, 0, |map| {
                 assert_eq!(map.created(), written);
                 assert!(deviation(map, 0..written) < 1e-6, "{mechanism:?}, {written}");
-                assert!(of_tenths(map, written) <= f64::from(written) / 10.0 / 20.0 + 0.5, "{mechanism:?}, {written}: {}", of_tenths(map, written));
+                assert!(
+                    of_tenths(map, written) <= f64::from(written) / 10.0 / 20.0 + 0.5,
+                    "{mechanism:?}, {written}: {}",
+                    of_tenths(map, written)
+                );
             });
             host.check();
         }
