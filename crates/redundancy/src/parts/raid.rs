@@ -554,10 +554,7 @@ impl<M: StripeMap> Addressing for Raid<M> {
     }
 
     fn fill(&self, index: u64) -> Option<Operation> {
-        if index >= u64::from(self.map.stripes()) {
-            return None;
-        }
-        let stripe = StripeId(index as u32);
+        let stripe = (index < u64::from(self.map.stripes())).then_some(StripeId(index as u32))?;
         let whole = cut::whole_write(self.map.first(stripe), self.map.row(stripe).width(), self.page_bytes);
         Some(self.cut_at(&whole, (stripe, 0)).0)
     }

@@ -347,6 +347,15 @@ fn limits_are_met_exactly() {
     let parities: Vec<u16> = stripes.iter().map(|stripe| row(&host, *stripe)[3]).collect();
     assert_eq!(parities, [G, G, S, G, 3]);
     host.check();
+    // An update of what is on G is none for it when it is S's turn; and where parity always goes to the SSD of the data nobody has turns.
+    for (balanced, x, expected) in
+        [("by_need", G, [G, G, S, G, S]), ("parity_to_new", 3, [G, G, S, G, S]), ("data_device", 3, [G, G, G, 3, 3])]
+    {
+        let mut host = filled(&[("parity_shares", "50,20,20,10"), ("balanced", balanced)]);
+        stripes.iter().for_each(|stripe| drop(write_on(&mut host, *stripe, x)));
+        let parities: Vec<u16> = stripes.iter().map(|stripe| row(&host, *stripe)[3]).collect();
+        assert_eq!(parities, expected, "{balanced}");
+    }
     // In idle time too, but that none goes to SSD 3.
     let mut host = filled(&[("parity_shares", "50,20,20,10")]);
     migrate(&mut host);

@@ -23,7 +23,7 @@ use crate::stripe_map::table::{Table, TableRow};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{
     Addressing, Build, Damage, Decisions, Draws, Extent, Group, IdleWork, Lock, Lost, Method, Migrated, Operation, OperationKind, Order,
-    Outcomes, Parameter, ParameterError, ParityUpdates, Percentages, Protects, Scheme, Step, Values,
+    Outcomes, Parameter, ParameterError, ParityUpdates, Protects, Scheme, Step, Values,
 };
 use flashraid_vocabulary::{Change, GcAdvisor, Health, Lpn, MemberId, MemberPage, Priority, StripeId, Version, View, Wave, persistent};
 use manager::Running;
@@ -171,7 +171,7 @@ impl Replacing {
         assert_eq!(members().map(|member| map.parities(member)).collect::<Vec<_>>(), parities, "parities at goal");
         assert_eq!(members().map(|member| map.strips(member)).collect::<Vec<_>>(), strips, "strips");
         assert_eq!(map.created(), created, "stripes created");
-        assert_eq!(members().map(|member| map.limit(member)).sum::<u32>(), Percentages::WHOLE, "limits");
+        assert_eq!(members().map(|member| map.limit(member)).sum::<u32>(), crate::Percentages::WHOLE, "limits");
     }
 
     /// The table of stripes.
