@@ -46,12 +46,12 @@ def test_what_keeps_up_is_none(tmp_path, rows, more):
     assert not any("behind" in text or "cannot keep up" in text for text in result.warnings if rows[-1][0])
 
 
-@pytest.mark.parametrize(("count", "gap_us"), [(1000, 385), (5000, 415)])
-def test_of_regular_requests_a_small_overload_is_one(tmp_path, count, gap_us):
+@pytest.mark.parametrize(("count", "gap_us", "said"), [(1000, 385, r"0\.1\d s"), (5000, 415, r"2\d\.\d\d ms")])
+def test_of_regular_requests_a_small_overload_is_one(tmp_path, count, gap_us, said):
     alone = fr.run(write_trace(tmp_path, hot(2, 10_000)), **HOT).latency.write.max
-    with pytest.warns(UserWarning, match="the device falls behind"):
-        result = fr.run(write_trace(tmp_path, hot(count, gap_us)), **HOT)
     growth = alone / (gap_us * 1000) - 1
+    with pytest.warns(UserWarning, match=rf"the longest wait grows by {said} for each second"):
+        result = fr.run(write_trace(tmp_path, hot(count, gap_us)), **HOT)
     assert 0 < growth < 4 / count**0.5, "which of random arrivals would be chance"
     assert result.workload.backlog_growth == pytest.approx(growth, rel=0.05)
 
