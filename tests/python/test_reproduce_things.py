@@ -5,7 +5,11 @@ import re
 import pytest
 
 import flashraid as fr
-from flashraid.reproduce import papers, things
+from flashraid.report import Text
+from flashraid.report.of_reproduction import reproduction_parts
+from flashraid.reproduce import page, papers, things
+from flashraid.reproduce.outcome import Reproduction
+from flashraid.reproduce.papers import Claim, Experiment, Explanation, Paper
 
 TABLES = {"w": {"requests_per_second": 100, "mean_bytes": 4096, "write_share": 0.5}, "other": {}}
 
@@ -92,3 +96,24 @@ def test_explanations_of_the_papers_can_be_refused():
             changed = 12345 if not isinstance(value, list) else "none"
             with pytest.raises(fr.InputError, match=f"{key} = {changed}: the paper has"):
                 things.check({key: changed}, fixed, {}, "")
+
+
+def test_a_conjecture_explains_nothing_and_is_shown_as_one():
+    claim = Claim("c", "", "", "trend", "e", "mean", "new", "above", against="old", value=0.0)
+    experiment = Experiment("e", "", "", {"old": {}, "new": {}}, {"w": {}}, {"1": {}}, ["mean"])
+    figures = {(name, "w", "1", "mean"): [value] for name, value in (("old", 100.0), ("new", 110.0))}
+    figures |= {(name, "w", "1", "requests"): [1000.0] for name in ("old", "new")}
+    for changes, title, mechanism in (
+        ([], "### `c` (conjecture)", "Conjecture: So."),
+        ([{"fill": 0.5}], "### `c`", "So."),
+    ):
+        reason = Explanation("r", ["c"], "So.", changes)
+        paper = Paper("p", "", "", {}, {}, {"e": experiment}, [claim], [reason])
+        found = Reproduction.of(paper, {("e", ""): figures, ("e", "r 1"): figures})
+        assert not found.outcomes[0].is_explained
+        lines = page.render(found).splitlines()
+        assert title in lines
+        assert sum("flashraid reproduce p.e --set" in line for line in lines) == len(changes)
+        (part,) = (part for part in reproduction_parts(found) if part.name == "failures")
+        assert next(block.text for block in part.blocks if isinstance(block, Text)) == mechanism
+        assert len([block for block in part.blocks if not isinstance(block, Text)]) == len(changes)
