@@ -44,7 +44,7 @@ def notes(comparison: "Comparison") -> list[str]:
         also = "" if runs == 1 else ", or not told apart from it by these seeds"
         said.append(f"* best of its row, or equal to it within 1 %{also}")
     if any(cell.mark == "~" for cell in cells):
-        said.append(f"~ a quantile of too few requests: {SPARSE}; it is not ranked")
+        said.append(f"~ of too few requests: {SPARSE}; it is not ranked")
     if comparison.has_own_spaces and not comparison.differences:
         said.append("Each scheme has its own logical space: one that offers more also stores more, at the same share.")
     marked: dict[str, dict[str, None]] = {}

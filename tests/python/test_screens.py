@@ -45,11 +45,11 @@ def many(compared):
                 "capacity.user_bytes": (100 + at) << 30,
                 "capacity.nvram_bytes": at << 15,
                 "window": {"mean_pages": 2.0, "peak_pages": 33, "exposed_ns": 1_200_000_000, "pages": 0},
-                "workload.busiest_load": 0.95 if at == 1 else 0.5,
+                "workload.busiest_load": 1.05 if at == 1 else 0.5,
             }
             for at, name in enumerate(names)
         ]
-        rate = {"scheme": "x", "queue_depth": 32, "requests": 9, "requests_per_second": 123_456.0}
+        rate = {"scheme": "x", "queue_depth": 32, "requests": 900, "requests_per_second": 123_456.0}
         return compared(*changes, capacity=[rate] * count)
 
     return make

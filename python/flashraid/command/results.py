@@ -325,7 +325,7 @@ def show_result(result: Result) -> None:
     tables = (_latencies(result), _felt(result), _operations(result))
     print_tables(*(table for table in tables if table.row_count))
     if any(is_sparse(look_at(of), key) for of in _shown_latencies(result) for key in FIGURES):
-        print_text(f"~ a quantile of too few requests: {SPARSE}")
+        print_text(f"~ of too few requests: {SPARSE}")
 
 
 def _prose(title: str) -> "Table":
