@@ -79,7 +79,7 @@ fn unknown_key(key: &str, entry: Option<&Entry>) -> ConfigError {
     let Some(near) = near(key, known.iter().map(|(name, _)| *name)) else {
         let hint = called(key).map_or_else(
             || "docs/configuration.md lists all".to_owned(),
-            |name| format!("it is called {name} here, and is no setting (flashraid explain {name})"),
+            |name| format!("it is called {name}, and is no setting (flashraid explain {name})"),
         );
         return ConfigError(format!("unknown key {key}: {hint}"));
     };
