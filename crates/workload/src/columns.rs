@@ -262,16 +262,20 @@ pub(crate) fn has_quotes(line: &[u8]) -> bool {
 }
 
 /// Appends a line to `text` with blanks for the quotes around fields, and `HELD` for separators between them: what is read without regard to quotes has
-/// the fields that were meant, each where it was.
+/// the fields that were meant, each where it was. A quote that none closes is a letter.
 pub(crate) fn unquote(line: &[u8], separator: u8, text: &mut Vec<u8>) {
     let is_separator = |byte: u8| byte == separator || separator == BLANKS && byte == b'\t';
     let ends_field = |rest: &[u8]| match separator {
         BLANKS => rest.first().is_none_or(u8::is_ascii_whitespace),
         _ => rest.iter().find(|byte| is_separator(**byte) || !byte.is_ascii_whitespace()).is_none_or(|byte| is_separator(*byte)),
     };
-    let (mut is_quoted, mut is_at_start) = (false, true);
+    let is_closed = |rest: &[u8]| memchr::memchr_iter(b'"', rest).any(|place| ends_field(&rest[place + 1..]));
+    let (mut is_quoted, mut is_at_start, mut may_close) = (false, true, true);
     for (place, &byte) in line.iter().enumerate() {
-        let is_quote = byte == b'"' && if is_quoted { ends_field(&line[place + 1..]) } else { is_at_start };
+        let rest = &line[place + 1..];
+        let is_quote = byte == b'"' && if is_quoted { ends_field(rest) } else { is_at_start && may_close && is_closed(rest) };
+        // Where none closes one, none closes a later one.
+        may_close &= is_quote || is_quoted || byte != b'"' || !is_at_start;
         is_at_start = !is_quoted && (is_separator(byte) || is_at_start && byte.is_ascii_whitespace());
         text.push(match byte {
             _ if is_quote => b' ',

@@ -445,8 +445,8 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
             let name = if self.name.is_empty() { "a carriage return" } else { self.name };
             return self.fault(self.position, format!("something follows {name}"), self.columns);
         }
-        self.unexpected(match self.text[self.position] {
-            b',' => "a decimal number, with a point before its fraction and not a comma",
+        self.unexpected(match self.text[self.position..self.position + 2] {
+            [b',', b'0'..=b'9'] => "a decimal number, with a point before its fraction and not a comma",
             _ => "a decimal number",
         })
     }

@@ -39,7 +39,7 @@ mod tencent;
 mod tracefs;
 mod vscsi;
 
-use crate::gate::{Found, Traits};
+use crate::gate::{Found, HEADERS_AGAIN, Traits};
 use crate::line::SECTOR_BYTES;
 use crate::options::{BlockAction, TraceOptions};
 use crate::parser::Parser;
@@ -193,7 +193,8 @@ pub(crate) fn what_there_is(found: &Found, action: BlockAction, format: &Format)
         let options: Vec<String> = other.iter().map(|(action, _)| format!("--action {}", letter(*action))).collect();
         return format!("no {} events, but {}: {}", letter(action), there_are.join(" and "), options.join(" or "));
     }
-    let there_are: Vec<String> = found.ignored.iter().chain(&found.unsupported).map(|(what, count)| format!("{count} {what}")).collect();
+    let left_out = found.ignored.iter().chain(&found.unsupported).filter(|(what, _)| **what != HEADERS_AGAIN);
+    let there_are: Vec<String> = left_out.map(|(what, count)| format!("{count} {what}")).collect();
     let beside = if there_are.is_empty() { String::new() } else { format!(", but {}", there_are.join(", ")) };
     let has_words = format.name == COLUMNS.name && found.unsupported.contains_key(rwbs::UNKNOWN);
     let remedy = if has_words {

@@ -172,7 +172,11 @@ fn malformed_ssdsim() {
 fn malformed_spc() {
     for (text, expected) in [
         ("0,8,512,r\n", "FILE:1:10: the line ends before Timestamp; expected ASU,LBA,Size,Opcode,Timestamp"),
-        ("0 8 512 r 0\n", "FILE:1:3: something follows ASU; expected ASU,LBA,Size,Opcode,Timestamp"),
+        (
+            "0 8 512 r 0\n",
+            "FILE:1:3: something follows ASU; expected commas between ASU,LBA,Size,Opcode,Timestamp, and not blanks, or --columns \
+             device,lba,bytes,op,time:s --separator blank",
+        ),
         ("0,8,512,x,0\n", "FILE:1:9: Opcode is 'x'; expected one of R r W w"),
         ("0,8,512,,0\n", "FILE:1:9: Opcode is ''; expected one of R r W w"),
         ("0,8,0,r,0\n", "FILE:1:5: a size of 0 bytes; expected at least 1"),

@@ -209,7 +209,8 @@ fn quotes_and_hexadecimal_numbers() {
         ("comm,time:us,op,offset,size,device", "x,10,R,8192,4096,a\n\"x, y\",1510,W,4096,\"8192\",\"b\"\n"),
         ("time:us,op,offset,size,device", "10,R,8192,4096,a\n1510,W,0x1000,0x2000,b\n"),
         ("time:us,op,size,device,offset", "10,R,4096,a,8192\n1510,W,8192,\"b\",0x1000\n"),
-        // A separator, a blank or a quote in a field.
+        // A quote that is a letter, and a separator, a blank or a quote in a field.
+        ("comm,time:us,op,offset,size,device", "\"x,10,R,8192,4096,a\n5\" disk,1510,W,4096,8192,b\n"),
         ("comm,time:us,op,offset,size,device", "\"x,\"\"y\",10,R,8192,4096,\" a\"\n\"x, y\" , 1510 , W , 4096 , 8192 , b \n"),
         ("comm;time:us;op;offset;size;device", "\"x y\" 10 R 8192 4096 \"a\"\nx 1510 \"W\" 4096 8192 b\n"),
     ] {
@@ -235,7 +236,7 @@ fn faults_of_lines_with_quotes() {
         ("\"1\",\"R\",\"0\",\"0\"\n", "FILE:1:14: a size of 0 bytes; expected at least 1"),
         ("1,R,0,512\n2,\"R\",0x1g,512\n", "FILE:2:7: the address is '0x1g'; expected a hexadecimal number behind 0x"),
         ("1,R,0,512\n2,R,0x,512\n", "FILE:2:5: the address is '0x'; expected a hexadecimal number behind 0x"),
-        ("1,R,0,512\n2,R,0,\"512\n", "FILE:2:8: the line ends before the size; expected the columns that --columns names"),
+        ("1,R,0,512\n2,R,0,\"512\n", "FILE:2:7: the size is '\\\"512'; expected a decimal number"),
         (
             "1,R,0,512\n2,R,0xfffffffffffffffff,512\n",
             "FILE:2:5: the address is '0xfffffffffffffffff'; expected a number that fits 64 bits in nanoseconds or bytes",

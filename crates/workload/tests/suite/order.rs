@@ -148,10 +148,11 @@ fn headers_that_come_again_are_counted_and_said() {
         let said = format!(
             "the header stands again at line {line}: 3 recordings were joined. The times of each follow those of the one before, and nothing was moved"
         );
-        assert_eq!(summary.warnings(true), [said], "{format}");
+        let warnings = |summary: TraceSummary| summary.warnings(true).into_iter().filter(|text| !text.starts_with("assumed")).collect::<Vec<_>>();
+        assert_eq!(warnings(summary), [said], "{format}");
         // One by itself has nothing to say.
         let (_, summary) = read(&file(&format!("once.{format}"), parts[0].as_bytes()), &options).unwrap();
-        assert_eq!(summary.warnings(true), Vec::<String>::new(), "{format}");
+        assert_eq!(warnings(summary), Vec::<String>::new(), "{format}");
     }
     // As long logs whose times begin again.
     let log: String = "ts_us,op,offset,size\n".to_owned() + &(0..100).map(|time| format!("{time},W,0,512\n")).collect::<String>();
