@@ -148,7 +148,8 @@ fn headers_that_come_again_are_counted_and_said() {
         let said = format!(
             "the header stands again at line {line}: 3 recordings were joined. The times of each follow those of the one before, and nothing was moved"
         );
-        let warnings = |summary: TraceSummary| summary.warnings(true).into_iter().filter(|text| !text.starts_with("assumed")).collect::<Vec<_>>();
+        let warnings =
+            |summary: TraceSummary| summary.warnings(true).into_iter().filter(|text| !text.starts_with("assumed")).collect::<Vec<_>>();
         assert_eq!(warnings(summary), [said], "{format}");
         // One by itself has nothing to say.
         let (_, summary) = read(&file(&format!("once.{format}"), parts[0].as_bytes()), &options).unwrap();

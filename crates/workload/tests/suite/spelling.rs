@@ -79,7 +79,7 @@ fn headers_with_other_separators_and_in_quotes() {
     );
     assert_eq!(
         message("tencent", b"5 8 8 1 7\n"),
-        "FILE:1:2: something follows Timestamp; expected commas between Timestamp,Offset,Size,IOType,VolumeID, and not blanks"
+        "FILE:1:3: something follows Timestamp; expected commas between Timestamp,Offset,Size,IOType,VolumeID, and not blanks"
     );
     // With a comma there is a separator, and the row is wrong.
     assert_eq!(message("alibaba", b"3;W;4096,8192;5\n"), "FILE:1:1: device_id is '3;W;4096'; expected a decimal number");
