@@ -46,7 +46,7 @@ use crate::unit::TimeUnit;
 use flashraid_vocabulary::HostRequest;
 pub use recognition::for_output;
 pub(crate) use recognition::{recognize, unit_in_name};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// One format.
 pub struct Format {
@@ -167,6 +167,11 @@ pub(crate) const COLUMNS: &Format = &columns::FORMAT;
 /// The format called `name`.
 pub fn find(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
+}
+
+/// The other files that are read with the one that is given, as a recording of blktrace has one for each CPU.
+pub fn read_with(path: &Path) -> Vec<PathBuf> {
+    blktrace::read_with(path)
 }
 
 /// Whether a format looks at this option of the reader; most options concern all formats.
