@@ -245,7 +245,9 @@ mod tests {
 
     #[test]
     fn of_regular_arrivals_a_small_growth_is_no_chance() {
-        for (gap_ns, service_ns, count) in [(385_000, 425_000, 1000), (420_000, 425_000, 5000), (100_000, 101_000, 1000), (424_500, 425_150, 600)] {
+        for (gap_ns, service_ns, count) in
+            [(385_000, 425_000, 1000), (420_000, 425_000, 5000), (100_000, 101_000, 1000), (424_500, 425_150, 600)]
+        {
             let found = of(&served(every(gap_ns, count), service_ns)).unwrap();
             let growth = service_ns as f64 / gap_ns as f64 - 1.0;
             assert!((found / growth - 1.0).abs() < 1e-6, "{found} for {growth}");

@@ -1,7 +1,7 @@
 //! Stripes need not be rows: by a table some leave members out, are narrower than others, and lie at other local pages of each member. Everything
 //! holds all the same: contents, failures and rebuilds, discards that pass over stripes.
 
-use crate::support::{config, engine, engine_with, finish_clean, pages, small, submit_random, tags};
+use crate::support::{config, engine_with, finish_clean, submit_random, tags};
 use flashraid_redundancy::parts::parity_cache::Replacement;
 use flashraid_redundancy::parts::update::UpdateRule;
 use flashraid_redundancy::schemes::fra::Fra;
@@ -11,7 +11,7 @@ use flashraid_redundancy::stripe_map::formula::Layout;
 use flashraid_redundancy::stripe_map::{Role, Row, StripeMap};
 use flashraid_redundancy::{SCHEMES, Scheme};
 use flashraid_sim::verify;
-use flashraid_vocabulary::{Fault, HostOp, Lpn, MemberId, MemberPage, Part, StripeId};
+use flashraid_vocabulary::{Fault, Lpn, MemberId, MemberPage, Part, StripeId};
 use flashraid_workload::SplitMix64;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -183,26 +183,5 @@ fn stripes_by_a_table_lose_nothing() {
             }
         }
         finish_clean(&mut engine, &format!("seed {seed}"));
-    }
-}
-
-/// A trim of a part of a stripe that nobody has written is decided, and another request creates the stripe before it is planned: the parity may be
-/// on any member then, and the trim was promised a page there.
-#[test]
-fn a_stripe_may_be_created_between_a_trim_and_its_plan() {
-    let waits = [("update", "adaptive"), ("decide", "at_arrival"), ("decision_ns", "5700"), ("unwritten", "prefill")];
-    for shares in ["0", "0,0", "100"] {
-        for (op, first) in [(HostOp::Read, 0), (HostOp::Read, 1), (HostOp::Write, 0), (HostOp::Write, 1)] {
-            let config = small("diff-raid", &[&waits[..], &[("parity_shares", shares)]].concat());
-            let mut engine = engine(&config, tags(&config));
-            for request in [pages(HostOp::Trim, 0, 1), pages(op, first, 1)] {
-                engine.submit(&request, true);
-            }
-            engine.finish().unwrap();
-            engine.media.check().unwrap();
-            let found = verify::stored(&engine);
-            assert!(found.is_clean() && engine.content.mismatches == 0, "{shares} {op:?} {first}: {found:?}");
-            assert!(engine.completed.len() == 2 && engine.completed.iter().all(|completed| completed.ok));
-        }
     }
 }
