@@ -36,7 +36,7 @@ pub const FORMAT: Format = Format {
     is_word: no_other_word,
     endings: &[],
     is_header: |head| Layout::of(head).is_some(),
-    traits: Traits { names: DeviceNames::MajorMinor, ..Traits::REBASED },
+    traits: Traits { names: DeviceNames::MajorMinor, ..Traits::DISORDERED },
     parser: |setup| Box::new(Blktrace::new(setup)),
     writer: None,
 };
