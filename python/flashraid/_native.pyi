@@ -72,6 +72,7 @@ def trace_info(
     capacity_bytes: int | None,
     progress: Callable[[str, int, float | None], object] | None,
 ) -> str: ...
+def read_with(trace: str | Path) -> list[Path]: ...
 def convert(
     trace: str | Path,
     reading: Sequence[tuple[str, str]],

@@ -73,6 +73,10 @@ def test_a_comparison_has_room(many, count, width, capsys):
     assert "Eight figures of each scheme; --all shows the others." in shown
     heads = {line.split("  ")[0].strip() for line in every}
     assert {"read latency mean (us)", "GC runs", "busiest member, to the mean"} <= heads
+    # Below the table stands what concerns the figures that it has.
+    of_others = ("drive writes per 1,000 P/E cycles:", "lifetime per 1,000 P/E cycles:", "Differences are from")
+    assert all(any(line.startswith(text) for line in every) for text in of_others)
+    assert not [line for line in shown if line.startswith(of_others)]
 
 
 def test_a_file_has_room_for_any_width(many, monkeypatch, capsys):

@@ -48,7 +48,7 @@ use flashraid_vocabulary::HostRequest;
 pub use recognition::for_output;
 pub(crate) use recognition::{recognize, unit_in_name};
 pub(crate) use spelling::{check as check_spelling, other_separator};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// One format.
 pub struct Format {
@@ -169,6 +169,11 @@ pub(crate) const COLUMNS: &Format = &columns::FORMAT;
 /// The format called `name`.
 pub fn find(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
+}
+
+/// The other files that are read with the one that is given, as a recording of blktrace has one for each CPU.
+pub fn read_with(path: &Path) -> Vec<PathBuf> {
+    blktrace::read_with(path)
 }
 
 /// Whether a format looks at this option of the reader; most options concern all formats.
