@@ -30,8 +30,8 @@ MOST_UNWRITTEN = 0.1
 # Rounding of a histogram's quantiles.
 ROUNDING = 1.002
 SPARSE = (
-    f"fewer than {FEWEST_BEYOND} requests lie beyond a quantile, or fewer than {FEWEST_OF_A_MEAN} make a mean or a rate, "
-    "so that it may be chance"
+    f"fewer than {FEWEST_BEYOND} requests lie beyond a quantile, or fewer than {FEWEST_OF_A_MEAN} make a mean or a "
+    "rate, so that it may be chance"
 )
 
 
@@ -108,7 +108,8 @@ def why_unfinished(look: Look) -> str:
 
 def is_overloaded(look: Look) -> bool:
     """Whether the device cannot keep up with the arrivals, so that latencies depend on the length of the trace: its
-    busiest part has more to do than there is time, or its backlog grows, whatever the bottleneck is. As the engine's warnings.
+    busiest part has more to do than there is time, or its backlog grows, whatever the bottleneck is. As the engine's
+    warnings.
     """
     is_open_loop = not look("config.run.queue_depth")
     requests = look("workload.requests")

@@ -15,7 +15,8 @@ def said(comparison, of):
 
 
 @pytest.mark.parametrize(
-    ("name", "fewest"), [("mean", 100), ("p50", 20), ("p90", 100), ("p95", 200), ("p99", 1000), ("p99_9", 10_000), ("p99_99", 100_000)]
+    ("name", "fewest"),
+    [("mean", 100), ("p50", 20), ("p90", 100), ("p95", 200), ("p99", 1000), ("p99_9", 10_000), ("p99_99", 100_000)],
 )
 def test_ten_requests_lie_beyond_a_quantile_that_is_known(name, fewest):
     assert FEWEST[name] == fewest

@@ -46,7 +46,9 @@ def test_what_keeps_up_is_none(tmp_path, rows, more):
     assert not any("behind" in text or "cannot keep up" in text for text in result.warnings if rows[-1][0])
 
 
-@pytest.mark.parametrize(("count", "gap_us", "said"), [(1000, 385, r"0\.1\d s"), (5000, 415, r"2\d\.\d\d ms"), (600, 424.5, r"1\.\d\d ms")])
+@pytest.mark.parametrize(
+    ("count", "gap_us", "said"), [(1000, 385, r"0\.1\d s"), (5000, 415, r"2\d\.\d\d ms"), (600, 424.5, r"1\.\d\d ms")]
+)
 def test_of_regular_requests_a_small_overload_is_one(tmp_path, count, gap_us, said):
     alone = fr.run(write_trace(tmp_path, hot(2, 10_000)), **HOT).latency.write.max
     growth = alone / (gap_us * 1000) - 1

@@ -254,7 +254,9 @@ def test_conclusion_of_three_schemes(compared):
 
 
 def test_capacities_are_ranked_once_all_are_measured(compared):
-    rates = [{"scheme": "x", "queue_depth": 32, "requests": 900, "requests_per_second": rate} for rate in (900, 800, 700)]
+    rates = [
+        {"scheme": "x", "queue_depth": 32, "requests": 900, "requests_per_second": rate} for rate in (900, 800, 700)
+    ]
     window = {"mean_pages": 2.0, "peak_pages": 33, "exposed_ns": 1_200_000_000, "pages": 0}
     of = [{"scheme": "a"}, {"scheme": "b"}, {"scheme": "c", "window": window}]
 
