@@ -23,7 +23,9 @@ from flashraid.reproduce.register import CAUSE_KNOWN, CAUSE_UNKNOWN, OUT_OF_REAC
 
 PAGES = ROOT / "docs" / "papers"
 LISTED = ROOT.parent / "shared" / "papers" / "claims.toml"
-COUNTS = {"adaptive": 164, "cr5m": 150, "hotswap": 33, "ppc": 77, "sirf1": 157}
+COUNTS = {"adaptive": 164, "cr5m": 151, "hotswap": 33, "ppc": 77, "sirf1": 161}
+# Statements that the list passes over.
+UNLISTED = {"cr5m": {"s41.dftl"}, "sirf1": {"gc.at.once", "gc.groups.alike", "gc.no.penalty", "text.gc.capacity"}}
 # What of the list is of another unit here.
 PERCENT = ["ppc.fig10.nopc.norm", "ppc.fig10.fpc.norm", "ppc.fig10.ppc.norm", "ppc.fig10.cappc.norm"]
 
@@ -57,7 +59,7 @@ def test_the_register_is_the_list(found, listed):
     for name, of_paper in found.items():
         ours = {each.line.id for each in of_paper}
         theirs = {each.removeprefix(f"{name}.") for each in listed if each.startswith(f"{name}.")}
-        assert (theirs - ours, ours - theirs) == (set(), set()), name
+        assert (theirs - ours, ours - theirs) == (set(), UNLISTED.get(name, set())), name
 
 
 def test_numbers_are_those_of_the_list(found, listed):
@@ -66,6 +68,8 @@ def test_numbers_are_those_of_the_list(found, listed):
     for name, of_paper in found.items():
         paper = papers.find(name)
         for each in of_paper:
+            if each.line.id in UNLISTED.get(name, set()):
+                continue
             claim = listed[f"{name}.{each.line.id}"]
             deciding = register.claims_of(each.line, paper)
             if claim["kind"] != "value" or len(deciding) != 1 or deciding[0].is_judged:

@@ -54,6 +54,8 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     // Settings.
     ("qd", &["queue_depth"]),
     ("iodepth", &["queue_depth"]),
+    ("queuelength", &["device_queue_depth", "queue_depth"]),
+    ("ncq", &["device_queue_depth"]),
     ("pagesize", &["page_bytes"]),
     ("op", &["over_provisioning", "op"]),
     ("overprovision", &["over_provisioning"]),

@@ -46,18 +46,43 @@ def _partial_updates(result: Result) -> float:
     return float(updates["mirrored"] + updates["rmw"] + updates["rcw"])
 
 
+def _chips_of_channel_0(result: Result) -> list[int]:
+    """Programs that the host causes on each chip of the first channel: data chips, mirror chips, spare ones."""
+    device, dies = result["config"]["device"], result["dies"]
+    of_channel = len(dies) // device["channels"]
+    of_chip = of_channel // (device["chips_per_channel"] + device["spare_chips"])
+    programs = [sum(die["programs"][cause] for cause in ("host", "parity", "mirror")) for die in dies[:of_channel]]
+    return [sum(programs[first : first + of_chip]) for first in range(0, of_channel, of_chip)]
+
+
+def _chip_writes(chip: int) -> Callable[[Result], float]:
+    return lambda result: _chips_of_channel_0(result)[chip]
+
+
 def _mirror_ratio(result: Result) -> float:
-    """Of the programs that the host causes."""
-    programs, device = result["flash_ops"]["programs"], result["config"]["device"]
+    device = result["config"]["device"]
     mirrors = device["mirror_chips"]
-    data_chips = device["chips_per_channel"] - mirrors
-    return _share(programs["mirror"] * data_chips, (programs["host"] + programs["parity"]) * mirrors)
+    data = device["chips_per_channel"] - mirrors
+    chips = _chips_of_channel_0(result)
+    return _share(sum(chips[data : data + mirrors]) * data, sum(chips[:data]) * mirrors)
 
 
 def _group_difference(result: Result) -> float:
     reads = [member["reads"] for member in result["members"]]
     half = len(reads) // 2
     return float(sum(reads[:half]) - sum(reads[half:]))
+
+
+def _halves_in_gc_s(result: Result) -> list[float]:
+    """Time in which the dies of each half of the channels collect: the mean of a die."""
+    nanoseconds = [die["busy_ns"]["gc"] for die in result["dies"]]
+    half = len(nanoseconds) // 2
+    return [sum(part) / half / 1e9 for part in (nanoseconds[:half], nanoseconds[half:])]
+
+
+def _gc_halves_spread(result: Result) -> float:
+    halves = _halves_in_gc_s(result)
+    return _share(max(halves) - min(halves), min(halves))
 
 
 def _rebuild(result: Result) -> Result:
@@ -245,7 +270,13 @@ METRICS: dict[str, Metric] = {
     "pre_reads": Metric("pages", 0, "flash reads to compute parity", _operations("reads", "pre_read")),
     "update_reads": Metric("pages", 0, "reads before writes of parts of pages", _operations("reads", "update_read")),
     "mirror_writes": Metric("pages", 0, "programs of mirror copies", _operations("programs", "mirror")),
-    "mirror_ratio": Metric("%", 2, "writes of a mirror chip beside the mean of the data chips", _mirror_ratio),
+    "mirror_ratio": Metric(
+        "%", 2, "writes of channel 0's mirror chip beside the mean of its data chips", _mirror_ratio
+    ),
+    "chip_0_writes": Metric("pages", 0, "writes of channel 0's first chip", _chip_writes(0)),
+    "chip_1_writes": Metric("pages", 0, "writes of its second chip", _chip_writes(1)),
+    "chip_2_writes": Metric("pages", 0, "writes of its third chip", _chip_writes(2)),
+    "chip_3_writes": Metric("pages", 0, "writes of its fourth chip", _chip_writes(3)),
     "mirrored_share": Metric(
         "%",
         2,
@@ -299,6 +330,14 @@ METRICS: dict[str, Metric] = {
         "%", 2, "most old versions that recovery needed, of what the parity cache allows for", _old_share
     ),
     "gc_seconds": Metric("s", 4, "array time of moves and erases of collections", _gc_seconds),
+    "gc_die_seconds": Metric(
+        "s", 4, "time in which a die collects, the mean of all", lambda run: sum(_halves_in_gc_s(run)) / 2
+    ),
+    "gc_first_half": Metric("s", 4, "the same in the first half of the channels", lambda run: _halves_in_gc_s(run)[0]),
+    "gc_second_half": Metric("s", 4, "and in the second half", lambda run: _halves_in_gc_s(run)[1]),
+    "gc_halves_spread": Metric(
+        "%", 2, "by how much the half that collects more exceeds the other one", _gc_halves_spread
+    ),
     "gc_commits": Metric("", 0, "commits by collections", _of_guard("commits_gc")),
     "gc_commit_share": Metric(
         "%", 2, "share of commits by collections in the cost of commits", _of_guard("gc_commit_share", 100)

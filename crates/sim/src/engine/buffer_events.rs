@@ -70,6 +70,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.set_now(time_ns);
             self.completed(id);
             self.ended_part(id);
+            self.take_from_host();
         }
     }
 

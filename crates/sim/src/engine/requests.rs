@@ -34,9 +34,12 @@ impl<C: Content, M: Media> Engine<C, M> {
             last_operation: NIL,
             next: NIL,
         });
-        match &mut self.replacements.held {
-            Some(held) => held.push_back(id),
-            None => self.serve_request(id, request.op, request.offset_bytes, request.size_bytes),
+        if self.options.host.device_queue_depth > 0 {
+            self.in_host.push_back(id);
+            self.take_from_host();
+            self.has_queued_in_host |= !self.in_host.is_empty();
+        } else {
+            self.take(id, request.op, request.offset_bytes, request.size_bytes);
         }
         if self.recorder.is_some() {
             self.note_submitted_request(measured);
@@ -67,6 +70,26 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.unflushed += 1;
         self.writes += 1;
         self.writes - 1
+    }
+
+    /// The drive takes a request.
+    #[inline(always)]
+    fn take(&mut self, id: u32, op: HostOp, offset_bytes: u64, size_bytes: u64) {
+        match &mut self.replacements.held {
+            Some(held) => held.push_back(id),
+            None => self.serve_request(id, op, offset_bytes, size_bytes),
+        }
+    }
+
+    /// The drive takes requests that wait in the host, in order, as many as it may have.
+    #[cold]
+    pub(super) fn take_from_host(&mut self) {
+        while self.outstanding - (self.in_host.len() as u64) < u64::from(self.options.host.device_queue_depth)
+            && let Some(id) = self.in_host.pop_front()
+        {
+            let Request { op, offset_bytes, size_bytes, .. } = self.requests[id as usize];
+            self.take(id, op, offset_bytes, size_bytes);
+        }
     }
 
     /// Serves a request that was taken.

@@ -46,7 +46,7 @@ pub struct Engine<C: Content, M: Media = Flash> {
     /// The contents; public for checks.
     pub content: C,
     pub(super) jobs: Vec<Box<dyn Job>>,
-    /// Whether there are jobs or a recorder, or the scheme wants to know when nobody else works.
+    /// Whether there are jobs or a recorder, the scheme wants to know when nobody else works, or requests may wait in the host.
     pub(super) has_watchers: bool,
     /// Time in which nothing was in flight.
     pub(super) idle_ns: u64,
@@ -55,6 +55,9 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) requests: Vec<Request>,
     pub(super) free_requests: u32,
     pub(super) outstanding: u64,
+    /// Of these, requests that wait in the host until the drive takes another one, in order; and whether any ever did.
+    pub(super) in_host: VecDeque<u32>,
+    pub(super) has_queued_in_host: bool,
     pub(super) submitted: u64,
     /// Requests that the drive has served before it was switched on.
     pub(super) earlier_requests: u64,
@@ -142,6 +145,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub fn new(scheme: Box<dyn Scheme>, media: M, content: C, options: Options) -> Self {
         let shape = media.shape();
         let pages_per_row = u64::from(scheme.addressing().row_pages().unwrap_or(scheme.width()));
+        let waits_in_host = options.host.device_queue_depth > 0;
         Self {
             has_rows: scheme.addressing().row_pages().is_some(),
             pages_per_row,
@@ -171,7 +175,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             options,
             clock: Clock::default(),
             jobs: Vec::new(),
-            has_watchers: scheme.works_when_idle() || shape.reads_may_fail,
+            has_watchers: scheme.works_when_idle() || shape.reads_may_fail || waits_in_host,
             exposure: exposure::of(&*scheme),
             idle_ns: 0,
             last_completion: (0, 0),
@@ -182,6 +186,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             requests: reserved(ROOM),
             free_requests: NIL,
             outstanding: 0,
+            in_host: VecDeque::new(),
+            has_queued_in_host: false,
             submitted: 0,
             earlier_requests: 0,
             completed: Vec::new(),
@@ -268,8 +274,13 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.submitted
     }
 
-    /// Requests submitted and not completed.
+    /// Requests submitted and not completed, those that wait in the host included.
     pub fn outstanding(&self) -> u64 {
         self.outstanding
+    }
+
+    /// Whether a request ever had to wait in the host.
+    pub fn has_queued_in_host(&self) -> bool {
+        self.has_queued_in_host
     }
 }

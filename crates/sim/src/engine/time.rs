@@ -203,9 +203,12 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.take_unreadable();
         }
         self.resume_rebuild();
+        self.take_from_host();
         self.offer_jobs();
         if self.scheme.works_when_idle() {
             self.offer_idle_time();
+            // An order of a replacement may have had requests refused.
+            self.take_from_host();
         }
         self.note_queues();
     }
