@@ -137,16 +137,20 @@ mod tests {
         waits.growth()
     }
 
+    /// One server, requests as (gap before it, time that it takes).
+    fn served_each(requests: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
+        let (mut now_ns, mut free_ns) = (1_000_000, 0);
+        let serve = |(gap_ns, service_ns)| {
+            now_ns += gap_ns;
+            free_ns = now_ns.max(free_ns) + service_ns;
+            (now_ns, free_ns - now_ns)
+        };
+        requests.map(serve).collect()
+    }
+
     /// One server that takes `service_ns`, requests as the gaps before them say.
     fn served(gaps_ns: impl Iterator<Item = u64>, service_ns: u64) -> Vec<(u64, u64)> {
-        let (mut now_ns, mut free_ns) = (1_000_000, 0);
-        gaps_ns
-            .map(|gap_ns| {
-                now_ns += gap_ns;
-                free_ns = now_ns.max(free_ns) + service_ns;
-                (now_ns, free_ns - now_ns)
-            })
-            .collect()
+        served_each(gaps_ns.map(|gap_ns| (gap_ns, service_ns)))
     }
 
     fn every(gap_ns: u64, count: usize) -> impl Iterator<Item = u64> {
@@ -210,17 +214,6 @@ mod tests {
             (-share.ln() * mean_ns) as u64
         })
         .take(count)
-    }
-
-    /// One server, requests as (gap before it, time that it takes).
-    fn served_each(requests: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
-        let (mut now_ns, mut free_ns) = (1_000_000, 0);
-        let serve = |(gap_ns, service_ns)| {
-            now_ns += gap_ns;
-            free_ns = now_ns.max(free_ns) + service_ns;
-            (now_ns, free_ns - now_ns)
-        };
-        requests.map(serve).collect()
     }
 
     #[test]
