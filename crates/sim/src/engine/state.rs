@@ -46,7 +46,7 @@ pub struct Engine<C: Content, M: Media = Flash> {
     /// The contents; public for checks.
     pub content: C,
     pub(super) jobs: Vec<Box<dyn Job>>,
-    /// Whether there are jobs or a recorder, the scheme wants to know when nobody else works, or requests may wait in the host.
+    /// Whether there are jobs or a recorder, or the scheme wants to know when nobody else works.
     pub(super) has_watchers: bool,
     /// Time in which nothing was in flight.
     pub(super) idle_ns: u64,
@@ -145,7 +145,6 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub fn new(scheme: Box<dyn Scheme>, media: M, content: C, options: Options) -> Self {
         let shape = media.shape();
         let pages_per_row = u64::from(scheme.addressing().row_pages().unwrap_or(scheme.width()));
-        let waits_in_host = options.host.device_queue_depth > 0;
         Self {
             has_rows: scheme.addressing().row_pages().is_some(),
             pages_per_row,
@@ -175,7 +174,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             options,
             clock: Clock::default(),
             jobs: Vec::new(),
-            has_watchers: scheme.works_when_idle() || shape.reads_may_fail || waits_in_host,
+            has_watchers: scheme.works_when_idle() || shape.reads_may_fail,
             exposure: exposure::of(&*scheme),
             idle_ns: 0,
             last_completion: (0, 0),

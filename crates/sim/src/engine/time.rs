@@ -114,6 +114,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.media.set_now(self.clock.now_ns());
         match due {
             Due::Operation(id) => self.pause_is_over(id),
+            Due::Host => self.take_from_host(),
             Due::Idle => {}
         }
         self.run_ready();
@@ -203,12 +204,9 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.take_unreadable();
         }
         self.resume_rebuild();
-        self.take_from_host();
         self.offer_jobs();
         if self.scheme.works_when_idle() {
             self.offer_idle_time();
-            // An order of a replacement may have had requests refused.
-            self.take_from_host();
         }
         self.note_queues();
     }

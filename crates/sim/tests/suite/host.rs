@@ -159,11 +159,23 @@ fn the_drive_takes_so_many_requests_at_a_time() {
     // A flush waits in the host, too, and then for what was written before; one that has nothing to wait for makes room at once.
     let flushed = [(0, write(0, 1)), (0, flush()), (0, flush()), (0, read(9)), (0, flush())];
     assert_eq!(run_at(&mut limited("raid0", "1", one_die), &flushed), [PROGRAM, PROGRAM, PROGRAM, PROGRAM + READ, PROGRAM + READ]);
+    // It does not wait for writes behind it in the host, which wait for it.
+    let behind = [(0, write(0, 1)), (0, flush()), (0, write(1, 1)), (0, write(2, 1)), (0, flush())];
+    let ends = [PROGRAM, PROGRAM, 2 * PROGRAM, 3 * PROGRAM, 3 * PROGRAM];
+    for limit in ["1", "2"] {
+        assert_eq!(run_at(&mut limited("raid0", limit, one_die), &behind), ends, "{limit} at a time");
+    }
+    // A discard ends at once, and so do those behind it.
+    let discards = [(0, read(0)), (0, pages(HostOp::Trim, 1, 1)), (0, pages(HostOp::Trim, 2, 1)), (0, read(9))];
+    assert_eq!(run_at(&mut limited("raid0", "1", one_die), &discards), [READ, READ, READ, 2 * READ]);
     // A buffer answers a write in 1 us, and takes the next one then.
     let buffered = &[("buffer_bytes", "65536")];
     let writes = [(0, write(0, 1)), (0, write(1, 1)), (0, write(2, 1))];
     assert_eq!(run_at(&mut limited("raid0", "0", buffered), &writes), [1000, 1000, 1000]);
     assert_eq!(run_at(&mut limited("raid0", "1", buffered), &writes), [1000, 2000, 3000]);
+    // What flash makes room for, the buffer answers long before the next request comes.
+    let later = [(0, read(9)), (0, write(0, 1)), (10_000_000, read(9))];
+    assert_eq!(run_at(&mut limited("raid0", "1", buffered), &later), [READ, READ + 1000, 10_000_000 + READ]);
 }
 
 /// Response times count from the arrival, whatever a request waited for; in a closed loop the drive may take fewer than are outstanding.
