@@ -6,7 +6,6 @@ import pytest
 from conftest import PAGE, write_device, write_trace
 
 import flashraid as fr
-from flashraid.reproduce.metrics import measured
 
 
 def after(request, **settings):
@@ -42,20 +41,6 @@ def test_spare_chips_do_nothing_until_a_chip_fails():
     assert [result.dies[5 * channel + 4].busy_ns.total for channel in range(4)] == [0] * 4
 
 
-def test_figures_of_chips_are_those_of_channel_0():
-    simulation = fr.Simulation(device="ssd1", scheme="cr5m", fill_bytes=1 << 20, mw_limit=1000)
-    # Pages 0 and 1 of a stripe are on channels 0 and 1: two mirrored writes of the former, and one of the latter.
-    for number, page in enumerate((0, 0, 1)):
-        simulation.submit("write", page * PAGE, PAGE, arrival_ns=number * 10**6)
-    simulation.finish()
-    chips = [f"chip_{chip}_writes" for chip in range(4)]
-    figures = measured(simulation.result().to_dict(), (*chips, "mirror_ratio"))
-    assert sum(figures[chip] for chip in chips[:3]) == 2
-    assert figures[chips[3]] == 2
-    # Of three data chips the mean is two thirds of a write.
-    assert figures["mirror_ratio"] == 300
-
-
 def test_mcr_rebuilds_eight_stripes_at_a_time(tmp_path):
     device = write_device(tmp_path, chips_per_channel=3, mirror_chips=1, spare_chips=1)
 
@@ -82,15 +67,6 @@ def test_cr5m_and_cr5_have_the_same_chips(device):
 def test_rcw_of_one_strip_of_six_reads_the_other_four():
     reads = after(("write", 8192), device="adaptive-5p1", scheme="raid5", update="rcw").flash_ops.reads
     assert (reads.pre_read, reads.total) == (4, 4)
-
-
-def test_addresses_of_cr5m_s_tables_reach_16_tb():
-    simulation = fr.Simulation(device="ssd1", scheme="cr5m")
-    # An entry for each page of the 12 data chips of 4 GiB: two addresses, of 32 bits.
-    table_bytes = simulation.result().capacity.tables["extended_mapping_table"]
-    entry_bytes = table_bytes / (12 * (4 << 30) // PAGE)
-    assert entry_bytes == 2 * 32 / 8
-    assert 2**32 * PAGE == 16 << 40
 
 
 def test_both_mirrors_of_sirf1_collect_at_once(tmp_path):
