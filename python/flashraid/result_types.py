@@ -605,6 +605,11 @@ class Scheme(Record):
     are not mirrored, or never.
     """
 
+    mirror_read: Literal["either", "data"]
+    """Which copy of a mirrored strip a read uses: either, the one whose chip is free earlier, or always the one on
+    the data chip, while it is there.
+    """
+
     parity_cache_bytes: int
     """Size of the parity cache in NVRAM: one page for each stripe whose parity is deferred. Metadata of an entry are
     not counted. Unit: bytes.
@@ -694,6 +699,12 @@ class Host(Record):
 
     parity_in_response: bool
     """Whether a write's response time includes its parity programs."""
+
+    device_queue_depth: int
+    """Most requests that the drive takes at a time, as the depth of a command queue (SATA's NCQ has 32). Those that
+    come while there are so many wait in the host, in order, and their response times count from their arrival. 0 for
+    no limit. Unit: requests.
+    """
 
     unwritten: Literal["zero", "prefill"]
     """What a read of a page that was never written returns."""

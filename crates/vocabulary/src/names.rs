@@ -56,6 +56,8 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     // Settings.
     ("qd", &["queue_depth"]),
     ("iodepth", &["queue_depth"]),
+    ("queuelength", &["device_queue_depth", "queue_depth"]),
+    ("ncq", &["device_queue_depth"]),
     ("depth", &["queue_depth"]),
     ("numjobs", &["queue_depth"]),
     ("blocksize", &["pages_per_block"]),

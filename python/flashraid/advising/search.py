@@ -150,6 +150,8 @@ class Workload:
             point |= {"queue_depth": QUEUE_DEPTH}
             for key in ("speed", "jitter_ns"):  # a closed loop has arrivals of its own
                 point.pop(key, None)
+            if int(point.get("device_queue_depth", 0)) >= QUEUE_DEPTH:  # and never so many requests
+                del point["device_queue_depth"]
         elif run == FAILING:
             is_first = seed in (None, 1)
             point |= {"fail": f"{self.fault}@50%", "verify": self.is_verified and is_first and not is_excerpt}
