@@ -101,7 +101,7 @@ def why_no_flash(look: Look) -> str:
         return f"{100 * discards / requests:.0f} % of the requests are discards, which need no flash"
     asked = (look("workload.bytes_read") or 0) + (look("workload.bytes_written") or 0)
     pages = asked / (look("config.device.page_bytes") or 4096)
-    if look("buffer.kind") is not None and served <= (1 - MOST_WITHOUT_FLASH) * pages:
+    if look("buffer.kind") is not None and pages - served >= MOST_WITHOUT_FLASH * pages:
         return f"{100 - 100 * served / pages:.0f} % of what was asked was served by the data buffer alone"
     return ""
 
