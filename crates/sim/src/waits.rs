@@ -257,7 +257,8 @@ mod tests {
         }
         // Also if two are answered together: a write, and the flush that waits for it.
         let pairs = served(every(280_000, 1000), 302_600);
-        let both = pairs.iter().flat_map(|(arrival_ns, latency_ns)| [(*arrival_ns, *latency_ns), (arrival_ns + 140_000, latency_ns - 140_000)]);
+        let both =
+            pairs.iter().flat_map(|(arrival_ns, latency_ns)| [(*arrival_ns, *latency_ns), (arrival_ns + 140_000, latency_ns - 140_000)]);
         let found = of(&both.collect::<Vec<_>>()).unwrap();
         assert!((found / (302_600.0 / 280_000.0 - 1.0) - 1.0).abs() < 1e-6, "{found}");
         // But not where requests that are served side by side take a nanosecond longer at the end.
