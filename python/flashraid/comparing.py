@@ -556,6 +556,8 @@ def _closed_loop(settings: Pairs, result: Result) -> Pairs:
     """The settings of a run again, in a closed loop, without faults and checks, and of a part of a long trace."""
     warmup = result.workload.warmup_requests
     loop = {"queue_depth": str(QUEUE_DEPTH), "warmup": str(warmup), "speed": "1"} | WITHOUT
+    if result.config.host.device_queue_depth >= QUEUE_DEPTH:
+        loop["device_queue_depth"] = "0"  # there are never so many requests
     if result.workload.requests > MOST_REQUESTS:
         loop["limit"] = str(warmup + MOST_REQUESTS)
     dropped = {*loop, "rebuild"}

@@ -344,6 +344,12 @@ class SimulationSettings(TypedDict, total=False):
     parity_in_response: bool | None
     """Whether a write's response time includes its parity programs. Default: true."""
 
+    device_queue_depth: int | None
+    """Most requests that the drive takes at a time, as the depth of a command queue (SATA's NCQ has 32). Those that
+    come while there are so many wait in the host, in order, and their response times count from their arrival. 0 for
+    no limit. Unit: requests. Default: 0.
+    """
+
     unwritten: Literal["zero", "prefill"] | None
     """What a read of a page that was never written returns. Default: zero."""
 
@@ -501,6 +507,11 @@ class SimulationSettings(TypedDict, total=False):
     consolidate: Literal["last_strip", "never"] | None
     """Of cr5m: When a write consolidates a mirrored stripe, that is recomputes its parity: if it changes the last
     strips that are not mirrored, or never.
+    """
+
+    mirror_read: Literal["either", "data"] | None
+    """Of cr5m: Which copy of a mirrored strip a read uses: either, the one whose chip is free earlier, or always the
+    one on the data chip, while it is there.
     """
 
     parity_cache_bytes: int | str | None

@@ -56,6 +56,25 @@ def test_capacity_is_what_a_run_in_a_closed_loop_completes(command, trace):
     assert "capacity, closed loop: 300 requests, 32 of them outstanding at any time" in shown
 
 
+def test_capacity_is_of_what_the_drive_takes_at_a_time(trace):
+    plain = rates(fr.compare(trace, schemes="raid5", **DEVICE))
+    # As many as the loop has outstanding, or more, are no limit to it.
+    for depth in (32, 100):
+        assert rates(fr.compare(trace, schemes="raid5", device_queue_depth=depth, **DEVICE)) == plain
+    few = fr.compare(trace, schemes="raid5", device_queue_depth=2, **DEVICE)
+    assert rates(few) == [
+        closed(
+            trace,
+            "raid5",
+            device_queue_depth=2,
+            space_bytes=few.results[0].capacity.space_bytes,
+            fill_bytes=few.results[0].capacity.filled_bytes,
+            device="tiny",
+        )
+    ]
+    assert rates(few)[0]["requests_per_second"] < plain[0]["requests_per_second"]
+
+
 def test_capacity_is_measured_without_faults_and_checks(trace, tmp_path):
     plain = fr.compare(trace, schemes="raid5", **DEVICE)
     settings = {

@@ -1,7 +1,9 @@
 """What papers say of drives and of single requests, as far as no other test checks it (papers/*/register.toml)."""
 
+import csv
+
 import pytest
-from conftest import PAGE, write_device
+from conftest import PAGE, write_device, write_trace
 
 import flashraid as fr
 
@@ -65,6 +67,23 @@ def test_cr5m_and_cr5_have_the_same_chips(device):
 def test_rcw_of_one_strip_of_six_reads_the_other_four():
     reads = after(("write", 8192), device="adaptive-5p1", scheme="raid5", update="rcw").flash_ops.reads
     assert (reads.pre_read, reads.total) == (4, 4)
+
+
+def test_both_mirrors_of_sirf1_collect_at_once(tmp_path):
+    rows = [(number * 900, "W", number * 7919 % 500 * PAGE, PAGE) for number in range(4000)]
+    trace, log = write_trace(tmp_path, rows), tmp_path / "operations.csv"
+    fr.run(trace, device=write_device(tmp_path), scheme="sirf1", operation_log=log, over_provisioning=0.3, fill=1)
+    with log.open() as file:
+        of_gc = [row for row in csv.DictReader(file) if row["cause"] == "gc"]
+    # When each group (channels 0 and 1, channels 2 and 3) has an operation of GC under way.
+    first, second = (
+        [(int(row["start_ns"]), int(row["end_ns"])) for row in of_gc if int(row["channel"]) // 2 == group]
+        for group in (0, 1)
+    )
+    assert len(first) > 100
+    assert len(second) > 100
+    at_once = [one for one in first if any(one[0] < ended and started < one[1] for started, ended in second)]
+    assert len(at_once) > len(first) / 2
 
 
 def test_a_request_of_6_kb_is_of_three_pages_of_2_and_one_of_8_kb():

@@ -10,7 +10,7 @@ from test_reproduce import EXPERIMENT
 import flashraid as fr
 from flashraid.reproduce import page, papers
 from flashraid.reproduce.originals import with_originals
-from flashraid.reproduce.outcome import Reproduction, measure, recorded
+from flashraid.reproduce.outcome import Reproduction, measure, of_record, recorded
 from flashraid.reproduce.papers import Explanation, Original, Paper, Variant
 from flashraid.reproduce.runner import Runner
 from flashraid.reproduce.runs import missing_traces
@@ -80,6 +80,7 @@ EXPERIMENTS = (
     '[[experiment]]\nname = "e"\nwhere = ""\ntitle = ""\nworkloads = ["w"]\nmetrics = ["mean"]\n'
     "configurations = { x = {} }\npoints = { p = {} }\n"
 )
+EXPLANATION = '[[explanation]]\nname = "x"\nclaims = ["c"]\nmechanism = ""\nchanges = ["v"]'
 CLAIM = '[[claim]]\nid = "c"\nwhere = ""\nstatement = ""\nkind = "trend"\nexperiment = "e"\nof = "x"\nmetric = "mean"\n'
 
 
@@ -123,8 +124,22 @@ def test_data_with_an_error_is_refused_with_its_place(tmp_path, claims, message)
         ),
         (
             "experiments = []",
-            '[[explanation]]\nname = "x"\nclaims = ["c"]\nmechanism = ""\nchanges = ["v"]',
+            EXPLANATION,
             "papers/p: explanation x: variant of these claims v: there is none",
+        ),
+        *(
+            (f'experiments = ["e"]\n{change}', f"{fixed}{EXPLANATION}", f"papers/p: explanation x: {message}")
+            for change, fixed, message in (
+                ("", "", "one thing at a time is allowed: it changes nothing"),
+                (
+                    "change = { fill = 0.5, fit = 'wrap' }",
+                    "",
+                    "one thing at a time is allowed: it changes fill and fit",
+                ),
+                ('workloads = ["w"]', "", "variant v: one thing at a time is allowed: it has other workloads"),
+                ("change = { x = { program_ns = 1 } }", "[fixed]\nprogram_ns = 2\n", "program_ns = 1: the paper has 2"),
+                ("change = { ldpc = 'none' }", "[fixed]\nldpc = ['a', 'b']\n", "ldpc = none: the paper has a or b"),
+            )
         ),
         (
             "experiments = []",
@@ -169,7 +184,7 @@ PAGES = ROOT / "docs" / "papers"
 
 
 def recorded_reproduction(name):
-    return Reproduction.of(papers.find(name), recorded((PAGES / f"{name}.json").read_text(encoding="utf-8")))
+    return of_record(papers.find(name), (PAGES / f"{name}.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", papers.names())
@@ -196,12 +211,6 @@ def test_figures_of_a_page_are_measured_again(name):
     assert measured == {key: known[key] for key in measured}, f"docs/papers/{name} is stale: run make papers"
 
 
-@pytest.mark.parametrize("name", papers.names())
-def test_at_most_one_failure_in_five_is_unexplained(name):
-    failing = [each for each in recorded_reproduction(name).outcomes if each.word == "fails"]
-    assert 5 * sum(not each.is_explained for each in failing) <= len(failing)
-
-
 def test_a_row_is_left_out_only_if_all_its_figures_are_zero():
     experiment = replace(EXPERIMENT, workloads={"a": {}}, points={"1": {}}, metrics=("mean",))
     paper = Paper("p", "", "", {}, {}, {"e": experiment}, [], [])
@@ -223,7 +232,10 @@ def test_another_figure_makes_another_page():
 COST = paper_bounds.copy_cost(0.115, 0.459)
 BOUNDS = {
     "cr5m.fig9a.cells": paper_bounds.most_mirrored(1.1, 3),
+    "cr5m.s312.mw.share": paper_bounds.most_mirrored(1.1, 7),
     "cr5m.fig13b.cells": paper_bounds.rebuild_gain(0.365, COST),
+    "cr5m.fig13b.mean": paper_bounds.rebuild_gain(0.365, COST),
+    "cr5m.fig14b.mean": paper_bounds.rebuild_gain(0.246, COST),
     "cr5m.fig14b.cells": paper_bounds.rebuild_gain(0.246, COST),
     "cr5m.fig14c.cells": paper_bounds.partial_stripe_shares(3, 31)[1],
     "ppc.abstract.vs.fpc": 100 * (paper_bounds.chip_us(0.3, 1.8) / paper_bounds.chip_us(0.3, 0.8) - 1),

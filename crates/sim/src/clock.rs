@@ -1,7 +1,7 @@
 //! The clock of a simulation, and its timers.
 //!
 //! Media report when they have events, and buffers when they answer; the engine processes the earliest. At one instant media come first, then
-//! timers, pauses of operations in the order in which they began, then answers: a timer finds what has ended by then.
+//! timers, pauses of operations in the order in which they began, then requests that waited in the host, then answers: a timer finds what has ended by then.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,6 +14,8 @@ pub const NEVER: u64 = u64::MAX;
 pub enum Due {
     /// The pause of an operation is over.
     Operation(u32),
+    /// A request has ended, and the drive takes those that wait in the host.
+    Host,
     /// The scheme is to be asked for work in idle time.
     Idle,
 }
@@ -29,13 +31,15 @@ pub struct Clock {
     pauses_begun: u64,
     /// How long all pauses are together.
     paused_ns: u64,
+    /// When requests are taken from the host.
+    host_ns: u64,
     /// When the scheme is to be asked.
     idle_ns: u64,
 }
 
 impl Default for Clock {
     fn default() -> Self {
-        Self { now_ns: 0, next_ns: NEVER, pauses: BinaryHeap::new(), pauses_begun: 0, paused_ns: 0, idle_ns: NEVER }
+        Self { now_ns: 0, next_ns: NEVER, pauses: BinaryHeap::new(), pauses_begun: 0, paused_ns: 0, host_ns: NEVER, idle_ns: NEVER }
     }
 }
 
@@ -94,8 +98,14 @@ impl Clock {
         self.find_next();
     }
 
+    /// Requests are taken from the host as soon as all that happens now has happened.
+    pub fn take_from_host(&mut self) {
+        self.host_ns = self.now_ns;
+        self.find_next();
+    }
+
     fn find_next(&mut self) {
-        self.next_ns = self.pauses.peek().map_or(NEVER, |Reverse((end_ns, ..))| *end_ns).min(self.idle_ns);
+        self.next_ns = self.pauses.peek().map_or(NEVER, |Reverse((end_ns, ..))| *end_ns).min(self.host_ns).min(self.idle_ns);
     }
 
     /// Takes the timer that is due next, and moves the time there. There must be one.
@@ -105,6 +115,10 @@ impl Clock {
             Some(&Reverse((end_ns, _, operation))) if end_ns == self.next_ns => {
                 self.pauses.pop();
                 Due::Operation(operation)
+            }
+            _ if self.host_ns == self.next_ns => {
+                self.host_ns = NEVER;
+                Due::Host
             }
             _ => {
                 self.idle_ns = NEVER;
@@ -145,6 +159,16 @@ mod tests {
         clock.ask_when_idle(30);
         clock.pause(7, 30);
         assert_eq!(taken(&mut clock), [(30, Due::Operation(7)), (30, Due::Idle)]);
+    }
+
+    #[test]
+    fn requests_are_taken_from_the_host_at_once_after_pauses_and_before_idle_time() {
+        let mut clock = Clock::default();
+        clock.advance_to(30);
+        clock.ask_when_idle(0);
+        clock.take_from_host();
+        clock.pause(7, 0);
+        assert_eq!(taken(&mut clock), [(30, Due::Operation(7)), (30, Due::Host), (30, Due::Idle)]);
     }
 
     #[test]

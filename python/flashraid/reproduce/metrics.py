@@ -62,6 +62,18 @@ def _group_difference(result: Result) -> float:
     return float(sum(reads[:half]) - sum(reads[half:]))
 
 
+def _halves_in_gc_s(result: Result) -> list[float]:
+    """Time in which the dies of each half of the channels collect: the mean of a die."""
+    nanoseconds = [die["busy_ns"]["gc"] for die in result["dies"]]
+    half = len(nanoseconds) // 2
+    return [sum(part) / half / 1e9 for part in (nanoseconds[:half], nanoseconds[half:])]
+
+
+def _gc_halves_spread(result: Result) -> float:
+    halves = _halves_in_gc_s(result)
+    return _share(max(halves) - min(halves), min(halves))
+
+
 def _rebuild(result: Result) -> Result:
     """The rebuild, of which there must be one, and it must have ended."""
     rebuilds: Sequence[Result] = result["rebuild"]
@@ -371,6 +383,14 @@ METRICS: dict[str, Metric] = {
         "%", 2, "most old versions that recovery needed, of what the parity cache allows for", _old_share
     ),
     "gc_seconds": Metric("s", 4, "array time of moves and erases of collections", _gc_seconds),
+    "gc_die_seconds": Metric(
+        "s", 4, "time in which a die collects, the mean of all", lambda run: sum(_halves_in_gc_s(run)) / 2
+    ),
+    "gc_first_half": Metric("s", 4, "the same in the first half of the channels", lambda run: _halves_in_gc_s(run)[0]),
+    "gc_second_half": Metric("s", 4, "and in the second half", lambda run: _halves_in_gc_s(run)[1]),
+    "gc_halves_spread": Metric(
+        "%", 2, "by how much the half that collects more exceeds the other one", _gc_halves_spread
+    ),
     "gc_commits": Metric("", 0, "commits by collections", _of_guard("commits_gc")),
     "gc_commit_share": Metric(
         "%", 2, "share of commits by collections in the cost of commits", _of_guard("gc_commit_share", 100)

@@ -31,8 +31,9 @@ figures are in [{name}.json]({name}.json).
 # Of a table with more figures none is named.
 MOST_CELLS = 8
 FAILURES = """\
-A mechanism is named by an experiment that changes one thing. It counts if it moves the deciding figure at least half
-way to where the claim holds; if what it changes is the workload, only if the claim holds somewhere along the sweep.
+A mechanism is named by an experiment that changes one thing, and none that the paper fixes. It counts if it moves the
+deciding figure at least half way to where the claim holds; if what it changes is the workload, only if the claim holds
+somewhere along the sweep. What no such experiment shows is a conjecture, and the claim stays unexplained.
 """
 
 
@@ -227,12 +228,12 @@ def _headlines(found: Reproduction) -> Iterator[str]:
 def _bounds(found: Reproduction) -> Iterator[str]:
     if not found.paper.bounds:
         return
-    yield "## Published numbers that the published rules exclude"
+    yield "## Published numbers that the paper itself excludes"
     yield ""
-    yield from table_head(["claim", "published", "at most possible", "why"], 4)
+    yield from table_head(["claim", "published", "at most possible", "by", "why"], 5)
     for bound in found.paper.bounds:
         why = bound.derivation.strip().replace("\n", " ")
-        yield table_row([f"`{bound.claim}`", f"{bound.published:g}", f"{bound.at_most:g}", why])
+        yield table_row([f"`{bound.claim}`", f"{bound.published:g}", f"{bound.at_most:g}", bound.by, why])
     yield ""
 
 
@@ -368,12 +369,15 @@ def _failures(found: Reproduction) -> Iterator[str]:
     yield FAILURES
     failing = [each for each in found.outcomes if each.word == "fails"]
     for reason in found.paper.explanations:
-        of = [each for each in failing if each.explanation is reason]
+        of = [each for each in found.outcomes if each.explanation is reason and _is_explicable(each)]
         if of:
-            yield f"### {', '.join(f'`{each.claim.id}`' for each in of)}"
+            kind = "" if reason.changes else " (conjecture)"
+            yield f"### {', '.join(f'`{each.claim.id}`' for each in of)}{kind}"
             yield ""
             yield reason.mechanism.strip()
             yield ""
+            if not reason.changes:
+                continue
             yield from table_head(["command", "claim", "unchanged", "changed", "lacking before", "after", "moved"], 4)
             for each in of:
                 for trial in each.trials:
@@ -385,7 +389,7 @@ def _failures(found: Reproduction) -> Iterator[str]:
                             trial.verdict.text(),
                             f"{each.verdict.lack:,.2f}",
                             f"{trial.verdict.lack:,.2f}",
-                            _moved(each.verdict.lack, trial.verdict.lack),
+                            _moved(each.verdict.lack, trial.verdict.lack) if each.claim.is_judged else "-",
                         ]
                     )
             yield ""
@@ -394,6 +398,11 @@ def _failures(found: Reproduction) -> Iterator[str]:
         yield "### Unexplained"
         yield ""
         yield from _claims(rest)
+
+
+def _is_explicable(outcome: Outcome) -> bool:
+    """Whether it is of a claim that fails, or of numbers, which the register judges one by one."""
+    return outcome.word == "fails" or not outcome.claim.is_judged
 
 
 def _moved(before: float, after: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from .. import documents
 from .._native import InputError
 from ..settings import known_name
+from . import things
 from .metrics import METRICS
 
 FOLDER = Path(__file__).parent / "papers"
@@ -164,22 +165,30 @@ class Variant:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why claims fail: a mechanism, and changes of one thing that show it. A change that is a name is a variant's."""
+    """Why claims fail: a mechanism, and changes of one thing that show it. A change that is a name is a variant's.
+
+    Without changes it is a conjecture, which nothing shows.
+    """
 
     name: str
     claims: Sequence[str]
     mechanism: str
-    changes: Sequence[Overlay | str]
+    changes: Sequence[Overlay | str] = ()
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A published number that the published rules exclude, and the bound that they imply."""
+    """A published number that the paper itself excludes, and the bound that follows from its rules or other figures."""
 
     claim: str
     derivation: str
     published: float
     at_most: float
+    by: str = "its own rules"  # or another figure of the paper, and what is assumed
+
+    def is_of(self, claim: Claim) -> bool:
+        """Whether it excludes what a claim says: its value, or the least of its range."""
+        return self.claim == claim.id and self.published in (claim.value, claim.minimum)
 
 
 @dataclass(frozen=True)
@@ -353,6 +362,7 @@ def load(folder: Path) -> Paper:
         check(claim, experiments, where)
     ids = [claim.id for claim in found]
     _unique(ids, f"{where}: claim")
+    fixed = explanations.get("fixed", {})
     reasons = [
         record(Explanation, table, f"{where}/explanations.toml") for table in explanations.get("explanation", [])
     ]
@@ -364,8 +374,14 @@ def load(folder: Path) -> Paper:
             if all(variant.adapted(claim, experiments[claim.experiment]) for claim in about)
         ]
         for change in reason.changes:
+            said = f"{where}: explanation {reason.name}:"
             if isinstance(change, str):
-                known_name(f"{where}: explanation {reason.name}: variant of these claims", change, fitting)
+                known_name(f"{said} variant of these claims", change, fitting)
+                variant = variants[[each.name for each in variants].index(change)]
+                if variant.workloads:
+                    raise InputError(f"{said} variant {change}: one thing at a time is allowed: it has other workloads")
+                change = variant.change
+            things.check(change, fixed, {key: each.table for key, each in originals.items()}, said)
     _unique([each for reason in reasons for each in reason.claims], f"{where}: explanation of claim")
     bounds = [record(Bound, table, f"{where}/explanations.toml") for table in explanations.get("bound", [])]
     for bound in bounds:

@@ -104,6 +104,8 @@ pub struct Stripe<R> {
     pub dirty: u64,
     /// What guards them.
     pub guard: Guard,
+    /// Of a strip with a copy either version is read; without it the current one wherever it is there.
+    pub reads_copies: bool,
     /// A base that the parity covers is gone, so that it is of no use (only without a guard).
     pub is_void: bool,
     /// What failures took of it.
@@ -114,7 +116,7 @@ impl<R: Row> Stripe<R> {
     /// A stripe of which nothing is lost.
     #[inline]
     pub fn new(row: R, dirty: u64, guard: Guard) -> Self {
-        Self { row, dirty, guard, is_void: false, lost: Losses::default() }
+        Self { row, dirty, guard, reads_copies: true, is_void: false, lost: Losses::default() }
     }
 
     /// With what is lost of its data strips `strips`, and of its parity.
@@ -211,8 +213,8 @@ impl<R: Row> Stripe<R> {
         self.lost.current & !self.backed()
     }
 
-    /// The version to read for the newest content of a strip, which is readable: of one with a copy, that whose unit is free earlier; a tie goes to the
-    /// current version (SPEC 1.5).
+    /// The version to read for the newest content of a strip, which is readable: of one with a copy, that whose unit is free earlier, if either is
+    /// read; a tie goes to the current version (SPEC 1.5).
     #[inline]
     pub fn readable(&self, strip: u32, view: &dyn View) -> Version {
         if self.guard != Guard::Copy || (self.dirty & !self.lost.copy) >> strip & 1 == 0 {
@@ -220,11 +222,8 @@ impl<R: Row> Stripe<R> {
         }
         let page = self.row.data(strip);
         let has_lost_current = self.lost.current >> strip & 1 == 1;
-        if has_lost_current || view.busy_ns_at(page, Version::Copy) < view.busy_ns_at(page, Version::Current) {
-            Version::Copy
-        } else {
-            Version::Current
-        }
+        let is_free_earlier = || view.busy_ns_at(page, Version::Copy) < view.busy_ns_at(page, Version::Current);
+        if has_lost_current || self.reads_copies && is_free_earlier() { Version::Copy } else { Version::Current }
     }
 
     /// What RMW and RCW read for a change of `changed`.

@@ -386,6 +386,17 @@ fn reads_take_the_copy_that_is_free_earlier() {
     assert_eq!(waves(&only(host.read(0, 1))), [["read host 0/0 4096 for strip 0"]]);
 }
 
+#[test]
+fn with_mirror_read_data_copies_are_read_only_where_the_data_chip_has_lost_the_page() {
+    let mut host = cr5m(&[FREE, ("mirror_read", "data")]);
+    host.write(0, 2);
+    host.flash.loads.insert(MemberPage::new(0, 0), 9);
+    let reads = ["read host 0/0 4096 for strip 0", "read host 1/0 4096 for strip 1"];
+    assert_eq!(waves(&only(host.read(0, 2))), [reads], "however long the data chip is busy");
+    host.flash.lose(MemberPage::new(0, 0), Version::Current);
+    assert_eq!(waves(&only(host.read(0, 1))), [["read host 0/0 4096 copy for strip 0"]]);
+}
+
 // ---- sub-page writes ----
 
 #[test]

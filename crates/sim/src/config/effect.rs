@@ -61,6 +61,8 @@ pub struct Happened<'a> {
     pub cut_pages: bool,
     /// Requests of other devices were left out.
     pub filtered: bool,
+    /// A request had to wait in the host.
+    pub queued_in_host: bool,
     /// Lines, records or requests were left out.
     pub skipped: bool,
     /// Requests lay beyond the logical space.
@@ -195,6 +197,11 @@ pub(super) const LIMITED: Effect =
     EVER.meets("the trace has fewer requests", |run| run.config.run.limit == 0 || run.requests >= run.config.run.limit);
 pub(super) const OPEN_LOOP: Effect =
     EVER.needs("queue_depth = 0 (a closed loop ignores arrival times)", |config| config.run.queue_depth == 0);
+pub(super) const QUEUED_IN_HOST: Effect = EVER
+    .needs("queue_depth = 0, or above it (so many are never outstanding in a closed loop)", |Config { run, host, .. }| {
+        run.queue_depth == 0 || run.queue_depth > host.device_queue_depth
+    })
+    .meets("never were so many requests outstanding", |run| run.queued_in_host || run.config.host.device_queue_depth == 0);
 pub(super) const BEYOND: Effect =
     EVER.meets("no request lies beyond the logical space", |run| run.config.run.fit != Fit::Wrap || run.beyond);
 pub(super) const LONG_ENOUGH: Effect = EVER.meets("the trace has fewer requests", |run| run.requests >= run.config.run.verify_every);

@@ -312,6 +312,9 @@ table! {
         serial_subrequests: SerialSubrequests = Some("queued"), "", Kind::Word(SerialSubrequests::WORDS), EVER;
         /// Whether a write's response time includes its parity programs.
         parity_in_response: bool = Some("true"), "", Kind::Flag, WITH_PARITY, Draw::OneOf(&["true", "true", "false"]);
+        /// Most requests that the drive takes at a time, as the depth of a command queue (SATA's NCQ has 32). Those that come while there are so many wait
+        /// in the host, in order, and their response times count from their arrival. 0 for no limit.
+        device_queue_depth: u32 = Some("0"), "requests", whole(0, u32::MAX as u64), QUEUED_IN_HOST, Draw::OneOf(&["0", "0", "0", "1", "3"]);
         /// What a read of a page that was never written returns.
         unwritten: Unwritten = Some("zero"), "", Kind::Word(Unwritten::WORDS), READ_UNWRITTEN, Draw::OneOf(&["zero", "zero", "prefill"]);
         /// Whether a page is read before a part of it is written.

@@ -8,16 +8,16 @@ use crate::clock::NEVER;
 use crate::media::Media;
 
 impl<C: Content, M: Media> Engine<C, M> {
-    /// Processes everything up to the last thing that the buffer does until `time_ns`. Where pages wait for space that is every event, as each may free
-    /// some.
+    /// Processes everything up to the last thing that the buffer does until `time_ns`. Where pages wait for space, or requests in the host, that is every
+    /// event, as each may free some, or make room.
     #[inline(never)]
     pub(super) fn advance_to_buffer(&mut self, time_ns: u64) -> Result<(), Halted> {
-        let frees_slots = self.buffer.as_ref().is_some_and(|buffer| buffer.admits_pages());
+        let somebody_waits = self.options.host.device_queue_depth > 0 || self.buffer.as_ref().is_some_and(|buffer| buffer.admits_pages());
         loop {
             let (timer_ns, buffer_ns) = (self.clock.next_timer_ns(), self.next_in_buffer_ns());
-            if frees_slots && self.media.next_event_ns() <= timer_ns.min(buffer_ns).min(time_ns) {
+            if somebody_waits && self.media.next_event_ns() <= timer_ns.min(buffer_ns).min(time_ns) {
                 self.process_event(!self.has_watchers);
-            } else if buffer_ns <= time_ns || frees_slots && timer_ns <= time_ns {
+            } else if buffer_ns <= time_ns || somebody_waits && timer_ns <= time_ns {
                 self.advance()?;
             } else {
                 return Ok(());

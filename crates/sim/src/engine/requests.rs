@@ -12,6 +12,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// its number. `measured` says whether its latency counts.
     pub fn submit(&mut self, request: &HostRequest, measured: bool) -> u64 {
         let sequence = self.submitted;
+        let waits_in_host = !self.in_host.is_empty() || !self.has_room();
         self.submitted += 1;
         self.outstanding += 1;
         self.look_ahead();
@@ -34,9 +35,11 @@ impl<C: Content, M: Media> Engine<C, M> {
             last_operation: NIL,
             next: NIL,
         });
-        match &mut self.replacements.held {
-            Some(held) => held.push_back(id),
-            None => self.serve_request(id, request.op, request.offset_bytes, request.size_bytes),
+        if waits_in_host {
+            self.has_queued_in_host = true;
+            self.in_host.push_back(id);
+        } else {
+            self.take(id, request.op, request.offset_bytes, request.size_bytes);
         }
         if self.recorder.is_some() {
             self.note_submitted_request(measured);
@@ -51,10 +54,12 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Whether requests have their positions among writes from when they are served. Where pages leave on behalf of nobody and a flush waits for that, they
-    /// must: while all is held for a replacement, something may leave before a flush that came earlier.
+    /// must: while all is held for a replacement, something may leave before a flush that came earlier. And a flush must not wait for writes behind it in
+    /// the host, which wait for it.
     #[inline]
     fn numbers_when_served(&self) -> bool {
-        self.buffer.as_ref().is_some_and(|buffer| buffer.admits_pages() && !buffer.survives_power_loss())
+        self.options.host.device_queue_depth > 0
+            || self.buffer.as_ref().is_some_and(|buffer| buffer.admits_pages() && !buffer.survives_power_loss())
     }
 
     /// The next position among writes, for a request that writes; `u64::MAX` for others.
@@ -67,6 +72,33 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.unflushed += 1;
         self.writes += 1;
         self.writes - 1
+    }
+
+    /// The drive takes a request.
+    #[inline(always)]
+    fn take(&mut self, id: u32, op: HostOp, offset_bytes: u64, size_bytes: u64) {
+        match &mut self.replacements.held {
+            Some(held) => held.push_back(id),
+            None => self.serve_request(id, op, offset_bytes, size_bytes),
+        }
+    }
+
+    /// Whether the drive has fewer requests than it takes at a time.
+    #[inline]
+    fn has_room(&self) -> bool {
+        let depth = u64::from(self.options.host.device_queue_depth);
+        depth == 0 || self.outstanding - (self.in_host.len() as u64) < depth
+    }
+
+    /// The drive takes requests that wait in the host, in order, as many as it has room for.
+    #[cold]
+    pub(super) fn take_from_host(&mut self) {
+        while self.has_room()
+            && let Some(id) = self.in_host.pop_front()
+        {
+            let Request { op, offset_bytes, size_bytes, .. } = self.requests[id as usize];
+            self.take(id, op, offset_bytes, size_bytes);
+        }
     }
 
     /// Serves a request that was taken.
@@ -167,11 +199,14 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// All that the host waits for is there.
+    /// All that the host waits for is there. Every request comes here once, however it ends, and makes room for one that waits in the host.
     fn answer_request(&mut self, id: u32) {
         let request = self.requests[id as usize];
         let now_ns = self.clock.now_ns();
         self.outstanding -= 1;
+        if !self.in_host.is_empty() {
+            self.clock.take_from_host();
+        }
         self.media.request_completed();
         if request.measured {
             if request.failed.is_none() {

@@ -55,6 +55,9 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) requests: Vec<Request>,
     pub(super) free_requests: u32,
     pub(super) outstanding: u64,
+    /// Of these, requests that wait in the host until the drive takes another one, in order; and whether any ever did.
+    pub(super) in_host: VecDeque<u32>,
+    pub(super) has_queued_in_host: bool,
     pub(super) submitted: u64,
     /// Requests that the drive has served before it was switched on.
     pub(super) earlier_requests: u64,
@@ -182,6 +185,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             requests: reserved(ROOM),
             free_requests: NIL,
             outstanding: 0,
+            in_host: VecDeque::new(),
+            has_queued_in_host: false,
             submitted: 0,
             earlier_requests: 0,
             completed: Vec::new(),
@@ -268,8 +273,19 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.submitted
     }
 
-    /// Requests submitted and not completed.
+    /// Of these, requests that do not wait in the host, or for the end of a replacement: as many of the first.
+    pub fn served(&self) -> u64 {
+        let held = self.replacements.held.as_ref().map_or(0, |held| held.len());
+        self.submitted - (held + self.in_host.len()) as u64
+    }
+
+    /// Requests submitted and not completed, those that wait in the host included.
     pub fn outstanding(&self) -> u64 {
         self.outstanding
+    }
+
+    /// Whether a request ever had to wait in the host.
+    pub fn has_queued_in_host(&self) -> bool {
+        self.has_queued_in_host
     }
 }

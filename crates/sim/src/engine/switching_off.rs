@@ -80,6 +80,8 @@ impl<C: Content, M: Media> Persistent for Engine<C, M> {
             requests: _,
             free_requests: _,
             outstanding: _,
+            in_host: _,
+            has_queued_in_host: _,
             submitted: _,
             completed: _,
             slots: _,

@@ -114,6 +114,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.media.set_now(self.clock.now_ns());
         match due {
             Due::Operation(id) => self.pause_is_over(id),
+            Due::Host => self.take_from_host(),
             Due::Idle => {}
         }
         self.run_ready();

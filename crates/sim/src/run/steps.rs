@@ -185,6 +185,7 @@ fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, r
         filled: simulation.device.filled_pages > 0,
         cut_pages: source.unaligned > 0,
         filtered: source.filtered > 0,
+        queued_in_host: with_engine!(&simulation.device.engine, engine => engine.has_queued_in_host()),
         skipped: source.skipped + source.left_out > 0,
         beyond: source.wrapped + source.left_out > 0,
         format: &source.format,

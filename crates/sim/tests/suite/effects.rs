@@ -131,6 +131,7 @@ fn values(key: &Key) -> Vec<String> {
         "speed" => &["3"],
         "jitter_ns" => &["500000"],
         "queue_depth" => &["0", "2"],
+        "device_queue_depth" => &["1", "5"],
         "space_bytes" => &["1MiB"],
         "fill" => &["0", "50%", "0.0000001"],
         "fill_bytes" => &["512KiB", "1"],

@@ -141,6 +141,56 @@ fn closed_loop() {
     assert_eq!((&result["latency_ns"]["read"]["min"], &result["latency_ns"]["read"]["max"]), (&READ.into(), &(2 * READ).into()));
 }
 
+/// Requests wait in the host, in order, while the drive has as many as it takes.
+#[test]
+fn the_drive_takes_so_many_requests_at_a_time() {
+    let limited =
+        |scheme, limit, pairs: &[(&str, &str)]| filled(&config("tiny", scheme, &[pairs, &[("device_queue_depth", limit)]].concat()));
+    // Four channels, each read with one of its own: two at a time.
+    let reads = [(0, read(0)), (0, read(1)), (0, read(2)), (0, read(3)), (5, read(0))];
+    assert_eq!(run_at(&mut limited("raid0", "0", &[]), &reads), [READ, READ, READ, READ, 2 * READ]);
+    assert_eq!(run_at(&mut limited("raid0", "2", &[]), &reads), [READ, READ, 2 * READ, 2 * READ, 3 * READ]);
+    assert_eq!(run_at(&mut limited("raid0", "5", &[]), &reads), run_at(&mut limited("raid0", "0", &[]), &reads));
+    // One die. A read that waits in the host passes no write in the drive.
+    let one_die = &[("channels", "1"), ("planes_per_die", "1")];
+    let mixed = [(0, write(0, 1)), (1, write(1, 1)), (2, read(9))];
+    assert_eq!(run_at(&mut limited("raid0", "3", one_die), &mixed), [PROGRAM, 2 * PROGRAM + READ, PROGRAM + READ]);
+    assert_eq!(run_at(&mut limited("raid0", "1", one_die), &mixed), [PROGRAM, 2 * PROGRAM, 2 * PROGRAM + READ]);
+    // A flush waits in the host, too, and then for what was written before; one that has nothing to wait for makes room at once.
+    let flushed = [(0, write(0, 1)), (0, flush()), (0, flush()), (0, read(9)), (0, flush())];
+    assert_eq!(run_at(&mut limited("raid0", "1", one_die), &flushed), [PROGRAM, PROGRAM, PROGRAM, PROGRAM + READ, PROGRAM + READ]);
+    // It does not wait for writes behind it in the host, which wait for it.
+    let behind = [(0, write(0, 1)), (0, flush()), (0, write(1, 1)), (0, write(2, 1)), (0, flush())];
+    let ends = [PROGRAM, PROGRAM, 2 * PROGRAM, 3 * PROGRAM, 3 * PROGRAM];
+    for limit in ["1", "2"] {
+        assert_eq!(run_at(&mut limited("raid0", limit, one_die), &behind), ends, "{limit} at a time");
+    }
+    // A discard ends at once, and so do those behind it.
+    let discards = [(0, read(0)), (0, pages(HostOp::Trim, 1, 1)), (0, pages(HostOp::Trim, 2, 1)), (0, read(9))];
+    assert_eq!(run_at(&mut limited("raid0", "1", one_die), &discards), [READ, READ, READ, 2 * READ]);
+    // A buffer answers a write in 1 us, and takes the next one then.
+    let buffered = &[("buffer_bytes", "65536")];
+    let writes = [(0, write(0, 1)), (0, write(1, 1)), (0, write(2, 1))];
+    assert_eq!(run_at(&mut limited("raid0", "0", buffered), &writes), [1000, 1000, 1000]);
+    assert_eq!(run_at(&mut limited("raid0", "1", buffered), &writes), [1000, 2000, 3000]);
+    // What flash makes room for, the buffer answers long before the next request comes.
+    let later = [(0, read(9)), (0, write(0, 1)), (10_000_000, read(9))];
+    assert_eq!(run_at(&mut limited("raid0", "1", buffered), &later), [READ, READ + 1000, 10_000_000 + READ]);
+}
+
+/// Response times count from the arrival, whatever a request waited for; in a closed loop the drive may take fewer than are outstanding.
+#[test]
+fn response_times_contain_the_wait_in_the_host() {
+    let four: Vec<_> = (0..4).map(|i| (0, read(i))).collect();
+    let result = replay("in-host", &four, "raid0", &[("device_queue_depth", "2")]);
+    let latency = &result["latency_ns"]["read"];
+    assert_eq!((&latency["min"], &latency["max"], &latency["total"]), (&READ.into(), &(2 * READ).into(), &(6 * READ).into()));
+    let many: Vec<_> = (0..40).map(|i| (0, read(i % 4))).collect();
+    let result = replay("in-host", &many, "raid0", &[("queue_depth", "4"), ("device_queue_depth", "2")]);
+    assert_eq!(result["simulated_ns"], 20 * READ);
+    assert_eq!(result["latency_ns"]["read"]["max"], 2 * READ);
+}
+
 #[test]
 fn warm_up_leaves_the_start_out_of_everything() {
     // A burst of writes to one stripe, and when all is over ten reads, one every millisecond.

@@ -70,6 +70,21 @@ fn a_loss_beyond_what_the_scheme_survives_ends_what_the_option_says() {
     assert_eq!(result.requests.failed.refused, 0);
 }
 
+/// A chip of a drive without redundancy fails when the third of 40 requests comes, all at once. The drive takes one at a time: it has the first.
+#[test]
+fn what_waits_in_the_host_is_refused_when_its_turn_comes() {
+    let pairs: Pairs = &[("fail", "chip:0.0@request:3"), ("after_loss", "stop"), ("device_queue_depth", "1")];
+    let mut simulation = Simulation::new(config("tiny", "raid0", &[SMALL, pairs].concat()), |_| true).unwrap();
+    for number in 0..40 {
+        let op = OPS[(number % 4) as usize];
+        simulation.submit(&if op == HostOp::Flush { pages(op, 0, 0) } else { pages(op, number, 1) }).unwrap();
+    }
+    simulation.finish().unwrap();
+    assert_eq!(simulation.take_completed().iter().map(|completed| completed.sequence).collect::<Vec<_>>(), (0..40).collect::<Vec<_>>());
+    let result = simulation.result(&Default::default(), false, None).unwrap();
+    assert_eq!(result.requests.failed.refused, 39);
+}
+
 /// 8 planes of 16 blocks endure five erases each: 640. The one that reaches this is the last that a write of the host may need.
 #[test]
 fn a_single_ssd_that_is_worn_out_is_read_only() {

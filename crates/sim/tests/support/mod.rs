@@ -78,7 +78,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
 pub type Scenario = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Different ways through the engine, for golden results and for what recomputes results. Not every scheme takes all of them (`scenario`).
-pub const SCENARIOS: [Scenario; 30] = [
+pub const SCENARIOS: [Scenario; 31] = [
     ("plain", "raid5", &[]),
     ("sor", "raid4", &[("spare_chips", "1"), ("rebuild", "sor"), ("fail", "chip:1.0@request:180")]),
     ("dor", "raid5", &[("spare_chips", "1"), ("rebuild", "dor"), ("fail", "chip:1.0@request:180")]),
@@ -132,6 +132,7 @@ pub const SCENARIOS: [Scenario; 30] = [
     ),
     ("chips", "raid0", &[("chips_per_channel", "4"), ("dies_per_chip", "2"), ("lun", "chip"), ("gc_blocking_scope", "none")]),
     ("closed", "fra", &[("queue_depth", "5"), ("warmup", "100")]),
+    ("in-host", "cr5m", &[("device_queue_depth", "2"), ("speed", "20"), ("mirror_read", "data")]),
     (
         "jitter",
         "ca-ppc",

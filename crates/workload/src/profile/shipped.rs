@@ -43,6 +43,7 @@ shipped![
     "cr5m-atto",
     "cr5m-build",
     "cr5m-exchange",
+    "cr5m-exchange-slice",
     "cr5m-fin2",
     "cr5m-radius",
     "cr5m-uniform",
@@ -57,4 +58,5 @@ shipped![
     "sirf1-fin1",
     "sirf1-fin2",
     "sirf1-tpcc",
+    "sirf1-tpcc-shape",
 ];

@@ -22,7 +22,7 @@ pub const ENTRY: Entry = Entry {
     members: Members { most: Members::MOST_WITH_PAIRS, ..Members::from(3) },
     mirror_chips: 1,
     bases: Some(Bases::Always(SemivalidAction::Move)),
-    parameters: &[&[Layout::PARAMETER, MW_LIMIT, CONSOLIDATE], UpdateRule::PARAMETERS],
+    parameters: &[&[Layout::PARAMETER, MW_LIMIT, CONSOLIDATE, MIRROR_READ], UpdateRule::PARAMETERS],
     construct: build,
     ..Entry::PLAIN
 };
@@ -45,6 +45,15 @@ const CONSOLIDATE: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
+const MIRROR_READ: Parameter = Parameter {
+    name: "mirror_read",
+    values: Values::Words(&["either", "data"]),
+    needs: Some(("mw_limit above 0", |build| build.thousandths(&MW_LIMIT) != Ok(0))),
+    about: "Which copy of a mirrored strip a read uses: either, the one whose chip is free earlier, or always the one on the data chip, while it is \
+            there.",
+    ..Parameter::PLAIN
+};
+
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     over(Formula::on_device(build)?, build)
 }
@@ -56,6 +65,7 @@ pub fn over(map: impl StripeMap, build: &Build) -> Result<Box<dyn Scheme>, Param
         return Err(ParameterError(format!("{} needs mirror chips with space for at least one copy; the device has none", ENTRY.name)));
     }
     let rule = ParityRule { update: UpdateRule::from_build(build)?, consolidates_last_strip: build.choice(&CONSOLIDATE)? == "last_strip" };
+    let reads_copies = build.choice(&MIRROR_READ)? == "either";
     let limits = Limits {
         limit_thousandths: u64::from(build.thousandths(&MW_LIMIT)?),
         data_chips: u64::from(build.data_chips),
@@ -67,6 +77,7 @@ pub fn over(map: impl StripeMap, build: &Build) -> Result<Box<dyn Scheme>, Param
         stripes: MirroredStripes::new(map.stripes(), build.members),
         raid: Raid::new(map, build.page_bytes),
         rule,
+        reads_copies,
         data_chips: u64::from(build.data_chips),
         mirror_chips: u64::from(build.mirror_chips),
         pages_per_chip: u64::from(build.pages_per_chip),

@@ -79,6 +79,8 @@ struct Cr5m<M> {
     /// Everything that a channel-level RAID-5 does.
     raid: Raid<M>,
     rule: ParityRule,
+    /// Reads take either copy of a mirrored strip, and not always the one on the data chip.
+    reads_copies: bool,
     /// Of each channel.
     data_chips: u64,
     /// Of each channel.
@@ -91,7 +93,7 @@ struct Cr5m<M> {
 
 persistent!(Cr5m<M> where [M: StripeMap] {
     keeps [raid, credit, stripes],
-    anew [rule, data_chips, mirror_chips, pages_per_chip],
+    anew [rule, reads_copies, data_chips, mirror_chips, pages_per_chip],
 });
 
 /// `Operation::step` of a write whose mirroring was refused after its update reads, and which has made RAID-5's pre-reads since.
@@ -283,6 +285,7 @@ impl<M: StripeMap> Scheme for Cr5m<M> {
 
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
         let stripe = self.raid.stripe(operation, self.stripes.mirrored(operation.stripe), Guard::Copy, view);
+        let stripe = Stripe { reads_copies: self.reads_copies, ..stripe };
         let step = match operation.kind {
             OperationKind::Write => self.write(operation, outcomes, &stripe, view, wave),
             OperationKind::Trim => self.trim(operation, outcomes, &stripe, view, wave),

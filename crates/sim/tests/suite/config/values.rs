@@ -194,6 +194,7 @@ fn every_value_has_its_limits() {
         ("speed", &["0", "-1", "inf", "nan"]),
         ("jitter_ns", &["-1", "1.5ns"]),
         ("queue_depth", &["-1"]),
+        ("device_queue_depth", &["-1"]),
         ("fit", &["clip"]),
         ("space_bytes", &["1G"]),
         ("fill", &["1.01", "-0.1", "nan", "101%", "-1%"]),
@@ -419,6 +420,8 @@ fn quantities_have_units_and_nothing_else_has() {
 #[test]
 fn a_name_is_offered_only_if_it_is_near() {
     assert_eq!(refusal(&[("banana", "1")]), "unknown key banana: docs/configuration.md lists all");
+    let figure = "it is called write_amplification, and is no setting (flashraid explain write_amplification)";
+    assert_eq!(refusal(&[("WAF", "0.1")]), format!("unknown key WAF: {figure}"));
     assert_eq!(refusal(&[("zz.seed", "1")]), "zz.seed: unknown table zz; there are device, array, scheme, host, run");
     assert_eq!(refusal(&[("threshold", "1")]), "unknown key threshold; the nearest is gc_threshold in table device");
     assert!(on("qqq", "raid0", &[]).unwrap_err().starts_with("unknown device qqq; presets are ssd1, "));
@@ -460,6 +463,11 @@ fn settings_without_effect_are_refused() {
             "raid5",
             &[("queue_depth", "8"), ("speed", "2")],
             "speed = 2: has no effect here: allowed with queue_depth = 0 (a closed loop ignores arrival times)",
+        ),
+        (
+            "raid5",
+            &[("queue_depth", "4"), ("device_queue_depth", "5")],
+            "device_queue_depth = 5: has no effect here: allowed with queue_depth = 0, or above it (so many are never outstanding in a closed loop)",
         ),
         ("raid5", &[("cmt_entries", "10")], "cmt_entries = 10: has no effect here: allowed with mapping = dftl"),
         ("raid5", &[("log_blocks", "10")], "log_blocks = 10: has no effect here: allowed with mapping = bast or fast"),

@@ -43,8 +43,8 @@ pub struct Bytes {
     gathered: Vec<Gathered>,
     programs: Vec<u64>,
     reads: Vec<(u8, u8)>,
-    /// The request about to be submitted.
-    pub request: Option<HostRequest>,
+    /// The requests, by number.
+    pub requests: Vec<HostRequest>,
     /// What NVRAM holds of parities, by local page.
     pub deferred: BTreeMap<MemberPage, u64>,
     page_bytes: u64,
@@ -55,7 +55,7 @@ pub struct Bytes {
 }
 
 flashraid_vocabulary::persistent!(Bytes {
-    anew [flash, host, submissions, given, entries, gathered, programs, reads, request, deferred, page_bytes, reads_checked, wrong],
+    anew [flash, host, submissions, given, entries, gathered, programs, reads, requests, deferred, page_bytes, reads_checked, wrong],
 });
 
 fn grown<T: Clone + Default>(list: &mut Vec<T>, index: u32) -> &mut T {
@@ -91,7 +91,7 @@ impl Bytes {
             gathered: Vec::new(),
             programs: Vec::new(),
             reads: Vec::new(),
-            request: None,
+            requests: Vec::new(),
             deferred: BTreeMap::new(),
             page_bytes: u64::from(page_bytes),
             reads_checked: 0,
@@ -252,7 +252,7 @@ impl Content for Bytes {
     const TRACKED: bool = true;
 
     fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted) {
-        let request = self.request.expect("the test says what it submits");
+        let request = self.requests[sequence as usize];
         let (space, first) = (self.host.len() as u64, request.offset_bytes / self.page_bytes);
         let page = (lpn.0 + space - first) % space;
         let mask = self.touched(&request, page);

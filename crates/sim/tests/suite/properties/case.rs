@@ -98,7 +98,7 @@ fn word(words: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
 const BOOL: &[&str] = &["false", "true"];
 
 /// Words of keys, the number of mirror groups, and which of the values that torture draws each parameter of the scheme has.
-type Words = ([&'static str; 10], [&'static str; 8], &'static str, [Index; MOST_PARAMETERS]);
+type Words = ([&'static str; 10], [&'static str; 9], &'static str, [Index; MOST_PARAMETERS]);
 
 /// Parameters of a scheme that are drawn one apart from the other; those beyond share the draws of the first ones.
 const MOST_PARAMETERS: usize = 8;
@@ -125,6 +125,7 @@ fn words() -> impl Strategy<Value = Words> {
         word(&["true", "false"]),
         word(&["zero", "prefill"]),
         word(&["1", "2", "5"]),
+        word(&["0", "0", "1", "3"]),
     ];
     // Torture draws no single group, which protects nothing.
     (device, rest, word(&["2", "1", "3"]), any::<[Index; MOST_PARAMETERS]>())
@@ -195,7 +196,7 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: 
     let (mut channels, mut chips, dies, planes, blocks, pages, page_bytes) = shape;
     let ([mut member, mut allocation, ftl, unit, scheduling, completes, transfer, gc_blocking_scope, wear, order], rest, groups, indices) =
         words;
-    let [multi_plane, copyback, gc_threshold, gc_reserve_blocks, serial, parity_in_response, unwritten, spread] = rest;
+    let [multi_plane, copyback, gc_threshold, gc_reserve_blocks, serial, parity_in_response, unwritten, spread, queue_depth] = rest;
     let entry = find(scheme).expect("a scheme");
     if entry.mirror_chips > 0 {
         // One more chip, for copies, which are in the member of the page.
@@ -262,6 +263,7 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: 
             ("serial_subrequests", serial),
             ("parity_in_response", parity_in_response),
             ("unwritten", unwritten),
+            ("device_queue_depth", queue_depth),
         ]
         .map(|(key, value)| (key, value.to_string())),
     );

@@ -95,7 +95,6 @@ fn drive<C: Content, M: Media>(
     requests: &[HostRequest],
     drive: Drive,
     look: &dyn Fn(&Engine<C, M>),
-    submitting: impl Fn(&mut Engine<C, M>, &HostRequest),
     quiet: impl Fn(&Engine<C, M>),
 ) -> Vec<CompletedRequest> {
     let mut watch = Watch { credit: 0, pages_an_event: proving(PROOF_PAGES_AN_EVENT, SLICE_PAGES_AN_EVENT), look };
@@ -120,7 +119,6 @@ fn drive<C: Content, M: Media>(
             }
             engine.advance_until(arrival_ns).unwrap_or_else(|error| panic!("{error}"));
         }
-        submitting(engine, request);
         engine.submit(request, true);
         watch.event(engine);
         if index % drive.quiet_every == drive.quiet_every - 1 {
@@ -248,7 +246,7 @@ fn drive_tags<M: Assembled>(
         look(engine);
         check_counts(engine);
     };
-    drive(&mut tagged, &requests, case.drive, &look, |_, _| {}, quiet)
+    drive(&mut tagged, &requests, case.drive, &look, quiet)
 }
 
 /// Runs the case with bytes. `prepare` is given the engine before the first request.
@@ -264,13 +262,13 @@ fn drive_bytes<M: Assembled>(
     let page_bytes = config.device.page_bytes;
     let space_pages = config.space_bytes(&*scheme()) / u64::from(page_bytes);
     let requests = case.requests(space_pages * u64::from(page_bytes), page_bytes.into());
-    let content = Bytes::new(ssds(config) * config.device.ppn_limit(), space_pages, page_bytes);
+    let mut content = Bytes::new(ssds(config) * config.device.ppn_limit(), space_pages, page_bytes);
+    content.requests.clone_from(&requests);
     let mut naive = crate::support::engine_on(config, scheme(), content);
     naive.fill(filled);
     job().into_iter().for_each(|job| naive.add_job(job));
-    let submitting = |engine: &mut Engine<Bytes, M>, request: &HostRequest| engine.content.request = Some(*request);
     prepare(&mut naive);
-    drive(&mut naive, &requests, case.drive, &|_| {}, submitting, |engine| Bytes::check_quiet(engine, redundancy))
+    drive(&mut naive, &requests, case.drive, &|_| {}, |engine| Bytes::check_quiet(engine, redundancy))
 }
 
 /// Registered schemes run through `Simulation` too, as far as it knows the way of driving.
