@@ -59,7 +59,7 @@ BEYOND_THE_LIST = {
 # Claims of ours alone: of what a profile was fitted to have, of a part of another claim, and on other drives, other
 # workloads and recordings, as of experiments that no paper has.
 OURS = {
-    "adaptive": ("table3.order", "tableA2.reject", "fig7.adaptive.lower", "gc.", "whole."),
+    "adaptive": ("table3.order", "tableA2.reject", "tableA2.range", "fig7.adaptive.lower", "idle.", "whole."),
     "cr5m": ("exchange.",),
     "hotswap": ("capacity.", "recordings."),
     "ppc": ("hot.",),
