@@ -397,6 +397,8 @@ pub struct Entry {
     pub bases: Option<Bases>,
     /// With which choice it acknowledges a write before each of its copies is programmed, if that can be chosen.
     pub completes_early: Option<Choice>,
+    /// With which choice its updates claim places in NVRAM when they start (`Scheme::claims`), if that can be chosen.
+    pub claims: Option<Choice>,
     /// Its parameters, in groups that schemes share or have of their own.
     pub parameters: &'static [&'static [Parameter]],
     /// Builds it on a number of members that it works on, or says why the rest of the configuration makes no sense. [`Entry::build`] calls it.
@@ -424,6 +426,7 @@ impl Entry {
         parity_cache: None,
         bases: None,
         completes_early: None,
+        claims: None,
         parameters: &[],
         construct: |_| unreachable!("the entry does not say how the scheme is built"),
     };

@@ -89,6 +89,8 @@ fn what_an_entry_says_of_the_scheme_is_so() {
                     prop_assert_eq!(of_groups, (0..groups).collect::<Vec<_>>(), "the groups that hold a copy of a page");
                 }
             }
+            let claims = entry.claims.is_some_and(|choice| build.choice(choice.parameter).unwrap() == choice.word);
+            prop_assert_eq!(scheme.claims(), claims);
             prop_assert_eq!(scheme.guard().is_some(), entry.parity_cache.is_some() || entry.has_window);
             if let Some(action) = entry.action_on_bases(|choice| build.choice(choice.parameter).unwrap() == choice.word) {
                 prop_assert_eq!(scheme.moves_bases(), action == SemivalidAction::Move);

@@ -32,6 +32,7 @@ mod instant;
 pub mod locks;
 mod look_ahead;
 mod options;
+mod places;
 mod rare;
 mod reads;
 pub mod recorder;

@@ -105,6 +105,11 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) service: Service,
     /// Whether the scheme moves strips to other members.
     pub(super) moves_strips: bool,
+    /// Whether operations claim something of the scheme before they start.
+    pub(super) claims: bool,
+    /// Those that wait for it, and those whose last wave has ended and whose commit has ended since.
+    pub(super) claimants: VecDeque<u32>,
+    pub(super) released: VecDeque<u32>,
     pub(super) replacements: Replacements,
     /// What requests felt before, during and after rebuilds and replacements, from the first one on.
     pub(super) around: Option<Box<Around>>,
@@ -160,6 +165,9 @@ impl<C: Content, M: Media> Engine<C, M> {
             leaving_with: Vec::new(),
             startable: reserved(MOST_AT_ONCE),
             moves_strips: scheme.moves_strips(),
+            claims: scheme.claims(),
+            claimants: VecDeque::new(),
+            released: VecDeque::new(),
             replacements: Replacements::default(),
             around: None,
             service: Service::All,

@@ -8,7 +8,7 @@
 //! What an update does to what NVRAM holds is the scheme's (`Rule`). A commit makes the parity of both lines, by whichever reads fewer pages; if the
 //! parity's chip has no page at hand GC makes do with all strips associated (widen).
 //!
-//! *Decided* state (`ParityCache`) and *durable* state are apart: plans and recovery look at the durable one alone. They differ in what is under
+//! What updates have claimed (`ParityCache`) and *durable* state are apart: plans and recovery look at the durable one alone. They differ in what is under
 //! way, and where GC or a failure intervened: then an operation finds nothing to do, or an update makes an entry that it was to find.
 //!
 //! After failures an associated strip is the XOR of NVRAM and the other associated ones, any other strip is the XOR of the parity and what that
@@ -31,7 +31,7 @@ use crate::parts::raid::Raid;
 use crate::parts::stripe::{Guard, Stripe, Sum};
 use crate::parts::update::Chosen;
 use crate::stripe_map::{Row, StripeMap};
-use crate::{Build, Draws, GuardCounts, Members, Method, Operation, OperationKind, Parameter, ParameterError, Values};
+use crate::{Before, Build, Choice, Draws, GuardCounts, Members, Method, Operation, OperationKind, Parameter, ParameterError, Values};
 use bytemuck::Zeroable;
 use flashraid_vocabulary::{Cause, Change, SemivalidAction, StripeId, Version, View, Wave, memory, persistent};
 
@@ -44,6 +44,25 @@ pub const PARITY_CACHE_BYTES: Parameter = Parameter {
     about: "Size of the parity cache in NVRAM: one page for each stripe whose parity is deferred. Metadata of an entry are not counted.",
     ..Parameter::PLAIN
 };
+
+/// When updates take their places.
+pub const EVICTS_LOCKED: Parameter = Parameter {
+    name: "evicts_locked",
+    values: Values::Words(&["no", "yes"]),
+    before: &[Before { version: "0.3.0", value: "yes" }],
+    about: "Whether the parity cache may evict a stripe that an operation in flight changes, so that the commit waits for it. With no, an update \
+            takes its place in the cache when it starts, and waits if all stripes there are being changed; with yes when it arrives, so that victims and \
+            all counts follow from the order of requests alone, whatever the timing.",
+    ..Parameter::PLAIN
+};
+
+/// The choice with which they do when they start.
+pub const CLAIMS: Choice = Choice { parameter: &EVICTS_LOCKED, word: "no" };
+
+/// LRU, in a cache that evicts locked stripes or not, as the user wants.
+pub fn lru(build: &Build) -> Result<Replacement, ParameterError> {
+    Ok(Replacement { evicts_locked: build.choice(&EVICTS_LOCKED)? == "yes", ..Replacement::LRU })
+}
 
 /// How a scheme brings up to date what NVRAM holds of a stripe.
 pub trait Rule: Clone + Send + Sync + 'static {
@@ -113,13 +132,15 @@ pub struct DeferredParity<M, R> {
     stripes: Vec<Durable>,
     /// Entries being made.
     making: u32,
+    /// Stripes whose entries are to have a place again, as their commits have failed.
+    homeless: Vec<StripeId>,
     counts: GuardCounts,
 }
 
 persistent!(DeferredParity<M, R> where [M: StripeMap, R: Rule] {
     keeps [raid, cache, counts],
     arrays [stripes],
-    anew [rule, page_bytes, making],
+    anew [rule, page_bytes, making, homeless],
 });
 
 /// Entries of a cache of the size that the user asked for: at least one, and no more than there are stripes.
@@ -145,6 +166,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
             rule,
             page_bytes: build.page_bytes,
             making: 0,
+            homeless: Vec::new(),
             counts: GuardCounts { most_entries: most_entries.into(), ..GuardCounts::default() },
         })
     }
@@ -202,9 +224,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         if matches!(operation.kind, OperationKind::Read | OperationKind::Job) {
             return;
         }
-        if self.is_update(operation) {
-            self.cache.ended(operation.stripe);
-        }
+        self.cache.ended(operation.stripe, operation.is_placed);
         let durable = self.durable(operation.stripe);
         let made = std::mem::take(&mut durable.making);
         let before = *durable;
@@ -216,13 +236,23 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         let strips = |of: Durable| (of.associated.into(), of.bases.into());
         self.counts.moved(strips(before), strips(after));
         debug_assert!(self.counts.entries + u64::from(self.making) <= self.counts.most_entries);
-        // GC or a repair may have intervened, without a decision.
-        if !has_failed && matches!(operation.kind, OperationKind::Commit | OperationKind::Repair) {
-            match after.associated {
-                0 => self.cache.committed(operation.stripe),
-                _ if after.associated != before.associated => self.cache.widened(operation.stripe),
-                _ => {}
+        // GC or a repair may have intervened, without an update. What an update has left without a parity to put off has no entry, unless those that
+        // are decided count with it.
+        let intervenes = matches!(operation.kind, OperationKind::Commit | OperationKind::Repair) && !has_failed;
+        if after.associated == 0 && (intervenes || !self.cache.evicts_locked()) {
+            self.cache.committed(operation.stripe);
+        } else if intervenes && after.associated != before.associated {
+            self.cache.widened(operation.stripe);
+        }
+        if has_failed && operation.kind == OperationKind::Commit && after.associated != 0 && !self.cache.evicts_locked() {
+            self.homeless.push(operation.stripe);
+        }
+        while let Some(&stripe) = self.homeless.last() {
+            let width = self.raid.map().row(stripe).width();
+            if !self.cache.give_place(stripe, width, self.associated(stripe)) {
+                break;
             }
+            self.homeless.pop();
         }
     }
 }

@@ -45,8 +45,12 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         Some(Next { sum, reads_parity: false, associated, keeps_bases: false })
     }
 
-    /// Whether there is a place in NVRAM for the entry that the operation makes, if it makes one. There is, unless a commit has failed.
+    /// Whether there is a place in NVRAM for the entry that the operation makes, if it makes one. There is, unless a commit has failed, or if it has claimed
+    /// one late: then it ends no earlier than the commit.
     fn takes_place(&mut self, operation: &Operation, next: &Next) -> bool {
+        if operation.is_placed && !self.cache.evicts_locked() {
+            return true;
+        }
         let has_place = self.counts.entries + u64::from(self.making) < self.counts.most_entries;
         let durable = self.durable(operation.stripe);
         if durable.associated != 0 || next.associated == 0 || durable.making != 0 {
