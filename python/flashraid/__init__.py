@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .replay import Interrupted, run
     from .reproduce.outcome import Reproduction
     from .result import Result
+    from .searching import windows
     from .series import Series
     from .setting_types import Settings, SimulationSettings
     from .simulation import Completion, Simulation
@@ -44,6 +45,7 @@ else:
         "replay": ("Interrupted", "run"),
         "reproduce.outcome": ("Reproduction",),
         "result": ("Result",),
+        "searching": ("windows",),
         "series": ("Series",),
         "setting_types": ("Settings", "SimulationSettings"),
         "simulation": ("Completion", "Simulation"),
@@ -99,4 +101,5 @@ __all__ = [
     "sweep",
     "synth",
     "trace_info",
+    "windows",
 ]

@@ -59,7 +59,7 @@ from .settings import (
 from .settings import text_of as setting_text
 from .sizes import check_range, format_bytes, parse_bytes, parse_share, parse_time
 from .sweeping.dataset import Dataset
-from .sweeping.job import OF_RECORDING
+from .sweeping.job import OF_RECORDING, told_once
 from .sweeping.plan import PLACES
 from .sweeping.where import Where, where
 from .sweeps import folder_text
@@ -416,7 +416,7 @@ class Advice(Drawn):
     def warnings(self) -> list[str]:
         """What of the recording is likely to mislead, each text once."""
         rows = (row for each in self.tried for rows in each.rows.values() for row in rows)
-        return list(dict.fromkeys(str(row[OF_RECORDING]) for row in rows if row.get(OF_RECORDING)))
+        return told_once(str(row.get(OF_RECORDING) or "") for row in rows)
 
     @property
     def sentences(self) -> list[str]:

@@ -17,7 +17,7 @@ from .interrupts import Interrupts
 from .settings import Path, check_progress, path_text
 from .sweeping import local, view
 from .sweeping.dataset import Dataset, read
-from .sweeping.job import DONE, FAILED, OF_RECORDING, REFUSED, Job
+from .sweeping.job import DONE, FAILED, OF_RECORDING, REFUSED, Job, told_once
 from .sweeping.plan import Plan, made
 from .sweeping.plan import read as read_plan
 from .sweeping.resolved import Resolved, jobs_of, resolve
@@ -119,13 +119,13 @@ class Sweep(Drawn):
     @property
     def warnings(self) -> dict[str, list[str]]:
         """What of each recording is likely to mislead, by trace; only of traces of which there is something to say."""
-        found: dict[str, dict[str, None]] = {}
+        found: dict[str, list[str]] = {}
         rows = self._frame
         if OF_RECORDING in rows.columns:
             for trace, texts in rows.select("trace", OF_RECORDING).drop_nulls().rows():
                 if texts:
-                    found.setdefault(trace, {})[texts] = None
-        return {trace: list(texts) for trace, texts in found.items()}
+                    found.setdefault(trace, []).append(texts)
+        return {trace: told_once(texts) for trace, texts in found.items()}
 
     @property
     def failed(self) -> "polars.DataFrame":

@@ -213,10 +213,13 @@ FUNCTIONS = {
         "change": None,
         "variants": [],
         "traces": None,
+        "whole": False,
+        "paper_speed": False,
         "quick": True,
         "cache": True,
         "progress": None,
     },
+    "windows": {"like": ["ali_0"], "step_ns": 600 * 10**9, "page_bytes": 4096, "most": 3, "progress": None},
     "schemes": {"name": "raid5"},
     "devices": {"name": "tiny", "scheme": "raid5"},
 }

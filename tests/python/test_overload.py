@@ -10,7 +10,7 @@ from flashraid import summary
 
 # Updates of one page come one after the other, as each holds the lock of its stripe.
 HOT = {"device": "tiny", "scheme": "raid5", "fill": 0.5, "chips_per_channel": 4, "engine": False}
-BEHIND = "the device falls behind the trace: the longest wait grows by 0.40 s for each second of arrivals"
+BEHIND = "the device falls behind the trace: the longest wait grows by {} s for each second of arrivals"
 
 
 def hot(count, gap_us):
@@ -19,7 +19,7 @@ def hot(count, gap_us):
 
 def test_a_bottleneck_in_locks_is_an_overload(tmp_path):
     alone = fr.run(write_trace(tmp_path, hot(2, 10_000)), **HOT).latency.write.max
-    with pytest.warns(UserWarning, match=BEHIND):
+    with pytest.warns(UserWarning, match=BEHIND.format("0.40")):
         result = fr.run(write_trace(tmp_path, hot(600, 300)), **HOT)
     # A queue with one server: 600 updates take 600 times as long as one, for arrivals every 300 us.
     assert result.bandwidth.span_ns == pytest.approx(600 * alone, rel=0.01)
@@ -46,13 +46,25 @@ def test_what_keeps_up_is_none(tmp_path, rows, more):
     assert not any("behind" in text or "cannot keep up" in text for text in result.warnings if rows[-1][0])
 
 
+@pytest.mark.parametrize(("count", "gap_us", "said"), [(1000, 385, r"0\.1\d s"), (5000, 415, r"2\d\.\d\d ms")])
+def test_of_regular_requests_a_small_overload_is_one(tmp_path, count, gap_us, said):
+    alone = fr.run(write_trace(tmp_path, hot(2, 10_000)), **HOT).latency.write.max
+    growth = alone / (gap_us * 1000) - 1
+    with pytest.warns(UserWarning, match=rf"the longest wait grows by {said} for each second"):
+        result = fr.run(write_trace(tmp_path, hot(count, gap_us)), **HOT)
+    assert 0 < growth < 4 / count**0.5, "which of random arrivals would be chance"
+    assert result.workload.backlog_growth == pytest.approx(growth, rel=0.05)
+
+
 def test_every_command_says_so(command, tmp_path):
-    trace = write_trace(tmp_path, hot(600, 300))
+    # A write of raid0 takes 303 us, so that it keeps up.
+    behind = BEHIND.format("0.36")
+    trace = write_trace(tmp_path, hot(600, 310))
     place = ["--device", "tiny", "--fill", "0.5", "--set", "chips_per_channel=4"]
-    assert BEHIND in command("run", trace, *place, "--scheme", "raid5").stderr
+    assert behind in command("run", trace, *place, "--scheme", "raid5").stderr
     line = ["compare", trace, *place, "--schemes", "raid0,raid5", "--seeds", "1", "--no-capacity"]
     done = command(*line, "--json", "c.json")
-    assert f"warning: raid5: {BEHIND}" in done.stderr
+    assert f"warning: raid5: {behind}" in done.stderr
     done = command(*line)
     assert "! raid5: overloaded: latency grows with the length of the trace" in done.stdout
     plan = f'[fixed]\ntrace = "{trace}"\ndevice = "tiny"\nfill = 0.5\nchips_per_channel = 4\n'

@@ -1,5 +1,6 @@
 """Recordings as people have them: each command reads them by their content, and by what the user says of them."""
 
+import gzip
 import json
 import struct
 
@@ -76,6 +77,15 @@ def test_blktrace_of_all_processors(command):
     assert (workload["format"], workload["writes"], workload["bytes_written"]) == ("blktrace", 100, 100 * 4096)
     assert "sda.blktrace.1 is merged with it by time" in " ".join(done.stderr.split())
     assert workload["sha256"] == fr.trace_info(command.folder / "sda.blktrace.1").sha256
+    (command.folder / "sda.blktrace.0.gz").write_bytes(gzip.compress((command.folder / "sda.blktrace.0").read_bytes()))
+    (command.folder / "sda.blktrace.0").unlink()
+    packed = fr.trace_info(command.folder / "sda.blktrace.1")
+    assert (packed.requests, packed.warnings) == (
+        100,
+        [
+            "sda.blktrace.1 is one of several files of a recording, and sda.blktrace.0.gz is merged with it by time",
+        ],
+    )
     alone = command("run", "-", *ON_TINY, "--json", input=blktrace(0, 0))
     assert json.loads(alone.stdout)["workload"]["writes"] == 50
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from test_readers import blktrace
 
 import flashraid as fr
 
@@ -25,26 +26,105 @@ def lost(command):
     return "lost.tracefs.txt"
 
 
-def test_every_command_says_the_same(command, lost):
-    fixed = f'[fixed]\ntrace = "{lost}"\ndevice = "tiny"\n'
-    (command.folder / "plan.toml").write_text(fixed + '[grid]\nscheme = ["raid0", "raid5"]\n')
-    small = ["--device", "tiny", "--schemes", "raid0,raid5", "--seeds", "1"]
+def all_say(command, trace, sentence, **reading):
+    """Each command that reads the trace says the sentence, once."""
+    fixed = {"trace": trace, "device": "tiny", "fit": "compact", **reading}
+    lines = "".join(f'{key} = "{value}"\n' for key, value in fixed.items())
+    (command.folder / "plan.toml").write_text(f'[fixed]\n{lines}[grid]\nscheme = ["raid0", "raid5"]\n')
+    options = [word for key, value in reading.items() for word in (f"--{key}", value)]
+    small = [*options, "--fit", "compact", "--device", "tiny", "--schemes", "raid0,raid5", "--seeds", "1"]
     for arguments in (
-        ["run", lost, *ON],
-        ["compare", lost, *small, "--no-capacity"],
+        ["run", trace, *ON, *options, "--fit", "compact"],
+        ["compare", trace, *small, "--no-capacity"],
         ["sweep", "plan.toml"],
-        ["advise", lost, *small],
-        ["trace", "info", lost],
-        ["trace", "convert", lost, "-o", "a.csv"],
-        ["trace", "fit", lost, "-o", "twin.toml"],
-        ["trace", "anonymise", lost, "-o", "b.csv", "--seed", "1"],
+        ["advise", trace, *small],
+        ["trace", "info", trace, *options],
+        ["trace", "convert", trace, "-o", "a.csv", *options],
+        ["trace", "fit", trace, "-o", "twin.toml", *options],
+        ["trace", "anonymise", trace, "-o", "b.csv", "--seed", "1", *options],
     ):
-        told = command(*arguments).stderr
-        assert told.count(LOST) == 1, (arguments, told)
+        told = " ".join(command(*arguments).stderr.split())
+        assert told.count(sentence) == 1, (arguments, told)
+
+
+def test_every_command_says_the_same(command, lost):
+    all_say(command, lost, LOST)
     with pytest.warns(UserWarning, match=LOST):
         workload = fr.run(command.folder / lost, device="tiny", scheme="raid5", unwritten="prefill").workload
     assert (workload.requests, workload.lost_events, len(workload.warnings)) == (80, 86000, 1)
     assert workload.warnings == fr.trace_info(command.folder / lost).warnings
+
+
+def requeued(folder):
+    """Files of three processors, joined: each request was issued, given back and issued again on another of them."""
+    rows = [
+        f"8,0 {cpu} 1 {number / 100 + cpu / 1000:.6f} 9 {action} WS {number % 40 * 8} + 8 [a]\n"
+        for cpu, action in ((1, "R"), (2, "D"), (0, "D"))
+        for number in range(80)
+    ]
+    (folder / "requeued.blkparse.txt").write_text("".join(rows))
+    return "requeued.blkparse.txt"
+
+
+def of_one_cpu(folder):
+    (folder / "sda.blktrace.1").write_bytes(blktrace(1, 0) + blktrace(1, 10_000_000))
+    return "sda.blktrace.1"
+
+
+def cut(folder):
+    """NVMe commands up to Ctrl-C: the last one writes 128 blocks."""
+    text = "".join(
+        f" fio-1 [001] ..... {100 + number * 0.01:.6f}: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, nsid=1, "
+        f"cmd=(nvme_cmd_write slba={number % 40 * 8}, len=127, ctrl=0x0)\n"
+        for number in range(81)
+    )
+    (folder / "cut.nvme.txt").write_text(text[: text.rindex("7, ctrl")])
+    return "cut.nvme.txt"
+
+
+def of_letters(folder):
+    rows = (f"{number * 0.01:.4f} {'WS' if number else 'FWFS'} {number % 40 * 8} 8\n" for number in range(81))
+    (folder / "letters.txt").write_text("".join(rows).replace(" WS ", " X ", 1))
+    return "letters.txt"
+
+
+@pytest.mark.parametrize(
+    ("trace", "sentence", "reading", "counts"),
+    [
+        (
+            requeued,
+            "80 requests were issued again after the device had given them back (requeue)",
+            {},
+            {"reissued": 80},
+        ),
+        (of_one_cpu, "1 file of the recording is not beside sda.blktrace.1 (sda.blktrace.0)", {}, {}),
+        (cut, "the last line or record is cut off, and was left out", {}, {"truncated": 1}),
+        (
+            of_letters,
+            "not replayed: 1 requests with unknown letters (rwbs)",
+            {"columns": "time:s,op,sector,sectors"},
+            {
+                "unsupported": {
+                    "flushes attached to writes (FW); the writes are kept": 1,
+                    "forced unit access (WF); the writes are kept": 1,
+                    "requests with unknown letters (rwbs)": 1,
+                }
+            },
+        ),
+    ],
+    ids=["requeue", "one CPU", "cut", "letters"],
+)
+def test_every_command_says_what_a_reader_leaves_out(command, trace, sentence, reading, counts):
+    name = trace(command.folder)
+    all_say(command, name, sentence, **reading)
+    options = [word for key, value in reading.items() for word in (f"--{key}", value)]
+    done = command("run", name, *ON, *options, "--fit", "compact", "--no-engine", "--json", "-")
+    workload = json.loads(done.stdout)["workload"]
+    # Of those that count, each is a request of the trace.
+    assert workload["requests"] == {"sda.blktrace.1": 100}.get(name, 80)
+    assert {key: workload[key] for key in counts} == counts
+    assert any(sentence in told for told in workload["warnings"])
+    assert workload["warnings"] == fr.trace_info(command.folder / name, **reading).warnings
 
 
 def joined(folder):

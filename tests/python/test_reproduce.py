@@ -87,6 +87,11 @@ def test_an_order_is_told_apart_by_more_than_its_repeats_differ_in_most_cases():
     assert judged_of_repeats({"a": small}, many, workloads=["a"]).lack == pytest.approx(0.1)
     assert judged_of_repeats({"a": noisy}, many, workloads=["a"]).lack == pytest.approx(1.0)
     assert not judged_of_repeats({"a": [-0.1, -0.1]}, many, workloads=["a"]).is_level  # it fails
+    # By less than its repeats differ it does not, unless another case fails by more.
+    for least, is_level in ([-0.3, 0.1], True), ([-0.3, -0.2], False):
+        verdict = judged_of_repeats({"a": least, "b": clear}, many, workloads=["a", "b"])
+        assert (verdict.holds, verdict.is_level) == (False, is_level)
+    assert not judged_of_repeats({"a": [-0.3, 0.1], "b": [-5.0, -4.0]}, many, workloads=["a", "b"]).is_level
     # Repeats that differ, but all by as much, tell it apart.
     found = {("x", "a", "1", "rebuild_mean"): [100.0, 300.0], ("y", "a", "1", "rebuild_mean"): [110.0, 330.0]}
     found |= {(name, "a", "1", "rebuild_requests"): [400.0, 400.0] for name in "xy"}
@@ -264,7 +269,10 @@ def test_flat_and_leveling_off():
     assert judged(judge="levels_off", item="2", value=1.0, values={"a": (90.0, 80.0, 79.9)}, workloads=["a"]).holds
     early = judged(judge="levels_off", item="2", value=1.0, values={"a": (80.0, 80.0, 79.9)}, workloads=["a"])
     assert (early.holds, early.found, early.lack) == (False, 0.0, 1.0)
-    assert early.note == "no step gains more than 1 %"
+    # A line that gains nowhere does not say where it levels off; one that gains elsewhere does.
+    assert (early.is_level, early.note) == (True, "not told apart, no step gains more than 1 %")
+    late = judged(judge="levels_off", item="2", value=1.0, values={"a": (80.0, 80.0, 70.0)}, workloads=["a"])
+    assert (late.holds, late.is_level) == (False, False)
     assert not judged(judge="levels_off", item="2", value=1.0, values={"a": (90.0, 80.0, 70.0)}, workloads=["a"]).holds
     assert judged(judge="flat", value=0.0, workloads=["a"], values={"a": (0.0, 0.0, 0.0)}).holds
     assert not judged(judge="flat", value=99.0, workloads=["a"], values={"a": (0.0, 0.0, 1.0)}).holds
@@ -275,9 +283,10 @@ def test_after_the_first_point_only_what_follows_is_asked():
         return judged(judge="levels_off", item="1", value=1.0, values={"a": values}, workloads=["a"])
 
     level = of_first(80.0, 80.0, 79.6)
-    assert (level.holds, level.at, level.note) == (True, "the largest step after 1", "no step gains more than 1 %")
+    assert (level.holds, level.is_level, level.at) == (False, True, "the largest step after 1")
     assert level.found == pytest.approx(0.5, abs=0.01)
-    assert not of_first(80.0, 80.0, 79.0).holds
+    gains = of_first(80.0, 80.0, 79.0)
+    assert (gains.holds, gains.is_level) == (False, False)
 
 
 def test_a_list_among_the_names_is_one_figure():
@@ -286,9 +295,28 @@ def test_a_list_among_the_names_is_one_figure():
     assert judged(judge="falls", workloads=[["a", "b"]], points=[["1", "2"], "3"]).holds
 
 
+def test_a_table_is_compared_by_orders_of_magnitude_where_its_claim_says_so():
+    table = {"judge": "cells", "kind": "value", "against": "old", "tolerance": "magnitude"}
+    verdict = judged(**table, value={"a": {"1": 10.0, "2": 199.0, "3": 31.0}})
+    assert (verdict.holds, verdict.note) == (True, "3 of 3 are within a factor of ten, 2 are within a factor of two")
+    verdict = judged(**table, value={"a": {"1": 101.0, "2": 20.0}})
+    assert (verdict.holds, verdict.lack) == (False, 1)
+
+
 @pytest.mark.parametrize(
     ("paper", "tolerance", "holds"),
-    [(20, "sign", True), (-20, "sign", False), (11, "factor two", True), (9, "factor two", False), (20, "exact", True)],
+    [
+        (20, "sign", True),
+        (-20, "sign", False),
+        (11, "factor two", True),
+        (9, "factor two", False),
+        (200, "magnitude", True),
+        (201, "magnitude", False),
+        (2, "magnitude", True),
+        (1.9, "magnitude", False),
+        (-20, "magnitude", False),
+        (20, "exact", True),
+    ],
 )
 def test_values_are_compared_as_far_as_they_can_be(paper, tolerance, holds):
     value = {"value": paper, "tolerance": tolerance, "workloads": ["a"], "points": ["2"]}

@@ -44,10 +44,10 @@ def write_trace(path, writes=2, reads=2, size=4096):
 def test_a_trace_of_the_paper_takes_the_place_of_its_profile(tmp_path, traced):
     write_trace(tmp_path / "FIN.v2.csv")
     (tmp_path / "other.csv").write_text("")
-    found, notes = with_originals(traced, str(tmp_path))
-    path = str(tmp_path / "FIN.v2.csv")
+    there = with_originals(traced, str(tmp_path))
+    found, path = there.paper, str(tmp_path / "FIN.v2.csv")
     assert found.experiments["e"].workloads == {"a": {"trace": path}, "b": {"trace": "profile:y"}}
-    assert notes == [f"a is {path}"]
+    assert there.notes == [f"a is {path}"]
     # What changes the profile that is gone cannot be tried.
     assert [each.name for each in found.variants] == ["data-in", "bursts of b", "sooner"]
     assert found.explanations[0].changes == [{"seed": 1}, "data-in"]
@@ -56,8 +56,7 @@ def test_a_trace_of_the_paper_takes_the_place_of_its_profile(tmp_path, traced):
 def test_figures_in_which_papers_differ_are_noted(tmp_path, traced):
     for size, differences in ((4300, []), (4302, ["a: mean_bytes is 4,302; the paper has 4,096"])):
         write_trace(tmp_path / "fin_1.csv", size=size)
-        _, notes = with_originals(traced, str(tmp_path))
-        assert notes[1:] == differences
+        assert with_originals(traced, str(tmp_path)).notes[1:] == differences
 
 
 def test_a_trace_that_is_not_the_papers_is_refused(tmp_path, traced):
@@ -81,6 +80,7 @@ EXPERIMENTS = (
     '[[experiment]]\nname = "e"\nwhere = ""\ntitle = ""\nworkloads = ["w"]\nmetrics = ["mean"]\n'
     "configurations = { x = {} }\npoints = { p = {} }\n"
 )
+EXPLANATION = '[[explanation]]\nname = "x"\nclaims = ["c"]\nmechanism = ""\nchanges = ["v"]'
 CLAIM = '[[claim]]\nid = "c"\nwhere = ""\nstatement = ""\nkind = "trend"\nexperiment = "e"\nof = "x"\nmetric = "mean"\n'
 
 
@@ -124,8 +124,22 @@ def test_data_with_an_error_is_refused_with_its_place(tmp_path, claims, message)
         ),
         (
             "experiments = []",
-            '[[explanation]]\nname = "x"\nclaims = ["c"]\nmechanism = ""\nchanges = ["v"]',
+            EXPLANATION,
             "papers/p: explanation x: variant of these claims v: there is none",
+        ),
+        *(
+            (f'experiments = ["e"]\n{change}', f"{fixed}{EXPLANATION}", f"papers/p: explanation x: {message}")
+            for change, fixed, message in (
+                ("", "", "one thing at a time is allowed: it changes nothing"),
+                (
+                    "change = { fill = 0.5, fit = 'wrap' }",
+                    "",
+                    "one thing at a time is allowed: it changes fill and fit",
+                ),
+                ('workloads = ["w"]', "", "variant v: one thing at a time is allowed: it has other workloads"),
+                ("change = { x = { program_ns = 1 } }", "[fixed]\nprogram_ns = 2\n", "program_ns = 1: the paper has 2"),
+                ("change = { ldpc = 'none' }", "[fixed]\nldpc = ['a', 'b']\n", "ldpc = none: the paper has a or b"),
+            )
         ),
         (
             "experiments = []",
@@ -197,12 +211,6 @@ def test_figures_of_a_page_are_measured_again(name):
     assert measured == {key: known[key] for key in measured}, f"docs/papers/{name} is stale: run make papers"
 
 
-@pytest.mark.parametrize("name", papers.names())
-def test_at_most_one_failure_in_five_is_unexplained(name):
-    failing = [each for each in recorded_reproduction(name).outcomes if each.word == "fails"]
-    assert 5 * sum(not each.is_explained for each in failing) <= len(failing)
-
-
 def test_a_row_is_left_out_only_if_all_its_figures_are_zero():
     experiment = replace(EXPERIMENT, workloads={"a": {}}, points={"1": {}}, metrics=("mean",))
     paper = Paper("p", "", "", {}, {}, {"e": experiment}, [], [])
@@ -224,7 +232,10 @@ def test_another_figure_makes_another_page():
 COST = paper_bounds.copy_cost(0.115, 0.459)
 BOUNDS = {
     "cr5m.fig9a.cells": paper_bounds.most_mirrored(1.1, 3),
+    "cr5m.s312.mw.share": paper_bounds.most_mirrored(1.1, 7),
     "cr5m.fig13b.cells": paper_bounds.rebuild_gain(0.365, COST),
+    "cr5m.fig13b.mean": paper_bounds.rebuild_gain(0.365, COST),
+    "cr5m.fig14b.mean": paper_bounds.rebuild_gain(0.246, COST),
     "cr5m.fig14b.cells": paper_bounds.rebuild_gain(0.246, COST),
     "cr5m.fig14c.cells": paper_bounds.partial_stripe_shares(3, 31)[1],
     "ppc.abstract.vs.fpc": 100 * (paper_bounds.chip_us(0.3, 1.8) / paper_bounds.chip_us(0.3, 0.8) - 1),

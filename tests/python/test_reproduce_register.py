@@ -14,16 +14,52 @@ import pytest
 from conftest import ROOT
 
 import flashraid as fr
+from flashraid import _native
 from flashraid.command import reproduce
 from flashraid.command import run as run_command
 from flashraid.reproduce import papers, register
 from flashraid.reproduce.outcome import Reproduction, recorded
-from flashraid.reproduce.papers import Bound, Claim
-from flashraid.reproduce.register import CAUSE_KNOWN, CAUSE_UNKNOWN, OUT_OF_REACH, REPRODUCED, SAME_DIRECTION, UNDECIDED
+from flashraid.reproduce.papers import Bound, Claim, Experiment, Explanation, Paper
+from flashraid.reproduce.register import (
+    BY_RULE,
+    CAUSE_KNOWN,
+    CAUSE_UNKNOWN,
+    CONTRADICTED,
+    COPIED,
+    OUT_OF_REACH,
+    REPRODUCED,
+    SAME_DIRECTION,
+    UNDECIDED,
+)
 
 PAGES = ROOT / "docs" / "papers"
 LISTED = ROOT.parent / "shared" / "papers" / "claims.toml"
-COUNTS = {"adaptive": 164, "cr5m": 150, "hotswap": 33, "ppc": 77, "sirf1": 157}
+COUNTS = {"adaptive": 104, "cr5m": 121, "hotswap": 49, "ppc": 62, "sirf1": 123}
+# Statements that the list of published claims lacks, or has as a part of another one.
+BEYOND_THE_LIST = {
+    "adaptive": {"fig8.adaptive.least"},
+    "cr5m": {
+        *("fig8.most.write.heavy", "fig8.least.read.heavy", "fig9a.fin2.most", "fig9a.atto.least", "fig10a.no.gc"),
+        *("fig9b.exchange.least", "fig9c.radius.most", "fig12a.build.worst", "fig12a.exchange.best"),
+        *("fig12b.fin2.most", "fig14a.s16.best", "fig14a.s64.worst", "fig14b.s4.most"),
+        *("s41.dftl.tables", "s41.dftl.lookup"),
+    },
+    "hotswap": {
+        *("redistribution.order", "redistribution.best", "redistribution.drt", "alg1.trigger", "alg1.limits"),
+        *("alg1.end", "alg1.next", "alg2.write", "alg2.others", "alg3.low", "s5.idle", "s5.idle.gc", "s5.old.no.gc"),
+        *("s62.cold.data", "s62.cold.parity", "s7.parallel", "s7.both.copies"),
+        *("s8.array", "s8.times", "s8.reserve", "s8.stripe", "s8.requests", "s81.reads"),
+    },
+    "ppc": {"fig11.ppc.half"},
+    "sirf1": {"gc.inside", "tables.write.penalty", "tables.reads.gain", "tables.reads.tp1.most"},
+}
+# Claims of ours alone: of what a profile was fitted to have, of a part of another claim, and on other drives, other
+# workloads and recordings, as of experiments that no paper has.
+OURS = {
+    "adaptive": ("table3.order", "tableA2.reject", "fig7.adaptive.lower", "gc.", "whole."),
+    "hotswap": ("capacity.", "recordings."),
+    "ppc": ("hot.",),
+}
 # What of the list is of another unit here.
 PERCENT = ["ppc.fig10.nopc.norm", "ppc.fig10.fpc.norm", "ppc.fig10.ppc.norm", "ppc.fig10.cappc.norm"]
 
@@ -49,23 +85,50 @@ def figures():
 # ---- complete
 
 
-def test_each_paper_has_as_many_lines_as_claims(found):
-    assert {name: len(of_paper) for name, of_paper in found.items()} == COUNTS
+def test_inputs_are_counted_in_no_register(found):
+    assert {name: sum(not each.line.is_input for each in of_paper) for name, of_paper in found.items()} == COUNTS
+    for name, of_paper in found.items():
+        inputs = [each for each in of_paper if each.line.is_input]
+        assert inputs, name
+        assert register.summary({name: of_paper}) == register.summary({name: [e for e in of_paper if e not in inputs]})
+        # They are shown all the same.
+        _, _, shown = register.render({name: of_paper}).partition(f"Inputs of {name}, which are no claims:")
+        assert shown.count("\n| `") == len(inputs)
 
 
 def test_the_register_is_the_list(found, listed):
     for name, of_paper in found.items():
-        ours = {each.line.id for each in of_paper}
+        ours = {id for each in of_paper for id in (each.line.id, *each.line.also)}
         theirs = {each.removeprefix(f"{name}.") for each in listed if each.startswith(f"{name}.")}
-        assert (theirs - ours, ours - theirs) == (set(), set()), name
+        assert (theirs - ours, ours - theirs) == (set(), BEYOND_THE_LIST[name]), name
+
+
+def test_no_claim_of_a_page_is_left_out():
+    """What fails on a page has its line: a register could flatter by what it leaves out."""
+    for name in COUNTS:
+        paper = papers.find(name)
+        decided = {claim.id for line in register.lines(paper) for claim in register.claims_of(line, paper)}
+        left_out = {claim.id for claim in paper.claims} - decided
+        assert {each for each in left_out if not each.startswith(OURS.get(name, ()))} == set(), name
+
+
+def test_every_paper_says_what_it_fixes():
+    known = {setting["key"] for setting in json.loads(_native.settings())}
+    known |= {"parity_shares", "mw_limit"}  # of schemes
+    for name in COUNTS:
+        fixed = papers.read_tables(papers.FOLDER / name / "explanations.toml")["fixed"]
+        assert fixed.keys() <= known, name
 
 
 def test_numbers_are_those_of_the_list(found, listed):
     """A value that is judged as one is the published one, and inputs have the published figure in their words."""
     compared = 0
+    beyond = {f"{name}.{id}" for name, ids in BEYOND_THE_LIST.items() for id in ids}
     for name, of_paper in found.items():
         paper = papers.find(name)
         for each in of_paper:
+            if f"{name}.{each.line.id}" in beyond:
+                continue
             claim = listed[f"{name}.{each.line.id}"]
             deciding = register.claims_of(each.line, paper)
             if claim["kind"] != "value" or len(deciding) != 1 or deciding[0].is_judged:
@@ -75,7 +138,7 @@ def test_numbers_are_those_of_the_list(found, listed):
             compared += 1
     assert compared > 140
     for each in (each for of_paper in found.values() for each in of_paper if each.line.id.startswith("table")):
-        if each.reason == "input" and not each.line.id.startswith(("table4", "tableA2", "table3.order")):
+        if each.category == COPIED and not each.line.id.startswith(("table4", "tableA2", "table3.order")):
             paper = next(name for name in COUNTS if each in found[name])
             value = listed[f"{paper}.{each.line.id}"]["value"]
             assert f"{value:,.10g}" in each.statement, each.line.id
@@ -85,8 +148,8 @@ def test_numbers_are_those_of_the_list(found, listed):
 
 
 def test_tests_that_decide_exist(found):
-    tested = [each.line.tested_by for of_paper in found.values() for each in of_paper if each.line.tested_by]
-    assert len(tested) > 70
+    tested = [test for of_paper in found.values() for each in of_paper for test in each.line.tests]
+    assert len(tested) > 60
     for each in tested:
         file, _, test = each.partition(" ")
         function = "def" if file.endswith(".py") else "fn"
@@ -98,9 +161,9 @@ def test_every_line_has_words(found):
         for each in of_paper:
             assert each.where, each.line.id
             assert each.statement, each.line.id
-            assert each.category in register.CATEGORIES
+            assert each.category in register.CATEGORIES or (each.line.input and each.category == COPIED)
             assert (each.category == OUT_OF_REACH) == bool(each.reason)
-            assert (each.category == CAUSE_KNOWN) <= bool(each.because)
+            assert (each.category in (CAUSE_KNOWN, BY_RULE, CONTRADICTED)) <= bool(each.because)
 
 
 @pytest.mark.parametrize(
@@ -112,9 +175,30 @@ def test_every_line_has_words(found):
         ('x = { judged_by = "fig8.min", cell = ["fin2", "SSD1"] }', "cell: needed with a claim that is a table"),
         ('x = { judged_by = "fig8.cells", cell = ["fin9", "SSD1"] }', "cell fin9: there is none; the nearest is fin2"),
         ('x = { judged_by = "fig8.cells", cell = ["fin2", "SSD2"] }', "cell SSD2: there is none; the nearest is SSD1"),
-        ('x = { judged_by = ["fig8.min", "fig8.ssd1.mean"] }', "a value decides alone"),
+        ('x = { judged_by = ["fig8.ssd2.mean", "fig8.ssd1.mean"] }', "one value at most is allowed"),
+        (
+            'x = { judged_by = "fig8.min" }\ny = { judged_by = "fig8.min" }',
+            "y: the figure of fig8.min decides x already",
+        ),
+        (
+            'x = { where = "a", statement = "b", tested_by = "f t" }\n'
+            'y = { where = "a", statement = "b", tested_by = ["f s", "f t"] }',
+            "y: test f t decides x already, and no statement counts twice",
+        ),
+        (
+            '"fig8.ssd1.mean" = {}\nx = { where = "a", statement = "The introduction has 16 %.", figure = { '
+            'experiment = "figure8", metric = "mean", of = "cr5m", against = "raid5", points = ["SSD1"], value = 16.0, '
+            'workloads = [["fin2", "build", "exchange", "radius", "atto"]] } }',
+            "x: the figure of x decides fig8.ssd1.mean already",
+        ),
+        (
+            'x = { judged_by = "fig8.ssd1.mean", statement = "It gains the most." }',
+            "x: the most: an order, which no value",
+        ),
+        ('x = { judged_by = "fig8.ssd1.mean", statement = "SSD1 is its best case." }', "its best: an order, which no"),
+        ('x = { input = true, statement = "b" }', "where or statement is missing"),
         ('x = { out_of_reach = "lazy", where = "a", statement = "b" }', "out_of_reach lazy: there is none"),
-        ('x = { out_of_reach = "input", where = "a" }', "where or statement is missing"),
+        ('x = { out_of_reach = "authors", where = "a" }', "where or statement is missing"),
         ('x = { judged_by = "fig8.min", cause = "fig8" }', "cause fig8: there is none"),
         ('x = { judgd_by = "fig8.min" }', "key judgd_by: there is none; the nearest is judged_by"),
         (
@@ -144,8 +228,12 @@ def test_mistakes_are_told(tmp_path, monkeypatch, line, message):
         (-9.0, -10.0, True, REPRODUCED),
         (0.0, 0.0, False, REPRODUCED),
         (11.1, 10.0, True, SAME_DIRECTION),
-        (1.0, 40.0, True, SAME_DIRECTION),
-        (0.9, 40.0, True, CAUSE_UNKNOWN),  # level
+        (30.0, 10.0, True, SAME_DIRECTION),
+        (30.1, 10.0, True, CAUSE_UNKNOWN),  # another one by far
+        (13.4, 40.0, True, SAME_DIRECTION),
+        (13.3, 40.0, True, CAUSE_UNKNOWN),
+        (-4.0, -10.0, True, SAME_DIRECTION),
+        (0.9, 2.0, True, CAUSE_UNKNOWN),  # level
         (0.2, 0.4, True, SAME_DIRECTION),  # so is the paper's
         (-11.0, 10.0, True, CAUSE_UNKNOWN),
         (0.1, 0.0, True, CAUSE_UNKNOWN),
@@ -172,22 +260,24 @@ def test_ten_claims_computed_by_hand(found, figures):
         old, new = of(paper, experiment, base, *where), of(paper, experiment, own, *where)
         return 100 * (old - new) / old
 
-    # A cell of a table within 10 %, one with the sign alone, and one with the other sign for which a cause is known.
+    # Cells of a table: within 10 %, with the sign alone, within three times as much, with the other sign.
     assert gain("sirf1", "pairs", "plain", "mirrored", "build", "TP5", "mean") == pytest.approx(9.5, rel=0.1)
     assert by_id["sirf1.table7.build.tp5.dmrt"].category == REPRODUCED
     assert 1 < gain("sirf1", "pairs", "plain", "mirrored", "tpc-c", "TP2", "read_mean") < 0.9 * 39.8
-    assert by_id["sirf1.table6.tpc-c.tp2.dmrrt"].category == SAME_DIRECTION
+    assert by_id["sirf1.table6.tpc-c.tp2.dmrrt"].category == CAUSE_KNOWN
+    assert 48.6 / 3 < gain("sirf1", "pairs", "plain", "mirrored", "exchange", "TP1", "read_mean") < 0.9 * 48.6
+    assert by_id["sirf1.table6.exchange.tp1.dmrrt"].category == SAME_DIRECTION
     assert gain("sirf1", "pairs", "plain", "mirrored", "fin1", "TP1", "write_mean") > 0
-    assert by_id["sirf1.table6.fin1.tp1.dmwrt"].category == CAUSE_KNOWN
+    assert by_id["sirf1.table6.fin1.tp1.dmwrt"].category == CAUSE_UNKNOWN
     # A share: more than twice the paper's 16.4 %; and one within a factor of two of 36.5 %.
     assert of("cr5m", "figure9", "cr5m", "exchange", "SSD1", "mirror_ratio") > 2 * 16.4
-    assert by_id["cr5m.fig9c.exchange"].category == CAUSE_KNOWN
+    assert by_id["cr5m.fig9c.exchange"].category == CAUSE_UNKNOWN
     assert 36.5 / 2 < of("cr5m", "figure13", "mcr", "synthetic", "90 %", "copied_share") < 0.9 * 36.5
     assert by_id["cr5m.fig13c.w90"].category == SAME_DIRECTION
-    # A figure of its own, of five repeats: 0.6 % longer, where the paper has 2.5 %, is level, and nothing explains it.
+    # A figure of its own, of five repeats: 0.6 % longer, where the paper has 2.5 %, but the repeats differ by more.
     longer = -gain("cr5m", "figure14", "dor", "mcr", "synthetic", "64 KiB", "rebuild_mean")
     assert 0 < longer < 1
-    assert by_id["cr5m.fig14a.s64"].category == CAUSE_UNKNOWN
+    assert by_id["cr5m.fig14a.s64"].category == UNDECIDED
     # An order over all of a figure.
     drives = [
         (workload, drive)
@@ -196,7 +286,7 @@ def test_ten_claims_computed_by_hand(found, figures):
     ]
     gains = [gain("cr5m", "figure8", "raid5", "cr5m", *each, "mean") for each in drives]
     assert min(gains) < 0 < max(gains)
-    assert by_id["cr5m.fig8.all.cases"].category == CAUSE_KNOWN
+    assert by_id["cr5m.fig8.all.cases"].category == CAUSE_UNKNOWN  # no one thing makes all hold
     # The best gain of three, the worst seed of three: 41.5 % for the paper's 39 %.
     best = [
         max(
@@ -242,22 +332,79 @@ def test_what_cannot_be_told_apart_is_not_reproduced(found):
 
 def test_a_cause_counts_only_if_its_changes_show_it():
     measured = recorded((PAGES / "sirf1.json").read_text())
-    without = {
-        where: measured[where[0], ""] if where[1].startswith("twice the DRAM") else figures
-        for where, figures in measured.items()
-    }
-    found = register.findings(Reproduction.of(papers.find("sirf1"), without))
-    (cell,) = (each for each in found if each.line.id == "table6.fin1.tp1.dmrt")
-    assert cell.category == CAUSE_UNKNOWN
+    without = {where: measured[where[0], ""] if where[1].endswith("bursts") else of for where, of in measured.items()}
+    for figures, category in (measured, CAUSE_KNOWN), (without, CAUSE_UNKNOWN):
+        found = register.findings(Reproduction.of(papers.find("sirf1"), figures))
+        (cell,) = (each for each in found if each.line.id == "table6.tpc-c.tp2.dmrt")
+        assert cell.category == category
 
 
-def test_a_value_is_excluded_by_a_rule_on_its_own_claim():
-    claim = Claim("c", "", "", "value", "e", "mean", "new", "near", value=12.0)
-    of_other, of_own = (Bound(id, "", 12.0, 10.0) for id in ("d", "c"))
-    paper = replace(papers.find("cr5m"), bounds=[of_other])
-    assert register._excluded(claim, paper) == ""
-    assert "excluded by the published rules" in register._excluded(claim, replace(paper, bounds=[of_own]))
-    assert register._excluded(replace(claim, value=13.0), replace(paper, bounds=[of_own])) == ""
+@pytest.fixture
+def finding_of(tmp_path, monkeypatch):
+    """What a line comes to in a small paper of the configurations `old` and `new`, whose mean is 100 under `old`."""
+    (tmp_path / "p").mkdir()
+    monkeypatch.setattr(register, "FOLDER", tmp_path)
+
+    def find(line, new, changed=None, changes=(), **paper):
+        """`new` are its means in every repeat, `changed` one under the change of the explanation of claim `d`."""
+        repeats = {str(number): {} for number in range(len(new))}
+        experiment = Experiment("e", "", "", {"old": {}, "new": {}}, {"w": {}, "v": {}}, {"1": {}}, ["mean"])
+        experiment = replace(experiment, repeats=repeats)
+        value = {"kind": "value", "experiment": "e", "metric": "mean", "of": "new", "against": "old", "judge": "near"}
+        known = [Claim(id, "W", "S.", **value, value=30.0, workloads=[of]) for id, of in (("c", "w"), ("d", "v"))]
+        reason = Explanation("x", ["d"], "", changes)
+        whole = Paper("p", "", "", {}, {}, {"e": experiment}, known, [reason] if changes else [], **paper)
+        monkeypatch.setattr(register, "find", lambda name: whole)
+        (tmp_path / "p" / "register.toml").write_text(f'"c" = {line}\n')
+        measured = {("e", ""): {}, ("e", "x 1"): {}}
+        for change, workload, mean in (("", "w", new), ("", "v", [95.0]), ("x 1", "w", changed), ("x 1", "v", [70.0])):
+            for name, values in (("old", [100.0]), ("new", mean)) if mean else ():
+                figures = values * (len(new) // len(values))
+                measured["e", change][name, workload, "1", "mean"] = figures
+                measured["e", change][name, workload, "1", "requests"] = [1000.0] * len(new)
+        (found,) = register.findings(Reproduction.of(whole, measured))
+        return found.category
+
+    return find
+
+
+def test_a_cause_counts_only_where_it_moves_the_figure_itself(finding_of):
+    """30 % are the paper's, 5 % ours: a cause that another claim has is none unless it moves these 5 % as well."""
+    cause, fill, speed = '{ cause = "d" }', [{"fill": 0.5}], [{"speed": 2}]
+    assert finding_of(cause, [95.0]) == CAUSE_UNKNOWN
+    for changed, change, category in (
+        ([95.0], fill, CAUSE_UNKNOWN),
+        ([91.0], fill, CAUSE_UNKNOWN),
+        ([82.0], fill, CAUSE_KNOWN),  # half way, and within a factor of three
+        ([50.0], speed, CAUSE_KNOWN),
+        ([91.0], speed, CAUSE_UNKNOWN),
+        (None, fill, CAUSE_UNKNOWN),  # not measured
+    ):
+        assert finding_of(cause, [95.0], changed, change) == category, changed
+    assert finding_of("{}", [95.0], [82.0], fill) == CAUSE_UNKNOWN  # the line does not name it
+
+
+def test_a_value_is_undecided_where_its_repeats_differ_by_more(finding_of):
+    assert finding_of("{}", [105.0, 75.0, 105.0]) == UNDECIDED  # 5 %, of -5 to 25 %
+    assert finding_of("{}", [95.0, 96.0, 94.0]) == CAUSE_UNKNOWN
+    assert finding_of("{}", [95.0]) == CAUSE_UNKNOWN
+
+
+def test_what_cannot_fail_and_what_the_paper_contradicts_are_not_reproduced(finding_of):
+    for new, plain, ruled in ([70.0], REPRODUCED, BY_RULE), ([80.0], SAME_DIRECTION, SAME_DIRECTION):
+        assert finding_of("{}", new) == plain
+        assert finding_of('{ by_rule = "It has no other way." }', new) == ruled
+        assert finding_of('{ contradicted = "Its Table 1 has 20 %." }', new) == CONTRADICTED
+    arithmetic = '{ where = "W", statement = "Two and two are four.", by_rule = "4" }'
+    assert finding_of(arithmetic, [70.0]) == BY_RULE
+
+
+def test_a_number_that_the_paper_itself_excludes_is_contradicted(finding_of):
+    of_own, of_other, of_another = Bound("c", "", 30.0, 10.0), Bound("d", "", 30.0, 10.0), Bound("c", "", 31.0, 10.0)
+    for new in [80.0], [95.0], [105.0]:
+        assert finding_of("{}", new, bounds=[of_own]) == CONTRADICTED
+        assert finding_of("{}", new, bounds=[of_other, of_another]) != CONTRADICTED
+    assert finding_of("{}", [70.0], bounds=[of_own]) == REPRODUCED  # what we find is possible
 
 
 # ---- shown as it is
@@ -267,8 +414,9 @@ def test_categories_add_up(found):
     for of_paper in [*found.values(), list(chain(*found.values()))]:
         table = register.summary({"x": of_paper}).splitlines()
         claims, tried, *counts = map(int, table[2].strip("| ").split(" | ")[1:])
+        of_paper = [each for each in of_paper if not each.line.is_input]
         assert claims == sum(counts) == len(of_paper)
-        assert tried == sum(counts[:-1])
+        assert tried == sum(counts[:-2])
         assert counts == [Counter(each.category for each in of_paper)[each] for each in register.CATEGORIES]
 
 

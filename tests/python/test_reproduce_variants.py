@@ -231,7 +231,7 @@ def test_no_values_are_not_counted():
             "unknown key gc_tresh; the nearest is gc_threshold",
         ),
         (["reproduce", "cr5m", "--write", ".", "--variant", "all"], "--write: a page has its experiments as they are"),
-        (["reproduce", "cr5m", "--write", ".", "--traces", "."], "--write: a page has its experiments as they are"),
+        (["reproduce", "cr5m", "--write", ".", "--whole"], "--write: a page has its experiments as they are"),
         (["reproduce", "--json", "-"], "these options need a paper"),
         (
             ["reproduce", "cr5m.figure8", "--variant", "data_in"],

@@ -65,7 +65,7 @@ def test_a_recording_of_several_files_is_told_by_all_of_them(tmp_path):
     for cpu in range(2):
         (tmp_path / f"sda.blktrace.{cpu}").write_bytes((ROOT / f"samples/formats/example.blktrace.{cpu}").read_bytes())
     (tmp_path / "sdb.blktrace.1").write_bytes(b"another recording")
-    (tmp_path / "sda.blktrace.1.gz").write_bytes(b"packed otherwise")
+    (tmp_path / "sda.blktrace.1.gz").write_bytes(b"the same CPU's, which is not read")
     first, second = (tmp_path / f"sda.blktrace.{cpu}" for cpu in range(2))
     plan = {"fixed": {"trace": str(first), "scheme": "raid5", "fit": "wrap", **PLACE}}
 
@@ -85,6 +85,16 @@ def test_a_recording_of_several_files_is_told_by_all_of_them(tmp_path):
     changed = run()
     assert changed["run"] != both["run"]
     assert changed["workload.requests"] > both["workload.requests"]
+    second.unlink()
+    packed = tmp_path / "sda.blktrace.1.gz"
+    assert job.contents_beside(str(first)) == ((packed.name, kept.content(str(packed))),)
+
+
+def test_what_a_closed_loop_says_of_a_recording_is_not_said_again():
+    assert job.told_once(["80 requests; times", "", "80 requests", "80 requests; times", "7 lost"]) == [
+        "80 requests; times",
+        "7 lost",
+    ]
 
 
 def test_a_row_that_was_cut_off_is_done_again(trace, tmp_path):

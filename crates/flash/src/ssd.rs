@@ -21,6 +21,8 @@ use flashraid_vocabulary::{Cause, Divisor, Geometry, Health, MemberId, Observer,
 
 /// Page operations in flight for which there is space without growing.
 const ROOM: usize = 1 << 21;
+/// Domains that gain space at one instant, each as often as it does, hardly ever more.
+const MOST_FREED: usize = 64;
 
 /// The flash of one device.
 #[derive(Clone, Debug)]
@@ -155,7 +157,7 @@ impl Flash {
             completions: Vec::new(),
             started: Vec::new(),
             lists_started: false,
-            freed: Vec::new(),
+            freed: Vec::with_capacity(MOST_FREED),
             gc_queries: Vec::new(),
             map_events: Vec::new(),
             untimed: false,

@@ -61,7 +61,7 @@ pub trait Addressing {
     fn stripes(&self) -> u32;
 
     /// The full-stripe write that fills stripe `index` (0, 1, ...) for `--fill`; the engine runs it in no simulated time.
-    /// `None` past the last stripe. Stripes come in the order of host pages.
+    /// `None` past the last stripe. Stripes come in the order of host pages, and each is created before (`Scheme::create`).
     fn fill(&self, index: u64) -> Option<Operation>;
 
     /// Where the host page's current version lives.
@@ -218,6 +218,10 @@ pub trait Scheme: GcAdvisor + CloneScheme + Persistent + Send + Sync {
             }
         }
     }
+
+    /// The host page comes to be otherwise than by a write that was decided: by the fill, or at its first touch. A scheme that chooses the members of a
+    /// stripe when that is first written does so now; `locate` says where the page is from then on.
+    fn create(&mut self, _lpn: Lpn) {}
 
     /// Plans the next wave of `operation`, whose lock is held and whose former wave ended with `outcomes`.
     /// `wave` comes empty. May look at the view; must not assume that pre-reads of unwritten pages happen: those it

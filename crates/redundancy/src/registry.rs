@@ -399,6 +399,8 @@ pub struct Entry {
     pub completes_early: Option<Choice>,
     /// With which choice its updates claim places in NVRAM when they start (`Scheme::claims`), if that can be chosen.
     pub claims: Option<Choice>,
+    /// The number of the format of drive files since which it keeps of a drive what it keeps now.
+    pub drive_format: u64,
     /// Its parameters, in groups that schemes share or have of their own.
     pub parameters: &'static [&'static [Parameter]],
     /// Builds it on a number of members that it works on, or says why the rest of the configuration makes no sense. [`Entry::build`] calls it.
@@ -427,6 +429,7 @@ impl Entry {
         bases: None,
         completes_early: None,
         claims: None,
+        drive_format: 1,
         parameters: &[],
         construct: |_| unreachable!("the entry does not say how the scheme is built"),
     };

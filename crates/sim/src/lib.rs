@@ -32,7 +32,7 @@ pub mod verify;
 mod waits;
 
 pub use config::{Asked, Config, ConfigError};
-pub use drive::FORMAT as DRIVE_FORMAT;
+pub use drive::format_of as drive_format_of;
 pub use error::RunError;
 pub use inject::Injected;
 pub use outputs::Outputs;

@@ -2,13 +2,13 @@
 //! text, records of one size).
 
 use crate::error::{RecordError, TraceError};
-use crate::gate::{Gate, Position};
+use crate::gate::{Gate, Position, Requeue};
 use crate::input::{Input, Overlong};
 use crate::line::{BLANKS, Line};
 use flashraid_vocabulary::HostRequest;
 
 /// What a line or record of a trace is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TraceRecord {
     /// A request, with its time as recorded, in nanoseconds.
     Request(HostRequest),
@@ -16,8 +16,8 @@ pub(crate) enum TraceRecord {
     Ignored(&'static str),
     /// A request of a kind that no simulated device serves; counted by what it is, and warned of.
     Unsupported(&'static str),
-    /// A request that is issued again after the device gave it back; counted, and warned of.
-    Reissued,
+    /// The device gave a request back, which will be issued again; in a box, as it is rare and records are many.
+    Requeued(Box<Requeue>),
     /// A heading, a comment, a summary: nothing that was recorded.
     Nothing,
 }
@@ -30,7 +30,7 @@ impl TraceRecord {
             Self::Request(request) => return gate.admit(&request, RecordPlace),
             Self::Ignored(what) => gate.ignore(what, 1),
             Self::Unsupported(what) => gate.leave_out(what, 1),
-            Self::Reissued => gate.count_reissued(),
+            Self::Requeued(requeue) => return gate.requeue(&requeue),
             Self::Nothing => {}
         }
         Ok(())
@@ -95,6 +95,8 @@ pub(crate) struct LineParser<F, const SEPARATOR: u8> {
     is_started: bool,
     /// The first line, without blanks around it.
     first_line: Vec<u8>,
+    /// Whether the line of the first request ends with the byte that tells a line without a newline from one that is cut off.
+    has_last_byte: bool,
     /// The first of the empty lines before the cursor, if there are any: only the end of the file may follow them.
     empty_line: Option<u64>,
 }
@@ -102,7 +104,7 @@ pub(crate) struct LineParser<F, const SEPARATOR: u8> {
 impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
     /// A parser that stands before the first line.
     pub fn new(format: F) -> Self {
-        Self { format, is_started: false, first_line: Vec::new(), empty_line: None }
+        Self { format, is_started: false, first_line: Vec::new(), has_last_byte: false, empty_line: None }
     }
 
     /// Looks at the first line. Where it must be the header it is an error if it is not, whatever `on_error` says: without it this is
@@ -147,21 +149,32 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
         Ok(())
     }
 
-    /// Whether a line of which a request was read lacks its end.
+    /// Whether the last line, which has no newline, lacks its end, as the first request's line or the one before it shows.
     #[cold]
-    fn check_end(line: Line<'_, SEPARATOR>) -> Result<(), Box<RecordError>> {
-        let ends = |text: &[u8]| text.last().copied() == F::LAST_BYTE;
-        if ends(line.line_before()) && !ends(line.whole_line()) { Err(Self::ends_early(line)) } else { Ok(()) }
+    fn check_end(&self, line: Line<'_, SEPARATOR>) -> Result<(), Box<RecordError>> {
+        let has_end = self.has_last_byte || Self::ends(line.line_before());
+        if has_end && !Self::ends(line.whole_line()) { Err(Self::ends_early(line)) } else { Ok(()) }
     }
 
-    /// The same of the last line, which has no newline: without a last byte that tells, a number at its end may lack digits.
+    /// Whether a line ends as those of requests do.
+    fn ends(line: &[u8]) -> bool {
+        F::LAST_BYTE.is_some() && line.last().copied() == F::LAST_BYTE
+    }
+
+    /// The same where a request was read: without a last byte that tells, a number at its end may lack digits, and a word letters.
     #[cold]
-    fn check_last(line: Line<'_, SEPARATOR>, gate: &mut Gate) -> Result<(), Box<RecordError>> {
+    fn check_last(&self, line: Line<'_, SEPARATOR>, gate: &mut Gate) -> Result<(), Box<RecordError>> {
         if F::LAST_BYTE.is_some() {
-            return Self::check_end(line);
+            return self.check_end(line);
         }
-        if line.whole_line().last().is_some_and(u8::is_ascii_digit) {
-            gate.assume("the last line has no newline, and the number at its end is taken for whole");
+        match line.whole_line().last() {
+            Some(last) if last.is_ascii_digit() => {
+                gate.assume("the last line has no newline, and the number at its end is taken for whole")
+            }
+            Some(last) if last.is_ascii_alphabetic() => {
+                gate.assume("the last line has no newline, and the word at its end is taken for whole")
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -184,25 +197,28 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
             TraceRecord::Request(request) => {
                 let next = line.finish()?;
                 if at.is_cut {
-                    Self::check_last(line, gate)?;
+                    self.check_last(line, gate)?;
                 }
                 gate.admit(&request, line)?;
                 Ok(next)
             }
             TraceRecord::Ignored(what) => {
                 if F::LAST_BYTE.is_some() && at.is_cut {
-                    Self::check_end(line)?;
+                    self.check_end(line)?;
                 }
                 gate.ignore(what, 1);
+                Ok(line.skip())
+            }
+            TraceRecord::Requeued(requeue) => {
+                if at.is_cut {
+                    self.check_end(line)?;
+                }
+                gate.requeue(&requeue)?;
                 Ok(line.skip())
             }
             TraceRecord::Unsupported(_) if at.is_cut => Err(Self::ends_early(line)),
             TraceRecord::Unsupported(what) => {
                 gate.leave_out(what, 1);
-                Ok(line.skip())
-            }
-            TraceRecord::Reissued => {
-                gate.count_reissued();
                 Ok(line.skip())
             }
             TraceRecord::Nothing => Ok(line.skip()),
@@ -220,10 +236,12 @@ struct LineAt {
 
 impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> Parser for LineParser<F, SEPARATOR> {
     fn parse(&mut self, input: &mut Input, gate: &mut Gate, wanted: usize) -> Result<bool, TraceError> {
-        if !self.is_started {
+        // The first request by itself, to see how its line ends: the last line may be read when no other is in memory any more.
+        let is_first = !self.is_started;
+        if is_first {
             self.check_header(input)?;
         }
-        let end = gate.admitted() + wanted as u64;
+        let end = gate.admitted() + if is_first { 1 } else { wanted as u64 };
         while gate.admitted() < end {
             match input.has_line()? {
                 Ok(true) => {}
@@ -243,6 +261,10 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> Parser for LineParser<F, SEP
                 Ok(next) => input.advance(next),
                 Err(fault) => self.fault(*fault, input, gate)?,
             }
+        }
+        if is_first {
+            let (text, start) = input.text();
+            self.has_last_byte = Self::ends(Line::<SEPARATOR>::new(text, start, F::COLUMNS).line_before());
         }
         Ok(true)
     }

@@ -287,7 +287,7 @@ impl Trace {
         } else if let Some(fault) = self.gate.take_cut() {
             return fault;
         } else {
-            formats::what_there_is(self.gate.found(), self.action)
+            formats::what_there_is(self.gate.found(), self.action, self.format)
         };
         TraceError::Empty { path: self.input.path().to_owned(), what }
     }

@@ -101,8 +101,9 @@ def flashraid(context: click.Context, version: bool) -> int:
         "synth": "synthetic",
         "profiles": "synthetic",
         "fit": "synthetic",
+        "windows": "windows",
         "capture": "capture",
     },
 )
 def trace() -> None:
-    """Inspect, convert, anonymise, capture and synthesize traces."""
+    """Inspect, convert, anonymise, capture, search and synthesize traces."""

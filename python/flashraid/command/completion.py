@@ -82,6 +82,13 @@ def complete_papers(incomplete: str) -> list[str]:
     return _beginning([f"{paper}.{name}" for name in find(paper).experiments], incomplete) if paper in names() else []
 
 
+def complete_parts(incomplete: str) -> list[str]:
+    """Parts of recordings that papers replayed."""
+    from ..searching import part_names
+
+    return _beginning(part_names(), incomplete)
+
+
 def complete_keys(incomplete: str) -> list[str]:
     """Everything that `explain` explains."""
     from ..explain import names

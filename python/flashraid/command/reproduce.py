@@ -41,6 +41,8 @@ class Asked:
     change: "Overlay"
     variants: list[str]
     traces: str | None
+    whole: bool
+    paper_speed: bool
     source: str | None
     write: str | None
     figures: str | None
@@ -75,8 +77,11 @@ class Asked:
 @option(
     "--traces",
     metavar="DIR",
-    help="Replay the paper's own traces, where DIR has them, instead of the profiles that stand for them.",
+    help="Replay the paper's own traces, where DIR has them, instead of the profiles that stand for them, and run what "
+    "needs them. With --write, profiles stay, and what needs the traces is recorded.",
 )
+@flag("--paper-speed", help="Replay the traces of --traces as fast as the paper's tables say.")
+@flag("--whole", help="Replay all requests of each trace, whatever the paper's settings limit them to.")
 @flag("--quick", help="Replay a part of each trace, and one repeat; figures can differ. Without a paper, of all.")
 @option("--cache/--no-cache", default=True, help="Take runs that were done before from the cache.")
 @option(
@@ -101,6 +106,8 @@ def reproduce(
     set_values: tuple[str, ...],
     variant: tuple[str, ...],
     traces: str | None,
+    paper_speed: bool,
+    whole: bool,
     quick: bool,
     cache: bool,
     source: str | None,
@@ -119,14 +126,14 @@ def reproduce(
     from ..reproduce.changes import parsed
     from ..reproduce.papers import find, names, names_run
 
-    of_one = set_values or variant or traces or source or report or json_target
+    of_one = set_values or variant or traces or paper_speed or source or report or json_target
     if summary is not None:
-        if name or of_one or write or figures or quick or smoke:
+        if name or of_one or write or figures or whole or quick or smoke:
             raise InputError("--summary: it runs nothing: allowed alone")
         write_summary(Path(summary))
         return 0
     if name is None and not (quick or smoke):
-        if of_one or write or figures:
+        if of_one or write or figures or whole:
             raise InputError("reproduce: these options need a paper: allowed is PAPER, PAPER.EXPERIMENT or all")
         tables.show_papers([find(each) for each in names()])
         return 0
@@ -136,7 +143,9 @@ def reproduce(
             "reproduce: all papers at once: allowed without --set, --variant, --traces, --from, --report, --json"
         )
     change: Overlay = {} if several else parsed(list(set_values), names_run(find(str(name))))
-    asked = Asked(change, list(variant), traces, source, write, figures, report, quick, smoke, cache, quiet)
+    asked = Asked(
+        change, list(variant), traces, whole, paper_speed, source, write, figures, report, quick, smoke, cache, quiet
+    )
     chosen = names() if several else [str(name)]
     for each in chosen:
         _check(each, asked, json_target)
@@ -154,14 +163,20 @@ def _check(name: str, asked: Asked, json_target: str | None) -> None:
     check_report(asked.report, "--report")
     check_folder(asked.figures, "--figures")
     paper = find(name)
-    if asked.write is not None and (asked.change or asked.variants or asked.traces):
-        raise InputError("--write: a page has its experiments as they are: allowed without --set, --variant, --traces")
+    if asked.write is not None and (asked.change or asked.variants or asked.whole):
+        raise InputError("--write: a page has its experiments as they are: allowed without --set, --variant, --whole")
+    if asked.whole and (asked.quick or asked.smoke):
+        raise InputError("--whole: allowed without --quick, which replays a part of each trace")
+    if asked.paper_speed and asked.traces is None:
+        raise InputError("--paper-speed: it is for the paper's own traces: allowed with --traces DIR")
     if asked.change and asked.variants:
         raise InputError("--variant and --set cannot be combined: a change of settings is tried alone")
     if asked.source is not None and (
-        asked.change or asked.variants or asked.traces or asked.quick or asked.smoke or not asked.cache
+        asked.change or asked.variants or asked.traces or asked.whole or asked.quick or asked.smoke or not asked.cache
     ):
-        raise InputError("--from: it runs nothing: allowed without --set, --variant, --traces, --quick and --no-cache")
+        raise InputError(
+            "--from: it runs nothing: allowed without --set, --variant, --traces, --whole, --quick and --no-cache"
+        )
     if asked.quick and asked.write is not None:
         raise InputError("--quick: its figures are of a part of each trace: allowed without --write")
     outputs = asked.write, asked.figures, asked.report, json_target
@@ -191,8 +206,6 @@ def _one(name: str, asked: Asked, target: Target) -> None:
         if report is not None:
             undo.callback(report.discard)
         found = _reproduced(name, asked) if asked.source is None else from_file(name, asked.source)
-        for note in found.notes:
-            print(f"note: {note}", file=sys.stderr)
         if found.left_out:
             print(f"left out, as the traces are missing: {', '.join(found.left_out)}", file=sys.stderr)
         if asked.smoke:
@@ -201,7 +214,7 @@ def _one(name: str, asked: Asked, target: Target) -> None:
             return
         target.write(json.dumps(found.to_dict(), indent=2) + "\n")
         if asked.write is not None:
-            _write_page(found, asked.write, files)
+            _write_page(_with_record(found, asked), asked.write, files)
         if asked.figures is not None:
             drawn = found.figures()
             write_figures(drawn, asked.figures, "--figures")
@@ -244,10 +257,14 @@ def _reproduced(name: str, asked: Asked) -> "Reproduction":
             change=asked.change,
             variants=asked.variants or (["all"] if every else []),
             traces=asked.traces,
+            whole=asked.whole,
+            paper_speed=asked.paper_speed,
+            keeps_profiles=asked.write is not None,
             quick=asked.quick,
             cache=asked.cache,
             watch=watch,
             most_requests=SMOKE_REQUESTS if asked.smoke else None,
+            tell=lambda note: print(f"note: {note}", file=sys.stderr),
         )
         progress.hide()
     return found
@@ -268,6 +285,20 @@ def _make_folder(path: str) -> None:
         os.makedirs(path, exist_ok=True)
     except OSError as error:
         raise InputError(f"--write: {path}: cannot be made: {cause(error)}") from None
+
+
+def _with_record(found: "Reproduction", asked: Asked) -> "Reproduction":
+    """What was measured, with what the page to be written anew has recorded on traces that are not there now."""
+    from ..reproduce.outcome import with_record
+
+    path = Path(str(asked.write)) / f"{found.name}.json"
+    try:
+        older = path.read_text(encoding="utf-8") if asked.source is None else "{}"
+    except FileNotFoundError:
+        older = "{}"
+    except OSError as error:
+        raise InputError(f"--write: {path}: {cause(error)}") from None
+    return with_record(found, older)
 
 
 def _write_page(found: "Reproduction", folder: str, files: dict[str, NewFile]) -> None:

@@ -135,13 +135,17 @@ def show_fit(fitted: dict[str, Any]) -> None:
 
 def show_papers(papers: "list[Paper]") -> None:
     """The papers, each with its experiments."""
+    from ..reproduce.papers import needs_original
+
     for paper in papers:
         table = _table(f"{paper.name}: {paper.title}", ["experiment", "in the paper", "title", "claims"])
         for column in table.columns[1:3]:
             column.justify = "left"
         for name, experiment in paper.experiments.items():
             claims = sum(claim.experiment == name for claim in paper.claims)
-            table.add_row(f"{paper.name}.{name}", experiment.where, experiment.title, str(claims))
+            needs_folder = all(map(needs_original, experiment.workloads.values()))
+            title = f"{experiment.title} (needs --traces)" if needs_folder else experiment.title
+            table.add_row(f"{paper.name}.{name}", experiment.where, title, str(claims))
         _print(table)
 
 

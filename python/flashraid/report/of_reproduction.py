@@ -62,7 +62,8 @@ def _failures(found: Reproduction) -> list[Block]:
                 for each in outcomes
                 for trial in each.trials
             ]
-            blocks.append(Text(reason.mechanism.strip()))
+            blocks.append(Text(f"{'' if reason.changes else 'Conjecture: '}{reason.mechanism.strip()}"))
             head = ["claim", "command", "unchanged", "changed"]
-            blocks.append(Table.of_texts(f"Tried for {reason.name}", head, rows, are_figures=False))
+            if rows:
+                blocks.append(Table.of_texts(f"Tried for {reason.name}", head, rows, are_figures=False))
     return blocks

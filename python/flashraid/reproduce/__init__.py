@@ -25,6 +25,8 @@ def reproduce(
     change: Mapping[str, Any] | None = None,
     variants: Collection[str] = (),
     traces: Path | None = None,
+    whole: bool = False,
+    paper_speed: bool = False,
     quick: bool = False,
     cache: bool = True,
     progress: "Progress | None" = None,
@@ -35,7 +37,10 @@ def reproduce(
     raised if it was named. `change` is laid over the settings of every run, and no variant and no explanation is tried
     then; a value that is a mapping, under the name of a configuration, workload or point, is for its runs alone.
     `variants` are tried besides those that explain a claim; ["all"] stands for every one. `traces` is a folder with
-    traces that the paper used, which take the place of profiles. With `quick`, of each trace the first part is
+    traces that the paper used, by the names under which they are published: they take the place of profiles, and
+    experiments that need them are run, too. With `paper_speed` they are replayed as fast as the paper's tables say;
+    the notes of the result say how fast they are. With `whole`, all requests of every trace are replayed, whatever the
+    settings limit them to. With `quick`, of each trace the first part is
     replayed, a tenth unless the paper says otherwise, and one repeat of each run instead of all: its figures can
     differ. `cache` says whether runs that were done before, by the same engine and with the same settings and trace,
     are taken from the cache (docs/reproduce.md).
@@ -50,7 +55,7 @@ def reproduce(
 
     check_texts(name=name)
     names = texts("variants", variants)
-    check_flags(quick=quick, cache=cache)
+    check_flags(whole=whole, paper_speed=paper_speed, quick=quick, cache=cache)
     check_progress(progress)
     if change and names:
         raise InputError("variants and change cannot be combined: a change of settings is tried alone")
@@ -59,6 +64,8 @@ def reproduce(
         change=None if change is None else checked(change, find(name)),
         variants=names,
         traces=None if traces is None else path_text(traces, "traces"),
+        whole=whole,
+        paper_speed=paper_speed,
         quick=quick,
         cache=cache,
         watch=lambda status: progress is None or progress("reproducing", status.done, status.share),

@@ -18,6 +18,8 @@ Line = list[tuple[str, float]]  # figures along an axis, with their names there
 LEVEL = 1.0
 # Means and percentiles of fewer requests decide nothing.
 FEWEST_REQUESTS = 300
+# Of the same order of magnitude are figures of which neither is so many times as large as the other.
+MAGNITUDE = 10
 
 GROUPS: dict[str, Callable[[Sequence[float]], float]] = {"mean": lambda values: _mean(values), "max": max, "min": min}
 
@@ -36,7 +38,8 @@ class Verdict:
     margin: float | None = (
         None  # of an order or a trend: how far apart the figures are, in percent, beyond what is level
     )
-    is_level: bool = False  # an order or a trend with the paper's sign, but the figures cannot be told apart
+    is_level: bool = False  # an order or a trend, but the figures cannot be told apart
+    spread: float = 0.0  # of its figure over the repeats
 
     def text(self) -> str:
         """The figure as people read it."""
@@ -69,7 +72,8 @@ def judge(claim: Claim, experiment: Experiment, figures: Figures) -> Verdict:
 
     Cells of too few requests do not count, nor do lines with such a cell; if nothing else is left, the claim is
     undecided. An order or a trend has to differ by more than what is level, and than its repeats do among themselves:
-    a trend in all lines that have to hold, an order in most of them.
+    a trend in all lines that have to hold, an order in most of them. What fails by less than its repeats differ is
+    not told apart either.
     """
     grid = Grid(claim, experiment, figures)
     if claim.judge == "cells":
@@ -86,25 +90,30 @@ def judge(claim: Claim, experiment: Experiment, figures: Figures) -> Verdict:
         verdict = _told_apart(verdict, _margins(claim, line, grid.unit))
         spread = max(figure.spread for _, figure in line)
         note = f"spread {spread:,.3g}" if len(experiment.repeats) > 1 else ""
-        verdicts.append(replace(verdict, at=_join(name, verdict.at), note=_join(verdict.note, note)))
+        at, note = _join(name, verdict.at), _join(verdict.note, note)
+        verdicts.append(replace(verdict, at=at, note=note, spread=spread))
         if grid.is_bounded and len(experiment.repeats) > 1:
             label, figure = line[0]
             singles += [JUDGES[claim.judge](claim, [(label, value)], grid.unit).holds for value in figure.values]
-    found = _decisive(verdicts, claim.lines)
+    needed = _needed(verdicts, claim.lines)
+    found = replace(needed[-1], lack=max(needed[-1].lack, 0.0))
     each = f"{sum(singles)} of {len(singles)} repeats alone hold" if singles and decided else ""
     means = [figure.mean for _, line in decided for _, figure in line] if grid.is_bounded and len(decided) > 1 else []
     overall = f"mean {_mean(means):,.3g}, {min(means):,.3g} to {max(means):,.3g}" if means else ""
     holding = sum(verdict.holds for verdict in verdicts)
-    apart = sum(verdict.holds and (verdict.margin is None or verdict.margin >= 0) for verdict in verdicts)
-    is_trend = claim.judge in ("rises", "falls")
-    is_level = found.holds and apart < _enough(verdicts, claim.lines if is_trend else "most")
+    apart = sum(verdict.holds and not verdict.is_level and (verdict.margin or 0) >= 0 for verdict in verdicts)
+    is_trend = claim.judge in ("rises", "falls", "levels_off")
+    if found.holds:
+        is_level = apart < _enough(verdicts, claim.lines if is_trend else "most")
+    else:
+        is_level = all(verdict.is_level for verdict in needed if not verdict.holds)
     count = f"{holding} of {len(verdicts)} hold" if decided and len(lines) > 1 else ""
     told = f"{apart} told apart" if count and apart < holding else "not told apart" if is_level else ""
     return replace(
         found,
         holds=found.holds and not is_undecided and not is_level,
         note=_join(count, told, _undecided(few, is_undecided), found.note, each, overall),
-        lack=max(found.lack, -(found.margin or 0)) if is_level else found.lack,
+        lack=max(found.lack, -(found.margin or 0)) if is_level and found.holds else found.lack,
         is_undecided=is_undecided,
         is_level=is_level and not is_undecided,
     )
@@ -119,20 +128,24 @@ def _margins(claim: Claim, line: Sequence[tuple[str, Figure]], unit: str) -> lis
 
 
 def _told_apart(verdict: Verdict, margins: Sequence[float]) -> Verdict:
-    """The verdict on a line with its margin beyond what is level: 1 %, or the spread of the margin over the repeats."""
+    """The verdict on a line with its margin beyond what is level: 1 %, or the spread of the margin over the repeats.
+
+    A line that fails by less than that spread cannot be told from one that holds.
+    """
     if verdict.margin is None:
         return verdict
-    return replace(verdict, margin=verdict.margin - max(LEVEL, max(margins) - min(margins)))
+    spread = max(margins) - min(margins)
+    is_level = not verdict.holds and verdict.lack < spread
+    return replace(verdict, margin=verdict.margin - max(LEVEL, spread), is_level=is_level)
 
 
 def _undecided(few: int, is_undecided: bool) -> str:
     return f"fewer than {FEWEST_REQUESTS} requests" if is_undecided else f"{few} undecided" if few else ""
 
 
-def _decisive(verdicts: list[Verdict], lines: str) -> Verdict:
-    """The worst of all lines; or, where most are enough, the worst of the best ones that make the majority."""
-    decisive = sorted(verdicts, key=lambda each: (each.lack, not each.holds))[_enough(verdicts, lines) - 1]
-    return replace(decisive, lack=max(decisive.lack, 0.0))
+def _needed(verdicts: list[Verdict], lines: str) -> list[Verdict]:
+    """The lines that have to hold, the best ones of all if most are enough, and of them the worst at the end."""
+    return sorted(verdicts, key=lambda each: (each.lack, not each.holds))[: _enough(verdicts, lines)]
 
 
 def _enough(verdicts: Sequence[Verdict], lines: str) -> int:
@@ -265,9 +278,17 @@ def _compared(ours: float, claim: Claim, paper: float) -> tuple[bool, str]:
     if is_difference(claim) and is_level(ours, paper):
         return False, "level"
     same_sign = (ours > 0) == (paper > 0) or paper == 0
-    within = same_sign and abs(paper) / 2 <= abs(ours) <= 2 * abs(paper)
+    within = same_sign and is_within(2, ours, paper)
+    is_of_its_order = same_sign and is_within(MAGNITUDE, ours, paper)
     note = "within a factor of two" if within else "same sign" if same_sign else "other sign"
-    return within if claim.tolerance == "factor two" else same_sign, note
+    if claim.tolerance == "magnitude" and is_of_its_order and not within:
+        note = "within a factor of ten"
+    return {"factor two": within, "magnitude": is_of_its_order}.get(claim.tolerance, same_sign), note
+
+
+def is_within(factor: float, ours: float, paper: float) -> bool:
+    """Whether a figure is at most so many times as large as the paper's, or as small, whatever the signs."""
+    return abs(paper) / factor <= abs(ours) <= factor * abs(paper)
 
 
 def is_difference(claim: Claim) -> bool:
@@ -328,7 +349,8 @@ def _flat(claim: Claim, line: Line, unit: str) -> Verdict:
 def _levels_off(claim: Claim, line: Line, unit: str) -> Verdict:
     """The item is the first after which no step improves (lowers) the figure by more percent than the value.
 
-    Of the first point of a sweep only the steps after it are asked, as the paper's sweep begins there, too.
+    Of the first point of a sweep only the steps after it are asked, as the paper's sweep begins there, too. A line of
+    which no step gains anything does not say where it levels off.
     """
     gains = [100 * (before / after - 1) for (_, before), (_, after) in pairwise(line)]
     place = [label for label, _ in line].index(claim.item)
@@ -338,23 +360,28 @@ def _levels_off(claim: Claim, line: Line, unit: str) -> Verdict:
     lack = max(claim.value - into, after - claim.value)
     last = max((number for number, gain in enumerate(gains, 1) if gain > claim.value), default=0)
     note = f"levels off at {line[last][0]}" if last else f"no step gains more than {claim.value:g} %"
-    return Verdict(lack < 0, found, at, "%", lack, note)
+    return Verdict(lack < 0, found, at, "%", lack, note, is_level=not last)
 
 
 def _cells(claim: Claim, grid: Grid) -> Verdict:
-    """A table of the paper: how many figures have its sign, and how many are within a factor of two."""
+    """A table of the paper: how many figures have its sign or its order of magnitude, and how many are within a factor
+    of two.
+    """
     cells = grid.cells()
     decided = [each for each in cells if not each[3].is_undecided]
     compared = [_compared(ours.mean, grid.claim, paper)[1] for _, _, paper, ours in decided or cells]
     near = compared.count("within a factor of two")
-    signs = near + compared.count("same sign")
+    if claim.tolerance == "magnitude":
+        agreeing, what = near + compared.count("within a factor of ten"), "are within a factor of ten"
+    else:
+        agreeing, what = near + compared.count("same sign"), "have the paper's sign"
     texts = (
-        f"{signs} of {len(compared)} have the paper's sign",
+        f"{agreeing} of {len(compared)} {what}",
         f"{near} {'is' if near == 1 else 'are'} within a factor of two",
     )
     note = _join(*texts, _undecided(len(cells) - len(decided), not decided))
-    holds = bool(decided) and signs == len(compared)
-    return Verdict(holds, signs, "", "figures", len(compared) - signs, note, not decided)
+    holds = bool(decided) and agreeing == len(compared)
+    return Verdict(holds, agreeing, "", "figures", len(compared) - agreeing, note, not decided)
 
 
 JUDGES: dict[str, Callable[[Claim, Line, str], Verdict]] = {

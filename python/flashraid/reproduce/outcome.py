@@ -1,8 +1,8 @@
 """From a paper to its outcome: which runs it needs, what they measured, what the claims come to."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,10 @@ from . import changes
 from .cache import Cache
 from .judgements import Key, Verdict, judge
 from .metrics import with_requests
-from .originals import with_originals
+from .originals import original_of, with_originals
 from .papers import (
     AXES,
+    ORIGINAL,
     Claim,
     Experiment,
     Explanation,
@@ -26,10 +27,11 @@ from .papers import (
     Paper,
     changes_workload,
     find,
+    needs_original,
     selection,
 )
 from .runner import Runner, Watch
-from .runs import Cell, missing_traces, reduced, run_of
+from .runs import Cell, entire, missing_traces, reduced, run_of
 
 if TYPE_CHECKING:
     import polars
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 # Figures by experiment and change, of each repeat: "" is no change, else a variant's name, or an explanation's and the
 # number of its change.
 Measured = dict[tuple[str, str], dict[Key, list[float]]]
+# What stands beside the experiments in the file of their figures.
+ORIGINALS = "originals"
 
 
 @dataclass(frozen=True)
@@ -98,14 +102,21 @@ class Reproduction(Drawn):
     notes: Sequence[str] = ()  # which traces of the paper were replayed, and in what they differ from its tables
     asked: Sequence[str] = ()  # variants that were asked for; others were tried for explanations
     left_out: Sequence[str] = ()  # experiments and variants whose traces are missing
+    # Traces of a user's folder, by the name of the original: file, SHA-256, speed, version of flashraid, figures.
+    originals: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     name: str = ""  # PAPER or PAPER.EXPERIMENT
     is_quick: bool = False  # a part of each trace was replayed
     changed: Sequence[str] = ()  # settings of every run that were changed, as KEY=VALUE
     traces: str = ""  # the folder of the paper's own traces
+    is_whole: bool = False  # settings that limit the requests of a trace did not count
+    is_at_paper_speed: bool = False  # the paper's traces were as fast as in its tables
 
     @classmethod
-    def of(cls, paper: Paper, measured: Measured) -> "Reproduction":
-        """Judges the claims."""
+    def of(
+        cls, paper: Paper, measured: Measured, originals: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> "Reproduction":
+        """Judges the claims, but for those on traces of a user's folder on which nothing was measured."""
+        paper = measured_part(paper, measured)
         reasons = {claim: each for each in paper.explanations for claim in each.claims}
         is_workload = {each.name: each.is_of_workload for each in paper.variants}
         outcomes = []
@@ -125,7 +136,7 @@ class Reproduction(Drawn):
                 elif name in variants:  # else it was not asked for, or its traces are missing
                     trials.append(Trial(change, variants[name], is_workload[name]))
             outcomes.append(Outcome(claim, verdict, variants, reason, trials))
-        return cls(paper, measured, outcomes, name=paper.name)
+        return cls(paper, measured, outcomes, originals=originals or {}, name=paper.name)
 
     def figures(self) -> list[Figure]:
         """The figures of all experiments as the paper draws them, each with its numbers and those that the paper states
@@ -188,7 +199,7 @@ class Reproduction(Drawn):
             for each in self.outcomes
         ]
         head = {"schema": 2, "paper": self.paper.name, "quick": self.is_quick, "changed": self.changed}
-        return head | {"claims": claims, "figures": tree(self.measured)}
+        return head | {"claims": claims, "figures": tree(self.measured), "originals": dict(self.originals)}
 
 
 def reproduction(
@@ -200,18 +211,31 @@ def reproduction(
     quick: bool,
     cache: bool,
     watch: Watch,
+    whole: bool = False,
+    paper_speed: bool = False,
+    keeps_profiles: bool = False,
     most_requests: int | None = None,
+    tell: Callable[[str], object] = lambda note: None,
 ) -> Reproduction:
-    """`flashraid.reproduce` with checked arguments, watched run by run.
+    """`flashraid.reproduce` with checked arguments, watched run by run. `tell` gets notes as soon as they are known.
 
+    With `keeps_profiles`, `traces` are for experiments and variants that name them, and take the place of no profile.
     With `most_requests`, of each trace no more is replayed: then everything runs, and no figure means anything.
     """
+    if whole and quick:
+        raise InputError("whole and quick contradict each other: give one of them")
+    if paper_speed and traces is None:
+        raise InputError("the paper's speed is that of its traces: give the folder of traces, too")
     paper = find(name)
     named = named_variants(paper, name, variants)
     asked = [each.name for each in paper.variants] if "all" in variants else named
     notes: list[str] = []
+    originals: Mapping[str, Mapping[str, Any]] = {}
     if traces is not None:
-        paper, notes = with_originals(paper, traces)
+        there_is = with_originals(paper, traces, at_paper_speed=paper_speed, keeps_profiles=keeps_profiles)
+        paper, notes, originals = there_is.paper, list(there_is.notes), there_is.provenance()
+    for note in notes:
+        tell(note)
     there = [each.name for each in paper.variants]
     for each in named:
         if each not in there:
@@ -221,9 +245,11 @@ def reproduction(
     paper = paper.quick() if quick else paper
     kept = Cache() if cache and most_requests is None else None
     runner = Runner(watch, kept, most_requests)
-    found = Reproduction.of(paper, measure(paper, runner, change, paper.quick_share if quick else 1.0))
+    share = None if whole else paper.quick_share if quick else 1.0
+    found = Reproduction.of(paper, measure(paper, runner, change, share), originals)
     if kept and kept.problem:
         notes.append(f"nothing was kept for another time: {kept.problem}")
+        tell(notes[-1])
     return replace(
         found,
         notes=notes,
@@ -233,6 +259,8 @@ def reproduction(
         is_quick=quick,
         changed=list(changes.texts(change or {})),
         traces=traces or "",
+        is_whole=whole,
+        is_at_paper_speed=paper_speed,
     )
 
 
@@ -252,6 +280,7 @@ def with_variants(paper: Paper, wanted: Collection[str]) -> Paper:
 
 def at_hand(paper: Paper, named: Collection[str]) -> tuple[Paper, list[str]]:
     """The paper without what lacks traces, and what that is; raises InputError if one of these was named."""
+    paper, unfound = _without_unfound(paper, named)
     experiments, variants = lacking(paper)
     missing = [(f"{paper.name}.{each}", trace) for each, trace in experiments.items()]
     missing += [(f"variant {each}", trace) for each, trace in variants.items()]
@@ -262,7 +291,61 @@ def at_hand(paper: Paper, named: Collection[str]) -> tuple[Paper, list[str]]:
     for each in experiments:
         paper = paper.without(each)
     paper = replace(paper, variants=[each for each in paper.variants if each.name not in variants])
-    return paper, [*experiments, *(f"variant {each}" for each in variants)]
+    return paper, [*experiments, *(f"variant {each}" for each in variants), *unfound]
+
+
+def _without_unfound(paper: Paper, named: Collection[str]) -> tuple[Paper, list[str]]:
+    """The same for traces that only a user's folder has: of an experiment what lacks them, of variants all."""
+    left_out = []
+    for name, experiment in paper.experiments.items():
+        unfound = [each for each, overlay in experiment.workloads.items() if needs_original(overlay)]
+        if unfound:
+            rest = [each for each in experiment.workloads if each not in unfound]
+            if not rest and f"{paper.name}.{name}" in named:
+                raise InputError(_needs(f"{paper.name}.{name}", paper, unfound))
+            paper = paper.with_workloads(name, rest)
+            which = ", ".join(dict.fromkeys(map(original_of, unfound)))
+            left_out.append(f"{name} on {which}" if rest else name)
+    for variant in paper.variants:
+        unfound = [each for each in variant.workloads if needs_original(paper.workloads[each])]
+        if unfound:
+            if variant.name in named:
+                raise InputError(_needs(f"variant {variant.name}", paper, unfound))
+            left_out.append(f"variant {variant.name}")
+    there = [each for each in paper.variants if f"variant {each.name}" not in left_out]
+    return replace(paper, variants=there), [f"{each} (needs --traces DIR)" for each in left_out]
+
+
+def _needs(what: str, paper: Paper, unfound: Sequence[str]) -> str:
+    originals = [paper.originals[each] for each in dict.fromkeys(map(original_of, unfound))]
+    which = "; ".join(f"{each.files[0]}, {each.source}" for each in originals)
+    return f"{what}: it needs traces that are no part of flashraid, a folder with them as --traces DIR: {which}"
+
+
+def measured_part(paper: Paper, measured: Measured) -> Paper:
+    """The paper without the traces of a user's folder on which not all of its figures were measured."""
+    known = [each.name for each in paper.variants]
+    lacking: dict[str, dict[str, None]] = {}
+    without = set()
+    for (name, change), experiment, cell, _ in needs(paper, {}):
+        if cell.workload.startswith(ORIGINAL) and not _is_measured(measured.get((name, change), {}), experiment, cell):
+            if change in known:
+                without.add(change)
+            else:
+                lacking.setdefault(name, {})[cell.workload] = None
+    unmeasured = dict(paper.unmeasured)
+    for name, workloads in lacking.items():
+        unmeasured[name] = list(dict.fromkeys(map(original_of, workloads)))
+        paper = paper.with_workloads(
+            name, [each for each in paper.experiments[name].workloads if each not in workloads]
+        )
+    there = [each for each in paper.variants if each.name not in without]
+    return replace(paper, variants=there, unmeasured=unmeasured)
+
+
+def _is_measured(figures: Mapping[Key, Sequence[float]], experiment: Experiment, cell: Cell) -> bool:
+    places = ((cell.configuration, cell.workload, cell.point, each) for each in with_requests(experiment.metrics))
+    return all(len(figures.get(place, ())) == len(experiment.repeats) for place in places)
 
 
 def lacking(paper: Paper) -> tuple[dict[str, str], dict[str, str]]:
@@ -273,12 +356,16 @@ def lacking(paper: Paper) -> tuple[dict[str, str], dict[str, str]]:
     return first, second
 
 
-def measure(paper: Paper, runner: Runner, change: Overlay | None = None, share: float = 1.0) -> Measured:
-    """Runs what the paper's claims need under a change, on so large a share of each trace, and measures it."""
-    wanted = [
-        (where, cell, reduced(run_of(paper, experiment, cell, laid), share), with_requests(experiment.metrics))
-        for where, experiment, cell, laid in needs(paper, change or {})
-    ]
+def measure(paper: Paper, runner: Runner, change: Overlay | None = None, share: float | None = 1.0) -> Measured:
+    """Runs what the paper's claims need under a change, on so large a share of each trace, and measures it.
+
+    A share of None stands for all of each trace, whatever the settings limit it to.
+    """
+    wanted = []
+    for where, experiment, cell, laid in needs(paper, change or {}):
+        run = run_of(paper, experiment, cell, laid)
+        part = entire(run) if share is None else reduced(run, share)
+        wanted.append((where, cell, part, with_requests(experiment.metrics)))
     runner.measure((run, metrics) for _, _, run, metrics in wanted)
     measured: Measured = {}
     for where, cell, run, metrics in wanted:
@@ -354,6 +441,7 @@ def from_tree(found: Mapping[str, Any]) -> Measured:
             for metric, figure in of_metric.items()
         }
         for name, top in found.items()
+        if name != ORIGINALS
     }
 
 
@@ -362,17 +450,40 @@ def recorded(text: str) -> Measured:
     return from_tree(json.loads(text))
 
 
+def of_record(paper: Paper, text: str) -> Reproduction:
+    """What a paper's claims come to by the figures of such a file."""
+    return Reproduction.of(paper, recorded(text), json.loads(text).get(ORIGINALS, {}))
+
+
+def with_record(found: Reproduction, text: str) -> Reproduction:
+    """A reproduction of all variants, with what an older file has measured on traces that this one did not have."""
+    older = {name: each for name, each in json.loads(text).get(ORIGINALS, {}).items() if name not in found.originals}
+    measured = {where: dict(figures) for where, figures in found.measured.items()}
+    for where, figures in recorded(text).items():
+        for key, values in figures.items():
+            if key[1].removeprefix(ORIGINAL) in older and key[1].startswith(ORIGINAL):
+                measured.setdefault(where, {})[key] = values
+    again = Reproduction.of(find(found.name), measured, {**older, **found.originals})
+    ordered: Measured = {}  # as if all had been measured at once
+    for where, experiment, cell, _ in needs(again.paper, {}):
+        for metric in with_requests(experiment.metrics):
+            key = cell.configuration, cell.workload, cell.point, metric
+            ordered.setdefault(where, {})[key] = measured[where][key]
+    return replace(found, paper=again.paper, outcomes=again.outcomes, measured=ordered, originals=again.originals)
+
+
 def from_file(name: str, path: str) -> Reproduction:
     """The claims of `PAPER` or `PAPER.EXPERIMENT`, with all variants, by the figures of a file that `--write` made.
 
     Raises InputError if the file is none, or lacks a figure.
     """
-    paper = find(name)
-    tree = documents.read_json(path)
+    found = documents.read_json(path)
     try:
-        measured = from_tree(tree)
+        measured = from_tree(found)
+        originals = dict(found.get(ORIGINALS, {}))
     except (ValueError, AttributeError):
         raise InputError(f"{path}: not the figures of a paper, as --write leaves them beside its page") from None
+    paper = measured_part(find(name), measured)
     for where, experiment, cell, _ in needs(paper, {}):
         for metric in with_requests(experiment.metrics):
             place = cell.configuration, cell.workload, cell.point, metric
@@ -382,4 +493,4 @@ def from_file(name: str, path: str) -> Reproduction:
     wanted = {where for where, _, _, _ in needs(paper, {})}
     own = {where: figures for where, figures in measured.items() if where in wanted}
     asked = [each.name for each in paper.variants]
-    return replace(Reproduction.of(paper, own), asked=asked, name=name)
+    return replace(Reproduction.of(paper, own, originals), asked=asked, name=name)

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
@@ -10,7 +10,7 @@ from .. import __version__
 from . import changes, drawings
 from .judgements import Grid
 from .metrics import METRICS
-from .outcome import Outcome, Reproduction, tree
+from .outcome import ORIGINALS, Outcome, Reproduction, tree
 from .papers import Claim, Experiment, Overlay
 
 # The folder of the figures, beside the page.
@@ -31,8 +31,9 @@ figures are in [{name}.json]({name}.json).
 # Of a table with more figures none is named.
 MOST_CELLS = 8
 FAILURES = """\
-A mechanism is named by an experiment that changes one thing. It counts if it moves the deciding figure at least half
-way to where the claim holds; if what it changes is the workload, only if the claim holds somewhere along the sweep.
+A mechanism is named by an experiment that changes one thing, and none that the paper fixes. It counts if it moves the
+deciding figure at least half way to where the claim holds; if what it changes is the workload, only if the claim holds
+somewhere along the sweep. What no such experiment shows is a conjecture, and the claim stays unexplained.
 """
 
 
@@ -50,6 +51,7 @@ def render(found: Reproduction) -> str:
     lines += _variants(found)
     lines += _headlines(found)
     lines += _bounds(found)
+    lines += _originals(found)
     for experiment in paper.experiments.values():
         lines += _experiment(experiment, found)
     lines += _failures(found)
@@ -61,7 +63,8 @@ def _of_part(found: Reproduction) -> str:
     (experiment,) = found.paper.experiments.values()
     title = f"{experiment.where}: {experiment.title}"
     lines = [HEAD_OF_PART.format(title=title, paper=found.paper.title, name=found.name, version=__version__)]
-    lines += [counted(found.outcomes), "", *_variants(found), *_experiment(experiment, found, is_alone=True)]
+    lines += [counted(found.outcomes), "", *_variants(found), *_originals(found)]
+    lines += _experiment(experiment, found, is_alone=True)
     lines += _failures(found)
     return "\n".join(lines) + "\n"
 
@@ -82,6 +85,9 @@ def figures_json(found: Reproduction) -> str:
             for configuration, workloads in configurations.items()
         ]
         lines.append(f"  {json.dumps(name)}: {{\n" + ",\n".join(runs) + "\n  }")
+    if found.originals:
+        told = [f"    {json.dumps(name)}: {json.dumps(dict(each))}" for name, each in found.originals.items()]
+        lines.append(f"  {json.dumps(ORIGINALS)}: {{\n" + ",\n".join(told) + "\n  }")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -222,13 +228,49 @@ def _headlines(found: Reproduction) -> Iterator[str]:
 def _bounds(found: Reproduction) -> Iterator[str]:
     if not found.paper.bounds:
         return
-    yield "## Published numbers that the published rules exclude"
+    yield "## Published numbers that the paper itself excludes"
     yield ""
-    yield from table_head(["claim", "published", "at most possible", "why"], 4)
+    yield from table_head(["claim", "published", "at most possible", "by", "why"], 5)
     for bound in found.paper.bounds:
         why = bound.derivation.strip().replace("\n", " ")
-        yield table_row([f"`{bound.claim}`", f"{bound.published:g}", f"{bound.at_most:g}", why])
+        yield table_row([f"`{bound.claim}`", f"{bound.published:g}", f"{bound.at_most:g}", bound.by, why])
     yield ""
+
+
+def _originals(found: Reproduction) -> Iterator[str]:
+    paper = found.paper
+    if not (found.originals or paper.unmeasured):
+        return
+    yield "## The paper's own traces"
+    yield ""
+    yield (
+        "They are no part of flashraid. "
+        f"`flashraid reproduce {paper.name} --traces DIR --write docs/papers` measures what needs them, and what was "
+        "measured stays here without DIR:"
+    )
+    yield ""
+    yield from table_head(["trace", "files in DIR", "source", "recorded"], 4)
+    for name, original in paper.originals.items():
+        files = ", ".join(f"`{each}`" for each in original.files)
+        own = [each for key, each in found.originals.items() if key.partition("/")[0] == name]
+        yield table_row([f"`{name}`", files, original.source, _told(own)])
+    yield ""
+    lacking = [f"`{name}` on {', '.join(traces)}" for name, traces in paper.unmeasured.items()]
+    if lacking:
+        yield f"Not measured, as no DIR was there: {'; '.join(lacking)}."
+        yield ""
+
+
+def _told(recordings: Sequence[Mapping[str, Any]]) -> str:
+    """Where the figures of an original come from."""
+    if not recordings:
+        return "needs DIR"
+    first = recordings[0]
+    speed = "at its own speed" if first["speed"] == 1 else f"{first['speed']:,g} times as fast"
+    by = f"{speed}, by flashraid {first['version']}"
+    if len(recordings) > 1:
+        return f"{len(recordings)} traces, {by}; their SHA-256 are in the JSON"
+    return f"SHA-256 `{first['sha256']}`, {by}"
 
 
 def _experiment(experiment: Experiment, found: Reproduction, is_alone: bool = False) -> Iterator[str]:
@@ -327,12 +369,15 @@ def _failures(found: Reproduction) -> Iterator[str]:
     yield FAILURES
     failing = [each for each in found.outcomes if each.word == "fails"]
     for reason in found.paper.explanations:
-        of = [each for each in failing if each.explanation is reason]
+        of = [each for each in found.outcomes if each.explanation is reason and _is_explicable(each)]
         if of:
-            yield f"### {', '.join(f'`{each.claim.id}`' for each in of)}"
+            kind = "" if reason.changes else " (conjecture)"
+            yield f"### {', '.join(f'`{each.claim.id}`' for each in of)}{kind}"
             yield ""
             yield reason.mechanism.strip()
             yield ""
+            if not reason.changes:
+                continue
             yield from table_head(["command", "claim", "unchanged", "changed", "lacking before", "after", "moved"], 4)
             for each in of:
                 for trial in each.trials:
@@ -344,7 +389,7 @@ def _failures(found: Reproduction) -> Iterator[str]:
                             trial.verdict.text(),
                             f"{each.verdict.lack:,.2f}",
                             f"{trial.verdict.lack:,.2f}",
-                            _moved(each.verdict.lack, trial.verdict.lack),
+                            _moved(each.verdict.lack, trial.verdict.lack) if each.claim.is_judged else "-",
                         ]
                     )
             yield ""
@@ -353,6 +398,11 @@ def _failures(found: Reproduction) -> Iterator[str]:
         yield "### Unexplained"
         yield ""
         yield from _claims(rest)
+
+
+def _is_explicable(outcome: Outcome) -> bool:
+    """Whether it is of a claim that fails, or of numbers, which the register judges one by one."""
+    return outcome.word == "fails" or not outcome.claim.is_judged
 
 
 def _moved(before: float, after: float) -> str:
@@ -370,7 +420,9 @@ def command(paper: str, claim: Claim, change: Overlay | str) -> str:
 def command_again(found: Reproduction) -> str:
     """The command that measures the same again."""
     options = [f"--set {shlex.quote(each)}" for each in found.changed]
-    options += [f"--traces {shlex.quote(found.traces)}"] * bool(found.traces) + ["--quick"] * found.is_quick
+    options += [f"--traces {shlex.quote(found.traces)}"] * bool(found.traces)
+    flags = {"--paper-speed": found.is_at_paper_speed, "--whole": found.is_whole, "--quick": found.is_quick}
+    options += [name for name, is_given in flags.items() if is_given]
     return " ".join([f"flashraid reproduce {found.name}", *options])
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from .. import documents
 from .._native import InputError
 from ..settings import known_name
+from . import things
 from .metrics import METRICS
 
 FOLDER = Path(__file__).parent / "papers"
@@ -32,6 +33,9 @@ JUDGES = (
 RELATIONS = ("reduction", "increase", "ratio")
 MARKS = ("bars", "stack", "line", "points")
 AXES = ("configurations", "workloads", "points", "metrics")
+
+# What a workload is called that only the folder of `--traces` has, and its trace until that is found there.
+ORIGINAL = "original:"
 
 # Settings laid over others: keys of docs/configuration.md, `device`, `scheme` and `trace`; `profile`, which changes the
 # profile that is the trace; and tables named after a configuration, workload or point, which are for its runs alone.
@@ -116,7 +120,7 @@ class Claim:
     value: Any = None
     minimum: float | None = None
     maximum: float | None = None
-    tolerance: str = "sign"  # of near and cells; or "factor two", "exact"
+    tolerance: str = "sign"  # of near and cells; or "factor two", "magnitude" (a factor of ten), "exact"
     is_headline: bool = False
     conclusion: str = ""  # of a headline: what to believe, and why
 
@@ -161,31 +165,53 @@ class Variant:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why claims fail: a mechanism, and changes of one thing that show it. A change that is a name is a variant's."""
+    """Why claims fail: a mechanism, and changes of one thing that show it. A change that is a name is a variant's.
+
+    Without changes it is a conjecture, which nothing shows.
+    """
 
     name: str
     claims: Sequence[str]
     mechanism: str
-    changes: Sequence[Overlay | str]
+    changes: Sequence[Overlay | str] = ()
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A published number that the published rules exclude, and the bound that they imply."""
+    """A published number that the paper itself excludes, and the bound that follows from its rules or other figures."""
 
     claim: str
     derivation: str
     published: float
     at_most: float
+    by: str = "its own rules"  # or another figure of the paper, and what is assumed
+
+    def is_of(self, claim: Claim) -> bool:
+        """Whether it excludes what a claim says: its value, or the least of its range."""
+        return self.claim == claim.id and self.published in (claim.value, claim.minimum)
 
 
 @dataclass(frozen=True)
 class Original:
-    """A trace that a paper used: names of its file without endings, and what the paper's table says of it."""
+    """A recording that is no part of flashraid, and how it is known in a folder of traces.
 
-    files: Sequence[str]
-    source: str
-    table: Mapping[str, float] = field(default_factory=dict)  # by key of `trace info --json`
+    If it has the name of a workload, it takes the place of its profile. As `original:NAME` it is a workload itself.
+    """
+
+    files: Sequence[str]  # names of its file, or of its folder, without endings
+    source: str  # who publishes it
+    table: Mapping[str, float] = field(default_factory=dict)  # what the paper says of it, by key of `trace info --json`
+    intervals_ns: Mapping[str, int] = field(default_factory=dict)  # its times between arrivals, by quantile (p20)
+    settings: Overlay = field(default_factory=dict)  # of its runs
+    sha256: str = ""  # of the one file that it is, if any other is another trace
+    members: int = 0  # how many traces its folder has, NAME/01 and so on in the order of their names; 0 if it is a file
+    part: str = ""  # how long a part of a volume's recording it is, as in "12h"
+
+    def names(self, name: str) -> list[str]:
+        """The workloads that the original of this name is."""
+        digits = len(str(self.members))
+        numbers = [f"/{number:0{digits}}" for number in range(1, self.members + 1)] if self.members else [""]
+        return [f"{ORIGINAL}{name}{number}" for number in numbers]
 
 
 @dataclass(frozen=True)
@@ -205,6 +231,8 @@ class Paper:
     originals: Mapping[str, Original] = field(default_factory=dict)
     conclusion: str = ""  # whom to believe, in a paragraph
     quick_share: float = 0.1  # how much of each trace is replayed for quick figures
+    # Experiments without figures on traces of a user's folder, and these traces: nothing is measured or said of them.
+    unmeasured: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def quick(self) -> "Paper":
         """The paper with one repeat of each experiment, the middle one."""
@@ -237,6 +265,27 @@ class Paper:
     def without(self, experiment: str) -> "Paper":
         """The paper without one experiment."""
         return self.part([name for name in self.experiments if name != experiment])
+
+    def with_workloads(self, experiment: str, names: Collection[str]) -> "Paper":
+        """The paper with these workloads of an experiment alone, and without what is said of others or of all.
+
+        Of a table the rows of others are left out.
+        """
+        found = self.experiments[experiment]
+        if set(names) >= set(found.workloads):
+            return self
+        if not names:
+            return self.without(experiment)
+        own = {name: overlay for name, overlay in found.workloads.items() if name in names}
+        claims = []
+        for claim in self.claims:
+            if claim.experiment == experiment and claim.judge == "cells":
+                claim = replace(claim, value={name: row for name, row in claim.value.items() if name in own})
+            is_of_own = claim.value != {} and workloads_of(claim, found) <= set(own)
+            if claim.experiment != experiment or is_of_own:
+                claims.append(claim)
+        experiments = dict(self.experiments) | {experiment: replace(found, workloads=own)}
+        return replace(self, experiments=experiments, claims=claims).part(list(experiments))
 
 
 def names() -> list[str]:
@@ -274,9 +323,15 @@ def load(folder: Path) -> Paper:
     name, (head, claims, explanations) = folder.name, (read_tables(folder / f"{each}.toml") for each in FILES)
     where = f"papers/{name}"
     workloads = head.setdefault("workloads", {})
+    originals = {
+        key: record(Original, table, f"{where}: original {key}") for key, table in head.pop("originals", {}).items()
+    }
+    for key, original in originals.items():
+        for each in original.names(key):
+            workloads[each] = {"trace": each, **original.settings}
     repeats, experiments = head.pop("repeats", {}), {}
     for table in head.pop("experiment", []):
-        table["workloads"] = _workloads(table.get("workloads", []), workloads, where)
+        table["workloads"] = _workloads(_members(table.get("workloads", []), originals), workloads, where)
         if "repeats" in table:
             table["repeats"] = repeats[known_name(f"{where}: repeats", table["repeats"], repeats)]
         table["figure"] = [
@@ -290,16 +345,24 @@ def load(folder: Path) -> Paper:
         _unique([each.name for each in experiment.figure], f"{where}: {experiment.name}: figure")
         experiments[experiment.name] = experiment
     variants = [record(Variant, table, where) for table in head.pop("variant", [])]
+    variants = [replace(each, workloads=_members(each.workloads, originals)) for each in variants]
     for variant in variants:
         _workloads(variant.workloads, workloads, where)
         for each in variant.experiments:
             known_name(f"{where}: variant {variant.name}: experiment", each, experiments)
     _unique([each.name for each in variants], f"{where}: variant")
+    used = {name for experiment in experiments.values() for name in experiment.workloads}
+    used |= {name for variant in variants for name in variant.workloads}
+    of_profiles = [name for name in workloads if not name.startswith(ORIGINAL)]
+    for key, original in originals.items():
+        if not used & set(original.names(key)):
+            known_name(f"{where}: original of workload", key, of_profiles)
     found = [record(Claim, table, f"{where}/claims.toml") for table in claims.get("claim", [])]
     for claim in found:
         check(claim, experiments, where)
     ids = [claim.id for claim in found]
     _unique(ids, f"{where}: claim")
+    fixed = explanations.get("fixed", {})
     reasons = [
         record(Explanation, table, f"{where}/explanations.toml") for table in explanations.get("explanation", [])
     ]
@@ -311,18 +374,18 @@ def load(folder: Path) -> Paper:
             if all(variant.adapted(claim, experiments[claim.experiment]) for claim in about)
         ]
         for change in reason.changes:
+            said = f"{where}: explanation {reason.name}:"
             if isinstance(change, str):
-                known_name(f"{where}: explanation {reason.name}: variant of these claims", change, fitting)
+                known_name(f"{said} variant of these claims", change, fitting)
+                variant = variants[[each.name for each in variants].index(change)]
+                if variant.workloads:
+                    raise InputError(f"{said} variant {change}: one thing at a time is allowed: it has other workloads")
+                change = variant.change
+            things.check(change, fixed, {key: each.table for key, each in originals.items()}, said)
     _unique([each for reason in reasons for each in reason.claims], f"{where}: explanation of claim")
     bounds = [record(Bound, table, f"{where}/explanations.toml") for table in explanations.get("bound", [])]
     for bound in bounds:
         known_name(f"{where}: bound of claim", bound.claim, ids)
-    originals = {
-        known_name(f"{where}: original of workload", workload, workloads): record(
-            Original, table, f"{where}: {workload}"
-        )
-        for workload, table in head.pop("originals", {}).items()
-    }
     rest = {
         "name": name,
         "experiments": experiments,
@@ -333,6 +396,15 @@ def load(folder: Path) -> Paper:
         "originals": originals,
     }
     return record(Paper, head | rest, f"{where}/experiments.toml")
+
+
+def _members(names: Iterable[str], originals: Mapping[str, Original]) -> list[str]:
+    """Names of workloads, with the traces of a folder in its place."""
+    found: list[str] = []
+    for name in names:
+        key = name.removeprefix(ORIGINAL)
+        found += originals[key].names(key) if name != key and key in originals else [name]
+    return found
 
 
 def _workloads(names: Iterable[str], workloads: Mapping[str, Overlay], where: str) -> dict[str, Overlay]:
@@ -383,7 +455,7 @@ def check(claim: Claim, experiments: Mapping[str, Experiment], where: str) -> No
     known_name(f"{where} group", claim.group, ("mean", "max", "min"))
     known_name(f"{where} lines", claim.lines, ("every", "most"))
     known_name(f"{where} relation", claim.relation, RELATIONS)
-    known_name(f"{where} tolerance", claim.tolerance, ("sign", "factor two", "exact"))
+    known_name(f"{where} tolerance", claim.tolerance, ("sign", "factor two", "magnitude", "exact"))
     for axis, used in zip(AXES, selection(claim), strict=True):
         for each in used:
             for label in [each] if isinstance(each, str) else each:
@@ -396,6 +468,19 @@ def selection(claim: Claim) -> tuple[Names, Names, Names, Names]:
     """The names that a claim looks at, by axis; nothing stands for all."""
     listed = [[each] if isinstance(each, str) else each for each in (claim.of, claim.metric)]
     return listed[0], claim.workloads, claim.points, listed[1]
+
+
+def workloads_of(claim: Claim, experiment: Experiment) -> set[str]:
+    """The workloads that a claim looks at, one by one."""
+    if claim.judge == "cells":
+        return set(claim.value)
+    names = claim.workloads or experiment.axis("workloads")
+    return {label for each in names for label in ([each] if isinstance(each, str) else each)}
+
+
+def needs_original(overlay: Overlay) -> bool:
+    """Whether a workload is one that was not found in a folder of traces."""
+    return str(overlay.get("trace", "")).startswith(ORIGINAL)
 
 
 def _keys(overlay: Overlay) -> Iterator[str]:

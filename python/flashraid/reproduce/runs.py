@@ -2,16 +2,16 @@
 
 import os
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
 from .. import documents
 from .._native import InputError
 from ..profile_text import PREFIX, changed, text_of
 from ..settings import text_of as setting_text
-from ..trace import trace_info
-from .papers import FOLDER, Experiment, Overlay, Paper, names_of
+from .originals import TABLE_SPEED, figures_of
+from .papers import FOLDER, Experiment, Overlay, Paper, names_of, needs_original
 
 # Of shorter traces, and of fewer requests, figures say nothing.
 FEWEST_REQUESTS = 2000
@@ -61,6 +61,9 @@ def run_of(paper: Paper, experiment: Experiment, cell: Cell, change: Overlay) ->
     if patch and not trace.startswith(PREFIX):
         raise InputError(f"profile: {trace} is none, and cannot be changed")
     profile = changed(trace, patch) if patch else ""
+    if (table_speed := gathered.pop(TABLE_SPEED, None)) is not None:
+        with suppress(ValueError):  # the engine says what is allowed
+            gathered["speed"] = table_speed * float(gathered.get("speed", 1))
     settings = tuple(sorted((key, setting_text(value)) for key, value in gathered.items()))
     where = f"{paper.name}.{experiment.name}, " + ", ".join(filter(None, vars(cell).values()))
     return Run(trace, profile, device, scheme, settings, where)
@@ -87,8 +90,8 @@ def trace_path(trace: str) -> str:
 
 
 def missing_traces(workloads: Iterable[Overlay]) -> list[str]:
-    """The traces of workloads that are not there, each with its whole path."""
-    traces = [str(each["trace"]) for each in workloads if "trace" in each]
+    """The traces of workloads that are not there, each with its whole path; but for those of a user's folder."""
+    traces = [str(each["trace"]) for each in workloads if "trace" in each and not needs_original(each)]
     files = [os.path.normpath(trace_path(each)) for each in traces if not each.startswith(PREFIX)]
     return [each for each in files if not os.path.exists(each)]
 
@@ -98,14 +101,14 @@ def requests_of(run: Run) -> int:
     if run.profile or run.trace.startswith(PREFIX):
         count = int(documents.toml(run.profile or text_of(run.trace), run.trace)["requests"])
     else:
-        count = _requests_of_file(trace_path(run.trace))
-    limit = dict(run.settings).get("limit")
-    return min(count, int(limit)) if limit else count
+        count = int(figures_of(trace_path(run.trace), dict(run.settings).get("format", "auto"))["requests"])
+    limit = int(dict(run.settings).get("limit", "0"))
+    return min(count, limit) if limit else count
 
 
-@cache
-def _requests_of_file(path: str) -> int:
-    return int(trace_info(path).requests)
+def entire(run: Run) -> Run:
+    """The run with all requests of its trace."""
+    return replace(run, settings=tuple(each for each in run.settings if each[0] != "limit"))
 
 
 def reduced(run: Run, share: float) -> Run:

@@ -4,6 +4,7 @@ import itertools
 from collections import defaultdict
 from itertools import pairwise
 from math import inf, sqrt
+from statistics import fmean, pvariance
 from typing import Any
 
 from .figures import Between, distribution, latencies, ratio, union_ns
@@ -79,12 +80,22 @@ def backlog_growth(run: Run) -> float | None:
         answered = max(answered, request.end)
     late = max((request.end for request in run.completed), default=last) - last
     growth = (longest[3] - longest[0]) / (0.75 * span)
+    of_chance = 1.0
+    if 2 * longest[0] <= longest[3]:
+        ends = [request.end for request in run.completed]
+        of_chance = min(1.0, sqrt(relative_variance_of_gaps(arrivals) + relative_variance_of_gaps(ends)))
     is_behind = (
         caught_up - first <= span // 2
         and longest[2] < longest[3] <= min(3 * longest[2], 2 * late)
-        and growth >= 4 / sqrt(len(run.requests))
+        and growth >= 4 * of_chance / sqrt(len(run.requests))
     )
     return growth if is_behind else 0.0
+
+
+def relative_variance_of_gaps(times: list[int]) -> float:
+    """Variance of the times between events over the square of their mean."""
+    gaps = [after - before for before, after in pairwise(sorted(times))]
+    return pvariance(gaps) / fmean(gaps) ** 2 if sum(gaps) else 0.0
 
 
 def of_bandwidth(run: Run, found: dict[str, Any]) -> None:

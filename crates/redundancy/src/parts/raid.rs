@@ -98,14 +98,28 @@ impl<M: StripeMap> Raid<M> {
         stripe.with_losses(stripe.all(), view)
     }
 
+    /// The host page comes to be (`Scheme::create`).
+    pub fn create(&mut self, lpn: Lpn) {
+        self.map.create(self.map.position(lpn).0);
+    }
+
     // ---- cutting ----
 
-    /// Cuts the part of `extent` that lies in its first stripe.
+    /// Cuts the part of `extent` that lies in its first stripe, which is created if it is to be written.
     // Always inlined: returned through memory, the operation would be copied by wide loads right behind the narrow stores that
     // made it, which the processor cannot forward; that alone costs 10 ns.
     #[inline(always)]
-    pub fn cut(&self, extent: &Extent) -> (Operation, u64) {
-        let (stripe, index) = self.map.position(extent.first);
+    pub fn cut(&mut self, extent: &Extent) -> (Operation, u64) {
+        let position = self.map.position(extent.first);
+        if extent.op == HostOp::Write {
+            self.map.create(position.0);
+        }
+        self.cut_at(extent, position)
+    }
+
+    /// `position` is that of the first page.
+    #[inline(always)]
+    fn cut_at(&self, extent: &Extent, (stripe, index): (StripeId, u32)) -> (Operation, u64) {
         let row = self.map.row(stripe);
         let pages = extent.pages.min(u64::from(row.width() - index));
         let mut operation = cut::operation(extent, pages, self.page_bytes, stripe, index);
@@ -120,15 +134,16 @@ impl<M: StripeMap> Raid<M> {
 
     /// The same, put into `decisions`: what `decide` does where nothing else is to be decided.
     #[inline(always)]
-    pub fn decide(&self, extent: &Extent, decisions: &mut Decisions) -> u64 {
+    pub fn decide(&mut self, extent: &Extent, decisions: &mut Decisions) -> u64 {
         let (operation, pages) = self.cut(extent);
         decisions.operations.push(operation);
         pages
     }
 
-    /// The operation that writes the pages of `group`.
-    pub fn cut_group(&self, group: &Group) -> Operation {
+    /// The operation that writes the pages of `group`, whose stripe is created.
+    pub fn cut_group(&mut self, group: &Group) -> Operation {
         let (stripe, index) = self.map.position(group.first);
+        self.map.create(stripe);
         let row = self.map.row(stripe);
         let mut operation = cut::group(group, self.page_bytes, stripe, index);
         operation.space = row.parity_bit() | row.members(operation.strips);
@@ -539,12 +554,9 @@ impl<M: StripeMap> Addressing for Raid<M> {
     }
 
     fn fill(&self, index: u64) -> Option<Operation> {
-        if index >= u64::from(self.map.stripes()) {
-            return None;
-        }
-        let stripe = StripeId(index as u32);
+        let stripe = (index < u64::from(self.map.stripes())).then_some(StripeId(index as u32))?;
         let whole = cut::whole_write(self.map.first(stripe), self.map.row(stripe).width(), self.page_bytes);
-        Some(self.cut(&whole).0)
+        Some(self.cut_at(&whole, (stripe, 0)).0)
     }
 
     fn locate(&self, lpn: Lpn) -> MemberPage {

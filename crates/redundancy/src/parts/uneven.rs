@@ -1,8 +1,7 @@
 //! Stripes with uneven parity, as users ask for them (SPEC 5.4).
 
 use crate::stripe_map::table::{Table, Widths};
-use crate::{Build, Draws, Parameter, ParameterError, Percentages, Values};
-use std::sync::{Mutex, PoisonError};
+use crate::{Build, Draws, Parameter, ParameterError, Values};
 
 /// Shares of the parity by age.
 pub const PARITY_SHARES: Parameter = Parameter {
@@ -24,26 +23,13 @@ pub const PARTIAL_STRIPES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// What a table of stripes is made of, and the table.
-type Made = ((u16, Vec<u16>, u32, Percentages, Widths), Table);
-
-/// The table made last: those of a large drive take a tenth of a second, and a search makes the same one for each look at a configuration.
-static LATEST: Mutex<Option<Made>> = Mutex::new(None);
+/// What a drive keeps of a table (`Entry::drive_format`): the second format has stripes that are not created.
+pub const DRIVE_FORMAT: u64 = 2;
 
 /// The table of stripes that the user asked for.
 pub fn table(build: &Build) -> Result<Table, ParameterError> {
     let shares = build.percentages(&PARITY_SHARES)?;
     let full = u32::from(build.members) - 1;
     let widths = Widths { full, partial: full - 1, partial_share: build.thousandths(&PARTIAL_STRIPES)? };
-    let of = (build.members + build.spares, build.by_age(), build.pages_per_member, shares, widths);
-    let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((made_of, table)) = &*latest
-        && *made_of == of
-    {
-        return Ok(table.clone());
-    }
-    let (members, eldest_first, stripes, shares, widths) = &of;
-    let table = Table::new(*members, eldest_first, *stripes, shares, *widths);
-    *latest = Some((of, table.clone()));
-    Ok(table)
+    Ok(Table::new(build.members + build.spares, &build.by_age(), build.pages_per_member, &shares, widths))
 }

@@ -82,6 +82,10 @@ impl<M: StripeMap> Scheme for Raid5<M> {
         decisions.operations.push(self.raid.cut_group(group));
     }
 
+    fn create(&mut self, lpn: Lpn) {
+        self.raid.create(lpn);
+    }
+
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
         let stripe = self.raid.stripe(operation, 0, Guard::None, view);
         if operation.kind == OperationKind::Repair {

@@ -77,6 +77,10 @@ pub trait StripeMap: Clone + Persistent + Send + Sync + 'static {
     /// Where the strips of a stripe lie.
     fn row(&self, stripe: StripeId) -> Self::Row;
 
+    /// The stripe is written, maybe for the first time: a map that puts stripes where they are needed then does so now.
+    #[inline]
+    fn create(&mut self, _stripe: StripeId) {}
+
     /// The page of the strip of a stripe on `member`, which has one: stripe k lies at local page k of its members.
     #[inline]
     fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage {

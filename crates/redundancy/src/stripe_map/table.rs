@@ -1,9 +1,12 @@
 //! Stripes by a table, with parity spread unevenly over the members (SPEC 5.4).
 //!
 //! Stripe s lies at local page s of its members. The table says which member has each strip: one byte for each strip that a full stripe has. A stripe
-//! gets its parity where most is lacking (error diffusion): the member of which the share of all parities is furthest below its limit, the elder one
-//! of equals. The other members get the data, in order. A *partial* stripe lies on fewer members: those that have the fewest strips so far.
+//! is *created* when it is first written, and stays when all of it is trimmed; shares are those of the stripes created so far. It
+//! gets its parity where most is lacking (error diffusion): the member of which the share of the parities placed since limits were defined is furthest
+//! below its limit, the elder one of equals. The other members get the data, in order. A *partial* stripe lies on fewer members: those that have the fewest strips so far.
 //! Strips may move to other members later (SPEC 5.5, 5.6): then the row is changed.
+//!
+//! Nothing lies where a stripe that is not created would; it is shown on the members that new stripes get, with the parity on the eldest.
 
 use super::{Role, Row, StripeMap};
 use crate::parts::bits::Bits;
@@ -73,16 +76,26 @@ impl Widths {
 pub struct Table {
     stripes: u32,
     widths: Widths,
-    /// Of each stripe, the member of each data strip, then that of the parity.
+    /// Limits of the parity by age.
+    shares: Percentages,
+    /// Members that new stripes get, the eldest first.
+    eldest_first: Vec<MemberId>,
+    /// Stripes created so far.
+    created: u32,
+    /// Of each stripe, the member of each data strip, then that of the parity, each plus one; 0 for none, so that memory is used only for what is
+    /// created.
     rows: Vec<u8>,
-    /// In how many stripes each member has the parity, and in how many it has a strip.
+    /// How many stripes were created with the parity on each member since the limits were defined.
+    placed: Vec<u32>,
+    /// In how many stripes each member has the parity, or is to have it (`move_parity`), and in how many it has a strip.
     parities: Vec<u32>,
     strips: Vec<u32>,
 }
 
 persistent!(Table {
-    arrays [rows, parities, strips],
-    anew [stripes, widths],
+    keeps [created],
+    arrays [eldest_first, rows, placed, parities, strips],
+    anew [stripes, widths, shares],
 });
 
 impl Table {
@@ -91,37 +104,58 @@ impl Table {
     pub fn new(members: u16, eldest_first: &[u16], stripes: u32, shares: &Percentages, widths: Widths) -> Self {
         let slots = eldest_first.len();
         debug_assert!((3..=usize::from(MOST_MEMBERS)).contains(&slots) && widths.full as usize == slots - 1 && widths.partial >= 1);
-        let (mut parities, mut strips) = (vec![0u32; members.into()], vec![0u32; members.into()]);
-        let mut rows = vec![NONE; stripes as usize * slots];
-        let everybody = eldest_first.iter().fold(0u64, |all, member| all | 1 << member);
-        for stripe in 0..stripes {
-            let width = widths.of(StripeId(stripe)) as usize;
-            let mut chosen = everybody;
-            while chosen.count_ones() as usize > width + 1 {
-                // Of equals the younger one is left out.
-                let is_in = |member: &&u16| chosen >> **member & 1 == 1;
-                let fullest =
-                    eldest_first.iter().filter(is_in).max_by_key(|member| strips[usize::from(**member)]).expect("there are members");
-                chosen &= !(1 << fullest);
-            }
-            // limit - share, times all parities and all percentages. Before the first stripe all shares are 0.
-            let lacks = |rank: usize| {
-                let (limit, has) = (u64::from(shares.of(rank)), u64::from(parities[usize::from(eldest_first[rank])]));
-                (limit * u64::from(stripe.max(1))) as i64 - (has * u64::from(Percentages::WHOLE)) as i64
-            };
-            let ranks = (0..slots).filter(|rank| chosen >> eldest_first[*rank] & 1 == 1);
-            let parity = eldest_first[ranks.min_by_key(|rank| (-lacks(*rank), *rank)).expect("there are members")];
-            let row = &mut rows[stripe as usize * slots..][..slots];
-            for (slot, member) in row.iter_mut().zip(Bits(chosen & !(1 << parity)).chain([parity.into()])) {
-                *slot = member as u8;
-                strips[member as usize] += 1;
-            }
-            parities[usize::from(parity)] += 1;
+        Self {
+            stripes,
+            widths,
+            shares: shares.clone(),
+            eldest_first: eldest_first.iter().map(|member| MemberId(*member)).collect(),
+            created: 0,
+            rows: vec![0; stripes as usize * slots],
+            placed: vec![0; members.into()],
+            parities: vec![0; members.into()],
+            strips: vec![0; members.into()],
         }
-        Self { stripes, widths, rows, parities, strips }
     }
 
-    /// In how many stripes the member has the parity.
+    /// Members that new stripes get, the eldest first.
+    pub fn eldest_first(&self) -> &[MemberId] {
+        &self.eldest_first
+    }
+
+    /// These are the members from now on, the eldest first: which says what their limits are, and which of them new stripes get (SPEC 5.4).
+    pub fn set_members(&mut self, eldest_first: Vec<MemberId>) {
+        debug_assert_eq!(eldest_first.len(), self.eldest_first.len());
+        self.eldest_first = eldest_first;
+        self.placed.fill(0);
+    }
+
+    /// The share of the parity that the member is to have, in the unit of `Percentages`.
+    pub fn limit(&self, member: MemberId) -> u32 {
+        self.eldest_first.iter().position(|of| *of == member).map_or(0, |rank| self.shares.of(rank))
+    }
+
+    /// What a member lacks of its share of the parity if it has so many: parities times the whole of `Percentages`, below 0 if it has more.
+    pub fn lack(&self, member: MemberId, parities: u32) -> i64 {
+        i64::from(self.limit(member)) * i64::from(self.created) - i64::from(parities) * i64::from(Percentages::WHOLE)
+    }
+
+    /// Stripes created so far.
+    pub fn created(&self) -> u32 {
+        self.created
+    }
+
+    /// How many of them got the parity on this member since the limits were defined.
+    pub fn placed(&self, member: MemberId) -> u32 {
+        self.placed[usize::from(member.0)]
+    }
+
+    /// Whether the stripe was ever written.
+    #[inline]
+    pub fn is_created(&self, stripe: StripeId) -> bool {
+        self.rows[stripe.0 as usize * self.slots()] > 0
+    }
+
+    /// In how many stripes the member has the parity, or is to have it.
     pub fn parities(&self, member: MemberId) -> u32 {
         self.parities[usize::from(member.0)]
     }
@@ -131,17 +165,73 @@ impl Table {
         self.strips[usize::from(member.0)]
     }
 
-    /// The strips of a stripe lie there from now on.
+    /// The parity is on its way from where the one row has it to where the other one does, or is not any more: it counts there from now on.
+    pub fn move_parity(&mut self, from: &TableRow, to: &TableRow) {
+        self.parities[usize::from(from.parity().member.0)] -= 1;
+        self.parities[usize::from(to.parity().member.0)] += 1;
+    }
+
+    /// The strips of a stripe lie there from now on. Where its parity is was said before (`move_parity`).
     pub fn set_row(&mut self, stripe: StripeId, row: &TableRow) {
         let before = self.row(stripe);
         debug_assert!(before.page == row.page && before.width == row.width && before.set().count_ones() == row.set().count_ones());
-        for (row, change) in [(&before, u32::MAX), (row, 1)] {
-            let add = |count: &mut u32| *count = count.wrapping_add(change);
-            add(&mut self.parities[usize::from(row.parity().member.0)]);
-            Bits(row.set()).for_each(|member| add(&mut self.strips[member as usize]));
+        debug_assert!(self.is_created(stripe));
+        Bits(before.set()).for_each(|member| self.strips[member as usize] -= 1);
+        self.write_row(stripe, row);
+    }
+
+    fn write_row(&mut self, stripe: StripeId, row: &TableRow) {
+        Bits(row.set()).for_each(|member| self.strips[member as usize] += 1);
+        let slots = self.slots();
+        for (slot, member) in self.rows[stripe.0 as usize * slots..][..slots].iter_mut().zip(row.members) {
+            *slot = member.wrapping_add(1);
         }
-        let slots = self.widths.full as usize + 1;
-        self.rows[stripe.0 as usize * slots..][..slots].copy_from_slice(&row.members[..slots]);
+    }
+
+    /// Strips of a full stripe.
+    #[inline]
+    fn slots(&self) -> usize {
+        self.widths.full as usize + 1
+    }
+
+    /// A stripe with its parity on `parity` and the data on the other members of `set`, in order.
+    fn row_on(&self, stripe: StripeId, set: u64, parity: MemberId) -> TableRow {
+        let mut members = [NONE; MOST_MEMBERS as usize];
+        for (slot, member) in members.iter_mut().zip(Bits(set & !(1 << parity.0)).chain([parity.0.into()])) {
+            *slot = member as u8;
+        }
+        TableRow { page: LocalPage(stripe.0), width: self.widths.of(stripe), members }
+    }
+
+    /// The eldest members, so many.
+    fn eldest(&self, count: usize) -> u64 {
+        self.eldest_first[..count].iter().fold(0, |all, member| all | 1 << member.0)
+    }
+
+    /// Where a stripe that is not created is shown.
+    #[cold]
+    fn row_of_none(&self, stripe: StripeId) -> TableRow {
+        self.row_on(stripe, self.eldest(self.widths.of(stripe) as usize + 1), self.eldest_first[0])
+    }
+
+    /// Where a stripe that is created now goes (SPEC 5.4).
+    fn row_of_new(&self, stripe: StripeId) -> TableRow {
+        let mut chosen = self.eldest(self.slots());
+        let is_in = |chosen: u64, member: &MemberId| chosen >> member.0 & 1 == 1;
+        while chosen.count_ones() > self.widths.of(stripe) + 1 {
+            // Of equals the younger one is left out.
+            let members = self.eldest_first.iter().filter(|member| is_in(chosen, member));
+            chosen &= !(1 << members.max_by_key(|member| self.strips(**member)).expect("there are members").0);
+        }
+        // Before the first stripe all shares are 0.
+        let stripes = i64::from(self.placed.iter().sum::<u32>().max(1));
+        let lack = |rank: usize, member: MemberId| {
+            i64::from(self.shares.of(rank)) * stripes - i64::from(self.placed(member)) * i64::from(Percentages::WHOLE)
+        };
+        let members = self.eldest_first.iter().enumerate().filter(|(_, member)| is_in(chosen, member));
+        // Of equals the elder one, which comes first.
+        let (_, parity) = members.min_by_key(|(rank, member)| -lack(*rank, **member)).expect("there are members");
+        self.row_on(stripe, chosen, *parity)
     }
 }
 
@@ -175,10 +265,27 @@ impl StripeMap for Table {
 
     #[inline]
     fn row(&self, stripe: StripeId) -> TableRow {
-        let slots = self.widths.full as usize + 1;
+        if !self.is_created(stripe) {
+            return self.row_of_none(stripe);
+        }
+        let slots = self.slots();
         let mut members = [NONE; MOST_MEMBERS as usize];
-        members[..slots].copy_from_slice(&self.rows[stripe.0 as usize * slots..][..slots]);
+        for (member, slot) in members.iter_mut().zip(&self.rows[stripe.0 as usize * slots..][..slots]) {
+            *member = slot.wrapping_sub(1);
+        }
         TableRow { page: LocalPage(stripe.0), width: self.widths.of(stripe), members }
+    }
+
+    #[inline]
+    fn create(&mut self, stripe: StripeId) {
+        if !self.is_created(stripe) {
+            let row = self.row_of_new(stripe);
+            let parity = usize::from(row.parity().member.0);
+            self.created += 1;
+            self.placed[parity] += 1;
+            self.parities[parity] += 1;
+            self.write_row(stripe, &row);
+        }
     }
 
     fn uniform_width(&self) -> Option<u32> {
@@ -270,8 +377,14 @@ mod tests {
         Percentages::new(percent.iter().map(|share| share * 1000).collect())
     }
 
+    /// With all stripes created, in order.
     fn table(members: u16, stripes: u32, shares: &Percentages, widths: Widths) -> Table {
-        Table::new(members, &(0..members).collect::<Vec<_>>(), stripes, shares, widths)
+        created(Table::new(members, &(0..members).collect::<Vec<_>>(), stripes, shares, widths), 0..stripes)
+    }
+
+    fn created(mut table: Table, stripes: impl IntoIterator<Item = u32>) -> Table {
+        stripes.into_iter().for_each(|stripe| table.create(StripeId(stripe)));
+        table
     }
 
     fn full(members: u16) -> Widths {
@@ -287,7 +400,7 @@ mod tests {
     /// The eldest comes first whatever its number, and members without strips may be between.
     #[test]
     fn shares_go_by_age() {
-        let table = Table::new(9, &[7, 2, 4], 100, &shares(&[70, 20, 10]), full(3));
+        let table = created(Table::new(9, &[7, 2, 4], 100, &shares(&[70, 20, 10]), full(3)), 0..100);
         let found: Vec<(u32, u32)> = (0..9).map(|member| (table.parities(MemberId(member)), table.strips(MemberId(member)))).collect();
         let none = (0, 0);
         assert_eq!(found, [none, none, (20, 100), none, (10, 100), none, none, (70, 100), none]);
@@ -300,7 +413,11 @@ mod tests {
         table.strips.push(0);
         let before = table.row(StripeId(3));
         let [x, q] = [before.data(1).member, before.parity().member];
-        table.set_row(StripeId(3), &before.replaced(x, MemberId(4)).exchanged(q, MemberId(4)));
+        let goal = before.replaced(x, MemberId(4)).exchanged(q, MemberId(4));
+        // The parity counts where it goes before it is there.
+        table.move_parity(&before, &goal);
+        assert_eq!((table.row(StripeId(3)), table.parities(q), table.parities(MemberId(4))), (before, 1, 1));
+        table.set_row(StripeId(3), &goal);
         let after = table.row(StripeId(3));
         assert_eq!((after.data(1).member, after.parity().member), (q, MemberId(4)));
         assert_eq!((after.data(0), after.data(2)), (before.data(0), before.data(2)));
@@ -319,6 +436,38 @@ mod tests {
         // Data strips fill the other members in order.
         let data: Vec<u16> = (0..2).map(|strip| table.row(StripeId(1)).data(strip).member.0).collect();
         assert_eq!(data, [0, 2]);
+    }
+
+    /// The order in which stripes are created decides, not their numbers; what is created stays as it is, and only that counts.
+    #[test]
+    fn stripes_are_placed_when_they_are_created() {
+        let mut table = Table::new(3, &[1, 0, 2], 1_000, &shares(&[50, 25, 25]), full(3));
+        let at = |table: &Table, stripe: u32| (table.is_created(StripeId(stripe)), table.row(StripeId(stripe)).parity().member.0);
+        assert_eq!((at(&table, 700), table.created()), ((false, 1), 0), "as if on the eldest");
+        let walk = [700, 3, 999, 0, 3, 700];
+        table = created(table, walk);
+        assert_eq!(walk.map(|stripe| at(&table, stripe)), [1, 0, 2, 1, 0, 1].map(|parity| (true, parity)));
+        assert_eq!((table.created(), at(&table, 4)), (4, (false, 1)));
+        let counts =
+            (0..3).map(|member| (table.parities(MemberId(member)), table.strips(MemberId(member)), table.placed(MemberId(member))));
+        assert_eq!(counts.collect::<Vec<_>>(), [(1, 4, 1), (2, 4, 2), (1, 4, 1)]);
+    }
+
+    /// New limits are those of what is created from then on, whatever was created before; and say what members lack of all there is.
+    #[test]
+    fn new_members_get_new_stripes_by_their_limits() {
+        let mut table = created(Table::new(4, &[0, 1, 2], 1_000, &shares(&[80, 10, 10]), full(3)), 0..100);
+        table.set_members([2, 1, 3].map(MemberId).to_vec());
+        assert_eq!([0, 1, 2, 3].map(|member| table.limit(MemberId(member))), [0, 10_000, 80_000, 10_000]);
+        assert_eq!(
+            [0, 1, 2, 3].map(|member| table.lack(MemberId(member), table.parities(MemberId(member)))),
+            [-8_000_000, 0, 7_000_000, 1_000_000]
+        );
+        let table = created(table, 500..600);
+        assert_eq!([0, 1, 2, 3].map(|member| table.placed(MemberId(member))), [0, 10, 80, 10]);
+        assert_eq!([0, 1, 2, 3].map(|member| table.parities(MemberId(member))), [80, 20, 90, 10]);
+        assert_eq!(table.strips(MemberId(0)), 100, "none of the new stripes");
+        assert_eq!(table.row(StripeId(700)).role(MemberId(0)), None, "nor are others shown there");
     }
 
     #[test]

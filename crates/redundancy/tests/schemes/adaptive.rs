@@ -212,6 +212,19 @@ fn old_content_is_read_before_the_data_and_not_again() {
     host.check();
 }
 
+/// Equations 1 and 2 give RMW the channel of what changes, and leave it nowhere out: its queue counts although its page has been read before the choice.
+#[test]
+fn what_changes_counts_although_it_was_read_already() {
+    let mut host = host("adaptive", 4, &[]);
+    for (queue, expected) in [((5, 0), Method::Rcw), ((0, 1), Method::Rcw), ((0, 0), Method::Rmw)] {
+        set_queued(&mut host, &[(0, queue)]);
+        let course = only(host.write_part(0, 512));
+        assert_eq!(course.operation.method, expected, "{queue:?}");
+        assert_eq!(waves(&course)[0], ["read update_read 0/0 4096 for strip 0"], "{queue:?}");
+    }
+    host.check();
+}
+
 #[test]
 fn at_arrival_the_data_go_with_the_pre_reads() {
     for name in ["adaptive", "raid5"] {

@@ -77,12 +77,23 @@ impl<S: Scheme + ?Sized> Host<S> {
         Self { scheme, flash: Flash::default(), background: Vec::new(), orders: Vec::new(), expected, tags: 0 }
     }
 
-    /// Writes every stripe, as `--fill` does.
-    pub fn filled(mut self) -> Self {
+    /// Writes the first pages, so many at least, as `--fill` does: in whole stripes.
+    pub fn fill(&mut self, pages: u64) {
+        let mut filled = 0;
         for index in 0.. {
-            let Some(operation) = self.scheme.fill(index) else { break };
+            if filled >= pages.min(self.scheme.user_pages()) {
+                break;
+            }
+            self.scheme.create(Lpn(filled));
+            let operation = self.scheme.fill(index).expect("stripes hold all pages");
+            filled += u64::from(operation.strips.count_ones());
             self.run(operation);
         }
+    }
+
+    /// Writes every stripe, as `--fill` does.
+    pub fn filled(mut self) -> Self {
+        self.fill(u64::MAX);
         assert!(self.expected.iter().all(Option::is_some), "the fill leaves pages out");
         self.scheme.prepared();
         self.flash.log.clear();
@@ -151,6 +162,7 @@ impl<S: Scheme + ?Sized> Host<S> {
 
     /// An unwritten page and its parity appear, as pages of zeroes.
     pub fn appear(&mut self, lpn: u64) {
+        self.scheme.create(Lpn(lpn));
         let mut pages = vec![self.scheme.locate(Lpn(lpn))];
         self.scheme.redundancy_of(Lpn(lpn), &mut pages);
         pages.into_iter().for_each(|page| self.flash.appear(page));

@@ -23,6 +23,7 @@ mod replacing_deaths;
 mod replacing_manager;
 mod replacing_random;
 mod replacing_shadow;
+mod replacing_shares;
 mod sirf1;
 mod stripes;
 mod test_only;

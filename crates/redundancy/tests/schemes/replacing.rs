@@ -32,6 +32,14 @@ pub fn begin(mut host: Host) -> Host {
     host
 }
 
+/// The same with each stripe created, in order, and all of it trimmed again.
+pub fn emptied(scheme: &str, parameters: &[(&str, &str)]) -> Host {
+    let mut host = empty(scheme, parameters).filled();
+    host.trim(0, host.scheme.user_pages());
+    host.flash.log.clear();
+    host
+}
+
 fn filled(parameters: &[(&str, &str)]) -> Host {
     begin(empty("hotswap", parameters).filled())
 }
@@ -129,7 +137,7 @@ fn a_written_strip_of_e_goes_to_s_and_the_parity_stays() {
 
 #[test]
 fn the_first_write_of_a_strip_of_e_goes_to_s() {
-    let mut host = empty("hotswap", &[BALANCED, RMW]);
+    let mut host = emptied("hotswap", &[BALANCED, RMW]);
     let stripe = parity_on(&host, G);
     update(&mut host, HostOp::Write, stripe, 1, 1, PAGE);
     let mut host = begin(host);
@@ -140,7 +148,14 @@ fn the_first_write_of_a_strip_of_e_goes_to_s() {
 
 #[test]
 fn the_first_write_of_a_stripe_does_not_use_e() {
-    let mut host = begin(empty("hotswap", &[BALANCED]));
+    // A stripe that is created goes by the new limits, of which SSD 3 has most.
+    let mut host = empty("hotswap", &[BALANCED]);
+    host.fill(3);
+    let mut host = begin(host);
+    let course = update(&mut host, HostOp::Write, 7, 1, 1, PAGE);
+    assert_update(&mut host, course, &[], &["program host 2 = host 1", "program parity 3 = host 1"], &[], &[G, 2, S, 3]);
+    // One of which all was trimmed keeps its place until it is written, strip by strip.
+    let mut host = begin(emptied("hotswap", &[BALANCED]));
     let stripe = parity_on(&host, G);
     let course = write_on(&mut host, stripe, E);
     assert_update(&mut host, course, &[], &["program host 4 = host 0", "program parity 1 = host 0"], &[], &[S, 2, 3, G]);
@@ -319,19 +334,33 @@ fn of_several_strips_the_first_one_below_its_limit_goes_to_s() {
     }
 }
 
-/// The limit is one of the parities that are there and on their way: the second parity finds SSD 3 with its 40 %, once the first two have gone there.
+/// G has 20 % of ten parities and is to have 50 %, SSD 2 has its 20 %, SSD 3 has 10 % and is to have 20 %, S is to have 10 %. G gets two turns before S has
+/// its one, as 3 : 1 and 3 / 3 : 1 are not below one, and 3 / 5 : 1 is; then the last one that it lacks. The fifth goes on by need.
 #[test]
-fn the_limit_is_met_exactly() {
-    let mut host = filled(&[("parity_shares", "40,10,10,40")]);
-    // G has 10 % and is to have 40 %: three more parities make it balanced, the fourth of E goes on by need. SSD 2 has 10 % and is to have 10 %.
+fn limits_are_met_exactly() {
+    let mut host = filled(&[("parity_shares", "50,20,20,10")]);
     let stripes: Vec<u32> = (0..STRIPES).filter(|stripe| row(&host, *stripe)[3] == E).collect();
-    assert_eq!(stripes.len(), 4);
-    for stripe in &stripes {
-        write_on(&mut host, *stripe, 2);
+    assert_eq!(stripes.len(), 5);
+    for (stripe, x) in stripes.iter().zip([2, 3, 2, 2, 3]) {
+        write_on(&mut host, *stripe, x);
     }
     let parities: Vec<u16> = stripes.iter().map(|stripe| row(&host, *stripe)[3]).collect();
-    assert_eq!(parities, [G, G, G, S]);
+    assert_eq!(parities, [G, G, S, G, 3]);
     host.check();
+    // An update of what is on G is none for it when it is S's turn; and where parity always goes to the SSD of the data nobody has turns.
+    for (balanced, x, expected) in
+        [("by_need", G, [G, G, S, G, S]), ("parity_to_new", 3, [G, G, S, G, S]), ("data_device", 3, [G, G, G, 3, 3])]
+    {
+        let mut host = filled(&[("parity_shares", "50,20,20,10"), ("balanced", balanced)]);
+        stripes.iter().for_each(|stripe| drop(write_on(&mut host, *stripe, x)));
+        let parities: Vec<u16> = stripes.iter().map(|stripe| row(&host, *stripe)[3]).collect();
+        assert_eq!(parities, expected, "{balanced}");
+    }
+    // In idle time too, but that none goes to SSD 3.
+    let mut host = filled(&[("parity_shares", "50,20,20,10")]);
+    migrate(&mut host);
+    let parities: Vec<u16> = stripes.iter().map(|stripe| row(&host, *stripe)[3]).collect();
+    assert_eq!(parities, [G, G, S, G, G]);
 }
 
 #[test]
@@ -494,7 +523,7 @@ fn parity_is_copied_to_s_up_to_its_limit_and_then_to_g() {
 
 #[test]
 fn unbalanced_parity_is_copied_to_g() {
-    let mut host = filled(&[UNBALANCED]);
+    let mut host = filled(&[("parity_shares", "80,10,10")]);
     let stripes: Vec<u32> = (0..STRIPES).filter(|stripe| row(&host, *stripe)[3] == E).collect();
     let courses = migrate(&mut host);
     assert_eq!(courses.len() as u32, STRIPES, "each stripe has a strip on E");
@@ -512,7 +541,7 @@ fn unbalanced_parity_is_copied_to_g() {
 
 #[test]
 fn where_nothing_is_written_the_row_changes_alone() {
-    let mut host = empty("hotswap", &[UNBALANCED]);
+    let mut host = emptied("hotswap", &[UNBALANCED]);
     let busy = parity_on(&host, G);
     update(&mut host, HostOp::Write, busy, 1, 2, PAGE);
     let mut host = begin(host);
@@ -525,6 +554,16 @@ fn where_nothing_is_written_the_row_changes_alone() {
         assert!(!row(&host, *stripe).contains(&E));
     }
     assert_eq!(host.scheme.migrated(), Default::default());
+    assert!(matches!(host.orders.last(), Some(Order::End { .. })));
+    host.check();
+}
+
+#[test]
+fn stripes_that_were_never_written_have_nothing_to_move() {
+    let mut host = empty("hotswap", &[UNBALANCED]);
+    host.fill(4);
+    let mut host = begin(host);
+    assert_eq!(migrate(&mut host).into_keys().collect::<Vec<_>>(), [0, 1]);
     assert!(matches!(host.orders.last(), Some(Order::End { .. })));
     host.check();
 }

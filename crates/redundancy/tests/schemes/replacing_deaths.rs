@@ -2,7 +2,7 @@
 
 use crate::flash::PAGE;
 use crate::host::Host;
-use crate::replacing::{E, G, S, STRIPES, begin, empty, migrate, parity_on, row, update};
+use crate::replacing::{E, G, S, STRIPES, begin, emptied, empty, migrate, parity_on, row, update};
 use crate::replacing_manager::{BALANCED, RCW, RMW, UNBALANCED, begun, decided, end, lpn_on, read_only};
 use crate::waves::migration_waves;
 use flashraid_redundancy::{Damage, IdleWork, Method, OperationKind, Order, Step};
@@ -124,7 +124,7 @@ fn without_a_spare_ssd_e_stays_in_the_place_of_s() {
 /// 40 %, and SSD 2 has 10 % of 40 %.
 #[test]
 fn what_comes_back_is_not_redistributed() {
-    let mut host = empty("hotswap", &[("parity_shares", "40,40,10,10")]);
+    let mut host = emptied("hotswap", &[("parity_shares", "40,40,10,10")]);
     host.flash.spares.truncate(1);
     let before: Vec<Vec<u16>> = (0..STRIPES).map(|stripe| row(&host, stripe)).collect();
     let mut host = begin(host);

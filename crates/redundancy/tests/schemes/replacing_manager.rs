@@ -47,12 +47,13 @@ fn limits_go_by_age_and_then_by_number_and_the_new_ssd_is_last() {
     let policy = Policy { mechanism, erasure_threshold: 900, idle_ns: 1000, window: 1, most_ns: 0 };
     let mut host = Host::new(Box::new(Replacing::from_build(&build, policy).unwrap()));
     host.flash.spares = vec![MemberId(4), MemberId(5)];
-    assert_eq!(host.scheme.limits(), [70_000, 20_000, 7_000, 3_000, 0, 0]);
+    let limits = |host: &Host<Replacing>| [0, 1, 2, 3, 4, 5].map(|member| host.scheme.map().limit(MemberId(member)));
+    assert_eq!(limits(&host), [70_000, 20_000, 7_000, 3_000, 0, 0]);
     host.flash.erases = [(0, 5), (1, 9), (2, 9), (3, 5)].map(|(member, erases)| (MemberId(member), erases)).into();
     host.flash.now_ns = 1_000_000;
     assert_eq!(host.scheme.replace(MemberId(1), &host.flash), Ok(()));
     host.carry_out_orders();
-    assert_eq!(host.scheme.limits(), [20_000, 0, 70_000, 7_000, 3_000, 0]);
+    assert_eq!(limits(&host), [20_000, 0, 70_000, 7_000, 3_000, 0]);
     while host.idle().is_ok() {}
     assert_eq!(host.orders.last(), Some(&end(1, 4)));
     // The new SSD has grown old; the ages are those of this time.
@@ -60,7 +61,7 @@ fn limits_go_by_age_and_then_by_number_and_the_new_ssd_is_last() {
     host.flash.erases.insert(MemberId(3), 6);
     assert_eq!(host.scheme.replace(MemberId(0), &host.flash), Ok(()));
     host.carry_out_orders();
-    assert_eq!(host.scheme.limits(), [0, 0, 70_000, 7_000, 20_000, 3_000], "2 and 4 are equally old: the lower number first");
+    assert_eq!(limits(&host), [0, 0, 70_000, 7_000, 20_000, 3_000], "2 and 4 are equally old: the lower number first");
 }
 
 /// The eldest is the one that has spent most of what it endures, not the one with most erases (SPEC 5.12, ruling 16, says what it is of equal ones).
@@ -99,6 +100,7 @@ fn what_waits_for_a_replacement_is_told() {
 fn the_eldest_is_replaced_above_its_threshold() {
     for (endurance, threshold, most) in [(1000, "0.9", 900), (1001, "0.5", 500), (7, "1", 7), (7, "0", 0)] {
         let mut host = empty("hotswap", &[("erasure_threshold", threshold)]);
+        decided(&mut host, 0);
         host.flash.endurance = Some(endurance);
         host.flash.erases = [(MemberId(2), most)].into();
         host.carry_out_orders();
@@ -116,6 +118,7 @@ fn the_eldest_is_replaced_above_its_threshold() {
 #[test]
 fn of_equally_old_ssds_the_first_is_replaced() {
     let mut host = empty("hotswap", &[]);
+    decided(&mut host, 0);
     (host.flash.endurance, host.flash.erases) = (Some(10), (1..4).map(|member| (MemberId(member), 10)).collect());
     host.carry_out_orders();
     assert_eq!(host.orders, [begun(1, 4), read_only(1)]);
@@ -272,10 +275,12 @@ fn without_e_reads_reconstruct_and_writes_go_to_s() {
 
 #[test]
 fn stripes_are_rebuilt_one_by_one_and_then_parity_is_shifted() {
+    // S is to have none.
+    const ALL_TO_G: (&str, &str) = ("parity_shares", "80,10,10");
     for (scheme, parameters, shifts) in [
-        ("online-rebuild", vec![UNBALANCED], true),
-        ("online-rebuild", vec![UNBALANCED, ("shift_parity", "false")], false),
-        ("offline-diff-raid", vec![UNBALANCED], true),
+        ("online-rebuild", vec![ALL_TO_G], true),
+        ("online-rebuild", vec![ALL_TO_G, ("shift_parity", "false")], false),
+        ("offline-diff-raid", vec![ALL_TO_G], true),
     ] {
         let is_offline = scheme == "offline-diff-raid";
         let mut host = taken_out(scheme, &parameters, is_offline);

@@ -1,5 +1,6 @@
 //! Pages and trims on their way to flash, and what the buffer knows of a page because of them.
 
+use flashraid_vocabulary::memory::reserved;
 use rustc_hash::FxHashMap;
 
 /// A page or a trim on its way to flash.
@@ -17,14 +18,25 @@ pub struct Departure {
     pub number: u64,
 }
 
+/// Of a large buffer more hardly ever leave at one time.
+const MOST_AT_ONCE: usize = 1 << 12;
+
 /// Pages that leave, by page in the order in which they were decided, which is the order in which they end: they queue at one lock.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Departures {
     /// Each with the next later one of the same page.
     pub(super) list: Vec<(Departure, u32)>,
     pub(super) unused: Vec<u32>,
     /// First and last departure of each page that has one.
     pub(super) pages: FxHashMap<u32, (u32, u32)>,
+}
+
+impl Departures {
+    /// None, of a buffer of so many pages.
+    pub(super) fn of_buffer(pages: usize) -> Self {
+        let room = pages.min(MOST_AT_ONCE);
+        Self { list: reserved(room), unused: reserved(room), pages: FxHashMap::with_capacity_and_hasher(room, Default::default()) }
+    }
 }
 
 /// What the buffer knows of a page: sectors that it holds, and whether all others are zero, as something in flight leaves nothing else of the page.

@@ -106,7 +106,7 @@ impl Buffer {
             pages,
             counts: Counts::default(),
             on_flash: SectorMap::new(space_pages, shift),
-            departures: Departures::default(),
+            departures: Departures::of_buffer(capacity as usize),
             slots: Slots::new(slots),
             destaging,
             completions: VecDeque::with_capacity(MOST_WOKEN),
@@ -509,6 +509,7 @@ mod tests {
         let (page, part) = (Lpn(3), 0b0110);
         let mut buffer = dram(4, 10, 4096);
         let all = buffer.all_sectors();
+        assert!(!buffer.renews(page), "what nobody has is not written anew");
         buffer.is_on_flash(page);
         for (sectors, expected) in [(Some(part), false), (Some(all), true), (None, true)] {
             buffer.depart(page, Departure { operation: 7, strip: 0, sectors, replaces: sectors.is_none(), number: 0 });

@@ -22,11 +22,12 @@ impl Device {
         self.buffer_bytes_given() / u64::from(self.page_bytes)
     }
 
-    /// Bytes that an SSD programs in a second, if all its LUNs and buses do nothing else: a page at a time in each LUN, and on each bus.
+    /// Bytes that an SSD programs in a second, if all its LUNs and buses do nothing else: a page at a time in each LUN, and on each bus. A LUN takes the
+    /// next page when it has programmed one.
     fn programmed_bytes_per_second(&self) -> u64 {
-        let luns_ns = self.cells(0).mean_ns(CellOperation::Program).div_ceil(u64::from(self.units_per_channel()));
-        let transfer_ns = (u64::from(self.page_bytes) * self.bus_ps_per_byte).div_ceil(1000);
-        let page_ns = luns_ns.max(self.program_command_ns + transfer_ns).max(1);
+        let bus_ns = self.program_command_ns + (u64::from(self.page_bytes) * self.bus_ps_per_byte).div_ceil(1000);
+        let lun_ns = bus_ns + self.cells(0).mean_ns(CellOperation::Program);
+        let page_ns = lun_ns.div_ceil(u64::from(self.units_per_channel())).max(bus_ns).max(1);
         u64::from(self.channels) * u64::from(self.page_bytes) * 1_000_000_000 / page_ns
     }
 }

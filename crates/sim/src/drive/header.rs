@@ -2,14 +2,20 @@
 
 use crate::config::ConfigError;
 use crate::engine::Reached;
+use flashraid_redundancy::find;
 use flashraid_workload::system_text;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 
-/// The format of drive files. It is raised when what a drive keeps changes, or how that is written.
-pub const FORMAT: u64 = 1;
+/// The format of drive files. It is raised when what every drive keeps changes, or how that is written.
+const FORMAT: u64 = 1;
+
+/// The format of drives of a scheme: numbers are common to all, and a scheme says which of them it has changed with (`Entry::drive_format`).
+pub fn format_of(scheme: &str) -> u64 {
+    find(scheme).map_or(FORMAT, |entry| FORMAT.max(entry.drive_format))
+}
 
 /// Bytes of a SHA-256, and how many digits that is.
 pub(super) const DIGEST: usize = 32;
@@ -44,11 +50,13 @@ pub(crate) struct Header {
     pub(crate) config: Json,
 }
 
-/// What every format has.
+/// What every format has; and the configuration, if it has one like that of today.
 #[derive(Deserialize)]
 struct Maker {
     flashraid_drive: u64,
     version: String,
+    #[serde(default)]
+    config: Json,
 }
 
 impl Header {
@@ -74,11 +82,13 @@ impl Header {
             return Err(ConfigError(format!("{path}: it is no drive: allowed is a file that --save-drive has written")));
         }
         let Some(line) = line.strip_suffix(b"\n") else { return Err(damaged(path)) };
-        let Maker { flashraid_drive, version } = serde_json::from_slice(line).map_err(|_| damaged(path))?;
-        if flashraid_drive != FORMAT {
-            let age = if flashraid_drive > FORMAT { "a newer" } else { "an older" };
+        let Maker { flashraid_drive, version, config } = serde_json::from_slice(line).map_err(|_| damaged(path))?;
+        let scheme = config["scheme"]["name"].as_str().unwrap_or_default();
+        let format = format_of(scheme);
+        if flashraid_drive != format {
+            let age = if flashraid_drive > format { "a newer" } else { "an older" };
             return Err(ConfigError(format!(
-                "{path}: {age} flashraid, {version}, has written it in format {flashraid_drive}: this one, {}, reads format {FORMAT}",
+                "{path}: {age} flashraid, {version}, has written it in format {flashraid_drive}: this one, {}, reads format {format} of drives with {scheme}",
                 env!("CARGO_PKG_VERSION")
             )));
         }

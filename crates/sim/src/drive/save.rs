@@ -1,7 +1,7 @@
 //! A simulation switches its drive off, and saves it.
 
 use super::file;
-use super::header::{FORMAT, Header};
+use super::header::{Header, format_of};
 use crate::any_engine::with_engine;
 use crate::engine::Halted;
 use crate::error::RunError;
@@ -84,7 +84,7 @@ impl Simulation {
             (engine.submitted(), programs, engine.now_ns())
         });
         Header {
-            flashraid_drive: FORMAT,
+            flashraid_drive: format_of(&self.device.config.scheme.name),
             version: env!("CARGO_PKG_VERSION").into(),
             filled_pages: self.device.filled_pages,
             preconditioned: self.device.preconditioned,

@@ -38,6 +38,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             if filled >= pages {
                 break;
             }
+            self.scheme.create(Lpn(filled));
             let mut operation = self.scheme.fill(index).expect("the space ends with the last stripe");
             let count = u64::from(operation.strips.count_ones()).min(pages - filled);
             // The last stripe may be partly beyond the space: its other strips stay unwritten.
@@ -239,6 +240,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn place_page(&mut self, lpn: Lpn) {
         let mut pages = std::mem::take(&mut self.pages);
         pages.clear();
+        self.scheme.create(lpn);
         self.scheme.redundancy_of(lpn, &mut pages);
         pages.push(self.scheme.locate(lpn));
         pages.retain(|&address| self.media.lookup(address, Version::Current).is_none());

@@ -2,7 +2,8 @@
 //!
 //! Operations queue in the order in which they were decided, so whatever an operation waits for was decided before it, but for commits that go first (`gc`).
 
-use flashraid_vocabulary::memory::{filled, prefetch};
+use super::slot::ROOM;
+use flashraid_vocabulary::memory::{filled, prefetch, reserved};
 
 const NIL: u32 = u32::MAX;
 
@@ -38,7 +39,7 @@ pub struct Locks {
 impl Default for Locks {
     /// Nothing is locked.
     fn default() -> Self {
-        Self { entries: vec![UNUSED; 64], used: 0, waiters: Vec::new() }
+        Self { entries: vec![UNUSED; 64], used: 0, waiters: reserved(ROOM) }
     }
 }
 

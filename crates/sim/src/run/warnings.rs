@@ -23,8 +23,10 @@ pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec
         };
         warnings.push(format!("{what}; latencies depend on the length of the trace more than on the device"));
     } else if let Some(growth) = growth {
+        // Of a small one two digits that say something.
+        let growth = if growth < 0.1 { format!("{:.2} ms", 1000.0 * growth) } else { format!("{growth:.2} s") };
         warnings.push(format!(
-            "the device falls behind the trace: the longest wait grows by {growth:.2} s for each second of arrivals, while the busiest bus or die is in \
+            "the device falls behind the trace: the longest wait grows by {growth} for each second of arrivals, while the busiest bus or die is in \
              use for {:.0} % of the time: locks, flushes or the data buffer are the bottleneck; latencies depend on the length of the trace more than on the device",
             100.0 * busiest
         ));

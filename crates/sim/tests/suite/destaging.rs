@@ -2,10 +2,10 @@
 //! flushes wait for and are told. Its counts are compared with a model in `tests/python/test_buffer.py`.
 
 use crate::support::{config, engine, pages, request, tags};
-use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
-use flashraid_sim::verify;
-use flashraid_vocabulary::{Fault, HostOp, Lpn, Part};
+use flashraid_sim::engine::{Engine, Outcome};
+use flashraid_sim::{Simulation, verify};
+use flashraid_vocabulary::{Fault, HostOp, HostRequest, Lpn, Part};
 
 const ANSWER_NS: u64 = 1000;
 /// `tiny`: program command, 4 KiB over the bus at 25 ns a byte, array time.
@@ -239,4 +239,44 @@ fn a_clock_that_runs_ahead_leaves_the_rest_to_the_next_request() {
     assert_eq!(engine.next_event_ns(), Some(100 * MS), "it destages at once");
     engine.advance_until(101 * MS).unwrap();
     assert_eq!(destaged(&engine), (4, 4, 2));
+}
+
+/// An SSD is replaced offline: nothing is served meanwhile, and what is due leaves with the first request afterwards.
+#[test]
+fn nothing_leaves_by_itself_while_a_replacement_holds_requests() {
+    let array = [("devices", "5"), ("spare_devices", "1"), ("channels", "1"), ("blocks_per_plane", "24"), ("pages_per_block", "8")];
+    let settings = [&array[..], &DRAM_PAGES, &[EVERY_MS, ("over_provisioning", "0.3"), ("fill", "1")]].concat();
+    let mut simulation = Simulation::new(config("tiny", "offline-diff-raid", &settings), |_| true).unwrap();
+    let write = |simulation: &mut Simulation, at_ns, page| {
+        simulation.submit(&HostRequest { arrival_ns: at_ns, ..pages(HostOp::Write, page, 1) }).unwrap();
+    };
+    let destages = |simulation: &Simulation| simulation.result(&Default::default(), false, None).unwrap().buffer.unwrap().destages;
+    // At the high mark the first page leaves, and the next one a millisecond later, were it not for the replacement.
+    (0..4).for_each(|page| write(&mut simulation, 0, page));
+    simulation.advance_until(0).unwrap();
+    simulation.replace(0).unwrap();
+    simulation.advance_until(10 * MS).unwrap();
+    let record = &simulation.replacements()[0];
+    assert_eq!((record.outcome, destages(&simulation)), (Outcome::Running, 1));
+    while simulation.replacements()[0].outcome == Outcome::Running {
+        let next_ns = simulation.next_event_ns().expect("the replacement goes on");
+        simulation.advance_until(next_ns).unwrap();
+        assert!(destages(&simulation) == 1 || simulation.replacements()[0].outcome == Outcome::Replaced);
+    }
+    simulation.advance_until(simulation.now_ns() + MS).unwrap();
+    assert_eq!(destages(&simulation), 2, "the low mark");
+}
+
+/// Pages leave at 0 and at 1,000 ns, when four writes are answered: of what the buffer does in one instant, answers are the last.
+#[test]
+fn what_is_due_leaves_before_an_answer_of_the_same_instant() {
+    let mut engine = buffered(&DRAM_PAGES, &[("destage_bytes_per_second", "4096000000")]);
+    (0..4).for_each(|page| write(&mut engine, 0, page));
+    let mut seen = Vec::new();
+    while engine.next_event_ns().is_some_and(|next_ns| next_ns <= ANSWER_NS) {
+        engine.advance().unwrap();
+        seen.push((engine.now_ns(), destaged(&engine).1, engine.completed.len()));
+    }
+    assert_eq!(seen[0], (0, 1, 0));
+    assert_eq!(seen[1..], [0, 1, 2, 3, 4].map(|answered| (ANSWER_NS, 2, answered)));
 }

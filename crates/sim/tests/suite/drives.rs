@@ -350,11 +350,11 @@ fn files_that_are_no_drives_are_refused_in_a_line() {
         assert!(text.contains(from), "{text}");
         [text.replace(from, to).as_bytes(), &whole[header..]].concat()
     };
-    let start = format!("{{\"flashraid_drive\":{}", flashraid_sim::DRIVE_FORMAT);
+    let start = format!("{{\"flashraid_drive\":{}", flashraid_sim::drive_format_of("raid5"));
     let newer = refused(&rewritten(&start, "{\"flashraid_drive\":77"));
     assert!(newer.starts_with("a newer flashraid, ") && newer.contains("in format 77"), "{newer}");
     let older = refused(&rewritten(&start, "{\"flashraid_drive\":0"));
-    assert!(older.starts_with("an older flashraid, "), "{older}");
+    assert!(older.starts_with("an older flashraid, ") && older.ends_with("reads format 1 of drives with raid5"), "{older}");
     // A header that was changed makes another configuration, or none; its digest does not fit in either case.
     assert_eq!(refused(&rewritten("\"fill\":0.9", "\"fill\":0.8")), damaged);
     assert_eq!(refused(&rewritten("\"runs\":", "\"rans\":")), damaged);
@@ -433,14 +433,13 @@ fn a_full_disk_is_an_error() {
 /// Drives that were written in this format: what is kept of these parts has not changed since without another number of the format.
 #[test]
 fn drives_of_this_format_are_read() {
-    let format = flashraid_sim::DRIVE_FORMAT;
     for (name, scheme, pairs) in [
         ("ppc", "ppc", &[("mapping", "fast"), ("log_blocks", "8"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4")][..]),
         ("cr5m", "cr5m", &[("ldpc", "uniform"), ("partial_writes", "read_if_used"), ("verify", "true")]),
         ("raid1", "raid1", &[("mapping", "dftl"), ("cmt_entries", "20"), ("blocks_per_plane", "20"), ("over_provisioning", "0.4")]),
         ("hotswap", "hotswap", &[("nvram_buffer_bytes", "65536"), ("replace", "device:0@request:50")]),
     ] {
-        let path = in_repository("tests/golden/drives").join(format!("{name}-{format}.drive"));
+        let path = in_repository("tests/golden/drives").join(format!("{name}-{}.drive", flashraid_sim::drive_format_of(scheme)));
         if is_blessing() {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             let config =
@@ -455,7 +454,16 @@ fn drives_of_this_format_are_read() {
             let header = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 1;
             zstd::decode_all(&bytes[header..bytes.len() - 32]).unwrap()
         };
-        let what = "what a drive keeps has changed: raise FORMAT of sim/src/drive, and write the files with FLASHRAID_BLESS=1";
+        let what = "what a drive keeps has changed: raise FORMAT of sim/src/drive or the scheme's drive_format, and write the files with FLASHRAID_BLESS=1";
         assert!(state(&path) == state(&again), "{name}: {what}");
     }
+}
+
+/// What a scheme has come to keep of drives makes those of before useless, and none of other schemes.
+#[test]
+fn drives_of_before_their_scheme_changed_are_refused() {
+    let path = in_repository("tests/golden/drives/hotswap-1.drive");
+    let error = error_of(&path, &[]);
+    assert!(error.contains("an older flashraid, 0.2.0, has written it in format 1") && !error.contains('\n'), "{error}");
+    assert!(error.ends_with("reads format 2 of drives with hotswap"), "{error}");
 }

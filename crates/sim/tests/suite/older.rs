@@ -3,7 +3,7 @@
 //! `tests/golden/versions` has results of each version that was released, with the trace and the drive that they are of. They are run again by their own
 //! configuration, which lacks every setting that is newer, and nothing that they say may be another thing then. They are written once, by the version
 //! itself (`write_results_of_this_version`), and never again: what changes in them is a change for who repeats a run. A setting whose default is not what was done
-//! without it says so in its table (`before`).
+//! without it says so in its table (`before`). What was a fault is mended all the same (`MENDED`).
 
 use crate::support::committed::in_repository;
 use crate::support::merged;
@@ -43,6 +43,9 @@ const CASES: [(&str, &str, Pairs); 16] = [
     ("dftl", "fpc", &[("mapping", "dftl"), ("cmt_entries", "20"), ("blocks_per_plane", "20"), ("over_provisioning", "0.4")]),
     ("fast", "adaptive", &[("mapping", "fast"), ("log_blocks", "8"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4")]),
 ];
+
+/// Results that were wrong: what a later version has mended, as CHANGELOG.md says, they cannot repeat.
+const MENDED: [(&str, &str); 2] = [("0.1.0", "ageing"), ("0.1.0", "replaced")];
 
 /// The run that leaves the drive, and the one that begins with it.
 const SAVES: &str = "dram";
@@ -89,7 +92,8 @@ fn results_of_older_versions_repeat_exactly() {
             let new = replay(&version, config, &Outputs::default()).json();
             let mut found = Vec::new();
             differences(&old, &serde_json::from_str(&new).unwrap(), "", &mut found);
-            assert!(found.is_empty(), "{}: {}", file.display(), found.join("\n"));
+            let is_mended = MENDED.iter().any(|(of, name)| version.ends_with(of) && file.file_stem().is_some_and(|stem| stem == *name));
+            assert_eq!(found.is_empty(), !is_mended, "{}: {}", file.display(), found.join("\n"));
             results += 1;
         }
     }

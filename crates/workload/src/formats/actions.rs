@@ -2,8 +2,6 @@
 //! blkparse prints them. A request causes several; which of them is read as its arrival is for the user to say (`--action`).
 
 use crate::options::BlockAction;
-use flashraid_vocabulary::HostOp;
-use rustc_hash::FxHashMap;
 
 /// Each action: the letters of blkparse, what its events are called, and what happens to them when they are not those asked for.
 ///
@@ -52,32 +50,4 @@ pub(crate) fn name(letters: &[u8]) -> &'static str {
 /// The action that reads events of this name, if there is one.
 pub(crate) fn reading(name: &str) -> Option<BlockAction> {
     [BlockAction::Queued, BlockAction::Issued, BlockAction::Completed].into_iter().find(|action| self::name(&[action.letter()]) == name)
-}
-
-/// Requests that a device gave back and that have not been issued again, by device, first byte and operation.
-#[derive(Default)]
-pub(crate) struct Requeued(FxHashMap<(u32, u64, HostOp), u32>);
-
-impl Requeued {
-    /// The device gave a request back.
-    #[cold]
-    pub fn add(&mut self, source: u32, offset_bytes: u64, op: HostOp) {
-        *self.0.entry((source, offset_bytes, op)).or_default() += 1;
-    }
-
-    /// Whether a request that is issued was given back before.
-    #[inline(always)]
-    pub fn takes(&mut self, source: u32, offset_bytes: u64, op: HostOp) -> bool {
-        !self.0.is_empty() && self.remove((source, offset_bytes, op))
-    }
-
-    #[cold]
-    fn remove(&mut self, key: (u32, u64, HostOp)) -> bool {
-        let Some(count) = self.0.get_mut(&key) else { return false };
-        *count -= 1;
-        if *count == 0 {
-            self.0.remove(&key);
-        }
-        true
-    }
 }

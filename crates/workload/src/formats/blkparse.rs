@@ -7,7 +7,7 @@
 //! Written are `D` events of processor 0 with times in nanoseconds. A flush is `FN`, as blkparse prints it; write zeroes are `N`,
 //! the kernel's letter.
 
-use super::actions::{self, Requeued};
+use super::actions;
 use super::{Format, NotExpressible, Writer, lost, no_header, no_other_word, rwbs};
 use crate::error::RecordError;
 use crate::gate::{DeviceNames, Gate, MINOR_BITS, Traits};
@@ -29,7 +29,7 @@ pub const FORMAT: Format = Format {
     endings: &["blkparse"],
     is_header: no_header,
     traits: Traits { names: DeviceNames::MajorMinor, ..Traits::PLAIN },
-    parser: |setup| Box::new(LineParser::new(Blkparse { unit: setup.unit, action: setup.options.action, requeued: Requeued::default() })),
+    parser: |setup| Box::new(LineParser::new(Blkparse { unit: setup.unit, action: setup.options.action })),
     writer: Some(|| Box::new(BlkparseWriter { sequence: 0 })),
 };
 
@@ -39,7 +39,6 @@ const WITHOUT_SECTORS: &str = "blkparse events without sectors";
 struct Blkparse {
     unit: TimeUnit,
     action: BlockAction,
-    requeued: Requeued,
 }
 
 impl LineFormat<BLANKS> for Blkparse {
@@ -62,7 +61,7 @@ impl LineFormat<BLANKS> for Blkparse {
         line.word("pid")?;
         let action = line.word("action")?;
         if action != [self.action.letter()] {
-            return self.other(action, source, line, gate);
+            return self.other(action, source, arrival_ns, line, gate);
         }
         let letters = line.word("rwbs")?;
         let Some(op) = rwbs::operation(letters) else {
@@ -74,10 +73,7 @@ impl LineFormat<BLANKS> for Blkparse {
         let Some(request) = rwbs::request_or_flush(request, letters) else {
             return Ok(TraceRecord::Ignored(WITHOUT_SECTORS));
         };
-        if self.requeued.takes(source, request.offset_bytes, request.op) {
-            return Ok(TraceRecord::Reissued);
-        }
-        rwbs::count_dropped_of(&request, letters, gate);
+        gate.drop_parts(rwbs::dropped(request.op, letters));
         Ok(TraceRecord::Request(request))
     }
 }
@@ -97,16 +93,21 @@ fn extent(op: HostOp, line: &mut Line<'_, BLANKS>) -> Result<(u64, u64), Box<Rec
 
 impl Blkparse {
     /// An event of another action. A request that the device gave back is issued once more, unless another event than that is read.
-    fn other(&mut self, action: &[u8], source: u32, line: &mut Line<'_, BLANKS>, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
+    fn other(
+        &self,
+        action: &[u8],
+        source: u32,
+        arrival_ns: u64,
+        line: &mut Line<'_, BLANKS>,
+        gate: &mut Gate,
+    ) -> Result<TraceRecord, Box<RecordError>> {
         match action {
             b"R" if self.action == BlockAction::Issued => {
                 let letters = line.word("rwbs")?;
                 if let Some(op) = rwbs::operation(letters) {
                     let (offset_bytes, size_bytes) = extent(op, line)?;
-                    let request = HostRequest { arrival_ns: 0, offset_bytes, size_bytes, op, stream: 0, source };
-                    if let Some(request) = rwbs::request_or_flush(request, letters) {
-                        self.requeued.add(source, request.offset_bytes, request.op);
-                    }
+                    let request = HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source };
+                    return Ok(rwbs::requeued(request, letters, actions::name(action)));
                 }
             }
             b"A" => {

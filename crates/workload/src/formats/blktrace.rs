@@ -2,7 +2,8 @@
 //! machine, each followed by `pdu_len` bytes of other data; since Linux 6.19 also records of 64 bytes (`blk_io_trace2`). A record's magic
 //! number tells byte order and version.
 //!
-//! blktrace leaves one file for each CPU, `sda.blktrace.0` and so on. If one of them is given, all of them are read, merged by time. A stream
+//! blktrace leaves one file for each CPU, `sda.blktrace.0` and so on. If one of them is given, all of them are read, merged by time, however each
+//! is packed; those that are not there, as numbers are left out, are said to be missing. A stream
 //! of several CPUs (`blktrace -o -`, or files put one after the other) is read as it is; the gate puts its requests in order.
 //!
 //! The SHA-256 of several files is that of a text with theirs in hexadecimal, a line each, in the order of the CPUs.
@@ -10,10 +11,11 @@
 //! As in blkparse's text, a request gives several events, of which those of one action are read (`TraceOptions::action`), and times count from
 //! the first event. Events are numbered on each CPU: what is missing was lost. Notifications are not numbered.
 
-use super::actions::{self, Requeued};
-use super::{Format, Setup, no_other_word, rwbs};
+use super::actions;
+use super::beside::{Naming, are, name_of};
+use super::{Format, Setup, no_other_word};
 use crate::error::{RecordError, TraceError};
-use crate::gate::{DeviceNames, Gate, Traits};
+use crate::gate::{DeviceNames, Gate, Requeue, Traits, parts};
 use crate::input::Input;
 use crate::line::SECTOR_BYTES;
 use crate::options::{BlockAction, OnError};
@@ -22,8 +24,7 @@ use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -39,6 +40,9 @@ pub const FORMAT: Format = Format {
     parser: |setup| Box::new(Blktrace::new(setup)),
     writer: None,
 };
+
+/// The files of a recording: `sda.blktrace.0` and so on.
+const NAMING: Naming = Naming { before: ".blktrace.", behind: "", first: 0, is_stem: |_| true };
 
 /// `BLK_IO_TRACE_MAGIC`, the upper 24 bits of a record's magic number; the lower 8 are the version.
 const MAGIC: u32 = 0x6561_7400;
@@ -143,19 +147,60 @@ struct Event {
 }
 
 impl Event {
-    fn is_notification(&self) -> bool {
-        self.action & category::NOTIFY != 0
-    }
-
     /// What an event with bytes asks for.
     #[inline(always)]
     fn op(&self) -> HostOp {
-        let has = |bits: u64| self.action & bits != 0;
         match () {
-            () if has(category::DISCARD) => HostOp::Trim,
-            () if has(category::WRITE_ZEROES) => HostOp::WriteZeroes,
-            () if has(category::WRITE) => HostOp::Write,
+            () if self.has(category::DISCARD) => HostOp::Trim,
+            () if self.has(category::WRITE_ZEROES) => HostOp::WriteZeroes,
+            () if self.has(category::WRITE) => HostOp::Write,
             () => HostOp::Read,
+        }
+    }
+
+    fn has(&self, bits: u64) -> bool {
+        self.action & bits != 0
+    }
+
+    /// The request that it is of, if a simulated device serves such ones.
+    #[inline(always)]
+    fn request(&self) -> Result<TraceRecord, Box<RecordError>> {
+        if self.has(category::PASSED_THROUGH) {
+            return Ok(TraceRecord::Unsupported("commands passed through to the device"));
+        }
+        if self.has(category::ZONED) {
+            return Ok(TraceRecord::Unsupported("zone commands and appends"));
+        }
+        let size_bytes = u64::from(self.bytes);
+        let (arrival_ns, source) = (self.time_ns, self.device);
+        if size_bytes == 0 {
+            let flush = HostRequest { arrival_ns, offset_bytes: 0, size_bytes: 0, op: HostOp::Flush, stream: 0, source };
+            return Ok(if self.has(category::FLUSH) {
+                TraceRecord::Request(flush)
+            } else {
+                TraceRecord::Ignored("events without sectors")
+            });
+        }
+        let Some(offset_bytes) = self.sector.checked_mul(SECTOR_BYTES) else {
+            return Err(record_fault(format!("sector {}", self.sector), "an address below 2^64 bytes"));
+        };
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op: self.op(), stream: 0, source }))
+    }
+
+    /// What of its request, which does this, is not replayed.
+    #[inline(always)]
+    fn dropped(&self, op: HostOp) -> u16 {
+        if op == HostOp::Write { parts(self.has(category::FLUSH), self.has(category::FUA)) } else { 0 }
+    }
+
+    /// That the device gave its request back.
+    #[cold]
+    fn requeued(&self, name: &'static str) -> TraceRecord {
+        match self.request() {
+            Ok(TraceRecord::Request(request)) => {
+                TraceRecord::Requeued(Box::new(Requeue { request, dropped: self.dropped(request.op), name }))
+            }
+            _ => TraceRecord::Ignored(name),
         }
     }
 }
@@ -176,7 +221,6 @@ struct Blktrace {
     /// The files beside the one that is given, and where in all of them we are: that one comes first.
     others: Vec<Input>,
     streams: Vec<Stream>,
-    requeued: Requeued,
     /// The number of the last event of a device on a CPU.
     last: FxHashMap<(u32, u32), u32>,
     /// The stream whose events come next, until this time.
@@ -192,7 +236,6 @@ impl Blktrace {
             on_error: setup.options.on_error,
             others: Vec::new(),
             streams: Vec::new(),
-            requeued: Requeued::default(),
             last: FxHashMap::default(),
             current: 0,
             until_ns: 0,
@@ -202,16 +245,22 @@ impl Blktrace {
     /// Opens the files of the other CPUs.
     #[cold]
     fn begin(&mut self, input: &mut Input, gate: &mut Gate) -> Result<(), TraceError> {
-        for path in others_of(&self.path) {
-            self.others.push(Input::open(&path, self.on_error)?);
+        let beside = NAMING.beside(&self.path);
+        for path in &beside.others {
+            self.others.push(Input::open(path, self.on_error)?);
         }
         if !self.others.is_empty() {
-            let names: Vec<_> = self.others.iter().map(|other| name_of(other.path())).collect();
             gate.assume(&format!(
                 "{} is one of several files of a recording, and {} merged with it by time",
                 name_of(&self.path),
-                are(&names)
+                are(&beside.others)
             ));
+        }
+        for (double, taken) in &beside.doubles {
+            gate.assume(&format!("{double} is not read, as {taken} is of the same CPU"));
+        }
+        if let Some(lacks) = beside.lacks(&self.path, "put the files of all CPUs into one folder, and give any of them") {
+            gate.assume(&lacks);
         }
         for index in 0..=self.others.len() {
             self.streams.push(Stream::default());
@@ -267,7 +316,7 @@ impl Blktrace {
     /// What an event is to us.
     #[inline(always)]
     fn record(&mut self, event: &Event, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
-        if event.is_notification() {
+        if event.has(category::NOTIFY) {
             return Ok(TraceRecord::Ignored("notifications of blktrace (process names, clocks, messages)"));
         }
         gate.begins_at(event.time_ns);
@@ -277,35 +326,15 @@ impl Blktrace {
         }
         let letters = usize::try_from(event.action & ACTION_BITS).ok().and_then(|action| LETTERS.get(action)).copied().unwrap_or(b"");
         if letters != [self.action.letter()] {
-            if letters == b"R" && self.action == BlockAction::Issued {
-                self.requeued.add(event.device, event.sector, event.op());
-            }
-            return Ok(TraceRecord::Ignored(actions::name(letters)));
+            let name = actions::name(letters);
+            let is_requeue = letters == b"R" && self.action == BlockAction::Issued;
+            return Ok(if is_requeue { event.requeued(name) } else { TraceRecord::Ignored(name) });
         }
-        let has = |bits: u64| event.action & bits != 0;
-        if has(category::PASSED_THROUGH) {
-            return Ok(TraceRecord::Unsupported("commands passed through to the device"));
+        let record = event.request()?;
+        if let TraceRecord::Request(request) = &record {
+            gate.drop_parts(event.dropped(request.op));
         }
-        if has(category::ZONED) {
-            return Ok(TraceRecord::Unsupported("zone commands and appends"));
-        }
-        if self.requeued.takes(event.device, event.sector, event.op()) {
-            return Ok(TraceRecord::Reissued);
-        }
-        let size_bytes = u64::from(event.bytes);
-        let (arrival_ns, source) = (event.time_ns, event.device);
-        if size_bytes == 0 {
-            let flush = HostRequest { arrival_ns, offset_bytes: 0, size_bytes: 0, op: HostOp::Flush, stream: 0, source };
-            return Ok(if has(category::FLUSH) { TraceRecord::Request(flush) } else { TraceRecord::Ignored("events without sectors") });
-        }
-        let op = event.op();
-        if op == HostOp::Write {
-            rwbs::count_dropped(has(category::FLUSH), has(category::FUA), gate);
-        }
-        let Some(offset_bytes) = event.sector.checked_mul(SECTOR_BYTES) else {
-            return Err(record_fault(format!("sector {}", event.sector), "an address below 2^64 bytes"));
-        };
-        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+        Ok(record)
     }
 }
 
@@ -337,7 +366,7 @@ impl Parser for Blktrace {
             return input.sha256();
         }
         let mut inputs = std::mem::take(&mut self.others);
-        let number = |input: &Input| number_of(input.path());
+        let number = |input: &Input| NAMING.number_of(input.path());
         inputs.insert(inputs.partition_point(|other| number(other) < number(&input)), input);
         let mut hash = Sha256::new();
         for input in inputs {
@@ -404,46 +433,5 @@ fn find_record(input: &mut Input) -> Result<(), TraceError> {
         if is_last {
             return Ok(());
         }
-    }
-}
-
-/// The files of the other CPUs, in the order of their numbers.
-fn others_of(path: &Path) -> Vec<PathBuf> {
-    let Some((stem, number, packing)) = path.file_name().and_then(|name| parts(name.to_str()?)) else {
-        return Vec::new();
-    };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let names = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let of_recording = names.filter_map(|name| {
-        let (other, cpu, also) = parts(&name)?;
-        (other == stem && also == packing && cpu != number).then(|| (cpu, path.with_file_name(&name)))
-    });
-    let mut found: Vec<(u32, PathBuf)> = of_recording.collect();
-    found.sort();
-    found.into_iter().map(|(_, path)| path).collect()
-}
-
-/// The CPU's number in the name of a file.
-fn number_of(path: &Path) -> Option<u32> {
-    parts(path.file_name()?.to_str()?).map(|(_, number, _)| number)
-}
-
-/// `sda` and 3 of `sda.blktrace.3`, and how it is packed.
-fn parts(name: &str) -> Option<(&str, u32, &str)> {
-    let packing = [".gz", ".zst", ".xz"].into_iter().find(|packing| name.ends_with(packing)).unwrap_or_default();
-    let (stem, number) = name.strip_suffix(packing)?.rsplit_once(".blktrace.")?;
-    Some((stem, number.parse().ok()?, packing))
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// Names with their verb.
-fn are(names: &[String]) -> String {
-    match names {
-        [one] => format!("{one} is"),
-        [first, .., last] if names.len() > 3 => format!("{first} to {last} ({} files) are", names.len()),
-        _ => format!("{} are", names.join(", ")),
     }
 }

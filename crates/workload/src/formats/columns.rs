@@ -5,8 +5,8 @@
 //! the bytes of a sector (512). Times become 0 at the first request. Lines that begin with # are comments.
 //!
 //! The words for read and write are the usual ones in any case (r, rd, read; w, wr, write), with others for discards (d, discard, trim,
-//! unmap), flushes (f, flush, sync, fsync) and write zeroes (z, wz, write_zeroes), and the kernel's letters (`rwbs`). 0 and 1 mean the
-//! contrary in other formats, so that only the user can say what they are.
+//! unmap), flushes (f, flush, sync, fsync) and write zeroes (z, wz, write_zeroes), and the kernel's letters (`rwbs`), which mean what they do in
+//! its own texts. 0 and 1 mean the contrary in other formats, so that only the user can say what they are.
 
 use super::missing_op::Operations;
 use super::{Format, Setup, no_header, no_other_word, rwbs};
@@ -169,6 +169,7 @@ impl<const SEPARATOR: u8> LineFormat<SEPARATOR> for Rows {
         }
         let mut request = HostRequest { arrival_ns: 0, offset_bytes: 0, size_bytes: 0, op: HostOp::Read, stream: 0, source: 0 };
         let (mut latency_ns, mut end_bytes, mut device) = (0, None, &b"0"[..]);
+        let mut letters = None;
         for column in &self.columns {
             match column {
                 Column::Time(unit) => request.arrival_ns = line.time("the time", unit.unwrap_or(self.unit))?,
@@ -178,7 +179,11 @@ impl<const SEPARATOR: u8> LineFormat<SEPARATOR> for Rows {
                 Column::Latency(unit) => latency_ns = line.time("the latency", unit.unwrap_or(self.unit))?,
                 Column::Op(words) => {
                     let word = unquoted(line.field("op")?);
-                    request.op = operation(word, words.as_ref()).ok_or_else(|| unknown_op(*line, words.as_ref()))?;
+                    match operation(word, words.as_ref()) {
+                        Some(op) => request.op = op,
+                        None if words.is_none() && rwbs::may_be(word) => letters = Some(word),
+                        None => return Err(unknown_op(*line, words.as_ref())),
+                    }
                 }
                 Column::Offset(unit) => request.offset_bytes = line.offset("the address", unit.bytes(self.sector_bytes))?,
                 Column::Size(unit) => request.size_bytes = line.size("the size", unit.bytes(self.sector_bytes))?,
@@ -201,6 +206,13 @@ impl<const SEPARATOR: u8> LineFormat<SEPARATOR> for Rows {
         if !self.has_op {
             request.op = self.operations.draw()?;
         }
+        if let Some(letters) = letters {
+            match of_letters(request, letters) {
+                TraceRecord::Request(found) => request = found,
+                other => return Ok(other),
+            }
+            gate.drop_parts(rwbs::dropped(request.op, letters));
+        }
         if request.op == HostOp::Flush {
             (request.offset_bytes, request.size_bytes) = (0, 0);
         }
@@ -217,8 +229,8 @@ fn unquoted(field: &[u8]) -> &[u8] {
     field.strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\"")).unwrap_or(field)
 }
 
-/// What a word asks for.
-#[inline]
+/// What a word asks for that is none of the kernel's letters, or that means the same as these.
+#[inline(always)]
 fn operation(word: &[u8], words: Option<&(String, String)>) -> Option<HostOp> {
     if let Some((read, write)) = words {
         let is = |known: &String| word.eq_ignore_ascii_case(known.as_bytes());
@@ -231,6 +243,14 @@ fn operation(word: &[u8], words: Option<&(String, String)>) -> Option<HostOp> {
     }
 }
 
+/// What a request is with letters of the kernel.
+fn of_letters(request: HostRequest, letters: &[u8]) -> TraceRecord {
+    let Some(op) = rwbs::operation(letters) else {
+        return TraceRecord::Unsupported(rwbs::unsupported(letters));
+    };
+    rwbs::request_or_flush(HostRequest { op, ..request }, letters).map_or(TraceRecord::Ignored("rows without bytes"), TraceRecord::Request)
+}
+
 fn usual_word(word: &[u8]) -> Option<HostOp> {
     const WORDS: [(HostOp, &[&str]); 5] = [
         (HostOp::Read, &["read", "rd"]),
@@ -240,9 +260,7 @@ fn usual_word(word: &[u8]) -> Option<HostOp> {
         (HostOp::WriteZeroes, &["z", "wz", "write_zeroes"]),
     ];
     let known = |words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
-    let is_of_kernel = !word.is_empty() && word.iter().all(|letter| b"RWDFNSAMUEZ".contains(letter));
-    let found = WORDS.iter().find(|(_, words)| known(words)).map(|(op, _)| *op);
-    found.or_else(|| if is_of_kernel { rwbs::operation(word) } else { None })
+    WORDS.iter().find(|(_, words)| known(words)).map(|(op, _)| *op)
 }
 
 #[cold]

@@ -10,6 +10,7 @@
 //! Logs without offsets cannot be replayed, nor can averages (`log_avg_msec`), which have a block size of 0. Where a log has five
 //! columns, the last one is the priority, and not the offset, if it is never anything but 0, 1 or hexadecimal.
 
+use super::beside::{Naming, are, name_of};
 use super::{Format, Setup, first_line};
 use crate::error::{RecordError, TraceError};
 use crate::gate::{Gate, Traits};
@@ -36,6 +37,10 @@ pub const FORMAT: Format = Format {
 
 /// How the names of logs end, and whether their values are latencies.
 const LOGS: [(&str, bool); 5] = [("_clat", true), ("_slat", false), ("_lat", true), ("_iops", false), ("_bw", false)];
+
+/// The logs of the jobs of a run: `NAME_lat.1.log` and so on.
+const NAMING: Naming =
+    Naming { before: ".", behind: ".log", first: 1, is_stem: |stem| LOGS.iter().any(|(ending, _)| stem.ends_with(ending)) };
 
 /// Fewest and most columns of a log.
 const COLUMNS: std::ops::RangeInclusive<usize> = 4..=8;
@@ -101,6 +106,19 @@ impl FioLog {
         Self { path: setup.path.to_owned(), unit: setup.unit, rows: None }
     }
 
+    /// Each job has its log, and only the one that is given is read.
+    fn say_what_is_beside(&self, gate: &mut Gate) {
+        // Numbers that are left out tell nothing: jobs are counted that were not logged.
+        let others = NAMING.beside(&self.path).others;
+        if !others.is_empty() {
+            let own = name_of(&self.path);
+            gate.assume(&format!(
+                "{own} is the log of one of several jobs, and {} not read: join the logs of all jobs (cat) into one file, and give that",
+                are(&others)
+            ));
+        }
+    }
+
     fn rows(&self, head: &[u8], gate: &mut Gate) -> Result<Rows, Box<RecordError>> {
         let fault = |what: &str, expected: &str| RecordError::malformed(1, what.to_owned(), expected);
         let entries = Entries::of(head).ok_or_else(|| fault("no entry of a fio log", Rows::COLUMNS))?;
@@ -141,6 +159,7 @@ fn latencies(path: &Path) -> Option<bool> {
 impl Parser for FioLog {
     fn parse(&mut self, input: &mut Input, gate: &mut Gate, wanted: usize) -> Result<bool, TraceError> {
         if self.rows.is_none() {
+            self.say_what_is_beside(gate);
             let rows = self.rows(input.text_head(), gate).map_err(|fault| fault.at_line(input.path(), 1))?;
             self.rows = Some(LineParser::new(rows));
         }

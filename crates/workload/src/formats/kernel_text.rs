@@ -16,8 +16,12 @@ const BLOCK_EVENTS: [(&str, &[u8]); 4] =
 /// Commands for NVMe drives: `nvme_setup_nvm_cmd` in kernel 4.17, `nvme_setup_cmd` since.
 pub(super) const NVME_EVENTS: [(&str, &[u8]); 2] = [("nvme", b"nvme_setup_cmd: "), ("nvme", b"nvme_setup_nvm_cmd: ")];
 
+/// What events are called that say that a device gave a request back.
+pub(super) const REQUEUES: &str = "block_rq_requeue events";
+
 /// What a text without requests has instead, and the option that reads it.
-const OTHERS: [(&[u8], &str); 6] = [
+const OTHERS: [(&[u8], &str); 7] = [
+    (b"block_rq_requeue: ", REQUEUES),
     (b"block_rq_issue: ", "block_rq_issue events (--action D)"),
     (b"block_bio_queue: ", "block_bio_queue events (--action Q)"),
     (b"block_rq_complete: ", "block_rq_complete events (--action C)"),

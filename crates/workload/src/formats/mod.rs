@@ -3,6 +3,7 @@
 
 mod actions;
 mod alibaba;
+mod beside;
 mod biosnoop;
 mod blkparse;
 mod blkreplay;
@@ -182,7 +183,7 @@ pub fn heeds(format: &str, option: &str) -> bool {
 }
 
 /// What there is in a file without a request, for a message, and the option that reads it.
-pub(crate) fn what_there_is(found: &Found, action: BlockAction) -> String {
+pub(crate) fn what_there_is(found: &Found, action: BlockAction, format: &Format) -> String {
     let other: Vec<_> = found.ignored.iter().filter_map(|(name, count)| Some((actions::reading(name)?, *count))).collect();
     if !other.is_empty() {
         let letter = |action: BlockAction| char::from(action.letter());
@@ -192,7 +193,9 @@ pub(crate) fn what_there_is(found: &Found, action: BlockAction) -> String {
     }
     let there_are: Vec<String> = found.ignored.iter().chain(&found.unsupported).map(|(what, count)| format!("{count} {what}")).collect();
     let beside = if there_are.is_empty() { String::new() } else { format!(", but {}", there_are.join(", ")) };
-    format!("no request in the file{beside}")
+    let has_words = format.name == COLUMNS.name && found.unsupported.contains_key(rwbs::UNKNOWN);
+    let remedy = if has_words { " (--columns op:1/0 says that 1 is a read and 0 a write)" } else { "" };
+    format!("no request in the file{beside}{remedy}")
 }
 
 /// The names of all formats, for messages.

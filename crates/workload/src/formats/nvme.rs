@@ -71,6 +71,7 @@ impl NvmeText {
 impl LineFormat<BLANKS> for NvmeText {
     const COLUMNS: &'static str = "seconds: nvme_setup_cmd: nvme0: disk=, qid=, nsid=, cmd=(nvme_cmd_read slba=, len=)";
     const HAS_EMPTY_LINES: bool = true;
+    const LAST_BYTE: Option<u8> = Some(b')');
 
     #[inline(always)]
     fn record(&mut self, line: &mut Line<'_, BLANKS>, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
@@ -90,6 +91,10 @@ impl LineFormat<BLANKS> for NvmeText {
         let Some(command) = self.command.find(fields) else {
             return self.raw(arrival_ns, line, gate);
         };
+        // A number may lack digits in a line that is cut off, also where lines of other events do not tell how it should end.
+        if !fields.ends_with(b")") && memchr::memrchr(b')', &fields[command..]).is_none() {
+            return Err(line.line_fault("a command without its )".to_owned(), Self::COLUMNS));
+        }
         line.advance(command + b"cmd=(".len());
         let op = match line.word("cmd")? {
             b"nvme_cmd_read" => HostOp::Read,

@@ -8,7 +8,8 @@
 //!
 //! A write with a flush before it (`FWS` with sectors) is read as the write: the order that the flush asks for is not kept.
 
-use crate::gate::Gate;
+use crate::gate::{Requeue, parts};
+use crate::parser::TraceRecord;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
 /// What the letters ask for; None if it is nothing that a simulated device does (`unsupported` says what). `request_or_flush` says what
@@ -18,8 +19,8 @@ use flashraid_vocabulary::{HostOp, HostRequest};
 /// |---|---|---|
 /// | `R` | read | read |
 /// | `W` | write (for blkparse also write zeroes, write same) | write |
-/// | `FW` with sectors | write behind a flush | write; the flush is counted (`count_dropped`) |
-/// | `WF`, `FWF` | forced unit access | write; it is counted (`count_dropped`) |
+/// | `FW` with sectors | write behind a flush | write; the flush is counted (`dropped`) |
+/// | `WF`, `FWF` | forced unit access | write; it is counted (`dropped`) |
 /// | `F`, `FF`, `FN`; `FW` without sectors | flush | flush |
 /// | `D`, `DE` | discard, secure erase | discard |
 /// | `WZ`; `N` with sectors | write zeroes (`N` in kernels before 6.19) | write zeroes |
@@ -41,32 +42,46 @@ pub(crate) fn operation(letters: &[u8]) -> Option<HostOp> {
     }
 }
 
+/// Whether a word may be such letters, also of a kernel to come: an operation, which may be one that is not known, among the flags that stand before
+/// and behind one.
+pub(crate) fn may_be(word: &[u8]) -> bool {
+    let behind = match word.strip_prefix(b"F").unwrap_or(word) {
+        [b'D', b'E', behind @ ..] | [b'W', b'Z', behind @ ..] | [b'Z', b'R', b'A', behind @ ..] => behind,
+        [b'Z', b'A' | b'R' | b'O' | b'C' | b'F', behind @ ..] => behind,
+        [operation, behind @ ..] if operation.is_ascii_uppercase() => behind,
+        _ => return false,
+    };
+    behind.iter().all(|flag| b"FASMUBP".contains(flag))
+}
+
+/// What a request is with letters of a kernel to come.
+pub(crate) const UNKNOWN: &str = "requests with unknown letters (rwbs)";
+
 /// What a request is of which `operation` knows nothing.
 #[cold]
 pub(crate) fn unsupported(letters: &[u8]) -> &'static str {
     match letters {
         [b'Z', b'A', ..] | [b'F', b'Z', b'A', ..] => "zone appends (ZA)",
         [b'Z', ..] | [b'F', b'Z', ..] => "zone commands (ZR, ZRA, ZO, ZC, ZF)",
-        _ => "requests with unknown letters (rwbs)",
+        _ => UNKNOWN,
     }
 }
 
-/// Counts what of a write is not replayed, though the write is: the flush before it, and that it is not to stay in a volatile cache (either or both).
+/// What of a request with sectors is not replayed, if it is a write (`gate::parts`).
 #[inline(always)]
-pub(crate) fn count_dropped(has_flush: bool, has_forced_access: bool, gate: &mut Gate) {
-    if has_flush {
-        gate.leave_out("flushes attached to writes (FW); the writes are kept", 1);
+pub(crate) fn dropped(op: HostOp, letters: &[u8]) -> u16 {
+    if op != HostOp::Write {
+        return 0;
     }
-    if has_forced_access {
-        gate.leave_out("forced unit access (WF); the writes are kept", 1);
-    }
+    parts(letters.starts_with(b"FW"), matches!(letters, [b'W', b'F', ..] | [b'F', b'W', b'F', ..]))
 }
 
-/// The same of a request with these letters, if it is a write with sectors.
-#[inline(always)]
-pub(crate) fn count_dropped_of(request: &HostRequest, letters: &[u8], gate: &mut Gate) {
-    if request.op == HostOp::Write {
-        count_dropped(letters.starts_with(b"FW"), matches!(letters, [b'W', b'F', ..] | [b'F', b'W', b'F', ..]), gate);
+/// That a request with these letters was given back; `name` is what such events are called.
+#[cold]
+pub(crate) fn requeued(request: HostRequest, letters: &[u8], name: &'static str) -> TraceRecord {
+    match request_or_flush(request, letters) {
+        Some(request) => TraceRecord::Requeued(Box::new(Requeue { request, dropped: dropped(request.op, letters), name })),
+        None => TraceRecord::Ignored(name),
     }
 }
 

@@ -247,7 +247,7 @@ impl Snoop {
         let Some(request) = rwbs::request_or_flush(request, letters) else {
             return Ok(TraceRecord::Ignored("rows without bytes"));
         };
-        rwbs::count_dropped_of(&request, letters, gate);
+        gate.drop_parts(rwbs::dropped(request.op, letters));
         Ok(TraceRecord::Request(request))
     }
 }

@@ -6,8 +6,7 @@
 //! (`maj,min rwbs (command) sector + sectors`). Times count from the start of the machine. For the letters, see `rwbs`; for what else
 //! such a line may hold, `kernel_text`.
 
-use super::actions::Requeued;
-use super::kernel_text::{EventFinder, count_other, system_of};
+use super::kernel_text::{EventFinder, REQUEUES, count_other, system_of};
 use super::{Format, first_line, no_other_word, rwbs};
 use crate::error::RecordError;
 use crate::gate::{DeviceNames, Gate, Position, Traits};
@@ -39,7 +38,6 @@ struct Tracefs {
     action: BlockAction,
     event: EventFinder,
     requeue: EventFinder,
-    requeued: Requeued,
 }
 
 /// What stands before the sector of an event.
@@ -58,17 +56,18 @@ impl Tracefs {
             BlockAction::Completed => b"block_rq_complete: ",
         };
         let finder = |name| EventFinder::new("block", name);
-        Self { unit, action, event: finder(name), requeue: finder(b"block_rq_requeue: "), requeued: Requeued::default() }
+        Self { unit, action, event: finder(name), requeue: finder(b"block_rq_requeue: ") }
     }
 
     /// A line without an event of the action that is read. A request that the device gave back is issued once more.
     #[cold]
-    fn other(&mut self, text: &[u8], line: &mut Line<'_, BLANKS>, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
+    fn other(&self, text: &[u8], line: &mut Line<'_, BLANKS>, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let requeue = self.requeue.find(text).filter(|_| self.action == BlockAction::Issued);
         if let Some(event) = requeue {
-            line.advance(event.fields);
-            if let (Some(request), _) = fields(line, Before::Command)? {
-                self.requeued.add(request.source, request.offset_bytes, request.op);
+            let arrival_ns = event_time(line, event.time, self.unit)?;
+            line.advance(event.fields - (text.len() - line.rest().len()));
+            if let (Some(request), letters) = fields(line, Before::Command)? {
+                return Ok(rwbs::requeued(HostRequest { arrival_ns, ..request }, letters, REQUEUES));
             }
         }
         Ok(count_other(text, gate))
@@ -100,10 +99,7 @@ impl LineFormat<BLANKS> for Tracefs {
         let Some(request) = rwbs::request_or_flush(HostRequest { arrival_ns, ..request }, letters) else {
             return Ok(TraceRecord::Ignored("block requests without sectors"));
         };
-        if self.requeued.takes(request.source, request.offset_bytes, request.op) {
-            return Ok(TraceRecord::Reissued);
-        }
-        rwbs::count_dropped_of(&request, letters, gate);
+        gate.drop_parts(rwbs::dropped(request.op, letters));
         Ok(TraceRecord::Request(request))
     }
 }

@@ -4,6 +4,20 @@ use crate::error::TraceError;
 use crate::options::OnError;
 use std::collections::BTreeMap;
 
+/// What of a write is not replayed, though the write is. A number whose bits say which of these it has (`parts`) tells all of one write.
+const PARTS: [&str; 2] = ["flushes attached to writes (FW); the writes are kept", "forced unit access (WF); the writes are kept"];
+
+/// The number of a write with a flush before it, or that is not to stay in a volatile cache, or both.
+#[inline(always)]
+pub(crate) fn parts(has_flush: bool, has_forced_access: bool) -> u16 {
+    u16::from(has_flush) | u16::from(has_forced_access) << 1
+}
+
+/// What a number stands for.
+fn parts_of(number: u16) -> impl Iterator<Item = &'static str> {
+    PARTS.into_iter().enumerate().filter(move |(bit, _)| number >> bit & 1 == 1).map(|(_, what)| what)
+}
+
 /// Messages of skipped records that are kept.
 const FAULTS_KEPT: usize = 3;
 
@@ -38,6 +52,22 @@ impl Found {
     pub fn leave_out(&mut self, what: &'static str, count: u64) {
         let known = self.unsupported.entry(what).or_default();
         *known = known.saturating_add(count);
+    }
+
+    /// Counts what of a write is not replayed.
+    #[cold]
+    pub fn drop_parts(&mut self, parts: u16) {
+        parts_of(parts).for_each(|what| self.leave_out(what, 1));
+    }
+
+    /// The same of a write that turns out to have been counted before.
+    pub fn take_parts_back(&mut self, parts: u16) {
+        for what in parts_of(parts) {
+            if let Some(count) = self.unsupported.get_mut(what) {
+                *count -= 1;
+            }
+        }
+        self.unsupported.retain(|_, count| *count > 0);
     }
 
     /// Counts events that the recorder says it lost.

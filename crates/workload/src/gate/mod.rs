@@ -2,14 +2,16 @@
 
 mod found;
 mod order;
+mod requeue;
 
 use crate::error::{RecordError, TraceError};
 use crate::options::{DeviceLayout, TraceOptions};
 use crate::trace::{DeviceSummary, Trace};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
-pub(crate) use found::Found;
+pub(crate) use found::{Found, parts};
 use order::{Order, WINDOW};
+pub(crate) use requeue::Requeue;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -108,6 +110,8 @@ pub(crate) struct Gate {
     /// share a tick of a coarse clock.
     left: u64,
     admitted: u64,
+    /// Those of them that are no requests but say that a device gave one back.
+    requeues: u64,
     filtered: u64,
     out_of_order: u64,
     steps_back: u64,
@@ -140,6 +144,7 @@ impl Gate {
             options: options.clone(),
             traits,
             admitted: 0,
+            requeues: 0,
             filtered: 0,
             out_of_order: 0,
             steps_back: 0,
@@ -169,7 +174,7 @@ impl Gate {
         self.order.begins_at(recorded_ns);
     }
 
-    /// Requests admitted so far.
+    /// Requests admitted so far, and requeues.
     pub fn admitted(&self) -> u64 {
         self.admitted
     }
@@ -179,10 +184,14 @@ impl Gate {
         self.left
     }
 
+    /// Requests admitted so far that will be delivered whatever follows: a requeue may show that one counts once with another.
+    fn certain(&self) -> u64 {
+        self.admitted.saturating_sub(2 * self.requeues)
+    }
+
     /// Whether all requests that a limit allows are at hand, so that what follows can only be of use for their order.
     pub fn has_enough(&self) -> bool {
-        let at_hand = if self.is_gathering() { self.admitted } else { self.order.pending().len() as u64 };
-        at_hand >= self.left
+        self.options.limit > 0 && self.certain() >= self.options.limit
     }
 
     /// Whether requests are being read of which none can be delivered before all are.
@@ -204,11 +213,11 @@ impl Gate {
         if self.order.tick_ns() > 0 {
             return if self.order.has_whole_ticks(self.options.limit) { 0 } else { wanted };
         }
-        let missing = self.options.limit.saturating_add(WINDOW as u64).saturating_sub(self.admitted);
+        let missing = self.options.limit.saturating_add(WINDOW as u64).saturating_sub(self.certain());
         usize::try_from(missing).map_or(wanted, |missing| missing.min(wanted))
     }
 
-    /// Requests left out by the device filter.
+    /// Requests left out by the device filter, as recorded: one that was issued again counts again.
     pub fn filtered(&self) -> u64 {
         self.filtered
     }
@@ -278,9 +287,12 @@ impl Gate {
         self.found.lose(count);
     }
 
-    /// Counts a request that is issued again after the device gave it back, and is left out.
-    pub fn count_reissued(&mut self) {
-        self.found.reissued += 1;
+    /// Counts what of a write is not replayed, though the write is (`parts`).
+    #[inline(always)]
+    pub fn drop_parts(&mut self, parts: u16) {
+        if parts != 0 {
+            self.found.drop_parts(parts);
+        }
     }
 
     /// Notes what the reader takes for granted, as a sentence.
@@ -361,7 +373,7 @@ impl Gate {
         let offset_bytes = request.offset_bytes + if request.op == HostOp::Flush { 0 } else { device.base_bytes };
         self.admitted += 1;
         let request = HostRequest { offset_bytes, ..*request };
-        if is_late || self.order.is_gathering() {
+        if is_late || !self.order.takes_next() {
             self.order.put(request).map_err(|error| Box::new(RecordError::Error(error)))?;
         } else {
             self.order.push(request);
@@ -382,12 +394,16 @@ impl Gate {
     /// Delivers at most `wanted` requests, in order of time, that no later record can come before. At the end of the file, all.
     /// Never more than the limit leaves.
     pub fn deliver(&mut self, batch: &mut Vec<HostRequest>, wanted: usize, is_at_end: bool) -> Result<(), TraceError> {
-        let (before, wanted) = (batch.len(), wanted.min(usize::try_from(self.left).unwrap_or(usize::MAX)));
+        // Of a recording with requeues the last one that a limit allows waits until as much has been read as where it is sorted from the start.
+        let may_be_last = self.options.limit > 0 && self.requeues > 0 && !is_at_end;
+        let most = self.left.saturating_sub(u64::from(may_be_last));
+        let (before, wanted) = (batch.len(), wanted.min(usize::try_from(most).unwrap_or(usize::MAX)));
         if is_at_end && self.is_gathering() {
             self.order.sort()?;
             self.lay_out_sorted()?;
         }
         self.order.deliver(batch, wanted, usize::try_from(self.left).unwrap_or(usize::MAX), is_at_end)?;
+        self.count_reissued();
         if self.order.is_sorted() && self.is_laid_out {
             let Self { devices, device_of, .. } = self;
             let moved = batch[before..].iter_mut().filter(|request| request.op != HostOp::Flush);
@@ -418,13 +434,8 @@ impl Gate {
         if let Some(index) = self.device_of.get(&id) {
             return Ok((id, *index));
         }
-        let name = match self.traits.names {
-            DeviceNames::Numbers => id.to_string(),
-            DeviceNames::MajorMinor => format!("{}:{}", id >> MINOR_BITS, id & ((1 << MINOR_BITS) - 1)),
-            DeviceNames::Words => String::from_utf8_lossy(&self.words[id as usize]).into_owned(),
-        };
-        let filter = &self.options.device_filter;
-        let is_kept = filter.is_empty() || filter.contains(&name);
+        let name = self.name_of(id);
+        let is_kept = self.is_kept(&name);
         if is_kept && self.is_laid_out {
             // Not met when the file was read for its devices.
             return Err(place.device_fault(format!("device {name} is new"), "a file that does not change while it is read"));
@@ -446,6 +457,20 @@ impl Gate {
             self.lay_out().map_err(|error| Box::new(RecordError::Error(error)))?;
         }
         Ok((id, index))
+    }
+
+    /// What a device is called.
+    fn name_of(&self, id: u32) -> String {
+        match self.traits.names {
+            DeviceNames::Numbers => id.to_string(),
+            DeviceNames::MajorMinor => format!("{}:{}", id >> MINOR_BITS, id & ((1 << MINOR_BITS) - 1)),
+            DeviceNames::Words => String::from_utf8_lossy(&self.words[id as usize]).into_owned(),
+        }
+    }
+
+    /// Whether the filter keeps requests of this device.
+    fn is_kept(&self, name: &String) -> bool {
+        self.options.device_filter.is_empty() || self.options.device_filter.contains(name)
     }
 
     /// Reads the part of the trace that is asked for once more, for the extent of each device, and lays the address spaces side by
@@ -473,10 +498,9 @@ impl Gate {
             }
         }
         self.place(&extents)?;
-        // What is pending is of the device that was the only one so far.
+        // What is pending is of the device that was the only one so far; requeues may be of others.
         let Self { order, devices, device_of, .. } = self;
-        let pending = order.pending_mut().iter_mut().filter(|request| request.op != HostOp::Flush);
-        pending.for_each(|request| request.offset_bytes += devices[device_of[&request.source]].base_bytes);
+        order.move_by(|source| device_of.get(&source).map_or(0, |index| devices[*index].base_bytes));
         Ok(())
     }
 

@@ -4,9 +4,10 @@
 //! put in its place. One that belongs before what has been delivered is an error (`TraceError::Late`), after which the trace is read again and
 //! sorted (`in_order`). A trace that can be read only once is sorted from the start.
 
+use super::requeue::{Reissue, Requeued};
 use crate::error::{TraceError, system_text};
 use crate::sort::{Sorted, Sorter};
-use flashraid_vocabulary::HostRequest;
+use flashraid_vocabulary::{HostOp, HostRequest};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,6 +44,11 @@ pub(super) struct Order {
     sorting: Sorting,
     /// Whether requests go to a sorter.
     is_gathering: bool,
+    /// Whether there are marks of requeues among requests, and those that have been passed.
+    has_marks: bool,
+    requeued: Requeued,
+    /// Whether neither is so.
+    takes_next: bool,
     /// Of a coarse clock, the requests gathered of each tick.
     of_tick: BTreeMap<u64, u64>,
     /// The recorded time of the request delivered last.
@@ -83,6 +89,9 @@ impl Order {
             head: 0,
             sorting: if is_sorted { Sorting::Gathering(Sorter::new()) } else { Sorting::Window },
             is_gathering: is_sorted,
+            has_marks: false,
+            requeued: Requeued::default(),
+            takes_next: !is_sorted,
             of_tick: BTreeMap::new(),
             delivered_ns: None,
             arrivals: Arrivals::default(),
@@ -125,17 +134,26 @@ impl Order {
         up_to_tick.into_iter().find(|sum| *sum >= count).is_some_and(|sum| all - sum >= WINDOW as u64)
     }
 
-    /// Requests that are pending.
-    pub fn pending(&self) -> &[HostRequest] {
+    /// Requests that are pending, and marks.
+    fn pending(&self) -> &[HostRequest] {
         &self.pending[self.head..]
     }
 
-    /// The same, to be changed in all but their times.
-    pub fn pending_mut(&mut self) -> &mut [HostRequest] {
-        &mut self.pending[self.head..]
+    /// The address spaces of devices begin elsewhere: each so many bytes further on.
+    pub fn move_by(&mut self, base_bytes: impl Fn(u32) -> u64) {
+        self.requeued.move_by(&base_bytes);
+        for request in self.pending[self.head..].iter_mut().filter(|request| request.op != HostOp::Flush) {
+            request.offset_bytes = request.offset_bytes.saturating_add(base_bytes(request.source));
+        }
     }
 
-    /// Takes in a request that is not earlier than those before, if nothing is sorted.
+    /// Whether a request that is not earlier than those before may be pushed: nothing is sorted, and no mark can be later.
+    #[inline(always)]
+    pub fn takes_next(&self) -> bool {
+        self.takes_next
+    }
+
+    /// Takes in such a request.
     #[inline(always)]
     pub fn push(&mut self, request: HostRequest) {
         self.pending.push(request);
@@ -155,15 +173,30 @@ impl Order {
         if self.delivered_ns.is_some_and(|delivered_ns| time_ns < delivered_ns || self.tick_ns > 0 && time_ns == delivered_ns) {
             return Err(TraceError::Late { path: self.path.clone() });
         }
-        let place = self.head + self.pending().partition_point(|other| other.arrival_ns <= time_ns);
-        self.pending.insert(place, request);
+        if self.pending().last().is_none_or(|last| last.arrival_ns <= time_ns) {
+            self.pending.push(request);
+        } else {
+            let place = self.head + self.pending().partition_point(|other| other.arrival_ns <= time_ns);
+            self.pending.insert(place, request);
+        }
         Ok(())
+    }
+
+    /// Takes in the mark of a requeue.
+    pub fn put_mark(&mut self, mark: HostRequest) -> Result<(), TraceError> {
+        (self.has_marks, self.takes_next) = (true, false);
+        self.put(mark)
+    }
+
+    /// What has been issued again since this was asked for, among what was delivered.
+    pub fn take_reissued(&mut self) -> Vec<Reissue> {
+        self.requeued.take_reissued()
     }
 
     /// Sorts what was gathered: no request is still to come.
     pub fn sort(&mut self) -> Result<(), TraceError> {
         if let Sorting::Gathering(sorter) = std::mem::replace(&mut self.sorting, Sorting::Window) {
-            self.is_gathering = false;
+            (self.is_gathering, self.takes_next) = (false, !self.has_marks);
             self.sorting = Sorting::Sorted(sorter.finish().map_err(|error| self.cannot_sort(&error))?);
         }
         Ok(())
@@ -172,10 +205,14 @@ impl Order {
     /// Shows the first requests of those that were sorted, before any is delivered.
     pub fn each_sorted(&mut self, count: u64, mut show: impl FnMut(&HostRequest)) -> Result<(), TraceError> {
         let Sorting::Sorted(sorted) = &mut self.sorting else { return Ok(()) };
+        let (mut requeued, mut left) = (Requeued::default(), count);
         let mut look = || {
-            for _ in 0..count {
+            while left > 0 {
                 let Some(request) = sorted.pop()? else { break };
-                show(&request);
+                if requeued.passes(&request) {
+                    show(&request);
+                    left -= 1;
+                }
             }
             sorted.rewind()
         };
@@ -188,9 +225,39 @@ impl Order {
         if self.is_gathering {
             return Ok(());
         }
-        self.refill(wanted)?;
         let held = if is_at_end || self.is_sorted() { 0 } else { WINDOW };
-        if self.tick_ns > 0 { self.deliver_ticks(batch, wanted, left, held) } else { self.deliver_settled(batch, wanted, held) }
+        let before = batch.len();
+        loop {
+            self.refill(wanted)?;
+            let pending = self.pending().len();
+            match (self.tick_ns > 0, self.has_marks) {
+                // No format with a coarse clock has marks.
+                (true, _) => self.deliver_ticks(batch, wanted, left, held)?,
+                (false, false) => self.deliver_settled(batch, wanted, held)?,
+                (false, true) => self.deliver_matched(batch, wanted, held)?,
+            }
+            // None of many marks is a request.
+            if batch.len() > before || self.pending().len() == pending {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Those of a good clock among which there are marks.
+    fn deliver_matched(&mut self, batch: &mut Vec<HostRequest>, wanted: usize, held: usize) -> Result<(), TraceError> {
+        let end = batch.len() + wanted;
+        let Self { arrivals, is_rebased, requeued, .. } = self;
+        let mut count = 0;
+        for request in &self.pending[self.head..self.pending.len().saturating_sub(held).max(self.head)] {
+            if batch.len() == end {
+                break;
+            }
+            count += 1;
+            if requeued.passes(request) {
+                batch.push(HostRequest { arrival_ns: arrivals.next_ns(request.arrival_ns, *is_rebased), ..*request });
+            }
+        }
+        self.drop_delivered(count)
     }
 
     /// Those of a good clock.

@@ -1,9 +1,7 @@
 //! What a file's first bytes say of it, before any line is read.
 
-use crate::support::{file, message, options, read};
+use crate::support::{file, gzip, message, options, read};
 use flashraid_workload::{TraceError, TraceOptions};
-use flate2::{Compression, write::GzEncoder};
-use std::io::Write;
 
 const COLUMNS: &str = "ts_us,op,offset,size,flags,latency_us";
 
@@ -11,12 +9,6 @@ fn refused(name: &str, content: &[u8]) -> String {
     let path = file(name, content);
     let error: TraceError = read(&path, &TraceOptions::default()).unwrap_err();
     error.to_string().replace(&path.display().to_string(), "FILE")
-}
-
-fn gzip(text: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(text).unwrap();
-    encoder.finish().unwrap()
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The reader of blktrace's own records, of one file and of several.
 
-use crate::support::{file, hex, message, options, read, request, sample_with};
+use crate::support::{file, gzip, hex, message, options, read, request, sample_with};
 use flashraid_vocabulary::HostOp::{Flush, Read, Trim, Write, WriteZeroes};
 use flashraid_vocabulary::HostRequest;
 use flashraid_workload::{DeviceLayout, OnError, TraceOptions, TraceSummary};
@@ -227,6 +227,63 @@ fn many_files_are_merged_by_time() {
     }
     let (requests, summary) = read(&folder.join("sdc.blktrace.20"), &apart("D")).unwrap();
     assert_eq!((requests.len(), summary.out_of_order), (100, 0));
+}
+
+/// Files of the same recording are read however each is packed, and those that are not there are said to be missing.
+#[test]
+fn files_that_are_packed_otherwise_or_missing() {
+    let folder = file("folder", b"").with_file_name("blktrace-packed");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir(&folder).unwrap();
+    let of_cpu = |cpu: u32| {
+        plain(&[0, 1].map(|number| Record { cpu, ..record(number, u64::from(number * 10 + cpu) * 100, 8, 512, ISSUED | WRITE) }))
+    };
+    let put =
+        |name: &str, cpu: u32| fs::write(folder.join(name), if name.ends_with("gz") { gzip(&of_cpu(cpu)) } else { of_cpu(cpu) }).unwrap();
+    let times = |name: &str| {
+        let (requests, summary) = read(&folder.join(name), &apart("D")).unwrap();
+        (requests.iter().map(|request| request.arrival_ns).collect::<Vec<_>>(), summary)
+    };
+    put("sda.blktrace.0.gz", 0);
+    put("sda.blktrace.1", 1);
+    let (requests, summary) = times("sda.blktrace.1");
+    assert_eq!(requests, [0, 100, 1000, 1100]);
+    assert_eq!(summary.assumed, ["sda.blktrace.1 is one of several files of a recording, and sda.blktrace.0.gz is merged with it by time"]);
+    let (packed, other) = times("sda.blktrace.0.gz");
+    assert_eq!((packed, &other.sha256), (requests, &summary.sha256));
+    // Two of a CPU are one and the same.
+    put("sda.blktrace.0", 0);
+    let (requests, summary) = times("sda.blktrace.1");
+    assert_eq!(requests, [0, 100, 1000, 1100]);
+    assert_eq!(
+        summary.assumed,
+        [
+            "sda.blktrace.1 is one of several files of a recording, and sda.blktrace.0 is merged with it by time",
+            "sda.blktrace.0.gz is not read, as sda.blktrace.0 is of the same CPU"
+        ]
+    );
+    let (requests, summary) = times("sda.blktrace.0.gz");
+    assert_eq!((requests.len(), summary.assumed[1].as_str()), (4, "sda.blktrace.0 is not read, as sda.blktrace.0.gz is of the same CPU"));
+    // Numbers that are left out are of files that were.
+    put("sdb.blktrace.1", 1);
+    let (requests, summary) = times("sdb.blktrace.1");
+    let remedy = "is not replayed: put the files of all CPUs into one folder, and give any of them";
+    assert_eq!(requests, [0, 1000]);
+    assert_eq!(
+        summary.assumed,
+        [format!("1 file of the recording is not beside sdb.blktrace.1 (sdb.blktrace.0), and what it has {remedy}")]
+    );
+    assert_eq!(summary.warnings(false), summary.assumed);
+    put("sdb.blktrace.6", 6);
+    let (_, summary) = times("sdb.blktrace.6");
+    let missing = "5 files of the recording are not beside sdb.blktrace.6 (sdb.blktrace.0, sdb.blktrace.2, sdb.blktrace.3 and 2 more)";
+    assert_eq!(summary.assumed[1..], [format!("{missing}, and what they have {remedy}")]);
+    // All that there may be, and a number that is no CPU's.
+    put("sdc.blktrace.0", 0);
+    put("sdd.blktrace.20260117", 0);
+    for name in ["sdc.blktrace.0", "sdd.blktrace.20260117"] {
+        assert!(times(name).1.assumed.is_empty(), "{name}");
+    }
 }
 
 #[test]

@@ -330,6 +330,24 @@ fn fio_logs_of_all_kinds() {
     }
 }
 
+/// Each job of a run has its log, of which one is read.
+#[test]
+fn logs_of_other_jobs_are_said_not_to_be_read() {
+    let entry = "5, 1500000, 0, 4096, 0\n9, 1000, 1, 4096, 4096\n";
+    let remedy = "not read: join the logs of all jobs (cat) into one file, and give that";
+    for name in ["jobs_clat.1.log", "jobs_clat.2.log", "jobs_slat.3.log", "other_clat.4.log"] {
+        file(name, entry.as_bytes());
+    }
+    for (name, expected) in [
+        ("jobs_clat.1.log", vec![format!("jobs_clat.1.log is the log of one of several jobs, and jobs_clat.2.log is {remedy}")]),
+        ("jobs_clat.2.log", vec![format!("jobs_clat.2.log is the log of one of several jobs, and jobs_clat.1.log is {remedy}")]),
+        ("jobs_slat.3.log", vec![]),
+    ] {
+        let (requests, summary) = text(name, entry, &TraceOptions::default());
+        assert_eq!((requests.len(), summary.assumed), (2, expected), "{name}");
+    }
+}
+
 #[test]
 fn malformed_lines() {
     let snoop = "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n";

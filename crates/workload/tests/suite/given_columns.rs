@@ -76,6 +76,34 @@ fn operations_devices_and_columns_without_them() {
     assert_eq!(requests, [request(0, Read, 0, 512, 0)]);
 }
 
+/// The kernel's letters mean what they do in its own texts, and words of other programs are no letters.
+#[test]
+fn letters_of_the_kernel() {
+    let four = [("columns", "time:s,op,offset,size")];
+    let kernel = "1,FWS,0,512\n2,FWS,9,0\n3,WFSM,0,512\n4,RAB,0,512\n5,DES,0,512\n6,NS,0,512\n7,NS,0,0\n8,X,0,512\n9,ZRA,0,0\n10,FZA,0,512\n11,FFS,7,7\n12,WP,0,512\n";
+    let (requests, summary) = text("kernel.csv", kernel, &four);
+    let ops: Vec<_> = requests.iter().map(|request| (request.op, request.offset_bytes, request.size_bytes)).collect();
+    let whole = [Write, Flush, Write, Read, Trim, WriteZeroes, Flush, Write].map(|op| if op == Flush { (op, 0, 0) } else { (op, 0, 512) });
+    assert_eq!(ops, whole);
+    let dropped = [
+        ("flushes attached to writes (FW); the writes are kept", 1),
+        ("forced unit access (WF); the writes are kept", 1),
+        ("requests with unknown letters (rwbs)", 1),
+        ("zone appends (ZA)", 1),
+        ("zone commands (ZR, ZRA, ZO, ZC, ZF)", 1),
+    ];
+    assert_eq!((&summary.unsupported[..], &summary.ignored[..]), (&dropped[..], &[("rows without bytes", 1)][..]));
+    for word in ["GET", "NOP", "RESET", "ws", "Ws", "W1", "", "SEND"] {
+        let error = message_with(&with(&four), format!("1,R,0,512\n2,{word},0,512\n3,R,0,512\n").as_bytes());
+        assert!(error.starts_with(&format!("FILE:2:3: op is '{word}'; expected a word as R, W, read or write")), "{error}");
+    }
+    assert_eq!(
+        message_with(&with(&four), b"1,G,0,512\n2,P,0,512\n"),
+        "FILE: no request in the file, but 2 requests with unknown letters (rwbs) (--columns op:1/0 says that 1 is a read and 0 a write); expected at \
+         least one request"
+    );
+}
+
 #[test]
 fn what_cannot_be_columns_is_refused() {
     let times = "no column of times (time, or completion with latency)";
@@ -162,6 +190,6 @@ fn malformed_lines() {
         assert_eq!(message_with(&with(&pairs), content.as_bytes()), expected, "{pairs:?} {content}");
     }
     let skip = TraceOptions { on_error: OnError::Skip, ..with(&[four]) };
-    let (requests, summary) = read(&file("skipped.csv", b"1,R,0,512\n2,Q,0,512\n3,R,0,512\n"), &skip).unwrap();
+    let (requests, summary) = read(&file("skipped.csv", b"1,R,0,512\n2,q,0,512\n3,R,0,512\n"), &skip).unwrap();
     assert_eq!((requests.len(), summary.skipped), (2, 1));
 }

@@ -1,9 +1,10 @@
 //! What a recording lacks, and what of it is not replayed: counted and said.
 
-use crate::support::{file, message, options, read, request, sample};
+use crate::support::{file, gzip, message, options, read, request, sample};
 use flashraid_vocabulary::HostOp::{Read, Write};
 use flashraid_workload::{OnError, TraceOptions};
-use std::io::Write as _;
+
+const NVME: &str = " a-1 [0] . 5.0: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, nsid=1, cmd=(nvme_cmd_write slba=0, len=7)\n";
 
 /// The last line of a recording that was stopped, or whose disk was full, is left out.
 #[test]
@@ -13,6 +14,14 @@ fn last_lines_that_are_cut_off() {
         ("blkparse", "8,0 3 1 0.5 9 D W 8 + 8 [a]\n", "8,0 3 2 0.6 9 D W 8"),
         ("blkparse", "8,0 3 1 0.5 9 D W 8 + 8 [a]\n", "8,0 3 2 0.6 9 D W 8 + 8"),
         ("tracefs", " a-1 [0] . 5.0: block_rq_issue: 1,0 W 512 () 8 + 1 [a]\n", " a-1 [0] . 5.0: block_rq_issue: 1,0 W 51"),
+        ("nvme", NVME, " a-1 [0] . 6.0: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, nsid=1, cmd=(nvme_cmd_read slba=8, len=12"),
+        ("nvme", NVME, " a-1 [0] . 6.0: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, nsid=1, cmd=(nvme_cmd_rea"),
+        ("nvme", NVME, " a-1 [0] . 6.0: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, nsid=1, cmd=(nvme_cmd_flush"),
+        (
+            "nvme",
+            NVME,
+            " a-1 [0] . 6.0: nvme_setup_cmd: [FAILED TO PARSE] disk=a qid=1 opcode=2 nsid=1 cdw10=ARRAY[08, 00, 00, 00, 00, 00, 00, 00, 07, 0",
+        ),
         ("msr", "10,a,0,Write,0,512,1\n", "20,a,0,Wri"),
         ("alibaba", "7,W,0,4096,5\n", "7,W,0,40"),
         ("tencent", "5,0,8,1,7\n", "6,0"),
@@ -35,6 +44,29 @@ fn last_lines_that_are_cut_off() {
             assert!(message(format, text.as_bytes()).starts_with(&format!("FILE:{}:", text.lines().count())), "{format}");
         }
     }
+    // Of numbers too, where other events come between, of which the lines end otherwise.
+    let nvme = " a-1 [0] . 6.0: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, nsid=1, cmd=(nvme_cmd_read slba=8, len=12";
+    let other = " a-1 [0] . 5.5: sched_switch: next_prio=120\n";
+    let block = " a-1 [0] . 5.0: block_rq_issue: 1,0 W 512 () 8 + 8 none,0,0 [a]\n";
+    for (format, whole, cut) in [
+        ("nvme", NVME, nvme),
+        ("tracefs", block, " a-1 [0] . 6.0: block_rq_issue: 1,0 W 512 () 8 + 8"),
+        ("tracefs", block, " a-1 [0] . 6.0: block_r"),
+    ] {
+        let (requests, summary) = read(&file("cut-mixed", format!("{whole}{other}{cut}").as_bytes()), &options(format)).unwrap();
+        assert_eq!((requests.len(), summary.truncated), (1, 1), "{format}: {cut}");
+    }
+    let whole = format!("{NVME}{nvme})");
+    let (requests, summary) = read(&file("whole.nvme.txt", whole.as_bytes()), &options("nvme")).unwrap();
+    assert_eq!((requests[1].size_bytes, summary.truncated), (13 * 512, 0));
+    assert!(!summary.warnings(true).iter().any(|text| text.contains("no newline")), "{:?}", summary.warnings(true));
+    // And of files of which no other line is in memory when the last one is read.
+    for lines in [1, 1500, 5000] {
+        let text = "8,0 3 1 0.5 9 D W 8 + 8 [a]\n8,0 3 1 0.5 9 C W 8 + 8 [a] and some more of the same line [0]\n".repeat(lines)
+            + "8,0 3 2 0.6 9 D W 8 + 8";
+        let (requests, summary) = read(&file("cut-long.blkparse.txt", text.as_bytes()), &options("blkparse")).unwrap();
+        assert_eq!((requests.len(), summary.truncated), (lines, 1));
+    }
     // A last line that only lacks its newline is whole, and a file of nothing else is no recording.
     let (requests, summary) = read(&file("whole.ssdsim", b"0 0 8 8 0\n5 0 8 8 0"), &options("ssdsim")).unwrap();
     assert_eq!((requests.len(), summary.truncated), (2, 0));
@@ -44,15 +76,10 @@ fn last_lines_that_are_cut_off() {
 /// An archive that is whole may hold a line that is cut off; one that is cut short is read as far as it goes with `--on-error skip`.
 #[test]
 fn archives_that_are_cut_short() {
-    let gzip = |text: &str| {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        encoder.write_all(text.as_bytes()).unwrap();
-        encoder.finish().unwrap()
-    };
-    let (requests, summary) = read(&file("cut.ssdsim.gz", &gzip("0 0 8 8 0\n5 0 8")), &options("ssdsim")).unwrap();
+    let (requests, summary) = read(&file("cut.ssdsim.gz", &gzip(b"0 0 8 8 0\n5 0 8")), &options("ssdsim")).unwrap();
     assert_eq!((requests.len(), summary.truncated), (1, 1));
     let text: String = (0..20_000_u64).map(|number| format!("{number} 0 {} 8 0\n", number.wrapping_mul(0x9E37_79B9) % 1_000_000)).collect();
-    let whole = gzip(&text);
+    let whole = gzip(text.as_bytes());
     let path = file("short.ssdsim.gz", &whole[..whole.len() / 2]);
     let error = read(&path, &options("ssdsim")).unwrap_err().to_string();
     assert!(
@@ -124,6 +151,10 @@ fn what_is_not_replayed() {
 #[test]
 fn a_last_number_without_a_newline_is_said_to_be_taken_for_whole() {
     let said = ["the last line has no newline, and the number at its end is taken for whole"];
+    let mut columns = TraceOptions::default();
+    columns.set("columns", "time:s,offset,size,op").unwrap();
+    let (_, summary) = read(&file("last.columns.txt", b"1,0,512,R\n2,0,512,F"), &columns).unwrap();
+    assert_eq!(summary.assumed.last().unwrap(), "the last line has no newline, and the word at its end is taken for whole");
     for (name, lines, is_said) in [
         ("fio", "fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n1 /dev/sda write 8192 65", true),
         ("fio", "fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n1 /dev/sda write 8192 65\n", false),
@@ -142,9 +173,11 @@ fn letters_mean_the_same_to_every_reader() {
     let (mut blkparse, mut tracefs) = (String::new(), String::from("# tracer: nop\n"));
     let mut biosnoop = String::from("TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n");
     let mut iosnoop = String::from("STARTs COMM PID TYPE DEV BLOCK BYTES LATms\n");
+    let mut own = String::new();
     for (at, letters) in ["WS", "FWFS", "WFS", "FWS", "ZAS", "QS"].into_iter().enumerate() {
         let sector = 8 * (at + 1);
         biosnoop += &format!("0.{}00000 a 7 sda {letters} {sector} 4096 0.1\n", at + 1);
+        own += &format!("0.{} {letters} {sector} 8\n", at + 1);
         iosnoop += &format!("0.{}00000 a 7 {letters} 8,0 {sector} 4096 0.1\n", at + 1);
         blkparse += &format!("8,0 0 1 0.{} 9 D {letters} {sector} + 8 [a]\n", at + 1);
         tracefs += &format!("  a-7 [000] ..... 1.{}00000: block_rq_issue: 8,0 {letters} 4096 () {sector} + 8 be,0,4 [a]\n", at + 1);
@@ -159,6 +192,12 @@ fn letters_mean_the_same_to_every_reader() {
         let (requests, summary) = read(&file(&format!("letters.{name}.txt"), text.as_bytes()), &options(name)).unwrap();
         assert_eq!((requests.len(), summary.unsupported.as_slice()), (4, &expected[..]), "{name}");
     }
+    let mut columns = TraceOptions::default();
+    columns.set("columns", "time:s,op,sector,sectors").unwrap();
+    let (requests, summary) = read(&file("letters.own.txt", own.as_bytes()), &columns).unwrap();
+    assert_eq!((requests.len(), summary.unsupported.as_slice()), (4, &expected[..]));
+    assert!(requests.iter().all(|request| request.op == Write));
+    assert!(summary.warnings(true).contains(&"not replayed: 1 requests with unknown letters (rwbs)".to_owned()));
 }
 
 /// FIELD_CASES 6: a device without D events has others.

@@ -19,6 +19,7 @@ mod order;
 mod profile_laws;
 mod profile_trace;
 mod profiles;
+mod requeues;
 mod shared_traces;
 mod support;
 mod synth;

@@ -40,6 +40,8 @@ pub(super) struct Running {
     position: u32,
     /// Stripes that this round has still to look at.
     left: u32,
+    /// Parities that this round has left on S (`Stage::Shifting`).
+    pub(super) kept: u32,
     /// The next round does not begin before this time.
     rests_until_ns: u64,
     /// An operation has changed something since the latest round ended, and one had when that ended.
@@ -64,11 +66,11 @@ impl Running {
 impl Replacing {
     /// Queues a replacement that the user wants. Returns why that cannot be.
     pub(super) fn request(&mut self, member: MemberId, view: &dyn View) -> Result<(), &'static str> {
-        if !self.eldest_first.contains(&member) {
-            return Err("it is not an SSD of the array");
-        }
         if self.running.is_some_and(|running| running.old == member) || self.wanted.contains(&member) {
             return Err("it is being replaced already");
+        }
+        if !self.members().contains(&member) || self.running.is_some_and(|running| running.new == member) {
+            return Err("it is not an SSD of the array");
         }
         if !is_living(view, member) {
             return Err("it has failed");
@@ -98,11 +100,11 @@ impl Replacing {
     /// The SSD to replace now: one that the user wants replaced, or the eldest, if that has reached its limit.
     fn next_old(&mut self, view: &dyn View) -> Option<MemberId> {
         while let Some(member) = self.wanted.pop_front() {
-            if self.eldest_first.contains(&member) && is_living(view, member) {
+            if self.members().contains(&member) && is_living(view, member) {
                 return Some(member);
             }
         }
-        let living = || self.eldest_first.iter().copied().filter(|member| is_living(view, *member));
+        let living = || self.members().iter().copied().filter(|member| is_living(view, *member));
         let eldest = living().min_by(|one, other| elder_first(*one, *other, view))?;
         let erases_left = living().map(|member| self.most_erases(member, view).saturating_sub(view.erases(member))).min()?;
         let is_too_old = self.is_too_old(eldest, view);
@@ -142,6 +144,7 @@ impl Replacing {
             had: self.raid.map().strips(old),
             position: 0,
             left: stripes,
+            kept: 0,
             rests_until_ns: 0,
             has_changed: false,
             goes_again: false,
@@ -154,11 +157,14 @@ impl Replacing {
 
     /// Parity limits redefinition (SPEC 5.4): without E, by age, and S last.
     fn redefine_limits(&mut self, old: MemberId, new: MemberId, view: &dyn View) {
-        self.eldest_first.sort_by(|one, other| elder_first(*one, *other, view));
-        let others = self.eldest_first.iter().copied().filter(|member| *member != old);
-        self.limits.fill(0);
-        for (rank, member) in others.chain([new]).enumerate() {
-            self.limits[usize::from(member.0)] = self.shares.of(rank);
+        let mut eldest_first = self.members().to_vec();
+        eldest_first.retain(|member| *member != old);
+        eldest_first.sort_by(|one, other| elder_first(*one, *other, view));
+        eldest_first.push(new);
+        let map = self.raid.map_mut();
+        map.set_members(eldest_first);
+        for (member, parities) in (0..).map(MemberId).zip(&mut self.parities_before) {
+            *parities = map.parities(member);
         }
     }
 
@@ -216,7 +222,8 @@ impl Replacing {
     /// S has died, and no spare is left: E stays, and gets S's limit and its strips.
     fn give_up(&mut self, running: Running) {
         let Running { old, new, .. } = running;
-        self.limits[usize::from(old.0)] = std::mem::take(&mut self.limits[usize::from(new.0)]);
+        let stays = self.members().iter().map(|member| if *member == new { old } else { *member }).collect();
+        self.raid.map_mut().set_members(stays);
         self.orders.push_back(Order::GiveUp { old, new });
         let had = self.raid.map().strips(new);
         self.running = Some(Running { old: new, new: old, is_given_up: true, had, ..running });
@@ -231,8 +238,6 @@ impl Replacing {
         }
         self.orders.push_back(Order::Abandon { old: running.old, new: running.new });
         self.close_shadow(running.new);
-        self.eldest_first.retain(|member| *member != running.old);
-        self.eldest_first.push(running.new);
     }
 
     fn end(&mut self, old: MemberId, new: MemberId, is_given_up: bool, is_readable: bool) {
@@ -242,8 +247,6 @@ impl Replacing {
             // What was to be the shadow of the SSD that failed.
             return self.close_shadow(old);
         }
-        self.eldest_first.retain(|member| *member != old);
-        self.eldest_first.push(new);
         self.drop_shadow(old);
         let stays = is_readable && self.use_shadow(new);
         if !stays {
@@ -317,16 +320,21 @@ impl Replacing {
         let found = loop {
             if running.left == 0 && running.holds_host && running.has_changed {
                 // The host waits.
-                (running.left, running.has_changed) = (stripes, false);
+                (running.left, running.kept, running.has_changed) = (stripes, 0, false);
             }
             if running.left == 0 {
-                (running.left, running.rests_until_ns) = (stripes, view.now_ns().saturating_add(self.rest_ns()));
+                (running.left, running.kept) = (stripes, 0);
+                running.rests_until_ns = view.now_ns().saturating_add(self.rest_ns());
                 (running.goes_again, running.has_changed) = (running.has_changed, false);
                 break None;
             }
             let stripe = StripeId(running.position);
-            if self.is_to_move(stripe, &running, view) && !self.copying.contains(&stripe) {
-                break Some(stripe);
+            if !self.copying.contains(&stripe) && self.raid.map().is_created(stripe) {
+                if self.is_to_move(stripe, &running, view) {
+                    break Some(stripe);
+                }
+                let is_kept = running.stage == Stage::Shifting && self.row(stripe).parity().member == running.new;
+                running.kept += u32::from(is_kept);
             }
             (running.position, running.left) = ((running.position + 1) % stripes, running.left - 1);
         };
@@ -338,7 +346,7 @@ impl Replacing {
     fn is_to_move(&self, stripe: StripeId, running: &Running, view: &dyn View) -> bool {
         let row = self.row(stripe);
         if running.stage == Stage::Shifting {
-            return self.goal_of_copy(stripe, row, view) != row;
+            return self.goal_of_copy(stripe, row, running, view) != row;
         }
         if row.role(running.old).is_none() {
             return false;
@@ -356,7 +364,7 @@ impl Replacing {
         let running = self.running.expect("a replacement runs");
         let row = self.row(copy.stripe);
         let goal = if copy.kind == OperationKind::Migrate {
-            self.goal_of_copy(copy.stripe, row, view)
+            self.goal_of_copy(copy.stripe, row, &running, view)
         } else {
             row.replaced(running.old, running.new)
         };
@@ -399,8 +407,8 @@ impl Replacing {
     fn has_space(&self, copy: &Operation, view: &dyn View) -> bool {
         let space = match copy.kind {
             OperationKind::Migrate => {
-                let row = self.row(copy.stripe);
-                self.raid.space_of_move(copy, &row, &self.goal_of_copy(copy.stripe, row, view))
+                let (row, running) = (self.row(copy.stripe), self.running.expect("a replacement runs"));
+                self.raid.space_of_move(copy, &row, &self.goal_of_copy(copy.stripe, row, &running, view))
             }
             _ => copy.space,
         };

@@ -23,7 +23,7 @@ use crate::stripe_map::table::{Table, TableRow};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{
     Addressing, Build, Damage, Decisions, Draws, Extent, Group, IdleWork, Lock, Lost, Method, Migrated, Operation, OperationKind, Order,
-    Outcomes, Parameter, ParameterError, ParityUpdates, Percentages, Protects, Scheme, Step, Values,
+    Outcomes, Parameter, ParameterError, ParityUpdates, Protects, Scheme, Step, Values,
 };
 use flashraid_vocabulary::{Change, GcAdvisor, Health, Lpn, MemberId, MemberPage, Priority, StripeId, Version, View, Wave, persistent};
 use manager::Running;
@@ -83,14 +83,8 @@ pub struct Replacing {
     raid: Raid<Table>,
     rule: UpdateRule,
     policy: Policy,
-    /// Shares of the parity by age, the eldest first.
-    shares: Percentages,
-    /// The share of the parity that each member is to have, in the unit of `Percentages`.
-    limits: Vec<u32>,
-    /// Parities of each member, those on their way counted where they go (SPEC 5.4).
-    parities: Vec<u32>,
-    /// Members of the array without S: the eldest first when the latest replacement began.
-    eldest_first: Vec<MemberId>,
+    /// Parities of each member when the latest replacement began.
+    parities_before: Vec<u32>,
     /// Placed operations that have a page reserved on each member.
     targets: Vec<u32>,
     /// Where the strips of stripes go whose operations run.
@@ -111,9 +105,9 @@ pub struct Replacing {
 
 persistent!(Replacing {
     keeps [raid, wanted, looks_to_skip],
-    arrays [limits, parities, eldest_first, shadows],
+    arrays [shadows],
     // What belongs to a replacement that runs, and to operations; statistics.
-    anew [rule, policy, shares, targets, goals, running, copying, orders, migrated],
+    anew [rule, policy, parities_before, targets, goals, running, copying, orders, migrated],
 });
 
 /// When an SSD is replaced.
@@ -136,31 +130,17 @@ impl Policy {
 impl Replacing {
     /// On the SSDs that the user has, with uneven parity as asked for.
     pub fn from_build(build: &Build, policy: Policy) -> Result<Self, ParameterError> {
-        let (map, shares) = (uneven::table(build)?, build.percentages(&uneven::PARITY_SHARES)?);
         let members = build.members + build.spares;
-        Ok(Self::new(map, build.page_bytes, UpdateRule::from_build(build)?, shares, &build.by_age(), members, policy))
+        Ok(Self::new(uneven::table(build)?, build.page_bytes, UpdateRule::from_build(build)?, members, policy))
     }
 
-    /// Over the stripes of `map`, on the members `eldest_first`; of the numbers below `members` the others are spare SSDs.
-    pub fn new(
-        map: Table,
-        page_bytes: u32,
-        rule: UpdateRule,
-        shares: Percentages,
-        eldest_first: &[u16],
-        members: u16,
-        policy: Policy,
-    ) -> Self {
-        let mut limits = vec![0; members.into()];
-        eldest_first.iter().enumerate().for_each(|(rank, member)| limits[usize::from(*member)] = shares.of(rank));
+    /// Over the stripes of `map`; of the numbers below `members` those that it does not use are spare SSDs.
+    pub fn new(map: Table, page_bytes: u32, rule: UpdateRule, members: u16, policy: Policy) -> Self {
         Self {
-            parities: (0..members).map(|member| map.parities(MemberId(member))).collect(),
             raid: Raid::new(map, page_bytes),
             rule,
             policy,
-            shares,
-            limits,
-            eldest_first: eldest_first.iter().map(|member| MemberId(*member)).collect(),
+            parities_before: vec![0; members.into()],
             targets: vec![0; members.into()],
             goals: BTreeMap::new(),
             wanted: VecDeque::new(),
@@ -177,27 +157,32 @@ impl Replacing {
     #[cfg(any(test, feature = "testing"))]
     pub fn check_counts(&self) {
         let map = self.raid.map();
-        let count = self.parities.len();
-        let (mut parities, mut strips, mut at_goal) = (vec![0; count], vec![0; count], vec![0; count]);
-        for stripe in (0..map.stripes()).map(StripeId) {
+        let count = self.targets.len();
+        let (mut parities, mut strips, mut created) = (vec![0; count], vec![0; count], 0);
+        for stripe in (0..map.stripes()).map(StripeId).filter(|stripe| map.is_created(*stripe)) {
             let row = map.row(stripe);
             assert_eq!(row.set().count_ones(), row.width() + 1, "two strips on one member: {row:?}");
             Bits(row.set()).for_each(|member| strips[member as usize] += 1);
-            parities[usize::from(row.parity().member.0)] += 1;
             let goal = self.goals.get(&stripe).unwrap_or(&row);
-            at_goal[usize::from(goal.parity().member.0)] += 1;
+            parities[usize::from(goal.parity().member.0)] += 1;
+            created += 1;
         }
         let members = || (0..count).map(|member| MemberId(member as u16));
-        assert_eq!(members().map(|member| map.parities(member)).collect::<Vec<_>>(), parities, "parities of the table");
-        assert_eq!(members().map(|member| map.strips(member)).collect::<Vec<_>>(), strips, "strips of the table");
-        assert_eq!(self.parities, at_goal, "parities at goal");
-        assert_eq!(self.limits.iter().sum::<u32>(), Percentages::WHOLE, "limits");
+        assert_eq!(members().map(|member| map.parities(member)).collect::<Vec<_>>(), parities, "parities at goal");
+        assert_eq!(members().map(|member| map.strips(member)).collect::<Vec<_>>(), strips, "strips");
+        assert_eq!(map.created(), created, "stripes created");
+        assert_eq!(members().map(|member| map.limit(member)).sum::<u32>(), crate::Percentages::WHOLE, "limits");
     }
 
-    /// The share of the parity that each member is to have, in the unit of `Percentages`.
+    /// The table of stripes.
     #[cfg(any(test, feature = "testing"))]
-    pub fn limits(&self) -> &[u32] {
-        &self.limits
+    pub fn map(&self) -> &Table {
+        self.raid.map()
+    }
+
+    /// The SSDs of the array, the eldest first: with S in the place of E while a replacement runs, as the last one.
+    fn members(&self) -> &[MemberId] {
+        self.raid.map().eldest_first()
     }
 
     fn row(&self, stripe: StripeId) -> TableRow {
@@ -225,8 +210,7 @@ impl Replacing {
     fn drop_goal(&mut self, stripe: StripeId) {
         if let Some(goal) = self.goals.remove(&stripe) {
             let row = self.row(stripe);
-            self.parities[usize::from(goal.parity().member.0)] -= 1;
-            self.parities[usize::from(row.parity().member.0)] += 1;
+            self.raid.map_mut().move_parity(&goal, &row);
         }
     }
 
@@ -268,8 +252,7 @@ impl Replacing {
         let row = stripe.row;
         let new = MemberId((goal.set() & !row.set()).trailing_zeros() as u16);
         let kept = row.replaced(row.parity().member, new);
-        self.parities[usize::from(goal.parity().member.0)] -= 1;
-        self.parities[usize::from(kept.parity().member.0)] += 1;
+        self.raid.map_mut().move_parity(&goal, &kept);
         self.goals.insert(number, kept);
         kept
     }
@@ -300,6 +283,10 @@ impl Scheme for Replacing {
         decisions.operations.push(self.raid.cut_group(group));
     }
 
+    fn create(&mut self, lpn: Lpn) {
+        self.raid.create(lpn);
+    }
+
     fn moves_strips(&self) -> bool {
         true
     }
@@ -315,7 +302,7 @@ impl Scheme for Replacing {
                 operation.space = if is_whole_trim { 0 } else { self.raid.space_of_move(operation, &row, &goal) };
             }
             OperationKind::Migrate => {
-                goal = self.goal_of_copy(number, row, view);
+                goal = self.running.map_or(row, |running| self.goal_of_copy(number, row, &running, view));
                 operation.space = self.raid.space_of_move(operation, &row, &goal);
             }
             OperationKind::Repair => {
@@ -332,8 +319,7 @@ impl Scheme for Replacing {
         operation.is_placed = true;
         Bits(operation.space).for_each(|member| self.targets[member as usize] += 1);
         if goal != row {
-            self.parities[usize::from(row.parity().member.0)] -= 1;
-            self.parities[usize::from(goal.parity().member.0)] += 1;
+            self.raid.map_mut().move_parity(&row, &goal);
             self.goals.insert(number, goal);
         }
     }
@@ -450,7 +436,7 @@ impl Scheme for Replacing {
     }
 
     fn awaiting_replacement(&self, view: &dyn View) -> Vec<MemberId> {
-        let mut waiting = self.eldest_first.clone();
+        let mut waiting = self.members().to_vec();
         waiting.retain(|member| is_living(view, *member) && (self.wanted.contains(member) || self.is_too_old(*member, view)));
         waiting
     }

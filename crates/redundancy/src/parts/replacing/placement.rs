@@ -1,8 +1,7 @@
 //! Where strips go while a replacement runs, of E by S (SPEC 5.6).
 
-use super::manager::Stage;
+use super::manager::{Running, Stage};
 use super::{Mechanism, Redistribution, Replacing, is_living};
-use crate::Percentages;
 use crate::parts::bits::Bits;
 use crate::parts::stripe::{Guard, Losses, Stripe};
 use crate::stripe_map::table::TableRow;
@@ -12,22 +11,40 @@ use flashraid_vocabulary::{MemberId, StripeId, View};
 impl Replacing {
     /// Whether the member's share of the parity is below its limit.
     pub(super) fn is_below_limit(&self, member: MemberId) -> bool {
-        let (has, limit) = (self.parities[usize::from(member.0)], self.limits[usize::from(member.0)]);
-        u64::from(has) * u64::from(Percentages::WHOLE) < u64::from(limit) * u64::from(self.raid.map().stripes())
+        let map = self.raid.map();
+        map.lack(member, map.parities(member)) > 0
+    }
+
+    /// Whether a parity that can go to S or to G, which both lack some, is one for S: each gets turns in proportion to what it lacks without those that it
+    /// has got, so that both have their shares in every part of the address space (SPEC 5.6).
+    fn is_turn_of_new(&self, second: MemberId, running: &Running) -> bool {
+        let map = self.raid.map();
+        let had = |member: MemberId| self.parities_before[usize::from(member.0)] + map.placed(member);
+        let (new, second) = ((running.new, map.parities(running.new), had(running.new)), (second, map.parities(second), had(second)));
+        // A shift finds them all on S: what it has left there is what S has got.
+        let new = if running.stage == Stage::Shifting { (running.new, running.kept, 0) } else { new };
+        let lacks = |(member, has, _): (MemberId, u32, u32)| map.lack(member, has) > 0;
+        if !lacks(new) || !lacks(second) {
+            return lacks(new);
+        }
+        let of = |(member, has, had): (MemberId, u32, u32)| {
+            (i128::from(map.lack(member, had)), i128::from(2 * u64::from(has.saturating_sub(had)) + 1))
+        };
+        // The larger quotient of what it lacked and of its turns (Sainte-Laguë); G's turn if both are equal.
+        let ((new_lacked, new_turns), (second_lacked, second_turns)) = (of(new), of(second));
+        new_lacked * second_turns > second_lacked * new_turns
     }
 
     /// G: the eldest SSD after E. None if no other one lives.
     pub(super) fn second_eldest(&self, view: &dyn View) -> Option<MemberId> {
         let running = self.running.as_ref()?;
-        self.eldest_first.iter().copied().find(|member| ![running.old, running.new].contains(member) && is_living(view, *member))
+        self.members().iter().copied().find(|member| *member != running.new && is_living(view, *member))
     }
 
     /// F: the SSD without a strip of a partial stripe that has the highest limit; the elder one of equals, and S last.
     fn highest_limit(&self, number: StripeId, row: &TableRow, view: &dyn View) -> Option<MemberId> {
-        let running = self.running.as_ref()?;
-        let others = self.eldest_first.iter().copied().filter(|member| *member != running.old && *member != running.new);
         let is_free = |member: &MemberId| row.role(*member).is_none() && is_living(view, *member) && self.takes_page(number, *member, view);
-        others.chain([running.new]).filter(is_free).rev().max_by_key(|member| self.limits[usize::from(member.0)])
+        self.members().iter().copied().filter(is_free).rev().max_by_key(|member| self.raid.map().limit(*member))
     }
 
     /// Whether a page of the stripe can go to the member: failures may have left it no space, for good.
@@ -74,14 +91,15 @@ impl Replacing {
             Some(Role::Parity) => {
                 let can_have = |second: &MemberId| row.role(*second).is_some() && self.takes_page(number, *second, view);
                 let Some(second) = self.second_eldest(view).filter(can_have) else { return to_new };
-                if self.is_below_limit(second) {
+                let is_turn_of_new = rule != Redistribution::DataDevice && self.is_turn_of_new(second, running);
+                if self.is_below_limit(second) && !is_turn_of_new {
                     // Case B3: whether the strip on G is written anew or moved, it goes to S.
                     return row.replaced(old, new).exchanged(second, new);
                 }
                 // Case B2.
                 let mut devices = Bits(changed).map(|strip| row.data(strip).member).filter(|member| is_living(view, *member));
                 let data_device = match rule {
-                    Redistribution::ByNeed => devices.find(|member| self.is_below_limit(*member)),
+                    Redistribution::ByNeed => devices.find(|member| *member != second && self.is_below_limit(*member)),
                     Redistribution::DataDevice => devices.next(),
                     Redistribution::ParityToNew | Redistribution::None => None,
                 };
@@ -91,8 +109,7 @@ impl Replacing {
     }
 
     /// The strips of a stripe that nobody updates. A lost strip beside that of E stays where it is.
-    pub(super) fn goal_of_copy(&self, number: StripeId, row: TableRow, view: &dyn View) -> TableRow {
-        let Some(running) = &self.running else { return row };
+    pub(super) fn goal_of_copy(&self, number: StripeId, row: TableRow, running: &Running, view: &dyn View) -> TableRow {
         let (old, new) = (running.old, running.new);
         let can_have = |second: &MemberId| row.role(*second).is_some() && self.takes_page(number, *second, view);
         let second = || self.second_eldest(view).filter(|second| can_have(second) && !self.is_damaged(number, view));
@@ -100,7 +117,8 @@ impl Replacing {
             if row.parity().member != new {
                 return row;
             }
-            return second().filter(|second| self.is_below_limit(*second)).map_or(row, |second| row.exchanged(second, new));
+            let takes = |second: &MemberId| self.is_below_limit(*second) && !self.is_turn_of_new(*second, running);
+            return second().filter(takes).map_or(row, |second| row.exchanged(second, new));
         }
         let to_new = row.replaced(old, new);
         match row.role(old) {
@@ -112,7 +130,7 @@ impl Replacing {
             }
             Some(Role::Parity) => {
                 let Some(second) = second() else { return to_new };
-                if !self.is_below_limit(second) && self.is_below_limit(new) { to_new } else { to_new.exchanged(second, new) }
+                if self.is_turn_of_new(second, running) { to_new } else { to_new.exchanged(second, new) }
             }
         }
     }

@@ -1,8 +1,11 @@
 //! The cost model of Adaptive: the time that the pre-reads of a method take, and by which they delay programs that are queued (section III-B of its
 //! paper, see `schemes::adaptive`).
 //!
-//! Notation of the paper: for each channel i whose page would be read, R_i and W_i are its queued reads and writes, t_R the time of the read, with all its
+//! Notation of the paper: for each channel i of the method, R_i and W_i are its queued reads and writes, t_R the time of the read, with all its
 //! attempts, and TGC_i what its GC run still takes. The channel of a page is here the page's member; TGC_i is that of the run that blocks the page's LUN.
+//!
+//! RMW has the channels of what changes and of the parity, RCW all others (equations 1 and 2). What changes counts also if it has been read already, as only
+//! a part of its page is written: the read is not made again, but no equation leaves its channel out.
 
 use crate::Method;
 use crate::parts::stripe::Sum;

@@ -457,13 +457,17 @@ fn a_buffer_has_whole_pages_that_it_can_hold() {
         refusal(&[("nvram_buffer_bytes", "4095")]),
         "nvram_buffer_bytes = 4095: gives a buffer of 4095 bytes, allowed is at least one page (4096 bytes)"
     );
-    // Unless it is told, it destages at a quarter of the speed of the device: of its buses (175 + 102,400 ns a page), or its LUNs.
+    // Unless it is told, it destages at a quarter of the speed of the device: of its buses (175 + 102,400 ns a page), or its LUNs, which program for
+    // 200,000 ns what has come over the bus.
     let rate =
         |pairs: &[(&str, &str)]| on("tiny", "raid0", &[&[("buffer_bytes", "65536")], pairs].concat()).unwrap().destage_bytes_per_second();
     let bus = 4 * 4096 * 1_000_000_000 / (175 + 102_400);
     assert_eq!(rate(&[("chips_per_channel", "4")]), Some(bus / 4));
-    assert_eq!(rate(&[("chips_per_channel", "1")]), Some(4 * 4096 * 1_000_000_000 / 200_000 / 4));
-    assert_eq!(rate(&[("chips_per_channel", "4"), ("bus_ps_per_byte", "0")]), Some(4 * 4096 * 1_000_000_000 / 50_000 / 4));
+    assert_eq!(rate(&[("chips_per_channel", "1")]), Some(4 * 4096 * 1_000_000_000 / (175 + 102_400 + 200_000) / 4));
+    assert_eq!(
+        rate(&[("chips_per_channel", "4"), ("bus_ps_per_byte", "0")]),
+        Some(4 * 4096 * 1_000_000_000 / ((175 + 200_000_u64).div_ceil(4)) / 4)
+    );
     assert_eq!(rate(&[("devices", "3"), ("chips_per_channel", "4")]), Some(3 * bus / 4));
     assert_eq!(rate(&[("destage_bytes_per_second", "3MB")]), Some(3_000_000));
     assert_eq!(rate(&[("destage", "when_full")]), None);

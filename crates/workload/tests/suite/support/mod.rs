@@ -4,8 +4,10 @@ mod own_folder;
 
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::{TraceError, TraceOptions, TraceSummary, in_order};
+use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest, Sha256};
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 pub use own_folder::own_folder;
@@ -75,6 +77,13 @@ pub fn message_with(options: &TraceOptions, text: &[u8]) -> String {
     };
     assert!(!error.contains('\n'), "more than a line: {error}");
     error.replace(&path.display().to_string(), "FILE")
+}
+
+/// Packed.
+pub fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
 }
 
 /// In hexadecimal.
