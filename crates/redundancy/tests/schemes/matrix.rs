@@ -144,7 +144,6 @@ fn an_entry_states_what_the_scheme_keeps() {
 
 // ---- what is stored ----
 
-/// Pages of one stripe leave a write buffer together, or a request comes.
 /// Repairs find the stripe of a page that is lost, whatever it holds.
 #[test]
 fn a_page_tells_its_stripe() {
@@ -167,6 +166,7 @@ fn a_page_tells_its_stripe() {
     }
 }
 
+/// Pages of one stripe leave a write buffer together, or a request comes.
 fn write_or_flush(host: &mut Host, request: &Request) {
     let aside = request.aside.index(1 << 16) as u64;
     if request.op != HostOp::Write || !aside.is_multiple_of(3) {

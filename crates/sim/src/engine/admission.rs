@@ -189,7 +189,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Starts operations whose conditions are met, in the order in which they were met.
     #[inline(always)]
     pub(super) fn run_ready(&mut self) {
-        if !self.ready.is_empty() || self.media.has_news() || !self.claimants.is_empty() || !self.released.is_empty() {
+        if !self.ready.is_empty() || self.media.has_news() || self.claims && self.has_claims_to_serve() {
             self.run_all_ready();
         }
     }
@@ -199,11 +199,15 @@ impl<C: Content, M: Media> Engine<C, M> {
         let mut next = 0;
         loop {
             // Those that wait for a place go before those that come.
-            self.serve_claimants();
+            if self.claims {
+                self.serve_claimants();
+            }
             while let Some(&id) = self.ready.get(next) {
                 next += 1;
                 self.reserve_and_start(id);
-                self.serve_claimants();
+                if self.claims {
+                    self.serve_claimants();
+                }
             }
             if !self.answer_gc_queries() && next == self.ready.len() {
                 break;

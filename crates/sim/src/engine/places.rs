@@ -35,6 +35,11 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
+    /// Whether `serve_claimants` has something to do.
+    pub(super) fn has_claims_to_serve(&self) -> bool {
+        !self.claimants.is_empty() || !self.released.is_empty()
+    }
+
     /// Ends operations whose commits have ended, and lets those that wait for a place ask again, in order, until one has to go on waiting.
     pub(super) fn serve_claimants(&mut self) {
         while let Some(id) = self.released.pop_front() {

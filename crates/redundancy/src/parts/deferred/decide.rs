@@ -57,6 +57,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         if strips == 0 {
             return Claim::Granted; // what it was to drop was never written
         }
+        self.house();
         match self.claim_place(operation, strips, may_evict) {
             Some(None) => Claim::Granted,
             Some(Some(commit)) => Claim::After(commit),

@@ -31,7 +31,9 @@ use crate::parts::raid::Raid;
 use crate::parts::stripe::{Guard, Stripe, Sum};
 use crate::parts::update::Chosen;
 use crate::stripe_map::{Row, StripeMap};
-use crate::{Before, Build, Choice, Draws, GuardCounts, Members, Method, Operation, OperationKind, Parameter, ParameterError, Values};
+use crate::{
+    Before, Build, Choice, CommitCause, Draws, GuardCounts, Members, Method, Operation, OperationKind, Parameter, ParameterError, Values,
+};
 use bytemuck::Zeroable;
 use flashraid_vocabulary::{Cause, Change, SemivalidAction, StripeId, Version, View, Wave, memory, persistent};
 
@@ -247,6 +249,14 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         if has_failed && operation.kind == OperationKind::Commit && after.associated != 0 && !self.cache.evicts_locked() {
             self.homeless.push(operation.stripe);
         }
+        // Whoever drains NVRAM asks for an entry until there is none: it is not to get one back whose commit has failed just now.
+        if (operation.kind, operation.commit) != (OperationKind::Commit, CommitCause::Shutdown) {
+            self.house();
+        }
+    }
+
+    /// Entries whose commits have failed get places, as far as there are any.
+    fn house(&mut self) {
         while let Some(&stripe) = self.homeless.last() {
             let width = self.raid.map().row(stripe).width();
             if !self.cache.give_place(stripe, width, self.associated(stripe)) {
