@@ -1,4 +1,4 @@
-"""Victims of the parity cache under load, when updates are under way, beside the reference model and the log of operations."""
+"""Victims of the parity cache under load, when updates are under way, beside the reference model and the log."""
 
 import copy
 import heapq
@@ -45,7 +45,9 @@ def commits(operations):
     Of ends at one time the log has the order: they are pairs of a time and the number of the row.
     """
     found, waves = {}, defaultdict(list)
-    by_submission = sorted(enumerate(operations), key=lambda row: (row[1]["submitted_ns"], row[1]["action"] == "program"))
+    by_submission = sorted(
+        enumerate(operations), key=lambda row: (row[1]["submitted_ns"], row[1]["action"] == "program")
+    )
     for number, row in by_submission:
         if row["cause"] == "commit":
             waves[row["page"]].append(row["submitted_ns"])
@@ -64,7 +66,8 @@ class Replay:
 
     def __init__(self, model, ends, commits):
         self.model, self.ends, self.commits = model, ends, commits
-        self.events = []  # ends: when, the stripe of an update, that of a commit, or both if the update waited for its end
+        # Ends: when, the stripe of an update, that of a commit, or both if the update waited for its end.
+        self.events = []
         self.held, self.begun, self.committing = set(), set(), set()  # stripes
         self.queues = defaultdict(deque)  # who waits for a stripe
         self.waiting = deque()  # has its stripe, and waits for a place
@@ -161,7 +164,8 @@ def test_victims_under_load(tmp_path, scheme, entries, alpha, spares_recent, rep
         strips = set(range(strip, strip + row["size_bytes"] // PAGE))
         replay.arrives(row["arrival_ns"], (row["request"], stripe, strips))
     replay.until(10**18)
-    assert not replay.commits and not replay.waiting
+    assert not replay.commits
+    assert not replay.waiting
     assert (model.counts.hits, model.counts.misses) == (result.guard.hits, result.guard.misses)
     # The rule matters here: other stripes would leave if nothing were locked, or a small cache is locked as a whole.
     assert (replay.waited if entries <= 2 else replay.passed_over) > 0

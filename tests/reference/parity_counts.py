@@ -3,9 +3,10 @@
 Takes the request list and the parameters, and nothing else. State moves in request order: which pages are buffered, by
 stripe; which stripes have an entry in the parity cache, and which of their strips it covers. Nothing is collected.
 
-An update claims its place in the cache when it starts, and a victim is never a locked stripe. Both are a matter of times:
-`run` is right if requests come one by one, each when all is over that the former one has caused, as nothing is locked then,
-or under a cache that evicts locked stripes. Whoever knows when updates start and end can instead ask for each `update`.
+An update claims its place in the cache when it starts, and a victim is never a locked stripe. Both are a matter of
+times: `run` is right if requests come one by one, each when all is over that the former one has caused, as nothing is
+locked then, or under a cache that evicts locked stripes. Whoever knows when updates start and end can instead ask for
+each `update`.
 """
 
 from collections.abc import Iterable, Iterator
