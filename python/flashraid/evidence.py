@@ -14,18 +14,25 @@ from .intervals import is_apart, mean_of
 Look = Callable[[str], Any]
 
 RATE = "bandwidth.requests_per_second"
+# How evenly the members of a layout were written to.
+PEAK_TO_MEAN = "lifetime.programs_peak_to_mean"
+OF_ALL_REQUESTS = (RATE, PEAK_TO_MEAN)  # figures of all requests together
 EQUAL = 0.01  # figures that differ by no more are called equal
 FEWEST_BEYOND = 10  # requests beyond a quantile, below which it may be that of any of them
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
-# The fewest requests of a kind of which each quantile is known: 1,000 for p99.
-FEWEST = {name: round(FEWEST_BEYOND / (1 - share)) for name, share in SHARES.items()}
-OVERLOAD = 0.9  # of `workload.busiest_load`, as in the engine's warning
+FEWEST_OF_A_MEAN = 100  # requests; a mean or a rate of fewer is that of these few
+# The fewest requests of a kind of which each figure is known: 1,000 for p99.
+FEWEST = {name: round(FEWEST_BEYOND / (1 - share)) for name, share in SHARES.items()} | {"mean": FEWEST_OF_A_MEAN}
+OVERLOAD = 1  # of `workload.busiest_load`, as in the engine's warning: more is asked for than there is time
 FEWEST_FOR_A_LOAD = 100  # requests; fewer need not wait for each other, however fast they come
 # Of the pages read: from so many on that were never written, latencies of reads are those of another device.
 MOST_UNWRITTEN = 0.1
 # Rounding of a histogram's quantiles.
 ROUNDING = 1.002
-SPARSE = f"fewer than {FEWEST_BEYOND} requests lie beyond it, so that it may be chance"
+SPARSE = (
+    f"fewer than {FEWEST_BEYOND} requests lie beyond a quantile, or fewer than {FEWEST_OF_A_MEAN} make a mean or a "
+    "rate, so that it may be chance"
+)
 
 
 def words_of(quantile: str) -> str:
@@ -34,9 +41,15 @@ def words_of(quantile: str) -> str:
 
 
 def is_sparse(look: Look, path: str) -> bool:
-    """Whether the path is that of a quantile beyond which fewer than ten requests lie."""
+    """Whether the path is that of a quantile beyond which fewer than ten requests lie, or of a mean or a rate of fewer
+    than a hundred.
+    """
     kind, dot, name = path.rpartition(".")
-    return name in FEWEST and (look(f"{kind}{dot}count") or 0) < FEWEST[name]
+    if path in OF_ALL_REQUESTS:
+        count, name = look("workload.requests"), "mean"
+    else:
+        count = look(f"{kind}{dot}count")
+    return count is not None and count < FEWEST.get(name, 0)
 
 
 def known_tail(counts: Sequence[int], among: Sequence[str]) -> str | None:
@@ -95,7 +108,8 @@ def why_unfinished(look: Look) -> str:
 
 def is_overloaded(look: Look) -> bool:
     """Whether the device cannot keep up with the arrivals, so that latencies depend on the length of the trace: its
-    busiest part is in use all the time, or its backlog grows, whatever the bottleneck is. As the engine's warnings.
+    busiest part has more to do than there is time, or its backlog grows, whatever the bottleneck is. As the engine's
+    warnings.
     """
     is_open_loop = not look("config.run.queue_depth")
     requests = look("workload.requests")

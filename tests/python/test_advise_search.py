@@ -218,6 +218,7 @@ def missed(found, whole, tolerance=0.05):
     ]
 
 
+@pytest.mark.skipif(not PROVE, reason="half a minute: in make prove")
 def test_few_candidates_are_searched_as_all_of_them_are(tmp_path, monkeypatch):
     monkeypatch.setattr(changes, "MOST_CHANGED", 1)
     trace = write_trace(tmp_path, bursts(27_000))

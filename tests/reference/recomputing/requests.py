@@ -69,24 +69,24 @@ def backlog_growth(run: Run) -> float | None:
     first, last = min(arrivals), max(arrivals)
     bits = next(bits for bits in itertools.count() if span >> bits < 16)
     slices = (span >> bits) + 1
-    longest = [0, 0, 0, 0]
+    longest = [(0, 0)] * 4
     for request in run.completed:
         quarter = ((request.arrival - first) >> bits) * 4 // slices
-        longest[quarter] = max(longest[quarter], request.end - request.arrival)
+        longest[quarter] = max(longest[quarter], (request.end - request.arrival, -request.arrival))
+    (early, early_at), _, (before, _), (latest, latest_at) = longest
     caught_up = answered = first
     for request in sorted(run.requests, key=lambda request: (request.arrival, request.number)):
         if answered <= request.arrival:
             caught_up = request.arrival
         answered = max(answered, request.end)
     late = max((request.end for request in run.completed), default=last) - last
-    growth = (longest[3] - longest[0]) / (0.75 * span)
-    of_chance = 1.0
-    if 2 * longest[0] <= longest[3]:
-        ends = [request.end for request in run.completed]
-        of_chance = min(1.0, sqrt(relative_variance_of_gaps(arrivals) + relative_variance_of_gaps(ends)))
+    growth = max(latest - early, 0) / max(-latest_at - max(-early_at, first), 1)
+    ends = [request.end for request in run.completed]
+    of_chance = min(1.0, sqrt(relative_variance_of_gaps(arrivals) + relative_variance_of_gaps(ends)))
     is_behind = (
         caught_up - first <= span // 2
-        and longest[2] < longest[3] <= min(3 * longest[2], 2 * late)
+        and before < latest <= min(3 * before, 2 * late)
+        and 10 * latest >= 11 * early
         and growth >= 4 * of_chance / sqrt(len(run.requests))
     )
     return growth if is_behind else 0.0
