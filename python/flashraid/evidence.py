@@ -27,6 +27,8 @@ OVERLOAD = 1  # of `workload.busiest_load`, as in the engine's warning: more is 
 FEWEST_FOR_A_LOAD = 100  # requests; fewer need not wait for each other, however fast they come
 # Of the pages read: from so many on that were never written, latencies of reads are those of another device.
 MOST_UNWRITTEN = 0.1
+# Of what was asked: if so much of it needed no flash, a rate is that of a data buffer or of the tables.
+MOST_WITHOUT_FLASH = 0.9
 # Rounding of a histogram's quantiles.
 ROUNDING = 1.002
 SPARSE = (
@@ -88,11 +90,19 @@ def why_no_flash(look: Look) -> str:
     if not (look("flash_ops.reads.total") or 0) + (look("flash_ops.programs.total") or 0):
         return "no request reached flash"
     unwritten = look("requests.unmapped_reads") or 0
-    needed = unwritten + (look("flash_ops.reads.host") or 0) + (look("flash_ops.programs.host") or 0)
+    served = (look("flash_ops.reads.host") or 0) + (look("flash_ops.programs.host") or 0)
+    needed = unwritten + served
     if unwritten > MOST_UNWRITTEN * needed:
         return (
             f"{100 * unwritten / needed:.0f} % of the pages needed had never been written, and were not read (--fill)"
         )
+    discards, requests = look("latency_ns.trim.count") or 0, look("workload.requests") or 0
+    if discards and discards >= MOST_WITHOUT_FLASH * requests:
+        return f"{100 * discards / requests:.0f} % of the requests are discards, which need no flash"
+    asked = (look("workload.bytes_read") or 0) + (look("workload.bytes_written") or 0)
+    pages = asked / (look("config.device.page_bytes") or 4096)
+    if look("buffer.kind") is not None and pages - served >= MOST_WITHOUT_FLASH * pages:
+        return f"{100 - 100 * served / pages:.0f} % of what was asked was served by the data buffer alone"
     return ""
 
 

@@ -182,6 +182,32 @@ def test_figures_differ_beyond_one_percent_and_beyond_chance():
 NO_FLASH = {"flash_ops.reads.total": 0, "flash_ops.programs.total": 0}
 
 
+# A thousand pages are written, through a data buffer.
+WRITTEN = {
+    "buffer.kind": "dram",
+    "workload.requests": 1000,
+    "workload.bytes_written": 4_096_000,
+    "config.device.page_bytes": 4096,
+    "flash_ops.programs.total": 1000,
+    "flash_ops.programs.host": 1000,
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({}, ""),
+        ({"latency_ns.trim.count": 899}, ""),
+        ({"latency_ns.trim.count": 900}, "90 % of the requests are discards, which need no flash"),
+        ({"flash_ops.programs.host": 101}, ""),
+        ({"flash_ops.programs.host": 100}, "90 % of what was asked was served by the data buffer alone"),
+        ({"flash_ops.programs.host": 100, "buffer.kind": None}, ""),
+    ],
+)
+def test_a_rate_is_one_of_the_flash_if_a_tenth_of_what_is_asked_needs_it(change, why):
+    assert evidence.why_no_flash((WRITTEN | change).get) == why
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [

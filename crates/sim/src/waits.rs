@@ -27,9 +27,11 @@ impl Gaps {
     }
 
     /// Variance over the square of the mean: 0 for a clock, 1 for events that know nothing of each other.
-    fn relative_variance(&self) -> f64 {
+    /// As that of the mean of so many: what it says of a rate.
+    fn relative_variance_of_mean(&self) -> f64 {
         let mean_ns = self.sum_ns / self.count as f64;
-        (self.sum_of_squares_ns2 / self.count as f64 / (mean_ns * mean_ns) - 1.0).max(0.0)
+        let variance = (self.sum_of_squares_ns2 / self.count as f64 / (mean_ns * mean_ns) - 1.0).max(0.0);
+        if self.count > 0 { variance / self.count as f64 } else { 0.0 }
     }
 }
 
@@ -76,8 +78,9 @@ impl Waits {
         self.answered += 1;
         let (Some(first_ns), Some(latency_ns)) = (self.first_ns, latency_ns) else { return };
         let answer_ns = arrival_ns + latency_ns;
-        if self.last_answer_ns > 0 {
-            self.between_answers.add(answer_ns.saturating_sub(self.last_answer_ns));
+        // What is answered together, as a write with the flush behind it, has waited for one event.
+        if self.last_answer_ns > 0 && answer_ns > self.last_answer_ns {
+            self.between_answers.add(answer_ns - self.last_answer_ns);
         }
         self.last_answer_ns = answer_ns;
         let since_ns = arrival_ns - first_ns;
@@ -114,15 +117,15 @@ impl Waits {
             && 3 * before_ns >= late_ns
             && GROWN[1] * late_ns >= GROWN[0] * early_ns
             && 2 * self.last_answer_ns.saturating_sub(self.last_ns) >= late_ns
-            && growth >= self.chance() / (self.arrived as f64).sqrt();
+            && growth >= self.chance();
         Some(if is_behind { growth } else { 0.0 })
     }
 
-    /// The growth that chance explains, of requests whose number is 1: what requests and answers add to and take from a backlog varies as the times
-    /// between them do, and bursts are told from an overload in other ways.
+    /// The growth that chance explains: what requests and answers add to and take from a backlog varies as the times between them do, and bursts are told
+    /// from an overload in other ways.
     fn chance(&self) -> f64 {
-        let variance = self.between_arrivals.relative_variance() + self.between_answers.relative_variance();
-        SIGNIFICANT * variance.sqrt().min(1.0)
+        let variance = self.between_arrivals.relative_variance_of_mean() + self.between_answers.relative_variance_of_mean();
+        SIGNIFICANT * variance.min(1.0 / self.arrived as f64).sqrt()
     }
 }
 
@@ -252,6 +255,12 @@ mod tests {
             let growth = service_ns as f64 / gap_ns as f64 - 1.0;
             assert!((found / growth - 1.0).abs() < 1e-6, "{found} for {growth}");
         }
+        // Also if two are answered together: a write, and the flush that waits for it.
+        let pairs = served(every(280_000, 1000), 302_600);
+        let both =
+            pairs.iter().flat_map(|(arrival_ns, latency_ns)| [(*arrival_ns, *latency_ns), (arrival_ns + 140_000, latency_ns - 140_000)]);
+        let found = of(&both.collect::<Vec<_>>()).unwrap();
+        assert!((found / (302_600.0 / 280_000.0 - 1.0) - 1.0).abs() < 1e-6, "{found}");
         // But not where requests that are served side by side take a nanosecond longer at the end.
         let longer: Vec<(u64, u64)> = (0..1000).map(|at| (at * 1000, 300_000 + at / 100)).collect();
         assert_eq!(of(&longer), Some(0.0));

@@ -74,9 +74,9 @@ impl TraceSummary {
         }
         if self.looks_joined() {
             return Some(format!(
-                "{late} of the requests read are earlier than one recorded before them, in {} steps back: the file looks like several logs joined. It was \
+                "{late} of the requests read are earlier than one recorded before them, in {} back: the file looks like several logs joined. It was \
                  {as_one}",
-                self.steps_back
+                if self.steps_back == 1 { "1 step".to_owned() } else { format!("{} steps", self.steps_back) }
             ));
         }
         // What is late by a tick of a clock that is no better may be in order.

@@ -82,20 +82,25 @@ def backlog_growth(run: Run) -> float | None:
     late = max((request.end for request in run.completed), default=last) - last
     growth = max(latest - early, 0) / max(-latest_at - max(-early_at, first), 1)
     ends = [request.end for request in run.completed]
-    of_chance = min(1.0, sqrt(relative_variance_of_gaps(arrivals) + relative_variance_of_gaps(ends)))
+    variance = of_mean(gaps(arrivals)) + of_mean([gap for gap in gaps(ends) if gap])
+    of_chance = sqrt(min(1 / len(run.requests), variance))
     is_behind = (
         caught_up - first <= span // 2
         and before < latest <= min(3 * before, 2 * late)
         and 10 * latest >= 11 * early
-        and growth >= 4 * of_chance / sqrt(len(run.requests))
+        and growth >= 4 * of_chance
     )
     return growth if is_behind else 0.0
 
 
-def relative_variance_of_gaps(times: list[int]) -> float:
-    """Variance of the times between events over the square of their mean."""
-    gaps = [after - before for before, after in pairwise(sorted(times))]
-    return pvariance(gaps) / fmean(gaps) ** 2 if sum(gaps) else 0.0
+def gaps(times: list[int]) -> list[int]:
+    """The times between events."""
+    return [after - before for before, after in pairwise(sorted(times))]
+
+
+def of_mean(gaps: list[int]) -> float:
+    """Variance of the mean of times over its square."""
+    return pvariance(gaps) / fmean(gaps) ** 2 / len(gaps) if sum(gaps) else 0.0
 
 
 def of_bandwidth(run: Run, found: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec
         let growth = if growth < 0.1 { format!("{:.2} ms", 1000.0 * growth) } else { format!("{growth:.2} s") };
         warnings.push(format!(
             "the device falls behind the trace: the longest wait grows by {growth} for each second of arrivals, while the busiest bus or die is in \
-             use for {:.0} % of the time: locks, flushes or the data buffer are the bottleneck; latencies depend on the length of the trace more than on the device",
+             use for {:.0} % of the time: the bottleneck is elsewhere (locks, flushes, the data buffer, or transfers that a die waits for); latencies depend on the length of the trace more than on the device",
             100.0 * busiest
         ));
     }

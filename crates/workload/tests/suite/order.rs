@@ -60,7 +60,7 @@ fn joined_logs_are_sorted_and_said() {
         assert_eq!((summary.out_of_order, summary.steps_back), (5999, 1), "{format}");
         assert_eq!((of_sorted.out_of_order, of_sorted.warnings(true)), (0, vec![]), "{format}");
         let warnings = summary.warnings(true);
-        assert!(warnings.len() == 1 && warnings[0].starts_with("5999 of the requests read are earlier than one recorded before them, in 1 steps back: the file looks like several logs joined"), "{warnings:?}");
+        assert!(warnings.len() == 1 && warnings[0].starts_with("5999 of the requests read are earlier than one recorded before them, in 1 step back: the file looks like several logs joined"), "{warnings:?}");
         assert_eq!(summary.warnings(false), warnings, "a closed loop has no times, but this order");
     }
     let info =

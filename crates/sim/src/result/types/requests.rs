@@ -44,9 +44,9 @@ pub struct Workload {
     /// longest latency from the first quarter to the last one, over the time between the arrivals of these two requests. The device falls behind if,
     /// since the middle of that time, no request found all before it answered; if the longest latency of the last quarter is more than that
     /// of the third, at most three times as much, at least 1.1 times that of the first, and at most twice the time from the last arrival to the last
-    /// completion; and if chance does not explain the growth. Chance explains four standard deviations, over the root of the number of requests. The
-    /// variance is the sum of two, each over the square of its mean: of the times between arrivals and of those between completions; or 1 if that is
-    /// less. So of requests that come and are served like clockwork the smallest growth counts.
+    /// completion; and if chance does not explain the growth. Chance explains four standard deviations. The variance is the sum of two, each over the square
+    /// of its mean and the number of times: of the times between arrivals, and of those between completions that are not at the same time; or 1 over the
+    /// number of requests if that is less. So of requests that come and are served like clockwork the smallest growth counts.
     #[schemars(extend("unit" = "s/s"))]
     pub backlog_growth: Option<f64>,
     /// Format of the trace; empty for a `Simulation`.
