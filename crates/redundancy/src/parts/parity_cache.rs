@@ -249,17 +249,22 @@ impl ParityCache {
         }
     }
 
-    /// NVRAM still holds a parity of a stripe, of `changed` strips, whose place was given away. Returns whether it has a place now, or needs none.
+    /// NVRAM still holds a parity of a stripe, of `changed` strips, whose place was given away: it gets one that is free. Returns whether there is one.
     pub fn give_place(&mut self, stripe: StripeId, width: u32, changed: u64) -> bool {
-        let has_free = !self.free.is_empty() || self.entries.len() < self.most_entries as usize;
-        if changed != 0 && self.entry_of(stripe).is_none() {
-            if !has_free {
-                return false;
-            }
-            self.claim(stripe, width, changed, true);
-            self.ended(stripe, true);
+        debug_assert!(changed != 0 && !self.has_place(stripe));
+        if self.free.is_empty() && self.entries.len() == self.most_entries as usize {
+            return false;
         }
+        self.claim(stripe, width, changed, true);
+        // No update has claimed it. What else is done to the stripe goes on.
+        self.stripe(stripe).pending -= 1;
+        self.entry_of(stripe).into_iter().for_each(|entry| self.place(entry));
         true
+    }
+
+    /// Whether the stripe has a place.
+    pub fn has_place(&self, stripe: StripeId) -> bool {
+        self.entry_of(stripe).is_some()
     }
 
     /// What NVRAM holds of a stripe's parity covers all of it now (SPEC 4.4, widen).

@@ -122,6 +122,15 @@ fn locked_stripes_are_no_victims() {
     assert_eq!(victim(cache.clone()), Some(1));
     cache.ended(StripeId(2), false);
     assert_eq!(victim(cache.clone()), Some(2));
+    // Nor does it become one by getting a place in the meantime.
+    let mut cache = ParityCache::new(8, 4, 1, costs);
+    cache.begun(StripeId(0));
+    assert!(cache.give_place(StripeId(0), 4, 1));
+    assert_eq!(victim(cache.clone()), None);
+    assert!(!cache.clone().give_place(StripeId(1), 4, 1), "there is no other place");
+    cache.ended(StripeId(0), false);
+    assert_eq!(victim(cache), Some(0));
+    let mut cache = full(costs, &[0, 1, 2]);
     // While others wait for a place there is none, but for stripes that have one.
     assert_eq!(cache.claim(StripeId(7), 4, 1, false), None);
     assert_eq!(cache.claim(StripeId(1), 4, 1, false), Some(Update { is_hit: true, victim: None }));

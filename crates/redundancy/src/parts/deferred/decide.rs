@@ -58,6 +58,9 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
             return Claim::Granted; // what it was to drop was never written
         }
         self.house();
+        if self.associated(operation.stripe) != 0 && !self.cache.has_place(operation.stripe) {
+            return Claim::Wait; // its commit has not ended, or has failed
+        }
         match self.claim_place(operation, strips, may_evict) {
             Some(None) => Claim::Granted,
             Some(Some(commit)) => Claim::After(commit),

@@ -11,6 +11,10 @@
 //! What updates have claimed (`ParityCache`) and *durable* state are apart: plans and recovery look at the durable one alone. They differ in what is under
 //! way, and where GC or a failure intervened: then an operation finds nothing to do, or an update makes an entry that it was to find.
 //!
+//! An entry whose commit has failed is *homeless*: its place was claimed for another stripe. The update of that one fails, too, and gives the place back;
+//! every place that is free goes to the homeless first. Until then updates of a homeless stripe wait, as do those of one that is being committed: with the
+//! place of a third stripe there would be one entry too many once the place that was given back is taken by somebody else.
+//!
 //! After failures an associated strip is the XOR of NVRAM and the other associated ones, any other strip is the XOR of the parity and what that
 //! covers of the others. A write or trim that finds something of its stripe lost makes NVRAM cover the whole stripe: so nothing that it leaves
 //! behind depends on what is lost, and it needs no page for a parity. If it cannot, as more is lost than one failure takes, the data are written and the
@@ -134,15 +138,17 @@ pub struct DeferredParity<M, R> {
     stripes: Vec<Durable>,
     /// Entries being made.
     making: u32,
-    /// Stripes whose entries are to have a place again, as their commits have failed.
+    /// Stripes that have an entry and no place, as their commits have failed.
     homeless: Vec<StripeId>,
+    /// NVRAM is being drained: the homeless get no places, or they would be drained again and again.
+    drains: bool,
     counts: GuardCounts,
 }
 
 persistent!(DeferredParity<M, R> where [M: StripeMap, R: Rule] {
     keeps [raid, cache, counts],
     arrays [stripes],
-    anew [rule, page_bytes, making, homeless],
+    anew [rule, page_bytes, making, homeless, drains],
 });
 
 /// Entries of a cache of the size that the user asked for: at least one, and no more than there are stripes.
@@ -169,6 +175,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
             page_bytes: build.page_bytes,
             making: 0,
             homeless: Vec::new(),
+            drains: false,
             counts: GuardCounts { most_entries: most_entries.into(), ..GuardCounts::default() },
         })
     }
@@ -246,23 +253,25 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         } else if intervenes && after.associated != before.associated {
             self.cache.widened(operation.stripe);
         }
-        if has_failed && operation.kind == OperationKind::Commit && after.associated != 0 && !self.cache.evicts_locked() {
+        // Commits for GC and repairs leave the entry its place.
+        let gave_place =
+            operation.kind == OperationKind::Commit && matches!(operation.commit, CommitCause::Replacement | CommitCause::Shutdown);
+        if has_failed && gave_place && after.associated != 0 && !self.cache.evicts_locked() {
             self.homeless.push(operation.stripe);
         }
-        // Whoever drains NVRAM asks for an entry until there is none: it is not to get one back whose commit has failed just now.
-        if (operation.kind, operation.commit) != (OperationKind::Commit, CommitCause::Shutdown) {
-            self.house();
-        }
+        self.house();
     }
 
-    /// Entries whose commits have failed get places, as far as there are any.
+    /// The homeless get places, as far as there are any.
     fn house(&mut self) {
-        while let Some(&stripe) = self.homeless.last() {
-            let width = self.raid.map().row(stripe).width();
-            if !self.cache.give_place(stripe, width, self.associated(stripe)) {
-                break;
-            }
-            self.homeless.pop();
+        if self.homeless.is_empty() || self.drains {
+            return;
         }
+        let mut homeless = std::mem::take(&mut self.homeless);
+        homeless.retain(|&stripe| {
+            let (width, associated) = (self.raid.map().row(stripe).width(), self.associated(stripe));
+            associated != 0 && !self.cache.give_place(stripe, width, associated)
+        });
+        self.homeless = homeless;
     }
 }

@@ -146,7 +146,10 @@ impl<M: StripeMap, R: Rule> Scheme for DeferredParity<M, R> {
     }
 
     fn drain(&mut self) -> Option<Operation> {
-        let stripe = self.cache.take_oldest()?;
+        let taken = self.cache.take_oldest();
+        self.drains = taken.is_some();
+        self.house();
+        let stripe = taken?;
         Some(Operation { commit: CommitCause::Shutdown, ..self.raid.commit(stripe) })
     }
 
