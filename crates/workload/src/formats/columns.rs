@@ -190,7 +190,7 @@ impl<const SEPARATOR: u8> LineFormat<SEPARATOR> for Rows {
             return self.with_care(line, gate);
         }
         let at_start = *line;
-        self.row::<SEPARATOR, false>(line, gate).or_else(|fault| match needs_care(line.whole_line()) {
+        self.row(line, gate).or_else(|fault| match needs_care(line.whole_line()) {
             true => {
                 *line = at_start;
                 self.with_care(line, gate)
@@ -208,8 +208,8 @@ impl Rows {
         unquote(line.with_blanks(), SEPARATOR, &mut text);
         text.push(b'\n');
         text.extend([0; PADDING]);
-        let mut plain = Line::<SEPARATOR>::new(&text, 0, COLUMNS);
-        let found = self.row::<SEPARATOR, true>(&mut plain, gate);
+        let mut plain = Line::<SEPARATOR, true>::with_hexadecimal(&text, 0, COLUMNS);
+        let found = self.row(&mut plain, gate);
         line.end_as(&plain);
         self.text = text;
         found
@@ -219,31 +219,11 @@ impl Rows {
     #[inline(always)]
     fn row<'a, const SEPARATOR: u8, const WITH_CARE: bool>(
         &mut self,
-        line: &mut Line<'a, SEPARATOR>,
+        line: &mut Line<'a, SEPARATOR, WITH_CARE>,
         gate: &mut Gate,
     ) -> Result<TraceRecord, Box<RecordError>> {
-        let is_hexadecimal = |line: &Line<'_, SEPARATOR>| WITH_CARE && line.is_hexadecimal_next();
-        let time = |line: &mut Line<'_, SEPARATOR>, name, unit: &Option<TimeUnit>| {
-            let unit = unit.unwrap_or(self.unit);
-            if is_hexadecimal(line) {
-                line.hexadecimal(name, "0x").and_then(|of| units(line, of, unit.ns()))
-            } else {
-                line.time(name, unit)
-            }
-        };
-        let address = |line: &mut Line<'_, SEPARATOR>, name, unit: Unit| {
-            let unit = unit.bytes(self.sector_bytes);
-            if is_hexadecimal(line) { line.hexadecimal(name, "0x").and_then(|of| units(line, of, unit)) } else { line.offset(name, unit) }
-        };
-        let size = |line: &mut Line<'_, SEPARATOR>, name, unit: Unit| {
-            let unit = unit.bytes(self.sector_bytes);
-            if is_hexadecimal(line) {
-                line.hexadecimal_size(name, "0x").and_then(|of| units(line, of, unit))
-            } else {
-                line.size(name, unit)
-            }
-        };
-        let field = |line: &mut Line<'a, SEPARATOR>, name| {
+        let (unit, sector_bytes) = (self.unit, self.sector_bytes);
+        let field = |line: &mut Line<'a, SEPARATOR, WITH_CARE>, name| {
             let field = line.field(name)?;
             // Quotes may hold separators.
             if !WITH_CARE && field.starts_with(b"\"") { Err(line.unexpected("no quotes")) } else { Ok(field) }
@@ -253,9 +233,11 @@ impl Rows {
         let mut letters = None;
         for column in &self.columns {
             match column {
-                Column::Time(unit) => request.arrival_ns = time(line, "the time", unit)?,
-                Column::Completion(unit) => request.arrival_ns = START_NS.saturating_add(time(line, "the completion", unit)?),
-                Column::Latency(unit) => latency_ns = time(line, "the latency", unit)?,
+                Column::Time(own) => request.arrival_ns = line.time("the time", own.unwrap_or(unit))?,
+                Column::Completion(own) => {
+                    request.arrival_ns = START_NS.saturating_add(line.time("the completion", own.unwrap_or(unit))?);
+                }
+                Column::Latency(own) => latency_ns = line.time("the latency", own.unwrap_or(unit))?,
                 Column::Op(words) => {
                     let word = field(line, "op")?;
                     match operation(word, words.as_ref()) {
@@ -264,9 +246,9 @@ impl Rows {
                         None => return Err(unknown_op(*line, words.as_ref())),
                     }
                 }
-                Column::Offset(unit) => request.offset_bytes = address(line, "the address", *unit)?,
-                Column::Size(unit) => request.size_bytes = size(line, "the size", *unit)?,
-                Column::End(unit) => end_bytes = Some(size(line, "the end", *unit)?),
+                Column::Offset(unit) => request.offset_bytes = line.offset("the address", unit.bytes(sector_bytes))?,
+                Column::Size(unit) => request.size_bytes = line.size("the size", unit.bytes(sector_bytes))?,
+                Column::End(unit) => end_bytes = Some(line.size("the end", unit.bytes(sector_bytes))?),
                 Column::Device => device = field(line, "device")?,
                 Column::Skipped => {
                     field(line, "a column")?;
@@ -311,11 +293,6 @@ fn with_separators(field: &[u8], separator: u8) -> Vec<u8> {
     field.iter().map(|byte| if *byte == HELD { separator } else { *byte }).collect()
 }
 
-/// So many units, of which one is so many bytes or nanoseconds.
-fn units<const SEPARATOR: u8>(line: &Line<'_, SEPARATOR>, number: u64, unit: u64) -> Result<u64, Box<RecordError>> {
-    number.checked_mul(unit).ok_or_else(|| line.too_large())
-}
-
 /// What a word asks for that is none of the kernel's letters, or that means the same as these.
 #[inline(always)]
 fn operation(word: &[u8], words: Option<&(String, String)>) -> Option<HostOp> {
@@ -351,7 +328,7 @@ fn usual_word(word: &[u8]) -> Option<HostOp> {
 }
 
 #[cold]
-fn unknown_op<const SEPARATOR: u8>(line: Line<'_, SEPARATOR>, words: Option<&(String, String)>) -> Box<RecordError> {
+fn unknown_op<const SEPARATOR: u8, const WITH_CARE: bool>(line: Line<'_, SEPARATOR, WITH_CARE>, words: Option<&(String, String)>) -> Box<RecordError> {
     match words {
         Some((read, write)) => line.unexpected(&format!("{read} (read) or {write} (write), as --columns says")),
         None => line.unexpected("a word as R, W, read or write (--columns op:1/0 says that 1 is a read and 0 a write)"),
