@@ -14,6 +14,9 @@ pub const SECTOR_BYTES: u64 = 512;
 /// Characters of a field that a message shows.
 const LONGEST_FIELD: usize = 40;
 
+/// What is expected instead of a decimal comma.
+pub const NO_COMMA: &str = "a decimal number, with a point before its fraction and not a comma";
+
 /// A separator that means "one or more blanks".
 pub const BLANKS: u8 = b' ';
 
@@ -468,7 +471,7 @@ impl<'a, const SEPARATOR: u8, const WITH_HEXADECIMAL: bool> Line<'a, SEPARATOR, 
             return self.fault(self.position, format!("something follows {name}"), self.columns);
         }
         self.unexpected(match self.text[self.position..self.position + 2] {
-            [b',', b'0'..=b'9'] => "a decimal number, with a point before its fraction and not a comma",
+            [b',', b'0'..=b'9'] => NO_COMMA,
             _ => "a decimal number",
         })
     }
