@@ -90,7 +90,9 @@ impl ColumnsParser {
         let fields = separator.fields_of(first);
         let has_header = place.is_none_or(|place| fields.get(place).is_some_and(|field| !begins_a_number(field)));
         if has_header && is_short {
-            gate.assume("assumed that the first line names the columns but for the first, of names of rows, as it has one field less than the next");
+            gate.assume(
+                "assumed that the first line names the columns but for the first, of names of rows, as it has one field less than the next",
+            );
         } else if has_header {
             gate.assume("assumed that the first line names the columns, as it has no number as time");
         }

@@ -103,12 +103,15 @@ fn names_of_rows_without_a_name_in_the_header() {
     let text = "\"ts_us\",\"op\",\"offset\",\"size\"\n\"1\",5,\"W\",4096,8192\n\"2\",7,\"R\",512,4096\n";
     let quoted = "the header is that of flashraid, but its names are in quotes";
     cured("r.csv", text, &format!("{quoted}, and {ROW_NAMES}"), "-,time:us,op,offset,size", "");
-    let blanks = format!("the header is that of flashraid, but its columns are separated by blanks, and its names are in quotes, and {ROW_NAMES}");
+    let blanks =
+        format!("the header is that of flashraid, but its columns are separated by blanks, and its names are in quotes, and {ROW_NAMES}");
     cured("r.txt", &text.replace(',', " "), &blanks, "-,time:us,op,offset,size", "blank");
     // Names with blanks, and a table that had an index already.
     let text = "\"X\" \"ts_us\" \"op\" \"offset\" \"size\"\n\"row 1\" 0 5 \"W\" 4096 8192\n\"row 2\" 1 7 \"R\" 512 4096\n";
     let index = "the column 'X' stands before its columns (an index, which pandas leaves out with index=False)";
-    let expected = format!("the header is that of flashraid, but {index}, and its columns are separated by blanks, and its names are in quotes, and {ROW_NAMES}");
+    let expected = format!(
+        "the header is that of flashraid, but {index}, and its columns are separated by blanks, and its names are in quotes, and {ROW_NAMES}"
+    );
     cured("x.txt", text, &expected, "-,-,time:us,op,offset,size", "blank");
     // A separator at the end is no field.
     let text = "\"ts_us\",\"op\",\"offset\",\"size\",\"flags\"\n5,\"W\",4096,8192,\"\"\n7,\"R\",512,4096,\n";
@@ -116,7 +119,12 @@ fn names_of_rows_without_a_name_in_the_header() {
     // Without quotes the header is right, and no row is.
     for (header, rows, columns, fault) in [
         ("ts_us,op,offset,size", "1,5,W,4096,8192\n2,7,R,512,4096\n", "-,time:us,op,offset,size", "3: op is '5'"),
-        ("device_id,opcode,offset,length,timestamp", "1,3,W,4096,8192,5\n2,3,R,512,4096,7\n", "-,device,op,offset,size,time:us", "3: opcode is '3'"),
+        (
+            "device_id,opcode,offset,length,timestamp",
+            "1,3,W,4096,8192,5\n2,3,R,512,4096,7\n",
+            "-,device,op,offset,size,time:us",
+            "3: opcode is '3'",
+        ),
     ] {
         let text = format!("{header}\n{rows}");
         let error = message("auto", text.as_bytes());
@@ -125,7 +133,8 @@ fn names_of_rows_without_a_name_in_the_header() {
         options.set("columns", columns).unwrap();
         let (requests, summary) = read(&file("plain.csv", text.as_bytes()), &options).unwrap();
         assert_eq!(requests, [request(0, Write, 4096, 8192, 0), request(2_000, Read, 512, 4096, 0)]);
-        let header = "assumed that the first line names the columns but for the first, of names of rows, as it has one field less than the next";
+        let header =
+            "assumed that the first line names the columns but for the first, of names of rows, as it has one field less than the next";
         assert!(summary.assumed.contains(&header.to_owned()), "{:?}", summary.assumed);
     }
 }
