@@ -277,6 +277,11 @@ impl Separator {
 /// What stands for a separator that is part of a field.
 pub(crate) const HELD: u8 = 0x1F;
 
+/// A field as it was between its quotes.
+pub(crate) fn with_separators(field: &[u8], separator: u8) -> Vec<u8> {
+    field.iter().map(|byte| if *byte == HELD { separator } else { *byte }).collect()
+}
+
 /// Whether a line has quotes around a field, if any quote.
 pub(crate) fn has_quotes(line: &[u8]) -> bool {
     memchr::memchr(b'"', line).is_some()

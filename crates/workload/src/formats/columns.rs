@@ -13,7 +13,7 @@
 
 use super::missing_op::Operations;
 use super::{Format, Setup, no_header, no_other_word, rwbs, scsi};
-use crate::columns::{Column, HELD, Separator, Unit, Words, has_quotes, unquote};
+use crate::columns::{Column, HELD, Separator, Unit, Words, has_quotes, unquote, with_separators};
 use crate::error::{RecordError, TraceError};
 use crate::gate::{DeviceNames, Gate, Position, Traits};
 use crate::input::Input;
@@ -304,11 +304,6 @@ impl Rows {
 
 /// Times of completion are moved by so much, since the request of the first one arrived before it.
 const START_NS: u64 = 1 << 61;
-
-/// A field as it was between its quotes.
-fn with_separators(field: &[u8], separator: u8) -> Vec<u8> {
-    field.iter().map(|byte| if *byte == HELD { separator } else { *byte }).collect()
-}
 
 /// A fault, with what makes decimal points of commas.
 fn with_remedy(mut fault: Box<RecordError>) -> Box<RecordError> {

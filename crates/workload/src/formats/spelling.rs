@@ -2,7 +2,7 @@
 //! in quotes; behind an index, as pandas and R write, which R does not name. Nothing is guessed: a message says what is different, and which columns read it as it is.
 
 use super::{Format, alibaba, cloudphysics, first_line, flashraid, msr, spc, systor, tencent};
-use crate::columns::{Separator, has_quotes, unquote};
+use crate::columns::{Separator, has_quotes, unquote, with_separators};
 use crate::error::{TraceError, excerpt};
 use crate::parser::names_columns;
 use std::path::Path;
@@ -118,7 +118,7 @@ fn has_decimal_commas(row: &[u8], separator: Separator) -> bool {
 fn faults(before: &[&[u8]], separator: Separator, has_quotes: bool) -> Vec<String> {
     let mut faults = Vec::new();
     if let Some(first) = before.first() {
-        let name = excerpt(first, LONGEST_NAME);
+        let name = excerpt(&with_separators(first, separator.byte()), LONGEST_NAME);
         let first = if name.is_empty() { "a column without a name".to_owned() } else { format!("the column '{name}'") };
         faults.push(format!("{first} stands before its columns (an index, which pandas leaves out with index=False)"));
     }

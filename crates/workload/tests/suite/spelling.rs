@@ -50,6 +50,9 @@ fn headers_behind_an_index() {
     cured("hm_0.csv", text, &format!("the header is that of msr, but {INDEX}"), "-,time:100ns,-,device,op,offset,size,-", "");
     let text = ",ASU,LBA,Size,Opcode,Timestamp\n0,2,8,8192,W,1.5\n1,2,1,4096,r,1.500002\n";
     cured("x.spc", text, &format!("the header is that of spc, but {INDEX}"), "-,device,lba,bytes,op,time:s", "");
+    let text = "\"row, of all\",\"ts_us\",\"op\",\"offset\",\"size\"\n\"1, 2\",5,\"W\",4096,8192\n3,7,\"R\",512,4096\n";
+    let named = "the header is that of flashraid, but the column 'row, of all' stands before its columns (an index, which pandas leaves out with index=False)";
+    cured("held.csv", text, &format!("{named}, and its names are in quotes"), "-,time:us,op,offset,size", "");
     // What no columns mean the same as has no such option: Tencent's requests are spread over their seconds.
     let text = ",Timestamp,Offset,Size,IOType,VolumeID\n0,5,8,8,1,7\n";
     for format in ["auto", "tencent"] {
