@@ -977,6 +977,12 @@ class Workload(Record):
     served like clockwork the smallest growth counts. Unit: s/s.
     """
 
+    overloaded: bool
+    """Whether the device cannot keep up with the arrivals, so that latencies depend on the length of the trace:
+    `backlog_growth` is above 0, or `busiest_load` is above 1, of at least 100 requests. Fewer need not wait for each
+    other, however fast they come. False in a closed loop.
+    """
+
     format: str
     """Format of the trace; empty for a `Simulation`."""
 
