@@ -8,29 +8,15 @@ It prints the share that it finds beside the one in the profile, and writes noth
 """
 
 import sys
-import tempfile
 import tomllib
 from pathlib import Path
-from typing import Any
 
-import flashraid as fr
+from fit_drive import BUSES, STATES, TARGETS, UNITS, baseline, profile_text
 
-# Of Table III. hm_0 has less than a drive without skew has, and so none.
-TARGETS = {"lun0": 0.32, "lun1": 0.60, "lun2": 0.65, "ali_0": 0.78, "ali_1": 1.24}
 UPDATE_SHARES = {"lun0": 0.793, "lun1": 0.798, "lun2": 0.811, "ali_0": 0.858, "ali_1": 0.874}
 STEPS = 7
 # The drive of the experiments (papers/adaptive/experiments.toml).
-DRIVE: dict[str, Any] = {
-    "bus_ps_per_byte": 25000,
-    "read_command_ns": 175,
-    "program_command_ns": 175,
-    "erase_command_ns": 125,
-    "lun": "chip",
-    "blocks_per_plane": 64,
-    "fill": 0.7,
-    "precondition": "random:1",
-    "fit": "wrap",
-}
+DRIVE = BUSES["25 ns"] | UNITS["chip"] | STATES["collecting"]
 
 
 def skewed(text: str, share: float, update_share: float) -> str:
@@ -41,37 +27,12 @@ def skewed(text: str, share: float, update_share: float) -> str:
     reads["weight"], writes["weight"] = (round(1e6 * (1 - share) * both[op]) for op in ("read", "write"))
     hot["weight"] = round(1e6 * share)
     writes["addresses"]["new_share"] = round((1 - update_share) / (1 - share), 4)
-    head = {key: value for key, value in profile.items() if key != "streams"}
-    return "".join(f"{key} = {toml(value)}\n" for key, value in head.items()) + "".join(
-        "\n[[streams]]\n" + "".join(f"{key} = {toml(value)}\n" for key, value in stream.items())
-        for stream in profile["streams"]
-    )
-
-
-def toml(value: object) -> str:
-    """A value of a profile as TOML."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {toml(each)}" for key, each in value.items()) + " }"
-    if isinstance(value, list):
-        return f"[{', '.join(map(toml, value))}]"
-    return f'"{value}"' if isinstance(value, str) else repr(value)
+    return profile_text(profile)
 
 
 def measured(text: str) -> float:
     """Coefficient of variation under Baseline, in the experiments' part of the profile."""
-    with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
-        file.write(text)
-        file.flush()
-        result = fr.run(
-            file.name,
-            device="adaptive-5p1",
-            scheme="raid5",
-            decide="after_data",
-            limit=100_000,
-            warmup="1000",
-            **DRIVE,
-        )
-    return float(result.blocked_cv)
+    return float(baseline(text, DRIVE).blocked_cv)
 
 
 def fitted(name: str, text: str) -> tuple[float, float]:
