@@ -6,7 +6,7 @@ use crate::replacing::{E, G, S, STRIPES, begin, empty, migrate, pages, parity_on
 use crate::replacing_deaths::dies;
 use crate::waves::waves;
 use flashraid_redundancy::parts::replacing::{Mechanism, Policy, Redistribution, Replacing};
-use flashraid_redundancy::{Build, Decisions, Extent, IdleWork, Operation, Order, Scheme};
+use flashraid_redundancy::{Build, Decisions, Extent, IdleWork, Operation, Order, Scheme, Step};
 use flashraid_vocabulary::{Action, Health, HostOp, Lpn, MemberId, Priority, StripeId, View};
 
 pub const UNBALANCED: (&str, &str) = ("parity_shares", "80");
@@ -181,6 +181,21 @@ fn migrate_until_end(host: &mut Host) {
     while ends(host) == before {
         host.idle().expect("something to copy");
     }
+}
+
+/// A whole round over the stripes is made once in many idle times.
+#[test]
+fn a_trim_of_nothing_leaves_its_stripe_to_the_round_that_waits_for_it() {
+    let mut host = empty("hotswap", &[UNBALANCED]);
+    let stripe = parity_on(&host, E);
+    update(&mut host, HostOp::Write, stripe, 0, 1, PAGE);
+    let mut host = begin(host);
+    host.flash.last_host_ns.insert(MemberId(E), host.flash.now_ns);
+    let Some(IdleWork::After(wait_ns)) = host.idle().err() else { panic!("the parity moves as soon as E is idle") };
+    assert_eq!(update(&mut host, HostOp::Trim, stripe, 1, 1, PAGE).end, Step::Nothing);
+    host.flash.now_ns += wait_ns;
+    assert_eq!(host.idle().expect("E is idle").operation.stripe, StripeId(stripe));
+    assert_eq!(host.orders.last(), Some(&end(E, S)));
 }
 
 #[test]

@@ -369,7 +369,10 @@ impl Scheme for Replacing {
         match step {
             Step::Nothing => {
                 self.drop_goal(operation.stripe);
-                self.pass(operation.stripe);
+                // A trim of what was never written leaves its stripe to the walk.
+                if operation.kind == OperationKind::Migrate {
+                    self.pass(operation.stripe);
+                }
             }
             // If its programs found no page, the changes were made with its last wave.
             Step::Last | Step::Done if outcomes.unallocated == 0 => self.push_shadow_changes(operation, &stripe.row, wave),
