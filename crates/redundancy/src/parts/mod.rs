@@ -1,5 +1,6 @@
 //! What two or more schemes share.
 
+mod apart;
 pub mod bits;
 pub mod copies;
 pub mod cut;

@@ -1,5 +1,6 @@
 //! When a replacement begins, what it does next, and when it ends (SPEC 5.5, 5.7 to 5.9).
 
+use super::state::{Running, Stage};
 use super::{Mechanism, Replacing, is_living};
 use crate::parts::bits::Bits;
 use crate::stripe_map::{Row, StripeMap};
@@ -11,57 +12,6 @@ use std::cmp::Ordering;
 const IDLE_TIMES_BETWEEN_ROUNDS: u64 = 64;
 /// An upper bound of the erases of an SSD between two events.
 const MOST_ERASES_PER_EVENT: u64 = 64;
-
-/// How far a replacement is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// Operations in flight still program E.
-    Draining,
-    /// E's strips move, or are rebuilt.
-    Migrating,
-    /// Parity moves from S to G (SPEC 5.9).
-    Shifting,
-}
-
-/// The replacement that runs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Running {
-    /// E.
-    pub(super) old: MemberId,
-    /// S.
-    pub(super) new: MemberId,
-    pub(super) stage: Stage,
-    /// The spare SSD has died and there is no other one: `old` is that SSD, and `new` the one that was to be replaced, to which the strips go back.
-    pub(super) is_given_up: bool,
-    since_ns: u64,
-    /// Strips of E when it began.
-    pub(super) had: u32,
-    /// The stripe to look at next.
-    position: u32,
-    /// Stripes that this round has still to look at.
-    left: u32,
-    /// Parities that this round has left on S (`Stage::Shifting`).
-    pub(super) kept: u32,
-    /// The next round does not begin before this time.
-    rests_until_ns: u64,
-    /// An operation has changed something since the latest round ended, and one had when that ended.
-    pub(super) has_changed: bool,
-    goes_again: bool,
-    /// Host requests wait for its end.
-    holds_host: bool,
-}
-
-impl Running {
-    /// Whether the latest round has changed something, or something has since.
-    fn is_fruitful(&self) -> bool {
-        self.has_changed || self.goes_again
-    }
-
-    /// Whether a round has found nothing to do, and nothing has changed.
-    fn is_stuck(&self) -> bool {
-        self.rests_until_ns > 0 && !self.is_fruitful()
-    }
-}
 
 impl Replacing {
     /// Queues a replacement that the user wants. Returns why that cannot be.

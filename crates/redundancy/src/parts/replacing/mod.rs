@@ -11,6 +11,7 @@
 mod manager;
 mod placement;
 mod shadow;
+mod state;
 
 use crate::parts::bits::Bits;
 use crate::parts::moves::{self, Moving};
@@ -26,8 +27,7 @@ use crate::{
     Outcomes, Parameter, ParameterError, ParityUpdates, Protects, Scheme, Step, Values,
 };
 use flashraid_vocabulary::{Change, GcAdvisor, Health, Lpn, MemberId, MemberPage, Priority, StripeId, Version, View, Wave, persistent};
-use manager::Running;
-use shadow::Shadow;
+use state::{Running, Shadow};
 use std::collections::{BTreeMap, VecDeque};
 
 /// How an SSD is replaced.

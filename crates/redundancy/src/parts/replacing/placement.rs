@@ -1,6 +1,6 @@
 //! Where strips go while a replacement runs, of E by S (SPEC 5.6).
 
-use super::manager::{Running, Stage};
+use super::state::{Running, Stage};
 use super::{Mechanism, Redistribution, Replacing, is_living};
 use crate::parts::bits::Bits;
 use crate::parts::stripe::{Guard, Losses, Stripe};

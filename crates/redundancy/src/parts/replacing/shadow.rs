@@ -3,6 +3,7 @@
 //! A copy in idle time leaves the page on E as it is, and notes that it equals the one on S. From the end of the replacement on reads may take it there. It is
 //! garbage as soon as the strip is written anew, or leaves S. A shadow protects nothing: no recovery looks at it.
 
+use super::state::Shadow;
 use super::{Mechanism, Replacing};
 use crate::parts::bits::Bits;
 use crate::parts::moves;
@@ -10,37 +11,7 @@ use crate::stripe_map::Row;
 use crate::stripe_map::StripeMap;
 use crate::stripe_map::table::TableRow;
 use crate::{Operation, OperationKind, Order};
-use flashraid_vocabulary::{
-    Action, Change, Health, LocalPage, MemberId, MemberPage, PageOperation, StripeId, Version, View, Wave, persistent,
-};
-
-/// See the module.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Shadow {
-    /// The SSD that was replaced.
-    old: MemberId,
-    /// Whether reads may use it: the replacement has ended.
-    is_in_use: bool,
-    /// Stripes of which its page equals the one of the SSD in its place: a bit each.
-    valid: Vec<u64>,
-}
-
-persistent!(Shadow { keeps [old, is_in_use, valid], });
-
-impl Shadow {
-    fn is_valid(&self, stripe: StripeId) -> bool {
-        self.valid[stripe.0 as usize / 64] >> (stripe.0 % 64) & 1 == 1
-    }
-
-    fn set(&mut self, stripe: StripeId, is_valid: bool) {
-        let word = &mut self.valid[stripe.0 as usize / 64];
-        *word = *word & !(1 << (stripe.0 % 64)) | u64::from(is_valid) << (stripe.0 % 64);
-    }
-
-    fn page(&self, stripe: StripeId) -> MemberPage {
-        MemberPage { member: self.old, page: LocalPage(stripe.0) }
-    }
-}
+use flashraid_vocabulary::{Action, Change, Health, MemberId, PageOperation, StripeId, Version, View, Wave};
 
 impl Replacing {
     fn shadow(&self, member: MemberId) -> Option<&Shadow> {

@@ -14,7 +14,7 @@
 //! D2 < d                                     fewest
 //! ```
 
-use super::{rcw_reads, rmw_reads};
+use super::pre_reads::{rcw_reads, rmw_reads};
 use crate::parts::bits::Bits;
 use crate::parts::stripe::Sum;
 use crate::stripe_map::Row;
@@ -32,12 +32,7 @@ pub struct Thresholds {
 }
 
 const fn threshold(default: u32) -> Parameter {
-    Parameter {
-        values: Values::Whole { least: 0, most: 1_000_000, default },
-        needs: Some(super::WITH_BPU),
-        draws: Draws::OneOf(&["0", "1", "3"]),
-        ..Parameter::PLAIN
-    }
+    Parameter { values: Values::Whole { least: 0, most: 1_000_000, default }, draws: Draws::OneOf(&["0", "1", "3"]), ..Parameter::PLAIN }
 }
 
 pub(super) const THETA_LOAD: Parameter = Parameter {

@@ -5,6 +5,7 @@
 
 mod bpu;
 mod congestion;
+mod pre_reads;
 
 use crate::parts::bits::Bits;
 use crate::parts::stripe::{Stripe, Sum};
@@ -13,6 +14,7 @@ use crate::stripe_map::Row;
 use crate::{Build, Method, Operation, Parameter, ParameterError, Values};
 use bpu::Thresholds;
 use flashraid_vocabulary::{Version, View};
+use pre_reads::{rcw_reads, rmw_reads};
 
 /// Rule that chooses between RMW and RCW.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +81,10 @@ const UPDATE: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-const WITH_BPU: (&str, Condition) = ("update = bpu", |build| build.choice(&UPDATE) == Ok("bpu"));
+const fn with_bpu(parameter: Parameter) -> Parameter {
+    const WITH_BPU: (&str, Condition) = ("update = bpu", |build| build.choice(&UPDATE) == Ok("bpu"));
+    Parameter { needs: Some(WITH_BPU), ..parameter }
+}
 
 const TIE: Parameter = Parameter {
     name: "tie",
@@ -91,17 +96,12 @@ const TIE: Parameter = Parameter {
 
 impl UpdateRule {
     /// The parameters that set it.
-    pub const PARAMETERS: &[Parameter] = &[UPDATE, TIE, bpu::THETA_LOAD, bpu::D1, bpu::D2, bpu::THETA_1, bpu::THETA_2];
+    pub const PARAMETERS: &[Parameter] =
+        &[UPDATE, TIE, with_bpu(bpu::THETA_LOAD), with_bpu(bpu::D1), with_bpu(bpu::D2), with_bpu(bpu::THETA_1), with_bpu(bpu::THETA_2)];
     /// Those of Adaptive alone.
     pub const OF_ADAPTIVE: &[Parameter] = &[Parameter { needs: None, ..TIE }];
     /// Those of BPU alone.
-    pub const OF_BPU: &[Parameter] = &[
-        Parameter { needs: None, ..bpu::THETA_LOAD },
-        Parameter { needs: None, ..bpu::D1 },
-        Parameter { needs: None, ..bpu::D2 },
-        Parameter { needs: None, ..bpu::THETA_1 },
-        Parameter { needs: None, ..bpu::THETA_2 },
-    ];
+    pub const OF_BPU: &[Parameter] = &[bpu::THETA_LOAD, bpu::D1, bpu::D2, bpu::THETA_1, bpu::THETA_2];
 
     /// The rule that the user asked for.
     pub fn from_build(build: &Build) -> Result<Self, ParameterError> {
@@ -182,14 +182,4 @@ impl UpdateRule {
         };
         Chosen { method, is_adjusted: method != fewest }
     }
-}
-
-/// Pre-reads of RMW for a change of `changed` data strips: these and the parity.
-fn rmw_reads(changed: u32) -> u32 {
-    changed + 1
-}
-
-/// Pre-reads of RCW for a change of `changed` data strips out of `width`.
-fn rcw_reads(changed: u32, width: u32) -> u32 {
-    width - changed
 }
