@@ -81,8 +81,11 @@ def imports(source: Path) -> dict[Path, set[Path]]:
 
 
 def python_imports(package: Path) -> Needs:
-    """The files of a Python package and which others each needs, also inside functions and for types alone."""
-    files = {module_name(path, package): path for path in sorted(package.glob("**/*.py"))}
+    """The files of a Python package and which others each needs, also inside functions and for types alone.
+
+    What is compiled is a file by its stub.
+    """
+    files = {module_name(path, package): path for path in sorted([*package.glob("**/*.py"), *package.glob("**/*.pyi")])}
     return {path: set(_needed(path, module, files)) - {path} for module, path in files.items()}
 
 
