@@ -77,12 +77,12 @@ test-rust:
 	$(if $(RUSTC_WORKSPACE_WRAPPER),,cargo clippy -q --workspace --all-targets --all-features -- -D warnings)
 	env -u MAKEFLAGS cargo test -q --workspace --all-features --tests --examples
 
-# A test that waits for ever says where; the longest one takes seconds.
+# A test that waits for ever says where; the longest one takes seconds. Some wait for processes, so that one more than there are cores keeps all busy.
 test-python: .venv/built .venv/testing .venv/browser
 	.venv/bin/ruff check -q $(PYTHON_SOURCES)
 	.venv/bin/ruff format -q --check $(PYTHON_SOURCES)
 	.venv/bin/mypy
-	$(PYTHON) -m pytest -q -n auto --dist worksteal -o faulthandler_timeout=180 -o faulthandler_exit_on_timeout=true
+	$(PYTHON) -m pytest -q -n $$(( $$($(PYTHON) -c 'import os; print(os.cpu_count())') + 1 )) --dist worksteal -o faulthandler_timeout=180 -o faulthandler_exit_on_timeout=true
 
 prove: .venv/built .venv/testing .venv/docs
 	RUSTDOCFLAGS='-D warnings' cargo doc -q --workspace --all-features --no-deps

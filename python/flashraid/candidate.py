@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from . import evidence
 from .intervals import mean_of
 from .record import Record
-from .rows import AMPLIFICATION, CAPACITY, DRIVE_WRITES, OVER_PROVISIONING, PEAK_TO_MEAN, USABLE, Row
+from .rows import AMPLIFICATION, CAPACITY, DRIVE_WRITES, OVER_PROVISIONING, USABLE, Row
 
 if TYPE_CHECKING:
     from .comparison import Comparison
@@ -117,13 +117,17 @@ class Candidate:
         return self._first_of(lambda look: evidence.why_void(look, row.path))
 
     def is_sparse(self, row: Row) -> bool:
-        """Whether the row's figure is a quantile of too few requests."""
-        return row.is_latency and any(evidence.is_sparse(look_at(each), row.path) for each in self.results)
+        """Whether the row's figure is a quantile, a mean or a rate of too few requests."""
+        if row is CAPACITY:
+            return self.capacity is not None and self.capacity["requests"] < evidence.FEWEST_OF_A_MEAN
+        if not (row.is_latency or row.better):
+            return False
+        return any(evidence.is_sparse(look_at(each), row.path) for each in self.results)
 
     @property
     def unevenness(self) -> float:
         """How many times faster than the mean the busiest member wears out; 1 if it is hardly faster."""
-        peaks = [value_at(each, PEAK_TO_MEAN) for each in self.results]
+        peaks = [value_at(each, evidence.PEAK_TO_MEAN) for each in self.results]
         peak = mean_of([each or 1 for each in peaks])
         return peak if peak > UNEVEN else 1.0
 

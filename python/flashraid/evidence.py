@@ -14,18 +14,27 @@ from .intervals import is_apart, mean_of
 Look = Callable[[str], Any]
 
 RATE = "bandwidth.requests_per_second"
+# How evenly the members of a layout were written to.
+PEAK_TO_MEAN = "lifetime.programs_peak_to_mean"
+OF_ALL_REQUESTS = (RATE, PEAK_TO_MEAN)  # figures of all requests together
 EQUAL = 0.01  # figures that differ by no more are called equal
 FEWEST_BEYOND = 10  # requests beyond a quantile, below which it may be that of any of them
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
-# The fewest requests of a kind of which each quantile is known: 1,000 for p99.
-FEWEST = {name: round(FEWEST_BEYOND / (1 - share)) for name, share in SHARES.items()}
-OVERLOAD = 0.9  # of `workload.busiest_load`, as in the engine's warning
+FEWEST_OF_A_MEAN = 100  # requests; a mean or a rate of fewer is that of these few
+# The fewest requests of a kind of which each figure is known: 1,000 for p99.
+FEWEST = {name: round(FEWEST_BEYOND / (1 - share)) for name, share in SHARES.items()} | {"mean": FEWEST_OF_A_MEAN}
+OVERLOAD = 1  # of `workload.busiest_load`, as in the engine's warning: more is asked for than there is time
 FEWEST_FOR_A_LOAD = 100  # requests; fewer need not wait for each other, however fast they come
 # Of the pages read: from so many on that were never written, latencies of reads are those of another device.
 MOST_UNWRITTEN = 0.1
+# Of what was asked: if so much of it needed no flash, a rate is that of a data buffer or of the tables.
+MOST_WITHOUT_FLASH = 0.9
 # Rounding of a histogram's quantiles.
 ROUNDING = 1.002
-SPARSE = f"fewer than {FEWEST_BEYOND} requests lie beyond it, so that it may be chance"
+SPARSE = (
+    f"fewer than {FEWEST_BEYOND} requests lie beyond a quantile, or fewer than {FEWEST_OF_A_MEAN} make a mean or a "
+    "rate, so that it may be chance"
+)
 
 
 def words_of(quantile: str) -> str:
@@ -34,9 +43,15 @@ def words_of(quantile: str) -> str:
 
 
 def is_sparse(look: Look, path: str) -> bool:
-    """Whether the path is that of a quantile beyond which fewer than ten requests lie."""
+    """Whether the path is that of a quantile beyond which fewer than ten requests lie, or of a mean or a rate of fewer
+    than a hundred.
+    """
     kind, dot, name = path.rpartition(".")
-    return name in FEWEST and (look(f"{kind}{dot}count") or 0) < FEWEST[name]
+    if path in OF_ALL_REQUESTS:
+        count, name = look("workload.requests"), "mean"
+    else:
+        count = look(f"{kind}{dot}count")
+    return count is not None and count < FEWEST.get(name, 0)
 
 
 def known_tail(counts: Sequence[int], among: Sequence[str]) -> str | None:
@@ -75,11 +90,19 @@ def why_no_flash(look: Look) -> str:
     if not (look("flash_ops.reads.total") or 0) + (look("flash_ops.programs.total") or 0):
         return "no request reached flash"
     unwritten = look("requests.unmapped_reads") or 0
-    needed = unwritten + (look("flash_ops.reads.host") or 0) + (look("flash_ops.programs.host") or 0)
+    served = (look("flash_ops.reads.host") or 0) + (look("flash_ops.programs.host") or 0)
+    needed = unwritten + served
     if unwritten > MOST_UNWRITTEN * needed:
         return (
             f"{100 * unwritten / needed:.0f} % of the pages needed had never been written, and were not read (--fill)"
         )
+    discards, requests = look("latency_ns.trim.count") or 0, look("workload.requests") or 0
+    if discards and discards >= MOST_WITHOUT_FLASH * requests:
+        return f"{100 * discards / requests:.0f} % of the requests are discards, which need no flash"
+    asked = (look("workload.bytes_read") or 0) + (look("workload.bytes_written") or 0)
+    pages = asked / (look("config.device.page_bytes") or 4096)
+    if look("buffer.kind") is not None and pages - served >= MOST_WITHOUT_FLASH * pages:
+        return f"{100 - 100 * served / pages:.0f} % of what was asked was served by the data buffer alone"
     return ""
 
 
@@ -95,7 +118,8 @@ def why_unfinished(look: Look) -> str:
 
 def is_overloaded(look: Look) -> bool:
     """Whether the device cannot keep up with the arrivals, so that latencies depend on the length of the trace: its
-    busiest part is in use all the time, or its backlog grows, whatever the bottleneck is. As the engine's warnings.
+    busiest part has more to do than there is time, or its backlog grows, whatever the bottleneck is. As the engine's
+    warnings.
     """
     is_open_loop = not look("config.run.queue_depth")
     requests = look("workload.requests")

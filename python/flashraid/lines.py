@@ -36,7 +36,7 @@ class Cell:
     note: str = ""
     """Why the figure is not to be compared with the others."""
     is_sparse: bool = False
-    """Whether it is a quantile of too few requests, which is never ranked."""
+    """Whether it is a quantile, mean or rate of too few requests, which is never ranked."""
     values: tuple[float, ...] = ()
     """The figure with each seed, in the unit of the JSON; empty for words and for an undefined figure."""
 

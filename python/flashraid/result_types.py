@@ -960,14 +960,14 @@ class Workload(Record):
     whatever its bottleneck is: buses, dies, locks, flushes or a data buffer. 0 if it keeps up; null in a closed
     loop, and if all requests arrived at the same time. The time of arrivals is divided into slices of a power of two
     of nanoseconds, the smallest of which there are at most 16, and these into quarters. The growth is that of the
-    longest latency from the first quarter to the last one, over three quarters of the time from the first to the
-    last arrival. The device falls behind if, since the middle of that time, no request found all before it answered;
-    if the longest latency of the last quarter is more than that of the third, at most three times as much, and at
-    most twice the time from the last arrival to the last completion; and if chance does not explain the growth.
-    Chance explains four standard deviations: 4 over the root of the number of requests. If the longest latency at
-    least doubled, that is multiplied by the root of the sum of two variances, each over the square of its mean, of
-    the times between arrivals and of those between completions, where it is less than 1: of requests that come and
-    are served like clockwork the smallest growth counts. Unit: s/s.
+    longest latency from the first quarter to the last one, over the time between the arrivals of these two requests.
+    The device falls behind if, since the middle of that time, no request found all before it answered; if the
+    longest latency of the last quarter is more than that of the third, at most three times as much, at least 1.1
+    times that of the first, and at most twice the time from the last arrival to the last completion; and if chance
+    does not explain the growth. Chance explains four standard deviations. The variance is the sum of two, each over
+    the square of its mean and the number of times: of the times between arrivals, and of those between completions
+    that are not at the same time; or 1 over the number of requests if that is less. So of requests that come and are
+    served like clockwork the smallest growth counts. Unit: s/s.
     """
 
     format: str

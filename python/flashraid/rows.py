@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from .evidence import PEAK_TO_MEAN
 from .quantities import (
     COUNT,
     HUNDREDTHS,
@@ -65,7 +66,6 @@ LIFETIME, DRIVE_WRITES = "lifetime.years", "lifetime.full_drive_writes"
 OVER_PROVISIONING = "capacity.effective_over_provisioning"
 USABLE = "capacity.usable_over_provisioning"
 AROUND = "latency_around_rebuilds_ns"
-PEAK_TO_MEAN = "lifetime.programs_peak_to_mean"
 OWN_CAPACITY = "of the user capacity of the scheme itself: one that offers less counts more of them for the same bytes"
 WORN = "until the mean block is worn out, if this load goes on and write amplification stays what it was in this run"
 

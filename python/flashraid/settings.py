@@ -93,7 +93,9 @@ def known_name(what: str, name: str, known: Iterable[str]) -> str:
     known = list(known)
     if name not in known:
         near = _native.meant(name, known)
+        ours = None if near else _native.called(name)
         hint = f"; the nearest is {near[0]}" if near else ""
+        hint = f"; it is called {ours}, which is not possible there (flashraid explain {ours})" if ours else hint
         others = f"; there are {', '.join(known)}" if 0 < len(known) <= MOST_LISTED else ""
         raise InputError(f"{said_at(what, name)} {name}: there is none{hint}{others}")
     return name

@@ -31,20 +31,22 @@ TAILS = ("p99_9", "p99", "p50")
 RANKED_KINDS = ("read", "write", "flush")
 
 
-def notes(comparison: "Comparison") -> list[str]:
-    """What is to be known to read the table: its signs, and what figures hold for."""
+def notes(comparison: "Comparison", chosen: Sequence[Line] | None = None) -> list[str]:
+    """What is to be known to read the table: its signs, and what figures hold for. If only the chosen lines are shown,
+    without differences: what concerns these.
+    """
     found = candidates(comparison)
-    lines = [line for section in table(comparison) for line in section.lines]
+    lines = [line for section in table(comparison) for line in section.lines] if chosen is None else chosen
     cells = [cell for line in lines for cell in line.cells]
     runs = _runs(found)
     said = []
-    if any(cell.relative for cell in cells):
+    if chosen is None and any(cell.relative for cell in cells):
         said.append(f"Differences are from {found[0].name}.")
     if any(cell.is_best for cell in cells):
         also = "" if runs == 1 else ", or not told apart from it by these seeds"
         said.append(f"* best of its row, or equal to it within 1 %{also}")
     if any(cell.mark == "~" for cell in cells):
-        said.append(f"~ a quantile of too few requests: {SPARSE}; it is not ranked")
+        said.append(f"~ of too few requests: {SPARSE}; it is not ranked")
     if comparison.has_own_spaces and not comparison.differences:
         said.append("Each scheme has its own logical space: one that offers more also stores more, at the same share.")
     marked: dict[str, dict[str, None]] = {}

@@ -26,8 +26,9 @@ for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else lambda *_: None)
 
-# Screens are as wide as tests say.
+# Screens are as wide as tests say. The library that pytest loads to edit lines sets this where Python does not see it.
 os.environ.pop("COLUMNS", None)
+os.unsetenv("COLUMNS")
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "samples" / "pgbench-transactions.csv.gz"

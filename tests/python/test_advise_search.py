@@ -218,6 +218,7 @@ def missed(found, whole, tolerance=0.05):
     ]
 
 
+@pytest.mark.skipif(not PROVE, reason="half a minute: in make prove")
 def test_few_candidates_are_searched_as_all_of_them_are(tmp_path, monkeypatch):
     monkeypatch.setattr(changes, "MOST_CHANGED", 1)
     trace = write_trace(tmp_path, bursts(27_000))
@@ -236,6 +237,18 @@ def test_what_is_out_after_the_excerpt_is_no_finalist(tmp_path, monkeypatch):
     found = fr.advise(trace, schemes=SOME, survives="chip", seeds=1, **DEVICE)
     assert next(each.out for each in found.tried if each.candidate.scheme == "raid0") == "survives chip: it does not"
     assert all(each.tried.candidate.scheme != "raid0" for each in found.front)
+
+
+def test_nothing_is_left_only_if_all_of_the_trace_says_so(tmp_path, monkeypatch):
+    """A burst at the start is a large part of an excerpt, and too little of the trace for its p99."""
+    monkeypatch.setattr(changes, "MOST_CHANGED", 1)
+    monkeypatch.setattr(excerpts, "MOST_OPERATIONS", 0)
+    rows = [(0, "W", at * 4096, 4096) for at in range(60)]
+    rows += [(at * 1000, "W", at % 500 * 4096, 4096) for at in range(1, 8000)]
+    asked = {**DEVICE, "schemes": ["raid1", "raid5"], "seeds": 1}
+    found = fr.advise(write_trace(tmp_path, rows), **asked, max_p99_write="1ms")
+    assert found.recommended
+    assert not fr.advise(write_trace(tmp_path, rows), **asked, max_p99_write="1us").recommended
 
 
 @pytest.mark.skipif(not PROVE, reason="minutes for each trace: in make prove")

@@ -4,9 +4,10 @@ import pytest
 from test_summary import READ, WA, WRITE, line_of, schemes
 
 from flashraid import evidence, notebook, summary
-from flashraid.evidence import FEWEST, is_sparse, known_tail
+from flashraid.evidence import FEWEST, PEAK_TO_MEAN, is_sparse, known_tail
 
 P99, P50, FLUSH = "latency_ns.read.p99", "latency_ns.read.p50", "latency_ns.flush.p99_9"
+MEAN = "latency_ns.read.mean"
 
 
 def said(comparison, of):
@@ -14,7 +15,8 @@ def said(comparison, of):
 
 
 @pytest.mark.parametrize(
-    ("name", "fewest"), [("p50", 20), ("p90", 100), ("p95", 200), ("p99", 1000), ("p99_9", 10_000), ("p99_99", 100_000)]
+    ("name", "fewest"),
+    [("mean", 100), ("p50", 20), ("p90", 100), ("p95", 200), ("p99", 1000), ("p99_9", 10_000), ("p99_99", 100_000)],
 )
 def test_ten_requests_lie_beyond_a_quantile_that_is_known(name, fewest):
     assert FEWEST[name] == fewest
@@ -22,9 +24,28 @@ def test_ten_requests_lie_beyond_a_quantile_that_is_known(name, fewest):
         for path in (f"latency_ns.read.{name}", f"rebuild.0.latency_ns.{name}", name):
             counted = {f"{path.removesuffix(name)}count": count}
             assert is_sparse(counted.get, path) is expected
-    assert not is_sparse({}.get, "latency_ns.read.mean")
-    assert known_tail([fewest, fewest + 1], ["p99_99", "p99_9", "p99", "p95", "p90", "p50"]) == name
+    assert not is_sparse({"latency_ns.read.count": 1}.get, "latency_ns.read.max")
+    if name != "mean":
+        assert known_tail([fewest, fewest + 1], ["p99_99", "p99_9", "p99", "p95", "p90", "p50"]) == name
     assert known_tail([], ["p50"]) is None
+
+
+@pytest.mark.parametrize(("count", "marks"), [(99, ["~", "~"]), (100, ["*", " "])])
+def test_of_fewer_than_a_hundred_requests_no_mean_rate_or_ratio_is_the_best(compared, count, marks):
+    of = {"workload.requests": count, "latency_ns.read.count": count}
+    rate = {"queue_depth": 32, "requests": count, "read_bytes_per_second": 0.0, "write_bytes_per_second": 0.0}
+    capacity = [
+        {"scheme": name, **rate, "repeats": [rate | {"requests_per_second": of}] * 2, "requests_per_second": of}
+        for name, of in (("a", 200.0), ("b", 100.0))
+    ]
+    comparison = compared(
+        *({"scheme": f"s{at}", MEAN: at * 1000, PEAK_TO_MEAN: 1.0 + at, **of} for at in (1, 2)), capacity=capacity
+    )
+    for path in (MEAN, PEAK_TO_MEAN, "requests_per_second"):
+        assert [cell.mark for cell in line_of(comparison, path).cells] == marks, path
+    # What a few requests cost in flash is counted.
+    assert line_of(comparison, "flash_ops.erases.total").cells[0].mark == " "
+    assert bool(said(comparison, "Highest capacity")) == (count == 100)
 
 
 @pytest.mark.parametrize(
@@ -147,9 +168,9 @@ def test_a_backlog_that_grows_is_an_overload_whatever_the_load_is(compared):
     assert line_of(comparison, "workload.backlog_growth").cells[1].text == "4.40"
     assert line_of(compared({"scheme": "a", "workload.backlog_growth": 0.0}), "workload.backlog_growth") is None
     assert not evidence.is_overloaded({"config.run.queue_depth": 4, "workload.busiest_load": 9.0}.get)
-    assert evidence.is_overloaded({"workload.busiest_load": 0.91, "workload.requests": 100}.get)
+    assert evidence.is_overloaded({"workload.busiest_load": 1.01, "workload.requests": 100}.get)
     assert not evidence.is_overloaded({"workload.busiest_load": 9.0, "workload.requests": 99}.get)
-    assert not evidence.is_overloaded({"workload.busiest_load": 0.9, "workload.backlog_growth": 0.0}.get)
+    assert not evidence.is_overloaded({"workload.busiest_load": 1.0, "workload.backlog_growth": 0.0}.get)
 
 
 def test_figures_differ_beyond_one_percent_and_beyond_chance():
@@ -159,6 +180,32 @@ def test_figures_differ_beyond_one_percent_and_beyond_chance():
 
 
 NO_FLASH = {"flash_ops.reads.total": 0, "flash_ops.programs.total": 0}
+
+
+# A thousand pages are written, through a data buffer.
+WRITTEN = {
+    "buffer.kind": "dram",
+    "workload.requests": 1000,
+    "workload.bytes_written": 4_096_000,
+    "config.device.page_bytes": 4096,
+    "flash_ops.programs.total": 1000,
+    "flash_ops.programs.host": 1000,
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({}, ""),
+        ({"latency_ns.trim.count": 899}, ""),
+        ({"latency_ns.trim.count": 900}, "90 % of the requests are discards, which need no flash"),
+        ({"flash_ops.programs.host": 101}, ""),
+        ({"flash_ops.programs.host": 100}, "90 % of what was asked was served by the data buffer alone"),
+        ({"flash_ops.programs.host": 100, "buffer.kind": None}, ""),
+    ],
+)
+def test_a_rate_is_one_of_the_flash_if_a_tenth_of_what_is_asked_needs_it(change, why):
+    assert evidence.why_no_flash((WRITTEN | change).get) == why
 
 
 @pytest.mark.parametrize(
@@ -174,7 +221,7 @@ NO_FLASH = {"flash_ops.reads.total": 0, "flash_ops.programs.total": 0}
     ],
 )
 def test_a_rate_of_requests_that_need_no_flash_is_no_capacity(compared, change, why):
-    rates = [{"scheme": "x", "queue_depth": 32, "requests": 9, "requests_per_second": rate} for rate in (9, 8, 7)]
+    rates = [{"scheme": "x", "queue_depth": 32, "requests": 900, "requests_per_second": rate} for rate in (9, 8, 7)]
     comparison = compared({"scheme": "a"} | change, {"scheme": "b"}, {"scheme": "c"}, capacity=rates)
     best = "b with 8 requests/s" if why else "a with 9 requests/s"
     assert said(comparison, "Highest capacity")[0].partition(": ")[2].startswith(best)

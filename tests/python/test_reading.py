@@ -122,6 +122,13 @@ def test_messages_about_json_have_the_place(tmp_path):
     ("name", "meant"),
     [
         ("waf", "write_amplification"),
+        ("WAF", "write_amplification"),
+        ("MTTDL", "window_of_vulnerability_ns"),
+        ("mttdl", "window_of_vulnerability_ns"),
+        ("Mtbf", "failure"),
+        ("TBW", "full_drive_writes"),
+        ("UBER", "pages_uncorrectable"),
+        ("Chunk-Size", "strip"),
         ("WA", "write_amplification"),
         ("dwpd", "full_drive_writes"),
         ("tbw", "full_drive_writes"),
@@ -134,6 +141,31 @@ def test_messages_about_json_have_the_place(tmp_path):
 def test_what_the_field_calls_figures_leads_to_them(name, meant):
     with pytest.raises(fr.InputError, match=rf"nothing is called {name}; the nearest (is|are) {meant}\b"):
         explain(name)
+
+
+@pytest.mark.parametrize(
+    ("given", "ours"),
+    [
+        ("waf", "write_amplification"),
+        ("WAF", "write_amplification"),
+        ("mttdl", "window_of_vulnerability_ns"),
+        ("TBW", "full_drive_writes"),
+        ("IOPS", "requests_per_second"),
+    ],
+)
+def test_what_the_field_calls_a_figure_is_no_setting_and_leads_to_it(given, ours):
+    says = f"unknown key {given}: it is called {ours}, and is no setting \\(flashraid explain {ours}\\)"
+    with pytest.raises(fr.InputError, match=says):
+        fr.run(SAMPLE, device="tiny", scheme="raid5", **{given: 0.1})
+    says = f"key {given}: there is none; it is called {ours}, which is not possible there"
+    with pytest.raises(fr.InputError, match=says):
+        plan.made({"fixed": {"trace": SAMPLE, given: 0.1}})
+    assert explain(ours)
+    with pytest.raises(fr.InputError, match="the nearest is queue_depth"):
+        plan.made({"fixed": {"trace": SAMPLE, "QD": 8}})
+    for subject, meant in (("WAF", "endurance"), ("Tbw", "endurance"), ("IOPS", "throughput"), ("Lat", "latency")):
+        with pytest.raises(fr.InputError, match=f"prefer {subject}: there is none; the nearest is {meant};"):
+            fr.advise(SAMPLE, device="tiny", prefer=[subject])
 
 
 def test_what_the_field_calls_schemes_and_parts_leads_to_them():

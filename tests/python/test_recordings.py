@@ -88,6 +88,24 @@ def of_letters(folder):
     return "letters.txt"
 
 
+def table(times):
+    rows = (f"{time},{'RW'[time % 3 > 0]},{time % 40 * 4096},4096\n" for time in times)
+    return "ts_us,op,offset,size\n" + "".join(rows)
+
+
+def late(folder):
+    """A table of which the 11th to 13th row stand at its end."""
+    times = [*range(0, 10_000, 1000), *range(13_000, 80_000, 1000), *range(10_000, 13_000, 1000)]
+    (folder / "late.csv").write_text(table(times))
+    return "late.csv"
+
+
+def again(folder):
+    """Two tables, of which the second one begins when the first has ended."""
+    (folder / "again.csv").write_text(table(range(0, 40_000, 1000)) + table(range(40_000, 80_000, 1000)))
+    return "again.csv"
+
+
 @pytest.mark.parametrize(
     ("trace", "sentence", "reading", "counts"),
     [
@@ -111,8 +129,21 @@ def of_letters(folder):
                 }
             },
         ),
+        (
+            late,
+            "3 requests are recorded behind others that came later, by up to 0.069 s, and were put in order of time",
+            {},
+            {"out_of_order": 3, "steps_back": 1},
+        ),
+        (
+            again,
+            "the header stands again at line 42: 2 recordings were joined. The times of each follow those of the one "
+            "before, and nothing was moved",
+            {},
+            {"out_of_order": 0, "ignored": {"headers that come again": 1}},
+        ),
     ],
-    ids=["requeue", "one CPU", "cut", "letters"],
+    ids=["requeue", "one CPU", "cut", "letters", "late", "again"],
 )
 def test_every_command_says_what_a_reader_leaves_out(command, trace, sentence, reading, counts):
     name = trace(command.folder)

@@ -10,7 +10,7 @@ from test_reproduce import EXPERIMENT
 import flashraid as fr
 from flashraid.reproduce import page, papers
 from flashraid.reproduce.originals import with_originals
-from flashraid.reproduce.outcome import Reproduction, measure, recorded
+from flashraid.reproduce.outcome import Reproduction, measure, of_record, recorded
 from flashraid.reproduce.papers import Explanation, Original, Paper, Variant
 from flashraid.reproduce.runner import Runner
 from flashraid.reproduce.runs import missing_traces
@@ -184,7 +184,7 @@ PAGES = ROOT / "docs" / "papers"
 
 
 def recorded_reproduction(name):
-    return Reproduction.of(papers.find(name), recorded((PAGES / f"{name}.json").read_text(encoding="utf-8")))
+    return of_record(papers.find(name), (PAGES / f"{name}.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", papers.names())

@@ -104,7 +104,7 @@ def test_rows_without_a_better_direction_mark_none(compared):
 
 def test_an_overloaded_device_is_marked_and_never_the_best(compared):
     slow, fast, third = {"scheme": "slow", READ: 10**6}, {"scheme": "fast", READ: 10**3}, {"scheme": "x", READ: 10**7}
-    fast["workload.busiest_load"] = 0.95
+    fast["workload.busiest_load"] = 1.05
     comparison = compared(slow, fast, third)
     line = line_of(comparison, READ)
     assert [cell.mark for cell in line.cells] == ["*", "!", " "]
@@ -231,7 +231,7 @@ def test_conclusion_of_three_schemes(compared):
         each["capacity.effective_over_provisioning"] = 0.28
     parity["window"] = {"mean_pages": 2.0, "peak_pages": 33, "exposed_ns": 1_200_000_000, "pages": 0}
     parity["survives"] = {"channel": True, "chip": True, "but": "some", "text": "any one channel, but for some"}
-    rates = [{"scheme": "x", "queue_depth": 32, "requests": 9, "requests_per_second": rate} for rate in (9, 800, 900)]
+    rates = [{"scheme": "x", "queue_depth": 32, "requests": 900, "requests_per_second": rate} for rate in (9, 800, 900)]
     comparison = compared(bare, mirror, parity, capacity=rates)
     assert summary.conclusion(comparison) == [
         "Fastest read tail (p99.9) at this load: no difference, mirror and parity are equal within 1 %; without "
@@ -254,7 +254,9 @@ def test_conclusion_of_three_schemes(compared):
 
 
 def test_capacities_are_ranked_once_all_are_measured(compared):
-    rates = [{"scheme": "x", "queue_depth": 32, "requests": 9, "requests_per_second": rate} for rate in (900, 800, 700)]
+    rates = [
+        {"scheme": "x", "queue_depth": 32, "requests": 900, "requests_per_second": rate} for rate in (900, 800, 700)
+    ]
     window = {"mean_pages": 2.0, "peak_pages": 33, "exposed_ns": 1_200_000_000, "pages": 0}
     of = [{"scheme": "a"}, {"scheme": "b"}, {"scheme": "c", "window": window}]
 
@@ -454,9 +456,9 @@ def test_space_that_gc_cannot_use_is_said(compared, path):
 def test_the_load_that_marks_a_scheme_is_shown(compared):
     path = "workload.busiest_load"
     assert line_of(compared({"scheme": "a", path: 0.5}, {"scheme": "b", path: 0.8}), path) is None
-    line = line_of(compared({"scheme": "a", path: 0.5}, {"scheme": "b", path: 0.95}), path)
-    assert [cell.text for cell in line.cells] == ["0.50", "0.95"]
-    closed = {"scheme": "b", path: 0.95, "config.run.queue_depth": 4}
+    line = line_of(compared({"scheme": "a", path: 0.5}, {"scheme": "b", path: 1.05}), path)
+    assert [cell.text for cell in line.cells] == ["0.50", "1.05"]
+    closed = {"scheme": "b", path: 1.05, "config.run.queue_depth": 4}
     assert line_of(compared({"scheme": "a", path: 0.5}, closed), path) is None
 
 

@@ -273,7 +273,7 @@ def test_a_device_that_is_not_there_is_said(command):
     for arguments in (["info", "a.ssdsim"], ["convert", "a.ssdsim", "-o", "b.csv"]):
         done = command("trace", *arguments, "--device-filter", "7,8")
         assert "warning: --device-filter: the part of the trace that was read has no requests of 8" in done.stderr
-        assert "warning" not in command("trace", *arguments, "--device-filter", "7").stderr
+        assert "--device-filter" not in command("trace", *arguments, "--device-filter", "7").stderr
 
 
 def test_an_interrupt_while_a_pipe_is_silent(command):

@@ -258,6 +258,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(panics::keep_panics, module)?)?;
     module.add_function(wrap_pyfunction!(panics::last_panic, module)?)?;
     module.add_function(wrap_pyfunction!(names::meant, module)?)?;
+    module.add_function(wrap_pyfunction!(names::called, module)?)?;
     module.add_function(wrap_pyfunction!(names::toml, module)?)?;
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<Prepared>()?;
@@ -268,6 +269,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(same_value, module)?)?;
     module.add_class::<traces::TraceRowReader>()?;
     module.add_function(wrap_pyfunction!(traces::trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::read_with, module)?)?;
     module.add_function(wrap_pyfunction!(traces::convert, module)?)?;
     module.add_function(wrap_pyfunction!(traces::anonymise, module)?)?;
     module.add_function(wrap_pyfunction!(traces::sanity, module)?)?;

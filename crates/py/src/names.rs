@@ -12,6 +12,13 @@ pub fn meant(given: &str, known: Vec<String>) -> Vec<String> {
     names::meant(given, known.iter().map(String::as_str)).into_iter().map(String::from).collect()
 }
 
+/// What flashraid calls something by the word that the field has for it.
+#[pyfunction]
+#[pyo3(signature = (given))]
+pub fn called(given: &str) -> Option<&'static str> {
+    names::called(given)
+}
+
 /// A TOML text as JSON text with the place of each key (`flashraid_workload::document::Placed`); `file` is its name in messages.
 #[pyfunction]
 #[pyo3(signature = (file, text))]

@@ -27,6 +27,12 @@ pub fn trace_info(
     })?)
 }
 
+/// The other files of a recording that are read with the one that is given.
+#[pyfunction]
+pub fn read_with(trace: PathBuf) -> Vec<PathBuf> {
+    formats::read_with(&trace)
+}
+
 /// Writes a part of a trace in a format, by default that of the output's name; what became of it as JSON text. `pieces` are the requests of evenly spaced
 /// pieces, and from the start of one to the next.
 #[pyfunction]

@@ -40,6 +40,8 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("ssds", &["devices"]),
     ("spare", &["spare_devices", "spare_chips"]),
     ("spares", &["spare_devices", "spare_chips"]),
+    ("hotspare", &["spare_devices", "spare_chips", "spare"]),
+    ("hotspares", &["spare_devices", "spare_chips", "spare"]),
     ("package", &["chip", "chips_per_channel"]),
     ("way", &["chip", "chips_per_channel"]),
     ("ways", &["chips_per_channel"]),
@@ -56,10 +58,30 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("iodepth", &["queue_depth"]),
     ("queuelength", &["device_queue_depth", "queue_depth"]),
     ("ncq", &["device_queue_depth"]),
+    ("depth", &["queue_depth"]),
+    ("numjobs", &["queue_depth"]),
+    ("blocksize", &["pages_per_block"]),
+    ("chunk", &["strip"]),
+    ("chunksize", &["strip"]),
+    ("stripeunit", &["strip"]),
+    ("stripesize", &["stripe"]),
+    ("slc", &["upper_program_ns", "page type"]),
+    ("mlc", &["upper_program_ns", "page type"]),
+    ("tlc", &["upper_program_ns", "page type"]),
+    ("qlc", &["upper_program_ns", "page type"]),
+    ("ecc", &["ldpc", "ldpc_levels"]),
+    ("rber", &["ldpc", "ldpc_levels"]),
+    ("ber", &["ldpc", "ldpc_levels"]),
+    ("wl", &["wear_leveling", "wear_leveling_threshold"]),
+    ("discard", &["trims", "trim_requests", "trim"]),
+    ("discards", &["trims", "trim_requests", "trim"]),
+    ("unmap", &["trims", "trim_requests", "trim"]),
     ("pagesize", &["page_bytes"]),
     ("op", &["over_provisioning", "op"]),
     ("overprovision", &["over_provisioning"]),
-    ("utilization", &["fill"]),
+    ("utilization", &["fill", "busy_fraction"]),
+    ("utilisation", &["fill", "busy_fraction"]),
+    ("util", &["busy_fraction"]),
     ("tr", &["read_ns"]),
     ("tprog", &["program_ns"]),
     ("tbers", &["erase_ns"]),
@@ -68,25 +90,43 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("pe", &["pe_limit", "pe_cycles"]),
     ("pecycles", &["pe_limit", "pe_cycles"]),
     ("endurance", &["lifetime", "pe_limit", "pe_cycles", "full_drive_writes"]),
+    ("lifespan", &["lifetime", "years", "endurance"]),
+    ("life", &["lifetime", "years", "endurance"]),
     ("ftl", &["mapping", "ftl"]),
     ("cache", &["buffer_bytes"]),
     ("writecache", &["buffer_bytes"]),
     ("writebuffer", &["buffer_bytes"]),
+    ("writeback", &["buffer_bytes"]),
     ("dram", &["buffer_bytes", "dram"]),
     // Figures.
-    ("wa", &["write_amplification", "write-amplification"]),
-    ("waf", &["write_amplification", "write-amplification"]),
-    ("writeamp", &["write_amplification", "write-amplification"]),
+    ("wa", &["write_amplification", "write-amplification", "endurance"]),
+    ("waf", &["write_amplification", "write-amplification", "endurance"]),
+    ("writeamp", &["write_amplification", "write-amplification", "endurance"]),
     ("dwpd", &["full_drive_writes", "lifetime", "endurance"]),
-    ("drivewritesperday", &["full_drive_writes", "lifetime"]),
-    ("tbw", &["full_drive_writes", "lifetime", "bytes_written"]),
+    ("drivewritesperday", &["full_drive_writes", "lifetime", "endurance"]),
+    ("tbw", &["full_drive_writes", "lifetime", "bytes_written", "endurance"]),
+    ("terabyteswritten", &["full_drive_writes", "lifetime", "bytes_written", "endurance"]),
+    ("mttdl", &["window_of_vulnerability_ns", "exposure window", "survives"]),
+    ("meantimetodataloss", &["window_of_vulnerability_ns", "exposure window", "survives"]),
+    ("durability", &["window_of_vulnerability_ns", "exposure window", "survives"]),
+    ("reliability", &["window_of_vulnerability_ns", "exposure window", "survives"]),
+    ("mttr", &["window_of_vulnerability_ns"]),
+    ("mttf", &["failure"]),
+    ("mtbf", &["failure"]),
+    ("afr", &["failure"]),
+    ("uber", &["pages_uncorrectable", "ldpc"]),
     ("iops", &["requests_per_second", "throughput", "bandwidth"]),
     ("kiops", &["requests_per_second", "throughput", "bandwidth"]),
+    ("qps", &["requests_per_second", "throughput", "bandwidth"]),
+    ("tps", &["requests_per_second", "throughput", "bandwidth"]),
     ("throughput", &["throughput", "requests_per_second", "bandwidth"]),
     ("bandwidth", &["bandwidth", "throughput", "write_bytes_per_second"]),
     ("bw", &["bandwidth", "throughput", "write_bytes_per_second"]),
     ("mbps", &["bandwidth", "throughput", "write_bytes_per_second"]),
     ("mibps", &["bandwidth", "throughput", "write_bytes_per_second"]),
+    ("mbs", &["bandwidth", "throughput", "write_bytes_per_second"]),
+    ("mibs", &["bandwidth", "throughput", "write_bytes_per_second"]),
+    ("gbps", &["bandwidth", "throughput", "write_bytes_per_second"]),
     ("lat", &["latency_ns", "latency", "write_tail"]),
     ("latency", &["latency_ns", "latency", "read-latency", "write_tail"]),
     ("latencies", &["latency_ns", "latency", "read-latency", "write_tail"]),
@@ -105,6 +145,12 @@ const SYNONYMS: &[(&str, &[&str])] = &[
 /// `; the nearest is NAME`, of the names that may have been meant; empty if none is near.
 pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     near(given, names).map_or_else(String::new, |name| format!("; the nearest is {name}"))
+}
+
+/// What flashraid calls something by the word that the field has for it, whether or not that can be meant where the word was given.
+pub fn called(given: &str) -> Option<&'static str> {
+    let word = folded(given);
+    SYNONYMS.iter().find(|(synonym, _)| *synonym == word).and_then(|(_, names)| names.first().copied())
 }
 
 /// The name that may have been meant.
@@ -152,7 +198,7 @@ fn folded(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{SYNONYMS, folded, meant, near, nearest};
+    use super::{SYNONYMS, called, folded, meant, near, nearest};
 
     const SCHEMES: [&str; 6] = ["raid0", "raid1", "raid4", "raid5", "diff-raid", "fra"];
     const PARTS: [&str; 7] = ["member", "channel", "chip", "die", "plane", "device", "parity-cache"];
@@ -187,6 +233,26 @@ mod tests {
             (&FIGURES, "avg", "mean"),
         ] {
             assert_eq!(near(given, names.iter().copied()), Some(expected), "{given}");
+        }
+    }
+
+    #[test]
+    fn what_the_field_says_has_a_name_here_in_any_case_and_also_where_it_cannot_be_meant() {
+        for (given, expected) in [
+            ("waf", "write_amplification"),
+            ("WAF", "write_amplification"),
+            ("Mttdl", "window_of_vulnerability_ns"),
+            ("MTBF", "failure"),
+            ("T-B-W", "full_drive_writes"),
+            ("iops", "requests_per_second"),
+            ("RAID6", "raid5"),
+        ] {
+            assert_eq!((called(given), near(given, ["queue_depth"])), (Some(expected), None), "{given}");
+        }
+        assert_eq!((called("gc_threshold"), called(""), called("xyzzy")), (None, None, None));
+        assert_eq!(meant("MTTDL", ["survives", "exposure window", "mean"]), ["exposure window", "survives"]);
+        for figure in ["waf", "tbw", "DWPD"] {
+            assert_eq!(near(figure, ["latency", "throughput", "endurance"]), Some("endurance"), "{figure}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a user says of the columns of a text: `time:s,op,sector,sectors,-`.
 
-use crate::line::SECTOR_BYTES;
+use crate::line::{BLANKS, SECTOR_BYTES};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::names::near;
 
@@ -110,6 +110,11 @@ impl Columns {
         self.columns.iter().any(|column| matches!(column, Column::Op(_)))
     }
 
+    /// Whether times are those of completion.
+    pub(crate) fn is_of_completion(&self) -> bool {
+        self.columns.iter().any(|column| matches!(column, Column::Completion(_)))
+    }
+
     /// The unit of the column of times, if it says one.
     pub(crate) fn time_unit(&self) -> Option<TimeUnit> {
         match self.columns.get(self.time_place())? {
@@ -217,15 +222,66 @@ impl Separator {
         }
     }
 
-    /// The fields of a line.
-    pub(crate) fn fields(self, line: &[u8]) -> Vec<&[u8]> {
-        let byte = match self {
+    /// As a message shows it.
+    pub(crate) fn shown(self) -> &'static str {
+        match self {
+            Self::Comma => "','",
+            Self::Semicolon => "';'",
+            Self::Tab => "a tab",
+            Self::Pipe => "'|'",
+            Self::Blanks => "blanks",
+        }
+    }
+
+    /// Itself; a blank stands for any number of blanks and tabs.
+    pub(crate) fn byte(self) -> u8 {
+        match self {
             Self::Comma => b',',
             Self::Semicolon => b';',
             Self::Tab => b'\t',
             Self::Pipe => b'|',
-            Self::Blanks => return line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).collect(),
-        };
-        line.split(|other| *other == byte).map(<[u8]>::trim_ascii).collect()
+            Self::Blanks => BLANKS,
+        }
+    }
+
+    /// The fields of a line without quotes.
+    pub(crate) fn fields(self, line: &[u8]) -> Vec<&[u8]> {
+        match self {
+            Self::Blanks => line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).collect(),
+            _ => line.split(|byte| *byte == self.byte()).map(<[u8]>::trim_ascii).collect(),
+        }
+    }
+}
+
+/// What stands for a separator that is part of a field.
+pub(crate) const HELD: u8 = 0x1F;
+
+/// Whether a line has quotes around a field, if any quote.
+pub(crate) fn has_quotes(line: &[u8]) -> bool {
+    memchr::memchr(b'"', line).is_some()
+}
+
+/// Appends a line to `text` with blanks for the quotes around fields, and `HELD` for separators between them: what is read without regard to quotes has
+/// the fields that were meant, each where it was. A quote that none closes is a letter.
+pub(crate) fn unquote(line: &[u8], separator: u8, text: &mut Vec<u8>) {
+    let is_separator = |byte: u8| byte == separator || separator == BLANKS && byte == b'\t';
+    let ends_field = |rest: &[u8]| match separator {
+        BLANKS => rest.first().is_none_or(u8::is_ascii_whitespace),
+        _ => rest.iter().find(|byte| is_separator(**byte) || !byte.is_ascii_whitespace()).is_none_or(|byte| is_separator(*byte)),
+    };
+    let is_closed = |rest: &[u8]| memchr::memchr_iter(b'"', rest).any(|place| ends_field(&rest[place + 1..]));
+    let (mut is_quoted, mut is_at_start, mut may_close) = (false, true, true);
+    for (place, &byte) in line.iter().enumerate() {
+        let rest = &line[place + 1..];
+        let is_quote = byte == b'"' && if is_quoted { ends_field(rest) } else { is_at_start && may_close && is_closed(rest) };
+        // Where none closes one, none closes a later one.
+        may_close &= is_quote || is_quoted || byte != b'"' || !is_at_start;
+        is_at_start = !is_quoted && (is_separator(byte) || is_at_start && byte.is_ascii_whitespace());
+        text.push(match byte {
+            _ if is_quote => b' ',
+            _ if is_quoted && is_separator(byte) => HELD,
+            _ => byte,
+        });
+        is_quoted ^= is_quote;
     }
 }

@@ -31,6 +31,11 @@ const UTF8_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// What every block of a bzip2 file begins with: the digits of pi.
 const BZIP2_BLOCK: [u8; 6] = [0x31, 0x41, 0x59, 0x26, 0x53, 0x59];
 
+/// A text without the mark that some editors put before it.
+pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(UTF8_MARK).unwrap_or(text)
+}
+
 /// A file, or text that stands for one, that is hashed while it is read.
 struct HashedFile {
     file: Box<dyn Read + Send>,
@@ -265,7 +270,7 @@ impl Input {
 
     /// The same without the mark that some editors put before a text.
     pub fn text_head(&self) -> &[u8] {
-        self.head().strip_prefix(UTF8_MARK).unwrap_or(self.head())
+        without_mark(self.head())
     }
 
     /// Passes over this mark.

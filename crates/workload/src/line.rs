@@ -195,7 +195,8 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     #[inline(always)]
     pub fn hexadecimal(&mut self, name: &'static str, prefix: &'static str) -> Result<u64, Box<RecordError>> {
         let word = self.word(name)?;
-        let digits = word.strip_prefix(prefix.as_bytes()).unwrap_or_default();
+        let is_prefix = |(start, _): &(&[u8], &[u8])| start.eq_ignore_ascii_case(prefix.as_bytes());
+        let digits = word.split_at_checked(prefix.len()).filter(is_prefix).map_or(&[][..], |(_, digits)| digits);
         let mut value = 0_u64;
         for digit in digits {
             let Some(digit) = char::from(*digit).to_digit(16) else {
@@ -215,6 +216,12 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         let size = self.hexadecimal(name, prefix)?;
         self.size_at = self.field;
         Ok(size)
+    }
+
+    /// Whether a number in hexadecimal comes next, behind 0x.
+    pub fn is_hexadecimal_next(&self) -> bool {
+        let mut at = *self;
+        at.next_field("").is_ok() && at.text[at.position..at.position + 2].eq_ignore_ascii_case(b"0x")
     }
 
     /// The numbers of a Linux device in two fields, as one (`DeviceNames::MajorMinor`).
@@ -261,6 +268,19 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     pub fn whole_line(&self) -> &'a [u8] {
         let rest = &self.text[self.start..];
         rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())].trim_ascii()
+    }
+
+    /// The whole line, blanks included.
+    pub fn with_blanks(&self) -> &'a [u8] {
+        let rest = &self.text[self.start..];
+        &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())]
+    }
+
+    /// Moves to the end of a line that has been read in another text (`with_blanks`, changed byte by byte): fields are where they are there.
+    pub fn end_as(&mut self, other: &Line<'_, SEPARATOR>) {
+        let here = |place: usize| self.start + (place - other.start);
+        (self.device_at, self.size_at) = (here(other.device_at), here(other.size_at));
+        self.position = self.start + self.with_blanks().len();
     }
 
     /// The line before it, without blanks around it, as far as it is still in memory.
@@ -398,8 +418,9 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         excerpt(&self.text[self.field..self.field + length], LONGEST_FIELD)
     }
 
+    /// The fault that the current field is a number beyond all that is counted.
     #[cold]
-    fn too_large(self) -> Box<RecordError> {
+    pub fn too_large(self) -> Box<RecordError> {
         self.unexpected("a number that fits 64 bits in nanoseconds or bytes")
     }
 
@@ -424,7 +445,10 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
             let name = if self.name.is_empty() { "a carriage return" } else { self.name };
             return self.fault(self.position, format!("something follows {name}"), self.columns);
         }
-        self.unexpected("a decimal number")
+        self.unexpected(match self.text[self.position..self.position + 2] {
+            [b',', b'0'..=b'9'] => "a decimal number, with a point before its fraction and not a comma",
+            _ => "a decimal number",
+        })
     }
 
     fn fault(self, at: usize, what: String, expected: &str) -> Box<RecordError> {

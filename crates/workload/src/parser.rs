@@ -2,8 +2,9 @@
 //! text, records of one size).
 
 use crate::error::{RecordError, TraceError};
+use crate::formats::other_separator;
 use crate::gate::{Gate, Position, Requeue};
-use crate::input::{Input, Overlong};
+use crate::input::{Input, Overlong, without_mark};
 use crate::line::{BLANKS, Line};
 use flashraid_vocabulary::HostRequest;
 
@@ -18,6 +19,8 @@ pub(crate) enum TraceRecord {
     Unsupported(&'static str),
     /// The device gave a request back, which will be issued again; in a box, as it is rare and records are many.
     Requeued(Box<Requeue>),
+    /// The header of a recording, which may be found only among lines: a further one begins another recording, joined to what was before.
+    Header,
     /// A heading, a comment, a summary: nothing that was recorded.
     Nothing,
 }
@@ -31,7 +34,7 @@ impl TraceRecord {
             Self::Ignored(what) => gate.ignore(what, 1),
             Self::Unsupported(what) => gate.leave_out(what, 1),
             Self::Requeued(requeue) => return gate.requeue(&requeue),
-            Self::Nothing => {}
+            Self::Header | Self::Nothing => {}
         }
         Ok(())
     }
@@ -93,6 +96,8 @@ const LONGEST_FIRST_LINE: usize = 4096;
 pub(crate) struct LineParser<F, const SEPARATOR: u8> {
     format: F,
     is_started: bool,
+    /// Whether the header has been met.
+    has_header: bool,
     /// The first line, without blanks around it.
     first_line: Vec<u8>,
     /// Whether the line of the first request ends with the byte that tells a line without a newline from one that is cut off.
@@ -104,7 +109,7 @@ pub(crate) struct LineParser<F, const SEPARATOR: u8> {
 impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
     /// A parser that stands before the first line.
     pub fn new(format: F) -> Self {
-        Self { format, is_started: false, first_line: Vec::new(), has_last_byte: false, empty_line: None }
+        Self { format, is_started: false, has_header: false, first_line: Vec::new(), has_last_byte: false, empty_line: None }
     }
 
     /// Looks at the first line. Where it must be the header it is an error if it is not, whatever `on_error` says: without it this is
@@ -123,6 +128,7 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
             names_columns(line, F::COLUMNS, SEPARATOR)
         };
         if is_header {
+            self.has_header = true;
             input.skip_line();
         }
         Ok(())
@@ -130,16 +136,24 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
 
     /// A line that cannot be read: the first line once more, the last one, which is cut off, or one that is refused.
     #[cold]
-    fn fault(&mut self, fault: RecordError, input: &mut Input, gate: &mut Gate) -> Result<(), TraceError> {
+    fn fault(&mut self, mut fault: RecordError, input: &mut Input, gate: &mut Gate) -> Result<(), TraceError> {
         let is_malformed = matches!(fault, RecordError::Malformed { .. }); // and no request that belongs before what has been delivered
-        let error = fault.at_line(input.path(), input.line_number());
         let is_first = input.line_number() == 1;
+        if let RecordError::Malformed { expected, .. } = &mut fault
+            && SEPARATOR == b','
+            && gate.admitted() == 0
+            && let Some(commas) = other_separator(input.line(), F::COLUMNS)
+        {
+            *expected = commas;
+        }
+        let error = fault.at_line(input.path(), input.line_number());
         if is_first {
             // What is no heading is none later either.
             self.first_line.clear();
         }
-        if !is_first && is_malformed && !self.first_line.is_empty() && input.line() == self.first_line {
+        if !is_first && is_malformed && !self.first_line.is_empty() && without_mark(input.line()) == self.first_line {
             self.format.begin_again();
+            gate.begin_again(input.line_number());
         } else if input.is_cut() {
             gate.cut_off(error)?;
         } else {
@@ -219,6 +233,12 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
             TraceRecord::Unsupported(_) if at.is_cut => Err(Self::ends_early(line)),
             TraceRecord::Unsupported(what) => {
                 gate.leave_out(what, 1);
+                Ok(line.skip())
+            }
+            TraceRecord::Header => {
+                if std::mem::replace(&mut self.has_header, true) {
+                    gate.begin_again(at.number);
+                }
                 Ok(line.skip())
             }
             TraceRecord::Nothing => Ok(line.skip()),

@@ -56,6 +56,12 @@ pub struct TraceSummary {
     pub out_of_order: u64,
     /// How often the clock went back from one request to the next: once for each further log in a file of several.
     pub steps_back: u64,
+    /// The most by which one of them is late, if it is not in the nature of the format to record requests late; else 0.
+    #[serde(skip)]
+    pub late_ns: u64,
+    /// Where the header came again, from which on another recording is joined to the first: the number of the line.
+    #[serde(skip)]
+    pub header_again: Option<u64>,
     /// Tick of the trace's clock if it is too coarse to order requests by: those of a tick were spread over it evenly.
     pub spread_tick_ns: Option<u64>,
     /// Lines or records that could not be read (`OnError::Skip`).
@@ -138,6 +144,9 @@ impl Trace {
         };
         let input = Input::open(path, options.on_error)?;
         input.check_content()?;
+        if options.columns.is_none() {
+            formats::check_spelling(path, input.text_head(), named)?;
+        }
         let format = match named {
             Some(format) if options.columns.is_some() && format.name != formats::COLUMNS.name => {
                 let what =
@@ -255,6 +264,8 @@ impl Trace {
             filtered: self.gate.filtered(),
             out_of_order: self.gate.out_of_order(),
             steps_back: self.gate.steps_back(),
+            late_ns: self.gate.late_ns(),
+            header_again: found.header_again,
             spread_tick_ns: self.gate.spread_tick_ns(),
             skipped: found.skipped,
             faults: found.faults.clone(),

@@ -1,5 +1,6 @@
 //! What of a recording is likely to mislead whoever replays it.
 
+use crate::gate::HEADERS_AGAIN;
 use crate::trace::TraceSummary;
 
 /// Late requests from which on something can be said of how they lie.
@@ -41,13 +42,7 @@ impl TraceSummary {
         if self.truncated > 0 {
             warnings.push("the last line or record is cut off, and was left out: the recording may lack its end".to_owned());
         }
-        if self.looks_joined() && uses_times {
-            warnings.push(format!(
-                "{} of the requests read are earlier than one recorded before them, in {} steps back: the file looks like several logs joined. It was \
-                 sorted by time, as if they had been recorded at the same time by one clock (else run each by itself)",
-                self.out_of_order, self.steps_back
-            ));
-        }
+        warnings.extend(self.disorder());
         let placed = self.device_list.iter().filter(|device| device.is_kept).count();
         if self.device_list.iter().any(|device| device.base_bytes > 0) {
             warnings.push(format!(
@@ -62,6 +57,42 @@ impl TraceSummary {
         }
         warnings.extend(self.assumed.iter().cloned());
         warnings
+    }
+
+    /// What was put into another order than that of the file, and what that means. Order counts in a closed loop too.
+    fn disorder(&self) -> Option<String> {
+        let late = self.out_of_order;
+        let as_one = "sorted by time, as if they had been recorded at the same time by one clock (else run each by itself)";
+        if let Some(line) = self.header_again {
+            let times = match late {
+                0 => "The times of each follow those of the one before, and nothing was moved".to_owned(),
+                1 => format!("1 request is earlier than one recorded before it: they were {as_one}"),
+                _ => format!("{late} requests are earlier than one recorded before them: they were {as_one}"),
+            };
+            let recordings = self.headers_again() + 1;
+            return Some(format!("the header stands again at line {line}: {recordings} recordings were joined. {times}"));
+        }
+        if self.looks_joined() {
+            return Some(format!(
+                "{late} of the requests read are earlier than one recorded before them, in {} back: the file looks like several logs joined. It was \
+                 {as_one}",
+                if self.steps_back == 1 { "1 step".to_owned() } else { format!("{} steps", self.steps_back) }
+            ));
+        }
+        // What is late by a tick of a clock that is no better may be in order.
+        if self.late_ns <= self.spread_tick_ns.unwrap_or_default() {
+            return None;
+        }
+        let by = format!("by up to {} s", self.late_ns as f64 / 1e9);
+        Some(match late {
+            1 => format!("1 request is recorded behind one that came later, {by}, and was put in order of time"),
+            _ => format!("{late} requests are recorded behind others that came later, {by}, and were put in order of time"),
+        })
+    }
+
+    /// How often the header came again.
+    fn headers_again(&self) -> u64 {
+        self.ignored.iter().filter(|(what, _)| *what == HEADERS_AGAIN).map(|(_, count)| count).sum()
     }
 
     /// Whether the clock goes back so rarely, and to such long stretches of late requests, as where a further log begins. What completes out of order

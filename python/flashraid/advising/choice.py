@@ -179,8 +179,8 @@ def doubts(found: Sequence[Tried], tail: str, seeds: int, scale: float = 1.0) ->
         said.append("each run was done once, which does not tell a difference from chance (--seeds 3).")
     if scale > UNLIKE:
         said.append(
-            f"all of the trace costs {scale:.1f} times what its excerpt told, as GC comes late in it: the search may "
-            "have cost more than it should, and knows less of what it left out (--steady: a used drive)."
+            f"all of the trace costs {scale:.1f} times what its excerpt told: the search may have cost more than it "
+            "should, and knows less of what it left out (--steady: a used drive, in which GC does not come late)."
         )
     loads = [float(row.get("workload.busiest_load") or 0) for row in rows]
     if max(loads) < IDLE:

@@ -113,7 +113,7 @@ class Value:
     half_width: float = 0.0
     each: tuple[float, ...] = ()
     is_sparse: bool = False
-    """Whether it is a quantile of too few requests, or leaves out parities that are not written yet."""
+    """Whether it is a quantile, mean or rate of too few requests, or leaves out parities that are not written yet."""
     void: str = ""
     """Why it says nothing of the flash."""
 

@@ -25,6 +25,7 @@ FOR_TRACE, FOR_OTHERS = 0.2, 0.35
 # The same for the trace as it is, if there are no other seeds.
 FOR_TRACE_ALONE = 0.3
 NEARLY = "others are as good or nearly so"  # why one is out that may be in again
+OF_EXCERPT = "excerpt: "  # what an excerpt has shown, which all of the trace may refute
 UNIT_BYTES = 1 << 16  # of a fill: a multiple of every page size
 MOST_CLOSED = 100_000
 QUEUE_DEPTH = 32
@@ -193,7 +194,7 @@ class Search:
             self._take_back()
             self._narrow()  # with what the steps have left of the budget
             if not self._in():
-                self._take_back()  # that there is nothing is said only if that is certain
+                self._take_back(has_nothing=True)  # which is said only if it is certain
                 self._replay("trace", {OPEN: 1})
         self._replay("final", self.workload.every_seed)
         return self._in()
@@ -242,10 +243,12 @@ class Search:
             if at not in selected and not self._is_final(each):
                 each.out = f"{known}: {NEARLY}"
 
-    def _take_back(self) -> None:
-        """Those are in again that are out because others are as good or nearly so."""
+    def _take_back(self, *, has_nothing: bool = False) -> None:
+        """Those are in again that are out because others are as good or nearly so; and those of which an excerpt alone
+        has shown that they cannot be, if nothing is left.
+        """
         for each in self.tried:
-            if each.out.endswith(NEARLY):
+            if each.out.endswith(NEARLY) or (has_nothing and each.out.startswith(OF_EXCERPT)):
                 each.out = ""
 
     def _is_final(self, tried: Tried) -> bool:
@@ -322,7 +325,7 @@ class Search:
                     return f"{row['status']}: {row['reason'] or row.get('warnings') or 'requests failed'}"
                 for must in self.musts:
                     if must.run == run and (why := must.why_not(row, is_excerpt=run in parts)):
-                        return f"excerpt: {why}" if run in parts and must.is_measured else why
+                        return f"{OF_EXCERPT}{why}" if run in parts and must.is_measured else why
         return ""
 
     @property

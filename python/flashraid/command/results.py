@@ -1,7 +1,8 @@
 """The tables of results. Each row names the JSON path of its figure and the format in which it is shown."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from .. import summary
@@ -325,7 +326,7 @@ def show_result(result: Result) -> None:
     tables = (_latencies(result), _felt(result), _operations(result))
     print_tables(*(table for table in tables if table.row_count))
     if any(is_sparse(look_at(of), key) for of in _shown_latencies(result) for key in FIGURES):
-        print_text(f"~ a quantile of too few requests: {SPARSE}")
+        print_text(f"~ of too few requests: {SPARSE}")
 
 
 def _prose(title: str) -> "Table":
@@ -406,11 +407,13 @@ def show_comparison(comparison: Comparison, *, shows_all: bool = False) -> None:
     width = width_of_terminal()
     sections = summary.table(comparison)
     if width is not None and width < NARROW and not shows_all and len(summary.candidates(comparison)) > 1:
-        print_tables(_chosen(comparison, sections))
+        chosen = _chosen(comparison, sections)
+        print_tables(_by_scheme(comparison, chosen))
         print_text("Eight figures of each scheme; --all shows the others.")
+        print_text(*summary.notes(comparison, list(chosen.values())))
     else:
         print_tables(_every(comparison, sections))
-    print_text(*summary.notes(comparison))
+        print_text(*summary.notes(comparison))
     print_text(*summary.conclusion(comparison))
 
 
@@ -462,24 +465,28 @@ CHOSEN = (
 )
 
 
-def _chosen(comparison: Comparison, sections: Sequence[summary.Section]) -> "Table":
-    """A row for each scheme, and a column for each of the figures that matter most."""
+def _chosen(comparison: Comparison, sections: Sequence[summary.Section]) -> dict[str, summary.Line]:
+    """The lines of the figures that matter most, by their short names."""
     found = summary.candidates(comparison)
     lines = {line.path: line for section in sections for line in section.lines}
-    shown: list[tuple[str, summary.Line]] = []
+    shown: dict[str, summary.Line] = {}
     for path, name in CHOSEN:
         if path in ("latency_ns.read", "latency_ns.write", "latency_ns.flush"):
             kind = path.partition(".")[2]
             own = tail_of(kind, found, summary.TAILS) or f"{path}.mean"
             path, name = own, f"{name}\n{words_of(own.rpartition('.')[2])}"
         line = lines.get(path)
-        if line and any(cell.value for cell in line.cells) and all(line is not other for _, other in shown):
-            shown.append((name, line))
-    shown = shown[:MOST_CHOSEN]
-    heads = [f"{name}\n({line.unit.replace('requests', '')})" if line.unit else name for name, line in shown]
+        if line and any(cell.value for cell in line.cells) and all(line is not other for other in shown.values()):
+            shown[name] = line
+    return dict(islice(shown.items(), MOST_CHOSEN))
+
+
+def _by_scheme(comparison: Comparison, chosen: Mapping[str, summary.Line]) -> "Table":
+    """A row for each scheme, and a column for each of the chosen lines."""
+    heads = [f"{name}\n({line.unit.replace('requests', '')})" if line.unit else name for name, line in chosen.items()]
     table = table_of(_title(comparison), ["", *heads])
-    for at, each in enumerate(found):
-        cells = [line.cells[at] for _, line in shown]
+    for at, each in enumerate(summary.candidates(comparison)):
+        cells = [line.cells[at] for line in chosen.values()]
         texts = [f"{cell.text.partition(' ±')[0]}{cell.mark}" for cell in cells]
         table.add_row(each.name, *(_styled(text, cell.is_best) for text, cell in zip(texts, cells, strict=True)))
     return tight(table)

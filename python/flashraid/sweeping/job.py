@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import re
 import socket
 import time
 from collections import OrderedDict
@@ -36,11 +35,6 @@ HEAD, PROVENANCE = ("run", "status", "reason", "trace"), "provenance."
 SECONDS, REPLAY_SECONDS = f"{PROVENANCE}seconds", f"{PROVENANCE}replay_seconds"
 
 
-# A file of binary blktrace: of what, of which CPU, and how it is packed.
-PACKINGS = ("", ".gz", ".zst", ".xz")
-OF_CPU = re.compile(r"(?P<stem>.*)\.blktrace\.(?P<cpu>[0-9]+)(?P<packing>(\.gz|\.zst|\.xz)?)", re.DOTALL)
-
-
 def told_once(cells: Iterable[str]) -> list[str]:
     """The cells of OF_RECORDING without those whose sentences another has: a closed loop says nothing of times."""
     sentences = {cell: set(cell.split(SEPARATOR)) for cell in cells if cell}
@@ -48,23 +42,8 @@ def told_once(cells: Iterable[str]) -> list[str]:
 
 
 def contents_beside(path: str) -> tuple[tuple[str, str], ...]:
-    """The files of other CPUs that are read with a file of binary blktrace, by their names, each with its content.
-
-    Of several files of a CPU one is read: that which is packed like the file itself, or else the first in `PACKINGS`.
-    """
-    folder, name = os.path.split(path)
-    if not (own := OF_CPU.fullmatch(name)):
-        return ()
-    found = [each for other in os.listdir(folder or ".") if other != name and (each := OF_CPU.fullmatch(other))]
-    ranked = sorted(
-        (each["packing"] != own["packing"], PACKINGS.index(each["packing"]), each[0], int(each["cpu"]))
-        for each in found
-        if each["stem"] == own["stem"] and int(each["cpu"]) != int(own["cpu"])
-    )
-    of_cpu: dict[int, str] = {}
-    for _, _, other, cpu in ranked:
-        of_cpu.setdefault(cpu, other)
-    return tuple((other, content(os.path.join(folder, other))) for other in sorted(of_cpu.values()))
+    """The files of a recording that are read with the one that is given, by their names, each with its content."""
+    return tuple((other.name, content(str(other))) for other in sorted(_native.read_with(path)))
 
 
 @dataclass(frozen=True)

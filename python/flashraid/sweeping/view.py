@@ -54,7 +54,7 @@ class Line:
     runs: int
     means: tuple[float | None, ...]
     half_widths: tuple[float, ...]  # of the 95 % intervals; 0 for one run
-    sparse: tuple[bool, ...]  # whether a figure is a quantile of too few requests
+    sparse: tuple[bool, ...]  # whether a figure is of too few requests
     is_overloaded: bool  # whether a run cannot keep up, so that its latencies depend on the length of the trace
     scale: str = ""  # how its drives were made smaller, if they were
 
@@ -101,7 +101,7 @@ def notes(found: Sequence[Line]) -> list[str]:
         points = "" if count == len(living) else " of 1 point" if count == 1 else f" of {count:,} points"
         said.append(f"lifetime{points}: {scale}")
     shown = [line.means[at] is not None for line in found for at, few in enumerate(line.sparse) if few]
-    return said + ([f"~ a quantile of too few requests: {SPARSE}"] if any(shown) else [])
+    return said + ([f"~ of too few requests: {SPARSE}"] if any(shown) else [])
 
 
 def cells(found: Sequence[Line]) -> tuple[list[str], list[list[str]]]:

@@ -69,33 +69,38 @@ def backlog_growth(run: Run) -> float | None:
     first, last = min(arrivals), max(arrivals)
     bits = next(bits for bits in itertools.count() if span >> bits < 16)
     slices = (span >> bits) + 1
-    longest = [0, 0, 0, 0]
+    longest = [(0, 0)] * 4
     for request in run.completed:
         quarter = ((request.arrival - first) >> bits) * 4 // slices
-        longest[quarter] = max(longest[quarter], request.end - request.arrival)
+        longest[quarter] = max(longest[quarter], (request.end - request.arrival, -request.arrival))
+    (early, early_at), _, (before, _), (latest, latest_at) = longest
     caught_up = answered = first
     for request in sorted(run.requests, key=lambda request: (request.arrival, request.number)):
         if answered <= request.arrival:
             caught_up = request.arrival
         answered = max(answered, request.end)
     late = max((request.end for request in run.completed), default=last) - last
-    growth = (longest[3] - longest[0]) / (0.75 * span)
-    of_chance = 1.0
-    if 2 * longest[0] <= longest[3]:
-        ends = [request.end for request in run.completed]
-        of_chance = min(1.0, sqrt(relative_variance_of_gaps(arrivals) + relative_variance_of_gaps(ends)))
+    growth = max(latest - early, 0) / max(-latest_at - max(-early_at, first), 1)
+    ends = [request.end for request in run.completed]
+    variance = of_mean(gaps(arrivals)) + of_mean([gap for gap in gaps(ends) if gap])
+    of_chance = sqrt(min(1 / len(run.requests), variance))
     is_behind = (
         caught_up - first <= span // 2
-        and longest[2] < longest[3] <= min(3 * longest[2], 2 * late)
-        and growth >= 4 * of_chance / sqrt(len(run.requests))
+        and before < latest <= min(3 * before, 2 * late)
+        and 10 * latest >= 11 * early
+        and growth >= 4 * of_chance
     )
     return growth if is_behind else 0.0
 
 
-def relative_variance_of_gaps(times: list[int]) -> float:
-    """Variance of the times between events over the square of their mean."""
-    gaps = [after - before for before, after in pairwise(sorted(times))]
-    return pvariance(gaps) / fmean(gaps) ** 2 if sum(gaps) else 0.0
+def gaps(times: list[int]) -> list[int]:
+    """The times between events."""
+    return [after - before for before, after in pairwise(sorted(times))]
+
+
+def of_mean(gaps: list[int]) -> float:
+    """Variance of the mean of times over its square."""
+    return pvariance(gaps) / fmean(gaps) ** 2 / len(gaps) if sum(gaps) else 0.0
 
 
 def of_bandwidth(run: Run, found: dict[str, Any]) -> None:

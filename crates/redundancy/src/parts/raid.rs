@@ -126,7 +126,7 @@ impl<M: StripeMap> Raid<M> {
         operation.space = match extent.op {
             HostOp::Write => row.parity_bit() | row.members(operation.strips),
             // A stripe trimmed as a whole needs no page, so that a full device can be relieved.
-            HostOp::Trim if operation.strips != row.all() => row.parity_bit(),
+            HostOp::Trim if operation.strips != row.all() => self.map.parity_members(stripe, &row),
             _ => 0,
         };
         (operation, pages)

@@ -81,6 +81,12 @@ pub trait StripeMap: Clone + Persistent + Send + Sync + 'static {
     #[inline]
     fn create(&mut self, _stripe: StripeId) {}
 
+    /// Members one of which has the parity of a stripe when what is decided now is planned: others may create the stripe until then.
+    #[inline]
+    fn parity_members(&self, _stripe: StripeId, row: &Self::Row) -> u64 {
+        row.parity_bit()
+    }
+
     /// The page of the strip of a stripe on `member`, which has one: stripe k lies at local page k of its members.
     #[inline]
     fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage {

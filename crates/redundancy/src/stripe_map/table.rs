@@ -288,6 +288,11 @@ impl StripeMap for Table {
         }
     }
 
+    #[inline]
+    fn parity_members(&self, stripe: StripeId, row: &TableRow) -> u64 {
+        if self.is_created(stripe) { row.parity_bit() } else { self.eldest(self.slots()) }
+    }
+
     fn uniform_width(&self) -> Option<u32> {
         (self.widths.partial_share == 0).then_some(self.widths.full)
     }

@@ -3,7 +3,7 @@
 use crate::flash::{Course, PAGE};
 use crate::host::{Host, on, scheme};
 use crate::waves::waves;
-use flashraid_redundancy::{Method, Scheme, Step};
+use flashraid_redundancy::{Decisions, Extent, Method, Scheme, Step};
 use flashraid_vocabulary::{Change, HostOp, Lpn, MemberId, MemberPage, Version};
 
 fn only(courses: Vec<Course>) -> Course {
@@ -269,4 +269,27 @@ fn the_members_share_the_parity_or_do_not() {
     };
     assert_eq!(parities(&*scheme("raid5", 4, 8, &[])), [3, 2, 1, 0].map(|member| Some(MemberId(member))));
     assert_eq!(parities(&*scheme("raid4", 4, 8, &[])), [Some(MemberId(3)); 4]);
+}
+
+/// A trim of a part of a stripe that is not created may find it created when it is planned, as reads have zeroes placed: it was promised a page wherever
+/// the parity may be then.
+#[test]
+fn a_trim_decided_before_its_stripe_was_created_has_a_page_for_the_parity() {
+    for shares in ["0", "0,0", "100", "20,20,20,20,20"] {
+        let mut host = Host::new(scheme("diff-raid", 5, 100, &[("parity_shares", shares)]));
+        for first in [0, 4, 8, 12] {
+            let trim = Extent { op: HostOp::Trim, first: Lpn(first), pages: 1, first_bytes: PAGE, last_bytes: PAGE, covered: false };
+            let mut decisions = Decisions::default();
+            host.scheme.decide(&trim, &host.flash, &mut decisions);
+            (first..first + 2).for_each(|lpn| host.appear(lpn));
+            let [operation] = decisions.operations[..] else { panic!("one stripe") };
+            let course = host.run(operation);
+            assert_eq!(
+                waves(&course).concat().iter().filter(|done| done.starts_with("program parity")).count(),
+                1,
+                "{shares}: of the page that is left"
+            );
+            host.check();
+        }
+    }
 }

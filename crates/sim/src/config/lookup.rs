@@ -5,7 +5,7 @@ use super::renamed::renamed_key;
 use super::setting::{Setting, SettingSource};
 use super::{ConfigError, Key, SchemeChoice, TABLES, Table};
 use flashraid_redundancy::{Entry, SCHEMES};
-use flashraid_vocabulary::names::{near, nearest};
+use flashraid_vocabulary::names::{called, near, nearest};
 
 /// Every key of every table.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
@@ -77,7 +77,11 @@ fn unknown_key(key: &str, entry: Option<&Entry>) -> ConfigError {
     let known = keys().map(|key| (key.name, key.table));
     let known: Vec<_> = known.chain(own.iter().map(|name| (*name, SchemeChoice::TABLE.name))).collect();
     let Some(near) = near(key, known.iter().map(|(name, _)| *name)) else {
-        return ConfigError(format!("unknown key {key}: docs/configuration.md lists all"));
+        let hint = called(key).map_or_else(
+            || "docs/configuration.md lists all".to_owned(),
+            |name| format!("it is called {name}, and is no setting (flashraid explain {name})"),
+        );
+        return ConfigError(format!("unknown key {key}: {hint}"));
     };
     let table = known.iter().find(|(name, _)| *name == near).map_or("", |(_, table)| table);
     ConfigError(format!("unknown key {key}; the nearest is {near} in table {table}"))

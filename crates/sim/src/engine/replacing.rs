@@ -22,11 +22,6 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.replacements.records.last().filter(|record| record.outcome == Outcome::Running)
     }
 
-    /// Whether requests wait until a replacement has ended.
-    pub fn holds_host(&self) -> bool {
-        self.replacements.held.is_some()
-    }
-
     /// Whether the scheme replaces SSDs itself.
     pub fn replaces_devices(&self) -> bool {
         self.moves_strips

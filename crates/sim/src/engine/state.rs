@@ -273,6 +273,12 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.submitted
     }
 
+    /// Of these, requests that do not wait in the host, or for the end of a replacement: as many of the first.
+    pub fn served(&self) -> u64 {
+        let held = self.replacements.held.as_ref().map_or(0, |held| held.len());
+        self.submitted - (held + self.in_host.len()) as u64
+    }
+
     /// Requests submitted and not completed, those that wait in the host included.
     pub fn outstanding(&self) -> u64 {
         self.outstanding

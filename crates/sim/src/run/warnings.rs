@@ -7,6 +7,8 @@ use crate::simulation::Simulation;
 
 /// Fewer requests ask for more than a device can do in the time in which they come, and yet need not wait for each other.
 const FEWEST_FOR_A_LOAD: u64 = 100;
+/// In use for more of the time, the busiest bus or die is the bottleneck of a device that falls behind.
+const BOTTLENECK: f64 = 0.9;
 
 /// Warnings about what is likely to mislead in the result.
 pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec<String> {
@@ -15,8 +17,10 @@ pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec
     let is_open_loop = simulation.config().run.queue_depth == 0;
     let [mean, busiest] = [result.workload.offered_load, result.workload.busiest_load].map(|load| load.unwrap_or(0.0));
     let growth = result.workload.backlog_growth.filter(|growth| *growth > 0.0);
-    if is_open_loop && busiest > 0.9 && (growth.is_some() || result.workload.requests >= FEWEST_FOR_A_LOAD) {
-        let what = if mean > 0.9 {
+    // A load of 1 and more is an overload, whether the trace was long enough for a backlog or not; a device that keeps up may have any below.
+    let limit = if growth.is_some() { BOTTLENECK } else { 1.0 };
+    if is_open_loop && busiest > limit && (growth.is_some() || result.workload.requests >= FEWEST_FOR_A_LOAD) {
+        let what = if mean > limit {
             format!("offered load is {mean:.2}: the device cannot keep up")
         } else {
             format!("offered load is {mean:.2} on average, but {busiest:.2} on the busiest bus or die, which cannot keep up")
@@ -27,7 +31,7 @@ pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec
         let growth = if growth < 0.1 { format!("{:.2} ms", 1000.0 * growth) } else { format!("{growth:.2} s") };
         warnings.push(format!(
             "the device falls behind the trace: the longest wait grows by {growth} for each second of arrivals, while the busiest bus or die is in \
-             use for {:.0} % of the time: locks, flushes or the data buffer are the bottleneck; latencies depend on the length of the trace more than on the device",
+             use for {:.0} % of the time: the bottleneck is elsewhere (locks, flushes, the data buffer, or transfers that a die waits for); latencies depend on the length of the trace more than on the device",
             100.0 * busiest
         ));
     }

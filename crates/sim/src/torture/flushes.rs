@@ -4,10 +4,10 @@ use crate::engine::Engine;
 use crate::engine::tags::{Tags, ZERO};
 use crate::media::Media;
 use flashraid_vocabulary::Lpn;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// What a page has held since what the latest flush promises of it: the number of the request that made it so, counted from 1, and its content, which
-/// is not known of a request that waits for the end of a replacement.
+/// is not known of a request that waits in the host, or for the end of a replacement.
 type Versions = VecDeque<(u64, Option<u64>)>;
 
 /// The versions of all pages that flushes may promise.
@@ -17,8 +17,8 @@ pub struct Flushes {
     /// Pages of which a write has failed, and the number of the request that changed them last: what flash holds of them is guaranteed by nobody,
     /// until it is known to be what was submitted last.
     doubted: BTreeMap<u64, u64>,
-    /// Pages that requests change which wait for the end of a replacement.
-    held: BTreeSet<u64>,
+    /// Pages that requests change which are not served yet, as they wait in the host or for the end of a replacement; and the last of these.
+    held: BTreeMap<u64, u64>,
     /// The newest flush that has completed: what was submitted before it is guaranteed.
     flushed: u64,
 }
@@ -42,10 +42,10 @@ impl Flushes {
 
     /// Request `sequence` has been submitted, which changes these pages.
     pub fn after<M: Media>(&mut self, engine: &Engine<Tags, M>, sequence: u64, pages: impl Iterator<Item = u64>) {
-        let is_held = engine.holds_host();
+        let is_held = engine.served() <= sequence;
         for lpn in pages {
             if is_held {
-                self.held.insert(lpn);
+                self.held.insert(lpn, sequence);
             }
             if let Some(versions) = self.pages.get_mut(&lpn) {
                 versions.push_back((sequence + 1, (!is_held).then(|| engine.content.newest(Lpn(lpn)))));
@@ -55,16 +55,16 @@ impl Flushes {
         }
     }
 
-    /// Requests that waited for the end of a replacement are served now: of the last one of each page it is known what it makes of it.
+    /// Requests that waited may be served now: of the last one of each page it is known then what it makes of it.
     pub fn served<M: Media>(&mut self, engine: &Engine<Tags, M>) {
-        if self.held.is_empty() || engine.holds_host() {
-            return;
-        }
-        for lpn in std::mem::take(&mut self.held) {
-            if let Some((_, content)) = self.pages.get_mut(&lpn).and_then(VecDeque::back_mut) {
-                content.get_or_insert_with(|| engine.content.newest(Lpn(lpn)));
+        let (served, pages) = (engine.served(), &mut self.pages);
+        self.held.retain(|lpn, sequence| {
+            let waits = *sequence >= served;
+            if !waits && let Some((_, content)) = pages.get_mut(lpn).and_then(VecDeque::back_mut) {
+                content.get_or_insert_with(|| engine.content.newest(Lpn(*lpn)));
             }
-        }
+            waits
+        });
     }
 
     /// Request `sequence`, a flush, has completed.
@@ -88,8 +88,8 @@ impl Flushes {
             let (content, newest) = (kept(engine, *lpn), engine.content.newest(Lpn(*lpn)));
             // A write has a content of its own. Zeroes may be those of an earlier discard, and a write between them still in flight.
             let is_newest = content == newest && (content != ZERO || *number <= flushed);
-            // Of a request that waits for the end of a replacement the newest content knows nothing.
-            engine.content.is_in_doubt(Lpn(*lpn)) || self.held.contains(lpn) || !is_newest
+            // Of a request that waits the newest content knows nothing.
+            engine.content.is_in_doubt(Lpn(*lpn)) || self.held.contains_key(lpn) || !is_newest
         });
         self.pages.retain(|lpn, versions| {
             while versions.get(1).is_some_and(|(number, _)| *number <= flushed) {
@@ -189,8 +189,8 @@ mod tests {
         let mut page = Page { engine, flushes: Flushes::default() };
         page.flushes.doubt(vec![0]);
         page.engine.replace(0).expect("a spare SSD");
-        assert!(page.engine.holds_host());
         page.submit(HostOp::Write);
+        assert!(page.engine.served() < page.engine.submitted());
         assert_eq!((page.broken(), page.flushes.doubted.len()), (None, 1));
         page.engine.finish().expect("no stall");
         page.flushes.served(&page.engine);

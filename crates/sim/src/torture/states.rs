@@ -115,9 +115,9 @@ impl Case<'_> {
         !self.has_buffer() && (is_early || self.entry.completes_early.is_some_and(|choice| self.config.scheme.makes(choice)))
     }
 
-    /// A trim of copies changes nothing but the map.
+    /// A trim changes nothing but the map where there are copies, or where parities are made later in idle time.
     fn has_trims_that_take_time(&self) -> bool {
-        self.is_dftl() || self.entry.redundancy != Redundancy::Copies
+        self.is_dftl() || self.entry.redundancy != Redundancy::Copies && !self.entry.has_window
     }
 
     /// SSDs are replaced while the array runs.

@@ -33,7 +33,7 @@ fn nothing_is_lost_within_tolerance() {
         let orders: Vec<_> = ORDERS.iter().filter(|order| (order.suits)(entry).is_ok()).collect();
         for order in some_of(&orders, row, orders.len()) {
             // A replacement takes many kills, and a device has few of them.
-            let slice = if entry.replaces_devices { 1_500 } else { 600 };
+            let slice = if entry.replaces_devices { 1_500 } else { 900 };
             // Where parity is deferred some pairs of states are met on few devices, and often there: of fewer kills their number is a matter of chance.
             let whole = if entry.parity_cache.is_some() { 40_000 } else { 20_000 };
             let torture =
@@ -81,7 +81,7 @@ fn nothing_is_lost_in_arrays() {
         let devices = entry.members.legal(1).find(|count| *count > 3).expect("as many members");
         for second in [false, true] {
             let settings = vec![("devices".to_string(), devices.to_string())];
-            let torture = Torture { scheme: entry.name.into(), kills: proving(20_000, 200), second, settings, ..Torture::default() };
+            let torture = Torture { scheme: entry.name.into(), kills: proving(20_000, 400), second, settings, ..Torture::default() };
             let report = run(&torture);
             let [found] = report.schemes.as_slice() else { panic!("one scheme") };
             assert_eq!(found.violation, None, "{}", entry.name);

@@ -11,7 +11,7 @@ use crate::parser::{LineFormat, LineParser, TraceRecord, names_columns};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
-const COLUMNS: &str = "device_id,opcode,offset,length,timestamp";
+pub(super) const COLUMNS: &str = "device_id,opcode,offset,length,timestamp";
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {

@@ -4,8 +4,9 @@
 //! TIME is the time of completion from the first one, in seconds with six decimals: the request was issued LAT before it, or queued QUE
 //! before that (`TraceOptions::action`). LAT is printed to 10 us (libbpf-tools: 1 us), so requests keep the order of rows where it leaves them
 //! at the same time. With `-t` (libbpf-tools) there is a time of day in milliseconds instead, at which the row was printed. SECTOR counts
-//! 512 bytes. T is R or W, or letters (`rwbs`). bcc prints R for everything that is no write, discards and flushes too; rows without bytes
-//! are counted.
+//! 512 bytes. T is R or W, or letters (`rwbs`). bcc prints R for everything that is no write, discards and flushes too. A flush and other commands
+//! have no bytes; which of them such a row is, R and W do not tell, so that it is left out and warned of. bcc before 0.19 may
+//! read the bytes when none are left to be done, and then prints 0 in every row (iovisor/bcc#3099).
 //!
 //! bpftrace's biosnoop.bt prints neither addresses nor sizes and is refused.
 
@@ -24,7 +25,7 @@ pub const FORMAT: Format = Format {
     is_word: no_other_word,
     endings: &[],
     is_header: |head| TOOL.is_in(head),
-    traits: Traits { names: DeviceNames::Words, ..Traits::REBASED },
+    traits: Traits { names: DeviceNames::Words, ..Traits::DISORDERED },
     parser: |setup| Box::new(LineParser::new(Snoop::new(&TOOL, setup.unit, setup.options.action))),
     writer: None,
 };

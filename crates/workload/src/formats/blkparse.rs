@@ -28,7 +28,7 @@ pub const FORMAT: Format = Format {
     is_word: no_other_word,
     endings: &["blkparse"],
     is_header: no_header,
-    traits: Traits { names: DeviceNames::MajorMinor, ..Traits::PLAIN },
+    traits: Traits { names: DeviceNames::MajorMinor, is_disordered: true, ..Traits::PLAIN },
     parser: |setup| Box::new(LineParser::new(Blkparse { unit: setup.unit, action: setup.options.action })),
     writer: Some(|| Box::new(BlkparseWriter { sequence: 0 })),
 };

@@ -36,6 +36,10 @@ impl LineFormat<b';'> for Blkreplay {
     const COLUMNS: &'static str = "start ; sector ; length ; op";
     const HAS_EMPTY_LINES: bool = true;
 
+    fn begin_again(&mut self) {
+        self.is_in_heading = true;
+    }
+
     #[inline(always)]
     fn record(&mut self, line: &mut Line<'_, b';'>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         if line.is_at_end() {

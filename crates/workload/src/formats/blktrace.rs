@@ -24,7 +24,7 @@ use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -36,13 +36,18 @@ pub const FORMAT: Format = Format {
     is_word: no_other_word,
     endings: &[],
     is_header: |head| Layout::of(head).is_some(),
-    traits: Traits { names: DeviceNames::MajorMinor, ..Traits::REBASED },
+    traits: Traits { names: DeviceNames::MajorMinor, ..Traits::DISORDERED },
     parser: |setup| Box::new(Blktrace::new(setup)),
     writer: None,
 };
 
 /// The files of a recording: `sda.blktrace.0` and so on.
 const NAMING: Naming = Naming { before: ".blktrace.", behind: "", first: 0, is_stem: |_| true };
+
+/// The other files that are read with one, in the order of CPUs.
+pub(super) fn read_with(path: &Path) -> Vec<PathBuf> {
+    NAMING.beside(path).others
+}
 
 /// `BLK_IO_TRACE_MAGIC`, the upper 24 bits of a record's magic number; the lower 8 are the version.
 const MAGIC: u32 = 0x6561_7400;

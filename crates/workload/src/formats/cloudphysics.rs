@@ -12,7 +12,7 @@ use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
-const COLUMNS: &str = "version,time,op,size,lbn";
+pub(super) const COLUMNS: &str = "version,time,op,size,lbn";
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {

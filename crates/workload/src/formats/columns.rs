@@ -7,14 +7,17 @@
 //! The words for read and write are the usual ones in any case (r, rd, read; w, wr, write), with others for discards (d, discard, trim,
 //! unmap), flushes (f, flush, sync, fsync) and write zeroes (z, wz, write_zeroes), and the kernel's letters (`rwbs`), which mean what they do in
 //! its own texts. 0 and 1 mean the contrary in other formats, so that only the user can say what they are.
+//!
+//! Fields may be in quotes, and then hold separators; numbers may be hexadecimal behind 0x. Both take a copy of the line, so only a line that has
+//! such is read in this way (`with_care`).
 
 use super::missing_op::Operations;
 use super::{Format, Setup, no_header, no_other_word, rwbs};
-use crate::columns::{Column, Separator};
+use crate::columns::{Column, HELD, Separator, Unit, has_quotes, unquote};
 use crate::error::{RecordError, TraceError};
 use crate::gate::{DeviceNames, Gate, Position, Traits};
 use crate::input::Input;
-use crate::line::{BLANKS, Line};
+use crate::line::{BLANKS, Line, PADDING};
 use crate::options::TraceOptions;
 use crate::parser::{LineFormat, LineParser, Parser, TraceRecord};
 use crate::unit::TimeUnit;
@@ -64,11 +67,17 @@ impl ColumnsParser {
             ));
         }
         let is_data = |line: &&[u8]| !line.is_empty() && !line.starts_with(b"#");
-        let first = input.text_head().split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).find(is_data).unwrap_or_default();
+        let mut lines = input.text_head().split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(is_data);
+        let first = lines.next().unwrap_or_default();
+        let fields_of = |separator: Separator| {
+            let mut plain = Vec::new();
+            unquote(first, separator.byte(), &mut plain);
+            separator.fields(&plain).into_iter().map(<[u8]>::to_vec).collect::<Vec<_>>()
+        };
         let separator = match self.options.separator {
             Some(separator) => separator,
-            None => guess_separator(first, columns.columns.len()).ok_or_else(|| {
-                let counts = Separator::ALL.iter().map(|separator| (separator.name(), separator.fields(first).len()));
+            None => Separator::ALL.into_iter().find(|separator| fields_of(*separator).len() == columns.columns.len()).ok_or_else(|| {
+                let counts = Separator::ALL.iter().map(|separator| (separator.name(), fields_of(*separator).len()));
                 let counts: Vec<String> =
                     counts.filter(|(_, fields)| *fields > 1).map(|(name, fields)| format!("{fields} by {name}")).collect();
                 let found = if counts.is_empty() { "one field".to_owned() } else { format!("fields: {}", counts.join(", ")) };
@@ -79,15 +88,17 @@ impl ColumnsParser {
         if self.options.separator.is_none() {
             gate.assume(&format!("assumed that {} columns (--separator sets another separator)", called(separator)));
         }
-        let fields = separator.fields(first);
-        let has_header = fields.get(columns.time_place()).is_some_and(|field| !begins_a_number(field));
+        let has_header = fields_of(separator).get(columns.time_place()).is_some_and(|field| !begins_a_number(field));
         if has_header {
             gate.assume("assumed that the first line names the columns, as it has no number as time");
         }
-        let has_sectors = columns.columns.iter().any(|column| {
-            use crate::columns::Unit::Sectors;
-            matches!(column, Column::Offset(Sectors) | Column::Size(Sectors) | Column::End(Sectors))
-        });
+        if columns.is_of_completion() {
+            gate.is_disordered();
+        }
+        let has_sectors = columns
+            .columns
+            .iter()
+            .any(|column| matches!(column, Column::Offset(Unit::Sectors) | Column::Size(Unit::Sectors) | Column::End(Unit::Sectors)));
         if has_sectors && self.options.sector_bytes.is_none() {
             gate.assume("assumed that a sector has 512 bytes (--sector-bytes sets another size)");
         }
@@ -98,6 +109,8 @@ impl ColumnsParser {
             operations: Operations::new(self.options.missing_op),
             has_op: columns.has_op(),
             header_left: has_header,
+            is_with_care: needs_care(if has_header { lines.next().unwrap_or_default() } else { first }),
+            text: Vec::new(),
         };
         Ok(match separator {
             Separator::Comma => Box::new(LineParser::<_, b','>::new(rows)),
@@ -124,9 +137,9 @@ fn begins_a_number(field: &[u8]) -> bool {
     field.first().is_some_and(|byte| byte.is_ascii_digit() || b"-+.".contains(byte))
 }
 
-/// The separator by which a line has so many fields.
-fn guess_separator(line: &[u8], columns: usize) -> Option<Separator> {
-    Separator::ALL.into_iter().find(|separator| separator.fields(line).len() == columns)
+/// Whether a line has quotes, or may have a number in hexadecimal.
+fn needs_care(line: &[u8]) -> bool {
+    has_quotes(line) || line.windows(2).any(|pair| pair.eq_ignore_ascii_case(b"0x"))
 }
 
 impl Parser for ColumnsParser {
@@ -141,6 +154,8 @@ impl Parser for ColumnsParser {
     }
 }
 
+const COLUMNS: &str = "the columns that --columns names";
+
 struct Rows {
     columns: Vec<Column>,
     unit: TimeUnit,
@@ -149,10 +164,14 @@ struct Rows {
     has_op: bool,
     /// Whether the line of names is still to come.
     header_left: bool,
+    /// Whether lines have quotes or hexadecimal numbers, as the first one does.
+    is_with_care: bool,
+    /// Such a line without its quotes; kept for its memory.
+    text: Vec<u8>,
 }
 
 impl<const SEPARATOR: u8> LineFormat<SEPARATOR> for Rows {
-    const COLUMNS: &'static str = "the columns that --columns names";
+    const COLUMNS: &'static str = COLUMNS;
     const HAS_EMPTY_LINES: bool = true;
 
     #[inline(always)]
@@ -167,33 +186,95 @@ impl<const SEPARATOR: u8> LineFormat<SEPARATOR> for Rows {
             self.header_left = false;
             return Ok(TraceRecord::Nothing);
         }
+        if self.is_with_care {
+            return self.with_care(line, gate);
+        }
+        let at_start = *line;
+        self.row::<SEPARATOR, false>(line, gate).or_else(|fault| match needs_care(line.whole_line()) {
+            true => {
+                *line = at_start;
+                self.with_care(line, gate)
+            }
+            false => Err(fault),
+        })
+    }
+}
+
+impl Rows {
+    /// A line with quotes around fields, or hexadecimal numbers.
+    fn with_care<const SEPARATOR: u8>(&mut self, line: &mut Line<'_, SEPARATOR>, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        unquote(line.with_blanks(), SEPARATOR, &mut text);
+        text.push(b'\n');
+        text.extend([0; PADDING]);
+        let mut plain = Line::<SEPARATOR>::new(&text, 0, COLUMNS);
+        let found = self.row::<SEPARATOR, true>(&mut plain, gate);
+        line.end_as(&plain);
+        self.text = text;
+        found
+    }
+
+    /// A line; `WITH_CARE` says whether its text is one without quotes, in which numbers may be hexadecimal.
+    #[inline(always)]
+    fn row<'a, const SEPARATOR: u8, const WITH_CARE: bool>(
+        &mut self,
+        line: &mut Line<'a, SEPARATOR>,
+        gate: &mut Gate,
+    ) -> Result<TraceRecord, Box<RecordError>> {
+        let is_hexadecimal = |line: &Line<'_, SEPARATOR>| WITH_CARE && line.is_hexadecimal_next();
+        let time = |line: &mut Line<'_, SEPARATOR>, name, unit: &Option<TimeUnit>| {
+            let unit = unit.unwrap_or(self.unit);
+            if is_hexadecimal(line) {
+                line.hexadecimal(name, "0x").and_then(|of| units(line, of, unit.ns()))
+            } else {
+                line.time(name, unit)
+            }
+        };
+        let address = |line: &mut Line<'_, SEPARATOR>, name, unit: Unit| {
+            let unit = unit.bytes(self.sector_bytes);
+            if is_hexadecimal(line) { line.hexadecimal(name, "0x").and_then(|of| units(line, of, unit)) } else { line.offset(name, unit) }
+        };
+        let size = |line: &mut Line<'_, SEPARATOR>, name, unit: Unit| {
+            let unit = unit.bytes(self.sector_bytes);
+            if is_hexadecimal(line) {
+                line.hexadecimal_size(name, "0x").and_then(|of| units(line, of, unit))
+            } else {
+                line.size(name, unit)
+            }
+        };
+        let field = |line: &mut Line<'a, SEPARATOR>, name| {
+            let field = line.field(name)?;
+            // Quotes may hold separators.
+            if !WITH_CARE && field.starts_with(b"\"") { Err(line.unexpected("no quotes")) } else { Ok(field) }
+        };
         let mut request = HostRequest { arrival_ns: 0, offset_bytes: 0, size_bytes: 0, op: HostOp::Read, stream: 0, source: 0 };
         let (mut latency_ns, mut end_bytes, mut device) = (0, None, &b"0"[..]);
         let mut letters = None;
         for column in &self.columns {
             match column {
-                Column::Time(unit) => request.arrival_ns = line.time("the time", unit.unwrap_or(self.unit))?,
-                Column::Completion(unit) => {
-                    request.arrival_ns = START_NS.saturating_add(line.time("the completion", unit.unwrap_or(self.unit))?)
-                }
-                Column::Latency(unit) => latency_ns = line.time("the latency", unit.unwrap_or(self.unit))?,
+                Column::Time(unit) => request.arrival_ns = time(line, "the time", unit)?,
+                Column::Completion(unit) => request.arrival_ns = START_NS.saturating_add(time(line, "the completion", unit)?),
+                Column::Latency(unit) => latency_ns = time(line, "the latency", unit)?,
                 Column::Op(words) => {
-                    let word = unquoted(line.field("op")?);
+                    let word = field(line, "op")?;
                     match operation(word, words.as_ref()) {
                         Some(op) => request.op = op,
                         None if words.is_none() && rwbs::may_be(word) => letters = Some(word),
                         None => return Err(unknown_op(*line, words.as_ref())),
                     }
                 }
-                Column::Offset(unit) => request.offset_bytes = line.offset("the address", unit.bytes(self.sector_bytes))?,
-                Column::Size(unit) => request.size_bytes = line.size("the size", unit.bytes(self.sector_bytes))?,
-                Column::End(unit) => end_bytes = Some(line.size("the end", unit.bytes(self.sector_bytes))?),
-                Column::Device => device = unquoted(line.field("device")?),
+                Column::Offset(unit) => request.offset_bytes = address(line, "the address", *unit)?,
+                Column::Size(unit) => request.size_bytes = size(line, "the size", *unit)?,
+                Column::End(unit) => end_bytes = Some(size(line, "the end", *unit)?),
+                Column::Device => device = field(line, "device")?,
                 Column::Skipped => {
-                    line.field("a column")?;
+                    field(line, "a column")?;
                 }
             }
         }
+        // Whatever follows is a fault before anything is counted.
+        line.finish()?;
         if let Some(end_bytes) = end_bytes {
             let Some(size_bytes) = end_bytes.checked_sub(request.offset_bytes) else {
                 return Err(line.size_fault(
@@ -217,7 +298,7 @@ impl<const SEPARATOR: u8> LineFormat<SEPARATOR> for Rows {
             (request.offset_bytes, request.size_bytes) = (0, 0);
         }
         request.arrival_ns = request.arrival_ns.saturating_sub(latency_ns);
-        request.source = gate.number_of(device);
+        request.source = if WITH_CARE { gate.number_of(&with_separators(device, SEPARATOR)) } else { gate.number_of(device) };
         Ok(TraceRecord::Request(request))
     }
 }
@@ -225,8 +306,14 @@ impl<const SEPARATOR: u8> LineFormat<SEPARATOR> for Rows {
 /// Times of completion are moved by so much, since the request of the first one arrived before it.
 const START_NS: u64 = 1 << 61;
 
-fn unquoted(field: &[u8]) -> &[u8] {
-    field.strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\"")).unwrap_or(field)
+/// A field as it was between its quotes.
+fn with_separators(field: &[u8], separator: u8) -> Vec<u8> {
+    field.iter().map(|byte| if *byte == HELD { separator } else { *byte }).collect()
+}
+
+/// So many units, of which one is so many bytes or nanoseconds.
+fn units<const SEPARATOR: u8>(line: &Line<'_, SEPARATOR>, number: u64, unit: u64) -> Result<u64, Box<RecordError>> {
+    number.checked_mul(unit).ok_or_else(|| line.too_large())
 }
 
 /// What a word asks for that is none of the kernel's letters, or that means the same as these.

@@ -19,7 +19,7 @@ pub const FORMAT: Format = Format {
     is_word: no_other_word,
     endings: &[],
     is_header: no_header,
-    traits: Traits::PLAIN,
+    traits: Traits { is_disordered: true, ..Traits::PLAIN },
     parser: |setup| Box::new(LineParser::new(DiskMon { unit: setup.unit, sector_bytes: setup.sector_bytes() })),
     writer: None,
 };

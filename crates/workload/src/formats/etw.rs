@@ -23,7 +23,7 @@ pub const FORMAT: Format = Format {
     is_word: no_other_word,
     endings: &[],
     is_header: |head| first_line(head) == b"BeginHeader",
-    traits: Traits::PLAIN,
+    traits: Traits { is_disordered: true, ..Traits::PLAIN },
     parser: |setup| Box::new(LineParser::new(Etw { unit: setup.unit, place: Section::Start, read: None, write: None, flush: None })),
     writer: None,
 };
@@ -113,7 +113,10 @@ impl Etw {
     fn other(&mut self, event: &[u8], line: Line<'_, b','>, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         match (&self.place, event) {
             // Another recording may follow, joined to the one before.
-            (Section::Start | Section::Events, b"BeginHeader") => self.place = Section::Header,
+            (Section::Start | Section::Events, b"BeginHeader") => {
+                self.place = Section::Header;
+                return Ok(TraceRecord::Header);
+            }
             (Section::Start, _) => return Err(line.unexpected("BeginHeader")),
             (Section::Header, b"DiskRead") => self.read = Some(transfer_columns(line)?),
             (Section::Header, b"DiskWrite") => self.write = Some(transfer_columns(line)?),

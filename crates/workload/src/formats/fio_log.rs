@@ -30,7 +30,7 @@ pub const FORMAT: Format = Format {
     is_word: |word| LOGS.iter().any(|(ending, _)| word.ends_with(ending)),
     endings: &[],
     is_header: begins_a_log,
-    traits: Traits::COARSE,
+    traits: Traits { is_disordered: true, ..Traits::COARSE },
     parser: |setup| Box::new(FioLog::new(setup)),
     writer: None,
 };

@@ -14,7 +14,7 @@ use flashraid_vocabulary::names::near;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::io::Write;
 
-const COLUMNS: &str = "ts_us,op,offset,size,flags,latency_us";
+pub(super) const COLUMNS: &str = "ts_us,op,offset,size,flags,latency_us";
 
 /// What a header may be, for messages.
 const ALLOWED: &str = "ts_us (microseconds), op (R, W, F, D or Z), offset and size (bytes), in any order, and flags and latency_us or not, \
@@ -108,14 +108,9 @@ pub(super) fn why_not(header: &[u8]) -> String {
     format!("flashraid's own has {ALLOWED}: {}", columns_of(header).err().unwrap_or_default())
 }
 
-/// What stands between the columns of a header that is ours but for the commas.
-fn other_separator(header: &[u8]) -> Option<&'static str> {
-    let with_commas = |separator| header.iter().map(|byte| if *byte == separator { b',' } else { *byte }).collect::<Vec<_>>();
-    let found = [(b';', "';'"), (b'\t', "a tab"), (b'|', "'|'"), (b' ', "a blank")];
-    found
-        .into_iter()
-        .find(|(separator, _)| header.contains(separator) && !header.contains(&b',') && columns_of(&with_commas(*separator)).is_ok())
-        .map(|found| found.1)
+/// Whether a line is the header of this format.
+pub(super) fn is_header(line: &[u8]) -> bool {
+    columns_of(line).is_ok()
 }
 
 struct Csv {
@@ -131,9 +126,6 @@ impl LineFormat<b','> for Csv {
     fn header(&mut self, line: &[u8]) -> Result<(), Box<RecordError>> {
         if line.eq_ignore_ascii_case(COLUMNS.as_bytes()) {
             return Ok(());
-        }
-        if let Some(separator) = other_separator(line) {
-            return Err(RecordError::malformed(1, format!("the header has {separator} between its columns"), ALLOWED));
         }
         // One with quotes, or a comma too many, is a header all the same, and told what it lacks.
         if !is_like_header(line) && !(FORMAT.is_header)(line) {

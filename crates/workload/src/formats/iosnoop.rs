@@ -20,7 +20,7 @@ pub const FORMAT: Format = Format {
     is_word: no_other_word,
     endings: &[],
     is_header: |head| TOOL.is_in(head),
-    traits: Traits { names: DeviceNames::Words, ..Traits::REBASED },
+    traits: Traits { names: DeviceNames::Words, ..Traits::DISORDERED },
     parser: |setup| Box::new(LineParser::new(Snoop::new(&TOOL, setup.unit, setup.options.action))),
     writer: None,
 };

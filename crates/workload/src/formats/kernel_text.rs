@@ -30,6 +30,9 @@ const OTHERS: [(&[u8], &str); 7] = [
     (b"nvme_setup_nvm_cmd: ", "nvme_setup_nvm_cmd events (--format nvme)"),
 ];
 
+/// What the headers of a recording begin with: of the kernel's text, of trace-cmd report, of perf script.
+const HEADERS: [&[u8]; 3] = [b"# tracer:", b"cpus=", b"# captured on"];
+
 /// Finds events of one kind.
 pub(super) struct EventFinder {
     system: &'static str,
@@ -101,7 +104,10 @@ pub(super) fn count_other(text: &[u8], gate: &mut Gate) -> TraceRecord {
     if lost::count(text, gate) {
         return TraceRecord::Nothing;
     }
-    if text.is_empty() || text.starts_with(b"#") || text.starts_with(b"cpus=") || text.starts_with(b"version = ") {
+    if HEADERS.iter().any(|header| text.starts_with(header)) {
+        return TraceRecord::Header;
+    }
+    if text.is_empty() || text.starts_with(b"#") || text.starts_with(b"version = ") {
         return TraceRecord::Nothing;
     }
     let known = OTHERS.iter().find(|(name, _)| memchr::memmem::find(text, name).is_some());

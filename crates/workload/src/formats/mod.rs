@@ -32,13 +32,14 @@ mod rwbs;
 mod scsi;
 mod snoop;
 mod spc;
+mod spelling;
 mod ssdsim;
 mod systor;
 mod tencent;
 mod tracefs;
 mod vscsi;
 
-use crate::gate::{Found, Traits};
+use crate::gate::{Found, HEADERS_AGAIN, Traits};
 use crate::line::SECTOR_BYTES;
 use crate::options::{BlockAction, TraceOptions};
 use crate::parser::Parser;
@@ -46,7 +47,8 @@ use crate::unit::TimeUnit;
 use flashraid_vocabulary::HostRequest;
 pub use recognition::for_output;
 pub(crate) use recognition::{recognize, unit_in_name};
-use std::path::Path;
+pub(crate) use spelling::{check as check_spelling, other_separator};
+use std::path::{Path, PathBuf};
 
 /// One format.
 pub struct Format {
@@ -169,6 +171,11 @@ pub fn find(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
+/// The other files that are read with the one that is given, as a recording of blktrace has one for each CPU.
+pub fn read_with(path: &Path) -> Vec<PathBuf> {
+    blktrace::read_with(path)
+}
+
 /// Whether a format looks at this option of the reader; most options concern all formats.
 pub fn heeds(format: &str, option: &str) -> bool {
     let is_one_of = |formats: &[&Format]| formats.iter().any(|known| known.name == format);
@@ -191,10 +198,17 @@ pub(crate) fn what_there_is(found: &Found, action: BlockAction, format: &Format)
         let options: Vec<String> = other.iter().map(|(action, _)| format!("--action {}", letter(*action))).collect();
         return format!("no {} events, but {}: {}", letter(action), there_are.join(" and "), options.join(" or "));
     }
-    let there_are: Vec<String> = found.ignored.iter().chain(&found.unsupported).map(|(what, count)| format!("{count} {what}")).collect();
+    let left_out = found.ignored.iter().chain(&found.unsupported).filter(|(what, _)| **what != HEADERS_AGAIN);
+    let there_are: Vec<String> = left_out.map(|(what, count)| format!("{count} {what}")).collect();
     let beside = if there_are.is_empty() { String::new() } else { format!(", but {}", there_are.join(", ")) };
     let has_words = format.name == COLUMNS.name && found.unsupported.contains_key(rwbs::UNKNOWN);
-    let remedy = if has_words { " (--columns op:1/0 says that 1 is a read and 0 a write)" } else { "" };
+    let remedy = if has_words {
+        " (--columns op:1/0 says that 1 is a read and 0 a write)"
+    } else if format.name == biosnoop::FORMAT.name && found.unsupported.contains_key(snoop::UNTOLD) {
+        " (bcc before 0.19 may show 0 bytes for every request: record with a newer one, or with flashraid trace capture)"
+    } else {
+        ""
+    };
     format!("no request in the file{beside}{remedy}")
 }
 

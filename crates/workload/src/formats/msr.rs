@@ -16,7 +16,7 @@ use flashraid_vocabulary::{HostOp, HostRequest};
 /// The servers recorded, of which the files are named `<server>_<disk>.csv`.
 const SERVERS: [&str; 13] = ["hm", "mds", "prn", "proj", "prxy", "rsrch", "src1", "src2", "stg", "ts", "usr", "wdev", "web"];
 
-const COLUMNS: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
+pub(super) const COLUMNS: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {

@@ -31,7 +31,7 @@ pub const FORMAT: Format = Format {
     is_word: no_other_word,
     endings: &[],
     is_header: |head| system_of(head) == Some("nvme"),
-    traits: Traits { names: DeviceNames::Words, ..Traits::REBASED },
+    traits: Traits { names: DeviceNames::Words, ..Traits::DISORDERED },
     parser: |setup| Box::new(LineParser::new(NvmeText::new(setup))),
     writer: None,
 };

@@ -21,6 +21,9 @@ const START_NS: u64 = 1 << 61;
 /// A time after which a difference of unsigned numbers in the tool was negative.
 const LATEST_NS: u64 = i64::MAX as u64;
 
+/// What rows of reads and writes without bytes are: the tool has these two letters alone for what is neither.
+pub(crate) const UNTOLD: &str = "rows of R or W without bytes (flushes and other commands to the device)";
+
 /// What a column is to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SnoopColumn {
@@ -148,7 +151,7 @@ impl Snoop {
         self.has_header = true;
         self.days_ns = 0;
         self.clock_ns = 0;
-        Ok(TraceRecord::Nothing)
+        Ok(TraceRecord::Header)
     }
 
     /// A time of day, and the days before it: the clock of a recording that passes midnight begins anew.
@@ -245,7 +248,9 @@ impl Snoop {
         let size_bytes = if op == HostOp::Flush { 0 } else { bytes };
         let request = HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source };
         let Some(request) = rwbs::request_or_flush(request, letters) else {
-            return Ok(TraceRecord::Ignored("rows without bytes"));
+            // Letters of the kernel tell flushes, and requests that are none.
+            let is_untold = matches!(letters, b"R" | b"W");
+            return Ok(if is_untold { TraceRecord::Unsupported(UNTOLD) } else { TraceRecord::Ignored("rows without bytes") });
         };
         gate.drop_parts(rwbs::dropped(request.op, letters));
         Ok(TraceRecord::Request(request))

@@ -12,7 +12,7 @@ use crate::parser::{LineFormat, LineParser, TraceRecord, names_columns};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
-const COLUMNS: &str = "ASU,LBA,Size,Opcode,Timestamp";
+pub(super) const COLUMNS: &str = "ASU,LBA,Size,Opcode,Timestamp";
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {

@@ -12,7 +12,7 @@ use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
-const COLUMNS: &str = "Timestamp,Response,IOType,LUN,Offset,Size";
+pub(super) const COLUMNS: &str = "Timestamp,Response,IOType,LUN,Offset,Size";
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -23,7 +23,7 @@ pub const FORMAT: Format = Format {
     is_word: no_other_word,
     endings: &[],
     is_header: |head| first_line(head).eq_ignore_ascii_case(COLUMNS.as_bytes()),
-    traits: Traits::REBASED,
+    traits: Traits::DISORDERED,
     parser: |setup| Box::new(LineParser::new(Systor { unit: setup.unit })),
     writer: None,
 };

@@ -13,7 +13,7 @@ use crate::parser::{LineFormat, LineParser, TraceRecord, names_columns};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
-const COLUMNS: &str = "Timestamp,Offset,Size,IOType,VolumeID";
+pub(super) const COLUMNS: &str = "Timestamp,Offset,Size,IOType,VolumeID";
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {

@@ -28,7 +28,7 @@ pub const FORMAT: Format = Format {
         Some(system) => system == "block",
         None => first_line(head).starts_with(b"# tracer:"),
     },
-    traits: Traits { names: DeviceNames::MajorMinor, ..Traits::REBASED },
+    traits: Traits { names: DeviceNames::MajorMinor, ..Traits::DISORDERED },
     parser: |setup| Box::new(LineParser::new(Tracefs::new(setup.unit, setup.options.action))),
     writer: None,
 };

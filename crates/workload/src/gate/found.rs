@@ -18,6 +18,9 @@ fn parts_of(number: u16) -> impl Iterator<Item = &'static str> {
     PARTS.into_iter().enumerate().filter(move |(bit, _)| number >> bit & 1 == 1).map(|(_, what)| what)
 }
 
+/// What a header is called that comes again.
+pub(crate) const HEADERS_AGAIN: &str = "headers that come again";
+
 /// Messages of skipped records that are kept.
 const FAULTS_KEPT: usize = 3;
 
@@ -26,6 +29,8 @@ const FAULTS_KEPT: usize = 3;
 pub(crate) struct Found {
     /// Records that are no requests, by what they are.
     pub ignored: BTreeMap<&'static str, u64>,
+    /// The line at which the header came again.
+    pub header_again: Option<u64>,
     /// Requests that no simulated device serves, by what they are.
     pub unsupported: BTreeMap<&'static str, u64>,
     /// Events that the recorder says it lost.
@@ -52,6 +57,13 @@ impl Found {
     pub fn leave_out(&mut self, what: &'static str, count: u64) {
         let known = self.unsupported.entry(what).or_default();
         *known = known.saturating_add(count);
+    }
+
+    /// Counts a header that comes again, at this line: another recording is joined to those before.
+    #[cold]
+    pub fn begin_again(&mut self, line: u64) {
+        self.ignore(HEADERS_AGAIN, 1);
+        self.header_again.get_or_insert(line);
     }
 
     /// Counts what of a write is not replayed.

@@ -9,7 +9,7 @@ use crate::options::{DeviceLayout, TraceOptions};
 use crate::trace::{DeviceSummary, Trace};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
-pub(crate) use found::{Found, parts};
+pub(crate) use found::{Found, HEADERS_AGAIN, parts};
 use order::{Order, WINDOW};
 pub(crate) use requeue::Requeue;
 use rustc_hash::FxHashMap;
@@ -60,15 +60,19 @@ pub(crate) struct Traits {
     pub is_rebased: bool,
     /// Whether the clock is too coarse to order requests by: those of one tick (the time unit) are spread evenly over it.
     pub is_coarse: bool,
+    /// Whether recorders write requests in another order than that of their times by nature: at completion, or from several processors.
+    pub is_disordered: bool,
 }
 
 impl Traits {
     /// Numbered devices, times from the start, a good clock.
-    pub const PLAIN: Self = Self { names: DeviceNames::Numbers, is_rebased: false, is_coarse: false };
+    pub const PLAIN: Self = Self { names: DeviceNames::Numbers, is_rebased: false, is_coarse: false, is_disordered: false };
     /// The same with times from another origin.
     pub const REBASED: Self = Self { is_rebased: true, ..Self::PLAIN };
     /// A coarse clock with an origin of its own.
     pub const COARSE: Self = Self { is_coarse: true, ..Self::REBASED };
+    /// Times from another origin, of requests that are recorded in another order.
+    pub const DISORDERED: Self = Self { is_disordered: true, ..Self::REBASED };
 }
 
 #[derive(Clone, Debug)]
@@ -115,6 +119,8 @@ pub(crate) struct Gate {
     filtered: u64,
     out_of_order: u64,
     steps_back: u64,
+    /// The most by which a request is late.
+    late_ns: u64,
     found: Found,
     /// Devices to which requests of others are mapped, and those others.
     mapped: BTreeSet<(u32, u32)>,
@@ -148,6 +154,7 @@ impl Gate {
             filtered: 0,
             out_of_order: 0,
             steps_back: 0,
+            late_ns: 0,
             found: Found::default(),
             mapped: BTreeSet::new(),
             devices: Vec::new(),
@@ -166,6 +173,11 @@ impl Gate {
     /// The clock orders requests after all, so that they are not spread over its ticks.
     pub fn has_fine_clock(&mut self) {
         self.order.has_fine_clock();
+    }
+
+    /// The recorder writes requests in another order than that of their times, contrary to what the format is known for.
+    pub fn is_disordered(&mut self) {
+        self.traits.is_disordered = true;
     }
 
     /// Times that are rebased count from this one, if no request is recorded earlier.
@@ -232,6 +244,11 @@ impl Gate {
         self.steps_back
     }
 
+    /// The most by which a request is late, if none is by the nature of the format.
+    pub fn late_ns(&self) -> u64 {
+        if self.traits.is_disordered { 0 } else { self.late_ns }
+    }
+
     /// Tick of a coarse clock, over which its requests are spread.
     pub fn spread_tick_ns(&self) -> Option<u64> {
         Some(self.order.tick_ns()).filter(|tick_ns| *tick_ns > 0)
@@ -275,6 +292,11 @@ impl Gate {
     /// Counts records that are no requests.
     pub fn ignore(&mut self, what: &'static str, count: u64) {
         self.found.ignore(what, count);
+    }
+
+    /// Counts a header that comes again, at this line.
+    pub fn begin_again(&mut self, line: u64) {
+        self.found.begin_again(line);
     }
 
     /// Counts requests of kinds that no simulated device serves.
@@ -386,6 +408,7 @@ impl Gate {
     fn count_late(&mut self, device: usize, time_ns: u64) {
         self.out_of_order += 1;
         self.steps_back += u64::from(time_ns < self.previous_ns);
+        self.late_ns = self.late_ns.max(self.latest_ns - time_ns);
         let place = (time_ns, self.admitted + self.filtered);
         let first = &mut self.devices[device].first;
         *first = place.min(*first);

@@ -193,3 +193,63 @@ fn malformed_lines() {
     let (requests, summary) = read(&file("skipped.csv", b"1,R,0,512\n2,q,0,512\n3,R,0,512\n"), &skip).unwrap();
     assert_eq!((requests.len(), summary.skipped), (2, 1));
 }
+
+/// Fields in quotes are what is between them, numbers too; a first row of them is a row. Numbers behind 0x are hexadecimal.
+#[test]
+fn quotes_and_hexadecimal_numbers() {
+    let expected = [request(0, Read, 8192, 4096, 0), request(1_500_000, Write, 4096, 8192, 1)];
+    for (columns, content) in [
+        ("time:us,op,offset,size,device", "\"10\",\"R\",\"8192\",\"4096\",\"a\"\n\"1510\",\"W\",\"4096\",\"8192\",\"b\"\n"),
+        ("time:us,op,offset,size,device", "t,\"o\",f,s,d\n10,\"R\",8192,4096,a\r\n1510,\"W\",4096,8192,b\r\n"),
+        ("time:us,op,offset,size,device", "10,R,0x2000,0x1000,a\n1510,W,0X1000,8192,b\n"),
+        ("time:us;op;offset;size;device", "0xa;R;0x2000;0x1000;a\n0x5E6;W;\"0x1000\";\"0x2000\";b\n"),
+        ("time:us;device;op;sector;end", "10 a R 0x10 0x3000\n1510 b W 0x8 0x3000\n"),
+        ("device,size,time:us,op,lba", "a\t\"0x1000\"\t10\tR\t16\nb\t8192\t1510\tW\t8\n"),
+        // Only later lines have some.
+        ("comm,time:us,op,offset,size,device", "x,10,R,8192,4096,a\n\"x, y\",1510,W,4096,\"8192\",\"b\"\n"),
+        ("time:us,op,offset,size,device", "10,R,8192,4096,a\n1510,W,0x1000,0x2000,b\n"),
+        ("time:us,op,size,device,offset", "10,R,4096,a,8192\n1510,W,8192,\"b\",0x1000\n"),
+        // A quote that is a letter, and a separator, a blank or a quote in a field.
+        ("comm,time:us,op,offset,size,device", "\"x,10,R,8192,4096,a\n5\" disk,1510,W,4096,8192,b\n"),
+        ("comm,time:us,op,offset,size,device", "\"x,\"\"y\",10,R,8192,4096,\" a\"\n\"x, y\" , 1510 , W , 4096 , 8192 , b \n"),
+        ("comm;time:us;op;offset;size;device", "\"x y\" 10 R 8192 4096 \"a\"\nx 1510 \"W\" 4096 8192 b\n"),
+    ] {
+        let (requests, summary) = text("quoted.txt", content, &[("columns", &columns.replace(';', ","))]);
+        assert_eq!(requests, expected, "{content}");
+        assert_eq!(summary.assumed.iter().any(|text| text == HEADER), content.starts_with("t,"), "{content}");
+        assert_eq!(summary.device_list.iter().map(|of| of.name.as_str()).collect::<Vec<_>>(), ["a", "b"], "{content}");
+    }
+    let (_, summary) =
+        text("names.csv", "1,R,0,512,\"vol,a\"\n2,R,0,512,vol,a\n", &[("columns", "time:s,op,offset,size,device"), ("on_error", "skip")]);
+    assert_eq!((summary.device_list[0].name.as_str(), summary.skipped), ("vol,a", 1));
+}
+
+/// Faults of such lines are where they are in the file, and a line is counted once however it is read.
+#[test]
+fn faults_of_lines_with_quotes() {
+    let four = with(&[("columns", "time:s,op,offset,size")]);
+    for (content, expected) in [
+        (
+            "\"1\",\"q\",\"0\",\"512\"\n",
+            "FILE:1:6: op is 'q'; expected a word as R, W, read or write (--columns op:1/0 says that 1 is a read and 0 a write)",
+        ),
+        ("\"1\",\"R\",\"0\",\"0\"\n", "FILE:1:14: a size of 0 bytes; expected at least 1"),
+        ("1,R,0,512\n2,\"R\",0x1g,512\n", "FILE:2:7: the address is '0x1g'; expected a hexadecimal number behind 0x"),
+        ("1,R,0,512\n2,R,0x,512\n", "FILE:2:5: the address is '0x'; expected a hexadecimal number behind 0x"),
+        ("1,R,0,512\n2,R,0,\"512\n", "FILE:2:7: the size is '\\\"512'; expected a decimal number"),
+        (
+            "1,R,0,512\n2,R,0xfffffffffffffffff,512\n",
+            "FILE:2:5: the address is '0xfffffffffffffffff'; expected a number that fits 64 bits in nanoseconds or bytes",
+        ),
+        ("1,R,0,512\n2,R,1f,512\n", "FILE:2:5: the address is '1f'; expected a decimal number"),
+    ] {
+        assert_eq!(message_with(&four, content.as_bytes()), expected, "{content}");
+    }
+    let comma = with(&[("columns", "time:s,op,offset,size"), ("separator", "semicolon")]);
+    assert_eq!(
+        message_with(&comma, b"1;R;0;512\n1,5;R;0;512\n"),
+        "FILE:2:1: the time is '1,5'; expected a decimal number, with a point before its fraction and not a comma"
+    );
+    let (requests, summary) = text("parts.csv", "1,WFS,0,512\n2,WFS,0,0x200\n3,WFS,0,\"512\"\n", &[("columns", "time:s,op,offset,size")]);
+    assert_eq!((requests.len(), &summary.unsupported[..]), (3, &[("forced unit access (WF); the writes are kept", 3)][..]));
+}

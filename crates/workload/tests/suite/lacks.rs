@@ -1,7 +1,7 @@
 //! What a recording lacks, and what of it is not replayed: counted and said.
 
 use crate::support::{file, gzip, message, options, read, request, sample};
-use flashraid_vocabulary::HostOp::{Read, Write};
+use flashraid_vocabulary::HostOp::{Flush, Read, Write};
 use flashraid_workload::{OnError, TraceOptions};
 
 const NVME: &str = " a-1 [0] . 5.0: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, nsid=1, cmd=(nvme_cmd_write slba=0, len=7)\n";
@@ -123,6 +123,28 @@ fn requests_issued_twice() {
         assert_eq!(requests.iter().map(|request| request.arrival_ns / 1_000_000).collect::<Vec<_>>(), times, "{action}");
         assert_eq!((summary.reissued, summary.warnings(true).len()), (reissued, usize::from(reissued > 0)), "{action}");
     }
+}
+
+/// bcc's biosnoop shows flushes and commands to the device as reads of no bytes, and some versions all requests so; libbpf-tools' has letters.
+#[test]
+fn rows_without_bytes() {
+    let rows = |rows: &[&str]| {
+        let rows: String = rows.iter().enumerate().map(|(at, row)| format!("0.{} a 7 sda {row} 0.1\n", at + 1)).collect();
+        format!("TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n{rows}")
+    };
+    let untold = "rows of R or W without bytes (flushes and other commands to the device)";
+    let text = rows(&["W 8 512", "R 18446744073709551615 0", "R 0 0", "FF 0 0", "FWS 8 0", "N 0 0"]);
+    let (requests, summary) = read(&file("none.biosnoop", text.as_bytes()), &options("biosnoop")).unwrap();
+    assert_eq!(requests.iter().map(|request| request.op).collect::<Vec<_>>(), [Write, Flush, Flush]);
+    assert_eq!((&summary.unsupported[..], &summary.ignored[..]), (&[(untold, 2)][..], &[("rows without bytes", 1)][..]));
+    assert_eq!(summary.warnings(true), [format!("not replayed: 2 {untold}")]);
+    assert_eq!(
+        message("biosnoop", rows(&["R 8 0", "W 16 0"]).as_bytes()),
+        format!(
+            "FILE: no request in the file, but 2 {untold} (bcc before 0.19 may show 0 bytes for every request: record with a newer one, or with \
+                 flashraid trace capture); expected at least one request"
+        )
+    );
 }
 
 /// Requests that nothing serves are left out, and flags dropped, with their numbers.

@@ -21,6 +21,7 @@ mod profile_trace;
 mod profiles;
 mod requeues;
 mod shared_traces;
+mod spelling;
 mod support;
 mod synth;
 mod writers;

@@ -60,8 +60,8 @@ fn joined_logs_are_sorted_and_said() {
         assert_eq!((summary.out_of_order, summary.steps_back), (5999, 1), "{format}");
         assert_eq!((of_sorted.out_of_order, of_sorted.warnings(true)), (0, vec![]), "{format}");
         let warnings = summary.warnings(true);
-        assert!(warnings.len() == 1 && warnings[0].starts_with("5999 of the requests read are earlier than one recorded before them, in 1 steps back: the file looks like several logs joined"), "{warnings:?}");
-        assert!(summary.warnings(false).is_empty(), "a closed loop has no times");
+        assert!(warnings.len() == 1 && warnings[0].starts_with("5999 of the requests read are earlier than one recorded before them, in 1 step back: the file looks like several logs joined"), "{warnings:?}");
+        assert_eq!(summary.warnings(false), warnings, "a closed loop has no times, but this order");
     }
     let info =
         trace_info(&file("info.blkparse.txt", lines(false, blkparse).as_bytes()), &TraceOptions::default(), page_size(4096).unwrap());
@@ -99,8 +99,68 @@ fn headers_come_again_where_logs_were_joined() {
     ] {
         let (requests, summary) = read(&file(&format!("twice.{format}"), log.repeat(2).as_bytes()), &options(format)).unwrap();
         assert_eq!(requests.iter().map(|request| request.arrival_ns).collect::<Vec<_>>(), times, "{format}");
-        assert_eq!((summary.skipped, summary.steps_back), (0, 1), "{format}");
+        assert_eq!((summary.skipped, summary.steps_back, &summary.ignored[..]), (0, 1, &[(AGAIN, 1)][..]), "{format}");
+        let (line, late) = (log.lines().count() + 1, "1 request is earlier than one recorded before it: they were sorted by time");
+        let said = format!("the header stands again at line {line}: 2 recordings were joined. {late}");
+        let warnings = summary.warnings(false);
+        assert!(warnings.iter().filter(|text| text.starts_with(&said)).count() == 1, "{format}: {warnings:?}");
     }
+}
+
+const AGAIN: &str = "headers that come again";
+
+/// Each kind of header that can come again, how often, and whether times go on.
+#[test]
+fn headers_that_come_again_are_counted_and_said() {
+    let snoop = |first: &str| format!("TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n{first} a 1 sda W 8 512 0.1\n");
+    let ftrace = |time: u64| format!("# tracer: nop\n#\n a-1 [0] . {time}.0: block_rq_issue: 1,0 W 512 () 8 + 1 [a]\n");
+    let report = |time: u64| ftrace(time).replace("# tracer: nop\n#", "cpus=4");
+    let etw = |time: u64| {
+        format!(
+            "BeginHeader\nDiskWrite, TimeStamp, ByteOffset, IOSize, ElapsedTime, DiskNum\nEndHeader\nDiskWrite, {time}, 0x0, 0x200, 1, 0\n"
+        )
+    };
+    let iosnoop = |time: u64| format!("STARTs COMM PID TYPE DEV BLOCK BYTES LATms\n{time}.5 a 7 W 8,0 8 512 0.1\n");
+    let own = |time: u64| format!("ts_us,op,offset,size\n{time},W,0,512\n");
+    let quoted = |time: u64| format!("\"t\",\"o\",\"f\",\"s\"\n\"{time}\",\"W\",\"0\",\"512\"\n");
+    let load = |time: u64| format!("blkreplay\nstart ; sector ; length ; op\n{time} ; 8 ; 8 ; W\n");
+    let alibaba = |time: u64| format!("device_id,opcode,offset,length,timestamp\n7,W,0,512,{time}\n");
+    let mark = "\u{feff}".to_owned();
+    for (format, parts, line) in [
+        ("biosnoop", [snoop("0.1"), snoop("0.5"), snoop("0.7")], 3),
+        ("iosnoop", [iosnoop(1), iosnoop(2), iosnoop(3)], 3),
+        ("tracefs", [ftrace(1), ftrace(2), ftrace(3)], 4),
+        ("tracefs", [report(1), report(2), report(3)], 3),
+        ("etw", [etw(10), etw(20), etw(30)], 5),
+        ("flashraid", [own(1), own(2), own(3)], 3),
+        ("flashraid", [mark.clone() + &own(1), mark + &own(2), own(3)], 3),
+        ("columns", [quoted(1), quoted(2), quoted(3)], 3),
+        ("blkreplay", [load(1), load(2), load(3)], 4),
+        ("alibaba", [alibaba(1), alibaba(2), alibaba(3)], 3),
+    ] {
+        let mut options = options(format);
+        if format == "columns" {
+            options.set("columns", "time:us,op,offset,size").unwrap();
+        }
+        let (requests, summary) = read(&file(&format!("again.{format}"), parts.concat().as_bytes()), &options).unwrap();
+        assert_eq!((requests.len(), summary.out_of_order), (3, 0), "{format}");
+        assert_eq!(summary.ignored.iter().find(|(what, _)| *what == AGAIN), Some(&(AGAIN, 2)), "{format}");
+        let said = format!(
+            "the header stands again at line {line}: 3 recordings were joined. The times of each follow those of the one before, and nothing was moved"
+        );
+        let warnings =
+            |summary: TraceSummary| summary.warnings(true).into_iter().filter(|text| !text.starts_with("assumed")).collect::<Vec<_>>();
+        assert_eq!(warnings(summary), [said], "{format}");
+        // One by itself has nothing to say.
+        let (_, summary) = read(&file(&format!("once.{format}"), parts[0].as_bytes()), &options).unwrap();
+        assert_eq!(warnings(summary), Vec::<String>::new(), "{format}");
+    }
+    // As long logs whose times begin again.
+    let log: String = "ts_us,op,offset,size\n".to_owned() + &(0..100).map(|time| format!("{time},W,0,512\n")).collect::<String>();
+    let (_, summary) = read(&file("long.csv", log.repeat(2).as_bytes()), &TraceOptions::default()).unwrap();
+    let said = "the header stands again at line 102: 2 recordings were joined. 99 requests are earlier than one recorded before them: they were sorted \
+                by time, as if they had been recorded at the same time by one clock (else run each by itself)";
+    assert_eq!(summary.warnings(true), [said]);
 }
 
 /// However late and from however many devices, the requests are those of the sorted file, in addresses too.
@@ -179,16 +239,63 @@ fn a_limit_reads_no_further_than_a_window() {
     }
 }
 
-/// Records that complete out of order are no further logs.
+/// Records that complete out of order are no further logs, and no news where a format records at completion. In others it is said how many they are.
 #[test]
 fn late_completions_are_no_joined_logs() {
-    let text: String = (0..5000_u64)
-        .map(|number| format!("{} 0 8 8 {}\n", number * 100 + (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) % 1000, number % 2))
-        .collect();
-    let (requests, summary) = both(&file("completions.ssdsim", text.as_bytes()), &options("ssdsim"));
-    assert!(requests.is_sorted_by_key(|request| request.arrival_ns) && summary.out_of_order > 2000);
-    assert_eq!(summary.warnings(true), Vec::<String>::new());
-    assert_eq!(requests.iter().filter(|request| request.op == Read).count(), 2500);
+    let lines = |line: fn(u64, u64) -> String| -> String {
+        (0..5000_u64).map(|number| line(number * 100 + (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) % 1000, number % 2)).collect()
+    };
+    let ssdsim = lines(|time_ns, op| format!("{time_ns} 0 8 8 {op}\n"));
+    let systor = lines(|time_ns, op| format!("1.{time_ns:09},0.1,{},0,8,8\n", ["W", "R"][op as usize]));
+    for (format, text) in [("ssdsim", ssdsim), ("systor", format!("Timestamp,Response,IOType,LUN,Offset,Size\n{systor}"))] {
+        let (requests, summary) = both(&file(&format!("completions.{format}"), text.as_bytes()), &options(format));
+        assert!(requests.is_sorted_by_key(|request| request.arrival_ns) && summary.out_of_order > 2000);
+        assert_eq!(requests.iter().filter(|request| request.op == Read).count(), 2500);
+        let late = format!("{} requests are recorded behind others that came later, by up to ", summary.out_of_order);
+        match (format, &summary.warnings(true)[..]) {
+            ("ssdsim", [said]) => assert!(said.starts_with(&late) && said.ends_with("s, and were put in order of time"), "{said}"),
+            ("systor", []) => {}
+            (_, said) => panic!("{format}: {said:?}"),
+        }
+    }
+}
+
+/// However few they are, requests that are put elsewhere are said, unless recorders of the format write them in any order.
+#[test]
+fn few_late_requests_are_said() {
+    let three = "3 requests are recorded behind others that came later, by up to 0.0005 s, and were put in order of time";
+    let one = "1 request is recorded behind one that came later, by up to 0.000004 s, and was put in order of time";
+    let own = |times: &[u64]| -> String {
+        "ts_us,op,offset,size\n".to_owned() + &times.iter().map(|time| format!("{time},W,0,512\n")).collect::<String>()
+    };
+    let snoop = "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n0.1 a 1 sda W 8 512 0.1\n0.2 a 1 sda W 8 512 150\n";
+    for (format, text, expected) in [
+        ("flashraid", own(&[1000, 500, 600, 1100, 1050, 1200]), vec![three]),
+        ("flashraid", own(&[10, 6, 20]), vec![one]),
+        ("flashraid", own(&[5, 5, 6]), vec![]),
+        ("msr", "50,a,0,Write,0,512,1\n10,a,0,Write,0,512,1\n".to_owned(), vec![one]),
+        ("biosnoop", snoop.to_owned(), vec![]),
+        ("blkparse", "8,0 0 1 0.5 9 D W 8 + 8 [a]\n8,0 1 1 0.4 9 D W 8 + 8 [a]\n".to_owned(), vec![]),
+        // A clock of seconds: what is a second late may have been in order.
+        ("tencent", "5,0,8,1,7\n4,0,8,1,7\n".to_owned(), vec![]),
+        (
+            "tencent",
+            "5,0,8,1,7\n3,0,8,1,7\n".to_owned(),
+            vec!["1 request is recorded behind one that came later, by up to 2 s, and was put in order of time"],
+        ),
+    ] {
+        let (_, summary) = both(&file(&format!("few.{format}"), text.as_bytes()), &options(format));
+        let said: Vec<_> = summary.warnings(true).into_iter().filter(|text| !text.starts_with("the trace's clock has ticks")).collect();
+        assert_eq!(said, expected, "{text}");
+    }
+    // Columns that the user names are in order unless their times are those of completion.
+    for (columns, expected) in [("time:us,-,op,offset,size", vec![one.to_owned()]), ("completion:us,latency:us,op,offset,size", vec![])] {
+        let mut options = TraceOptions::default();
+        options.set("columns", columns).unwrap();
+        options.set("separator", "comma").unwrap();
+        let (_, summary) = both(&file("few.txt", b"10,1,W,0,512\n6,1,W,0,512\n"), &options);
+        assert_eq!(summary.warnings(true), expected, "{columns}");
+    }
 }
 
 /// An error in what is read stays one, and whoever reads a trace without `in_order` is told.

@@ -114,7 +114,7 @@ fn every_profile_meets_its_table() {
 #[test]
 fn what_was_measured_on_slices_is_in_their_profiles() {
     let exchange = figures(&Profile::load("cr5m-exchange-slice").unwrap());
-    let burstiness = exchange.burstiness.as_ref().unwrap();
+    let burstiness = &exchange.burstiness;
     let bursts = &burstiness.bursts;
     assert!((bursts.mean_requests.unwrap() / 8.914 - 1.0).abs() < 0.05, "{bursts:?}");
     assert!((bursts.mean_gap_ns.unwrap() / 222_538.0 - 1.0).abs() < 0.03, "{bursts:?}");

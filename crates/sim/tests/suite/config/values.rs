@@ -420,6 +420,8 @@ fn quantities_have_units_and_nothing_else_has() {
 #[test]
 fn a_name_is_offered_only_if_it_is_near() {
     assert_eq!(refusal(&[("banana", "1")]), "unknown key banana: docs/configuration.md lists all");
+    let figure = "it is called write_amplification, and is no setting (flashraid explain write_amplification)";
+    assert_eq!(refusal(&[("WAF", "0.1")]), format!("unknown key WAF: {figure}"));
     assert_eq!(refusal(&[("zz.seed", "1")]), "zz.seed: unknown table zz; there are device, array, scheme, host, run");
     assert_eq!(refusal(&[("threshold", "1")]), "unknown key threshold; the nearest is gc_threshold in table device");
     assert!(on("qqq", "raid0", &[]).unwrap_err().starts_with("unknown device qqq; presets are ssd1, "));
