@@ -36,6 +36,8 @@ class Opened:
         self.context.set_offline(True)
         self.errors: list[str] = []
         self.requests: list[str] = []
+        # Long enough for a machine that has much else to do: how fast pages open is not what these tests are about.
+        self.context.set_default_timeout(120_000)
         self.page = self.context.new_page()
         self.page.on(
             "console", lambda said: self.errors.extend([said.text] if said.type in ("error", "warning") else [])
@@ -43,7 +45,7 @@ class Opened:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda asked: self.requests.append(asked.url))
         self.page.goto(path.as_uri())
-        self.page.wait_for_selector("html[data-drawn]", timeout=30_000)
+        self.page.wait_for_selector("html[data-drawn]")
 
     @property
     def outside(self) -> list[str]:
