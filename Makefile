@@ -8,6 +8,8 @@ SCHEMES := $(wildcard crates/redundancy/src/schemes/*.rs crates/redundancy/src/s
 # What the long targets do instead with QUICK=1: all of it with little work, to see that it runs to its end. `make test` does that.
 PROVE := $(if $(QUICK),,FLASHRAID_PROVE=1)
 PROFILE := $(if $(QUICK),,--profile prove)
+# Some tests wait for processes, so that one worker more than there are cores keeps all busy.
+PYTEST := $(PYTHON) -m pytest -q -n $$(( $$($(PYTHON) -c 'import os; print(os.cpu_count())') + 1 )) --dist worksteal
 # How the extension is compiled: what everybody uses is fast. CI takes what the tests are made of, which is compiled anyway.
 EXTENSION := release
 export PIP_QUIET := 1
@@ -77,17 +79,17 @@ test-rust:
 	$(if $(RUSTC_WORKSPACE_WRAPPER),,cargo clippy -q --workspace --all-targets --all-features -- -D warnings)
 	env -u MAKEFLAGS cargo test -q --workspace --all-features --tests --examples
 
-# A test that waits for ever says where; the longest one takes seconds. Some wait for processes, so that one more than there are cores keeps all busy.
+# A test that waits for ever says where; the longest one takes seconds.
 test-python: .venv/built .venv/testing .venv/browser
 	.venv/bin/ruff check -q $(PYTHON_SOURCES)
 	.venv/bin/ruff format -q --check $(PYTHON_SOURCES)
 	.venv/bin/mypy
-	$(PYTHON) -m pytest -q -n $$(( $$($(PYTHON) -c 'import os; print(os.cpu_count())') + 1 )) --dist worksteal -o faulthandler_timeout=180 -o faulthandler_exit_on_timeout=true
+	$(PYTEST) -o faulthandler_timeout=180 -o faulthandler_exit_on_timeout=true
 
 prove: .venv/built .venv/testing .venv/docs
 	RUSTDOCFLAGS='-D warnings' cargo doc -q --workspace --all-features --no-deps
 	$(PROVE) cargo test -q $(PROFILE) --workspace --all-features
-	$(PROVE) $(PYTHON) -m pytest -q -n auto --dist worksteal
+	$(PROVE) $(PYTEST)
 	$(PYTHON) benches/run.py --instructions $(if $(QUICK),--quick)
 
 bench: .venv/built

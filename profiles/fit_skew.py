@@ -2,15 +2,16 @@
 
     python profiles/fit_skew.py
 
-The share of each profile is chosen so that the coefficient of variation of blocked requests (`blocked_cv`) on the 5+1
-drive under Baseline is the paper's (Table III), before any other scheme is tried. It prints the share that it finds
-beside the one in the profile, and writes nothing.
+The share of each profile is chosen so that the coefficient of variation of blocked requests (`blocked_cv`) under
+Baseline, on the 5+1 drive that fit_drive.py has chosen, is the paper's (Table III), before any other scheme is tried.
+It prints the share that it finds beside the one in the profile, and writes nothing.
 """
 
 import sys
 import tempfile
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import flashraid as fr
 
@@ -18,6 +19,18 @@ import flashraid as fr
 TARGETS = {"lun0": 0.32, "lun1": 0.60, "lun2": 0.65, "ali_0": 0.78, "ali_1": 1.24}
 UPDATE_SHARES = {"lun0": 0.793, "lun1": 0.798, "lun2": 0.811, "ali_0": 0.858, "ali_1": 0.874}
 STEPS = 7
+# The drive of the experiments (papers/adaptive/experiments.toml).
+DRIVE: dict[str, Any] = {
+    "bus_ps_per_byte": 25000,
+    "read_command_ns": 175,
+    "program_command_ns": 175,
+    "erase_command_ns": 125,
+    "lun": "chip",
+    "blocks_per_plane": 64,
+    "fill": 0.7,
+    "precondition": "random:1",
+    "fit": "wrap",
+}
 
 
 def skewed(text: str, share: float, update_share: float) -> str:
@@ -56,7 +69,7 @@ def measured(text: str) -> float:
             decide="after_data",
             limit=100_000,
             warmup="1000",
-            fill=0.9,
+            **DRIVE,
         )
     return float(result.blocked_cv)
 

@@ -117,16 +117,18 @@ class Candidate:
         return self._first_of(lambda look: evidence.why_void(look, row.path))
 
     def is_sparse(self, row: Row) -> bool:
-        """Whether the row's figure is a quantile, a mean or a rate of too few requests."""
+        """Whether the row's figure is one of too few requests."""
         if row is CAPACITY:
-            return self.capacity is not None and self.capacity["requests"] < evidence.FEWEST_OF_A_MEAN
+            return self.capacity is not None and evidence.are_few(self.capacity["requests"], "rate")
         if not (row.is_latency or row.better):
             return False
         return any(evidence.is_sparse(look_at(each), row.path) for each in self.results)
 
     @property
     def unevenness(self) -> float:
-        """How many times faster than the mean the busiest member wears out; 1 if it is hardly faster."""
+        """How many times faster than the mean the busiest member wears out; 1 if it is hardly faster, or not known."""
+        if any(evidence.is_sparse(look_at(each), evidence.PEAK_TO_MEAN) for each in self.results):
+            return 1.0
         peaks = [value_at(each, evidence.PEAK_TO_MEAN) for each in self.results]
         peak = mean_of([each or 1 for each in peaks])
         return peak if peak > UNEVEN else 1.0

@@ -20,11 +20,11 @@ OF_ALL_REQUESTS = (RATE, PEAK_TO_MEAN)  # figures of all requests together
 EQUAL = 0.01  # figures that differ by no more are called equal
 FEWEST_BEYOND = 10  # requests beyond a quantile, below which it may be that of any of them
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
-FEWEST_OF_A_MEAN = 100  # requests; a mean or a rate of fewer is that of these few
-# The fewest requests of a kind of which each figure is known: 1,000 for p99.
-FEWEST = {name: round(FEWEST_BEYOND / (1 - share)) for name, share in SHARES.items()} | {"mean": FEWEST_OF_A_MEAN}
-OVERLOAD = 1  # of `workload.busiest_load`, as in the engine's warning: more is asked for than there is time
-FEWEST_FOR_A_LOAD = 100  # requests; fewer need not wait for each other, however fast they come
+FEWEST_OF_A_MEAN = 100  # requests; a mean, a rate or a maximum of fewer is that of these few
+# The fewest requests of which each kind of figure is known: 1,000 for p99.
+FEWEST = {name: round(FEWEST_BEYOND / (1 - share)) for name, share in SHARES.items()} | dict.fromkeys(
+    ("mean", "max", "rate"), FEWEST_OF_A_MEAN
+)
 # Of the pages read: from so many on that were never written, latencies of reads are those of another device.
 MOST_UNWRITTEN = 0.1
 # Of what was asked: if so much of it needed no flash, a rate is that of a data buffer or of the tables.
@@ -32,8 +32,8 @@ MOST_WITHOUT_FLASH = 0.9
 # Rounding of a histogram's quantiles.
 ROUNDING = 1.002
 SPARSE = (
-    f"fewer than {FEWEST_BEYOND} requests lie beyond a quantile, or fewer than {FEWEST_OF_A_MEAN} make a mean or a "
-    "rate, so that it may be chance"
+    f"fewer than {FEWEST_BEYOND} requests lie beyond a quantile, or fewer than {FEWEST_OF_A_MEAN} make a mean, a rate "
+    "or a maximum, so that it may be chance"
 )
 
 
@@ -42,16 +42,18 @@ def words_of(quantile: str) -> str:
     return quantile.replace("_", ".")
 
 
+def are_few(count: int | None, figure: str) -> bool:
+    """Whether a figure of this kind (a quantile, `mean`, `max` or `rate`) is of too few requests to be known."""
+    return count is not None and count < FEWEST.get(figure, 0)
+
+
 def is_sparse(look: Look, path: str) -> bool:
-    """Whether the path is that of a quantile beyond which fewer than ten requests lie, or of a mean or a rate of fewer
-    than a hundred.
-    """
-    kind, dot, name = path.rpartition(".")
+    """Whether the path is that of a figure of too few requests; of members, also of too few programs."""
     if path in OF_ALL_REQUESTS:
-        count, name = look("workload.requests"), "mean"
-    else:
-        count = look(f"{kind}{dot}count")
-    return count is not None and count < FEWEST.get(name, 0)
+        counts = ["workload.requests"] + (["flash_ops.programs.total"] if path == PEAK_TO_MEAN else [])
+        return any(are_few(look(count), "rate") for count in counts)
+    kind, dot, name = path.rpartition(".")
+    return are_few(look(f"{kind}{dot}count"), name)
 
 
 def known_tail(counts: Sequence[int], among: Sequence[str]) -> str | None:
@@ -78,11 +80,19 @@ def why_void(look: Look, path: str) -> str:
                 f"{100 * share:.0f} % of the pages read had never been written, and were not read from flash (--fill)"
             )
     value = look(path)
+    which = _at_most(path)
     if value == 0:
-        return "its requests had nothing to wait for"
+        return f"{which} had nothing to wait for"
     if has_buffer and value is not None and value <= ROUNDING * (look("config.device.buffer_ns") or 0):
-        return "answered by the data buffer, not by flash"
+        return f"{which} were answered by the data buffer, not by flash"
     return ""
+
+
+def _at_most(path: str) -> str:
+    """The requests that took at most this figure of their latencies: of a mean that is the least there is, all."""
+    kind, _, name = path.rpartition(".")
+    plural = {"read": "reads", "write": "writes", "flush": "flushes", "trim": "discards"}[kind.rpartition(".")[2]]
+    return f"at least {100 * SHARES[name]:g} % of the {plural}" if name in SHARES else f"the {plural}"
 
 
 def why_no_flash(look: Look) -> str:
@@ -117,14 +127,13 @@ def why_unfinished(look: Look) -> str:
 
 
 def is_overloaded(look: Look) -> bool:
-    """Whether the device cannot keep up with the arrivals, so that latencies depend on the length of the trace: its
-    busiest part has more to do than there is time, or its backlog grows, whatever the bottleneck is. As the engine's
-    warnings.
+    """Whether the device cannot keep up with the arrivals, so that latencies depend on the length of the trace. A
+    result of a version that did not say so has the figures of which it follows, but for short traces.
     """
-    is_open_loop = not look("config.run.queue_depth")
-    requests = look("workload.requests")
-    has_load = (look("workload.busiest_load") or 0) > OVERLOAD and (requests is None or requests >= FEWEST_FOR_A_LOAD)
-    return is_open_loop and (has_load or (look("workload.backlog_growth") or 0) > 0)
+    if (said := look("workload.overloaded")) is not None:
+        return bool(said)
+    behind = (look("workload.busiest_load") or 0) > 1 or (look("workload.backlog_growth") or 0) > 0
+    return behind and not look("config.run.queue_depth")
 
 
 def is_repeated(looks: Sequence[Look]) -> bool:

@@ -167,9 +167,9 @@ class RunResult(Record):
 
     guard: GuardFigures
     """Activity of a scheme that defers parities. Present under such a scheme, unless it mirrors the strips whose
-    parity it defers. Hits and misses are counted when an update is decided, in request order; everything else is
-    counted when it runs. Hits and misses may therefore not add up to `parity_updates.deferred`: after a warm-up
-    under load, or if discards are looked up that defer no parity.
+    parity it defers. Hits and misses are counted when an update gets its place in NVRAM, before it starts or when it
+    is decided; everything else is counted when it runs. Hits and misses may therefore not add up to
+    `parity_updates.deferred`: after a warm-up under load, or if discards are looked up that defer no parity.
     """
 
     faults: list[Injected]
@@ -615,6 +615,13 @@ class Scheme(Record):
     not counted. Unit: bytes.
     """
 
+    evicts_locked: Literal["no", "yes"]
+    """Whether the parity cache may evict a stripe that an operation in flight changes, so that the commit waits for
+    it. With no, an update takes its place in the cache when it starts, and waits if all stripes there are being
+    changed; with yes when it arrives, so that victims and all counts follow from the order of requests alone,
+    whatever the timing.
+    """
+
     fpc_cached_parity_free: Literal["no", "yes"]
     """Whether a read-modify-write skips the read of the old parity if the parity cache holds it. With no, it reads
     the parity from flash, as in the paper.
@@ -640,9 +647,9 @@ class Scheme(Record):
     (as in ppc).
     """
 
-    spares_recent: Literal["half", "none"]
-    """Which entries of the parity cache are never evicted, as their updates may be in flight: the most recently
-    updated half, or none.
+    spares_recent: Literal["none", "half"]
+    """Which entries of the parity cache are never evicted, however cheap: none, as in the paper, or the most
+    recently updated half.
     """
 
     parity_shares: str
@@ -968,6 +975,12 @@ class Workload(Record):
     the square of its mean and the number of times: of the times between arrivals, and of those between completions
     that are not at the same time; or 1 over the number of requests if that is less. So of requests that come and are
     served like clockwork the smallest growth counts. Unit: s/s.
+    """
+
+    overloaded: bool
+    """Whether the device cannot keep up with the arrivals, so that latencies depend on the length of the trace:
+    `backlog_growth` is above 0, or `busiest_load` is above 1, of at least 100 requests. Fewer need not wait for each
+    other, however fast they come. False in a closed loop.
     """
 
     format: str

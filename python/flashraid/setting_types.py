@@ -519,6 +519,13 @@ class SimulationSettings(TypedDict, total=False):
     Metadata of an entry are not counted. Unit: bytes.
     """
 
+    evicts_locked: Literal["no", "yes"] | None
+    """Of fpc, ppc, ca-ppc: Whether the parity cache may evict a stripe that an operation in flight changes, so that
+    the commit waits for it. With no, an update takes its place in the cache when it starts, and waits if all stripes
+    there are being changed; with yes when it arrives, so that victims and all counts follow from the order of
+    requests alone, whatever the timing.
+    """
+
     fpc_cached_parity_free: Literal["no", "yes"] | None
     """Of fpc: Whether a read-modify-write skips the read of the old parity if the parity cache holds it. With no, it
     reads the parity from flash, as in the paper.
@@ -544,9 +551,9 @@ class SimulationSettings(TypedDict, total=False):
     only, 1 is LRU (as in ppc).
     """
 
-    spares_recent: Literal["half", "none"] | None
-    """Of ca-ppc: Which entries of the parity cache are never evicted, as their updates may be in flight: the most
-    recently updated half, or none.
+    spares_recent: Literal["none", "half"] | None
+    """Of ca-ppc: Which entries of the parity cache are never evicted, however cheap: none, as in the paper, or the
+    most recently updated half.
     """
 
     parity_shares: str | None

@@ -161,6 +161,7 @@ def base(tmp_path_factory):
         data["latency_ns"][kind]["count"] = 100_000  # enough for each quantile
     data["config"]["run"]["jitter_ns"] = 1000
     data["workload"]["requests"] = 200_000
+    data["flash_ops"]["programs"]["total"] = 200_000
     return data
 
 

@@ -75,6 +75,16 @@ def test_capacity_is_of_what_the_drive_takes_at_a_time(trace):
     assert rates(few)[0]["requests_per_second"] < plain[0]["requests_per_second"]
 
 
+def test_warnings_before_the_runs_name_their_scheme(command, trace):
+    line = ["compare", trace, "--device", "tiny", "--schemes", "raid0,raid5", "--steady", "--set", "gc_threshold=0.3"]
+    told = command(*line, "--no-capacity", "--seeds", "1").stderr
+    starts = [line.partition("gc_threshold")[0] for line in told.splitlines() if "gc_threshold = 0.3: " in line]
+    assert starts[0] == "warning: raid0: "
+    assert all(start.endswith(": ") and start != "warning: " for start in starts)
+    # Nothing is said twice.
+    assert len(set(starts)) == len(starts)
+
+
 def test_capacity_is_measured_without_faults_and_checks(trace, tmp_path):
     plain = fr.compare(trace, schemes="raid5", **DEVICE)
     settings = {

@@ -16,7 +16,16 @@ def said(comparison, of):
 
 @pytest.mark.parametrize(
     ("name", "fewest"),
-    [("mean", 100), ("p50", 20), ("p90", 100), ("p95", 200), ("p99", 1000), ("p99_9", 10_000), ("p99_99", 100_000)],
+    [
+        ("mean", 100),
+        ("max", 100),
+        ("p50", 20),
+        ("p90", 100),
+        ("p95", 200),
+        ("p99", 1000),
+        ("p99_9", 10_000),
+        ("p99_99", 100_000),
+    ],
 )
 def test_ten_requests_lie_beyond_a_quantile_that_is_known(name, fewest):
     assert FEWEST[name] == fewest
@@ -24,8 +33,8 @@ def test_ten_requests_lie_beyond_a_quantile_that_is_known(name, fewest):
         for path in (f"latency_ns.read.{name}", f"rebuild.0.latency_ns.{name}", name):
             counted = {f"{path.removesuffix(name)}count": count}
             assert is_sparse(counted.get, path) is expected
-    assert not is_sparse({"latency_ns.read.count": 1}.get, "latency_ns.read.max")
-    if name != "mean":
+    assert not is_sparse({"latency_ns.read.count": 1}.get, "latency_ns.read.min")
+    if name not in ("mean", "max"):
         assert known_tail([fewest, fewest + 1], ["p99_99", "p99_9", "p99", "p95", "p90", "p50"]) == name
     assert known_tail([], ["p50"]) is None
 
@@ -133,7 +142,8 @@ def test_writes_that_a_buffer_answered_rank_nothing(compared):
     buffer = {"buffer": {"kind": "dram"}, "config.device.buffer_ns": 1000}
     fast, same = {"scheme": "a", WRITE: 1000, **buffer}, {"scheme": "b", WRITE: 1001, **buffer}
     comparison = compared(fast, same)
-    assert {cell.note for cell in line_of(comparison, WRITE).cells} == {"answered by the data buffer, not by flash"}
+    why = "at least 99.9 % of the writes were answered by the data buffer, not by flash"
+    assert {cell.note for cell in line_of(comparison, WRITE).cells} == {why}
     assert not said(comparison, "Fastest write")
     # Under a scheme that empties its buffer too slowly writes wait for flash: that is a difference.
     comparison = compared(fast, same, {"scheme": "c", WRITE: 2000, **buffer})
@@ -152,11 +162,47 @@ def test_flushes_are_ranked_like_other_requests(compared):
     assert said(comparison, "Fastest flush tail (p99.9) at this load: s1 with 2.00 ms; next is s0 with 5.00 ms (2.5x).")
     assert line_of(compared(*schemes(READ, [1, 2])), FLUSH) is None
     still = compared(*(each | counted for each in schemes(FLUSH, [0, 0])))
-    assert line_of(still, FLUSH).cells[0].note == "its requests had nothing to wait for"
+    assert line_of(still, FLUSH).cells[0].note == "at least 99.9 % of the flushes had nothing to wait for"
+
+
+def test_of_the_flushes_that_had_nothing_to_wait_for_a_sentence_says_how_many(compared):
+    half = {"latency_ns.flush.count": 20_000, "latency_ns.flush.p50": 0, "latency_ns.flush.mean": 10**5}
+    comparison = compared(*(each | half for each in schemes(FLUSH, [5 * 10**6, 2 * 10**6])))
+    assert "! all schemes: at least 50 % of the flushes had nothing to wait for" in summary.notes(comparison)
+    assert said(comparison, "Fastest flush tail (p99.9)")
+    assert not said(comparison, "Flush latencies that are not")
+    none = {"latency_ns.flush.mean": 0}
+    comparison = compared(*(each | half | none for each in schemes(FLUSH, [0, 0])))
+    notes = summary.notes(comparison)
+    assert "! all schemes: the flushes had nothing to wait for" in notes
+    # Which of them a data buffer answered is said in the same way.
+    buffered = {"buffer": {"kind": "dram"}, "config.device.buffer_ns": 1000, "latency_ns.write.p50": 1000}
+    comparison = compared(*(each | buffered for each in schemes(WRITE, [5 * 10**6, 2 * 10**6])))
+    half = "! all schemes: at least 50 % of the writes were answered by the data buffer, not by flash"
+    assert half in summary.notes(comparison)
+    assert said(comparison, "Fastest write tail (p99.9)")
+
+
+@pytest.mark.parametrize(("writes", "programs", "mark"), [(99, 400, "~"), (100, 99, "~"), (100, 100, " ")])
+def test_how_unevenly_members_wear_takes_requests_and_programs(compared, writes, programs, mark):
+    of = {"workload.requests": writes, "flash_ops.programs.total": programs, "lifetime.years": 4.0}
+    comparison = compared({"scheme": "a", PEAK_TO_MEAN: 4.0, **of}, {"scheme": "b", PEAK_TO_MEAN: 1.0, **of})
+    assert line_of(comparison, PEAK_TO_MEAN).cells[0].mark == mark
+    uneven = "its busiest member wears out 4.00 times faster than the mean, which the lifetime describes"
+    assert line_of(comparison, "lifetime.years").cells[0].note == ("" if mark == "~" else uneven)
+
+
+@pytest.mark.parametrize(("count", "mark"), [(99, "~"), (100, " ")])
+def test_a_maximum_of_few_requests_is_marked(compared, count, mark):
+    rebuild = {"failed": [{"fault": "chip:0.0", "at_ns": 1}], "window_of_vulnerability_ns": 1, "requests": count}
+    rebuild["latency_ns"] = {"count": count, "mean": 5.0, "p99_9": 9, "max": 9}
+    comparison = compared(*({"scheme": name, "rebuild": [rebuild]} for name in "ab"))
+    cells = [line_of(comparison, f"rebuild.0.latency_ns.{key}").cells[0] for key in ("mean", "max")]
+    assert [cell.mark for cell in cells] == [mark, mark]
 
 
 def test_a_backlog_that_grows_is_an_overload_whatever_the_load_is(compared):
-    growth = {"workload.busiest_load": 0.42, "workload.backlog_growth": 4.4}
+    growth = {"workload.busiest_load": 0.42, "workload.backlog_growth": 4.4, "workload.overloaded": True}
     slow, late, slower = (
         {"scheme": "a", READ: 10**6},
         {"scheme": "b", READ: 1000, **growth},
@@ -167,9 +213,14 @@ def test_a_backlog_that_grows_is_an_overload_whatever_the_load_is(compared):
     assert "overloaded" in line_of(comparison, READ).cells[1].note
     assert line_of(comparison, "workload.backlog_growth").cells[1].text == "4.40"
     assert line_of(compared({"scheme": "a", "workload.backlog_growth": 0.0}), "workload.backlog_growth") is None
+
+
+def test_the_engine_says_what_an_overload_is_or_an_older_result_has_its_figures():
+    for said in (True, False):
+        assert evidence.is_overloaded({"workload.overloaded": said, "workload.busiest_load": 9.0}.get) is said
     assert not evidence.is_overloaded({"config.run.queue_depth": 4, "workload.busiest_load": 9.0}.get)
-    assert evidence.is_overloaded({"workload.busiest_load": 1.01, "workload.requests": 100}.get)
-    assert not evidence.is_overloaded({"workload.busiest_load": 9.0, "workload.requests": 99}.get)
+    assert evidence.is_overloaded({"workload.busiest_load": 1.01}.get)
+    assert evidence.is_overloaded({"workload.busiest_load": 0.5, "workload.backlog_growth": 0.1}.get)
     assert not evidence.is_overloaded({"workload.busiest_load": 1.0, "workload.backlog_growth": 0.0}.get)
 
 

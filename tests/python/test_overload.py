@@ -25,6 +25,7 @@ def test_a_bottleneck_in_locks_is_an_overload(tmp_path):
     assert result.bandwidth.span_ns == pytest.approx(600 * alone, rel=0.01)
     assert result.workload.backlog_growth == pytest.approx(alone / 300_000 - 1, rel=0.01)
     assert result.workload.busiest_load < 0.4
+    assert result.workload.overloaded
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,7 @@ def test_a_bottleneck_in_locks_is_an_overload(tmp_path):
 def test_what_keeps_up_is_none(tmp_path, rows, more):
     result = fr.run(write_trace(tmp_path, rows), **HOT, **more)
     assert not result.workload.backlog_growth
+    assert not result.workload.overloaded
     assert not any("behind" in text or "cannot keep up" in text for text in result.warnings if rows[-1][0])
 
 
@@ -67,6 +69,17 @@ def test_a_device_in_use_nearly_all_the_time_keeps_up(tmp_path):
     assert not evidence.is_overloaded(candidate.look_at(result))
 
 
+@pytest.mark.parametrize(("count", "queue_depth", "is_one"), [(99, 0, False), (100, 0, True), (100, 4, False)])
+def test_more_than_can_be_served_is_an_overload_from_a_hundred_requests_on(tmp_path, count, queue_depth, is_one):
+    # The last one comes when the others still wait, and waits less than they do.
+    rows = [(0, "W", at * 4096, 4096) for at in range(count - 1)] + [(1000, "W", 0, 4096)]
+    result = fr.run(write_trace(tmp_path, rows), **HOT, queue_depth=queue_depth)
+    assert (result.workload.busiest_load > 1) is (queue_depth == 0)
+    assert not result.workload.backlog_growth
+    assert result.workload.overloaded is is_one
+    assert any("cannot keep up" in text for text in result.warnings) is is_one
+
+
 def test_every_command_says_so(command, tmp_path):
     # A write of raid0 takes 303 us, so that it keeps up.
     behind = BEHIND.format("0.37")
@@ -89,6 +102,6 @@ def test_every_command_says_so(command, tmp_path):
     old = json.loads((command.folder / "c.json").read_text())
     for result in old["results"]:
         result["version"] = "0.1.0"
-        del result["workload"]["backlog_growth"]
+        del result["workload"]["backlog_growth"], result["workload"]["overloaded"]
     (command.folder / "old.json").write_text(json.dumps(old))
     assert summary.table(fr.load(command.folder / "old.json"))

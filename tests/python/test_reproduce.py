@@ -46,6 +46,38 @@ def test_old_versions_are_a_share_of_one_for_each_data_strip_of_each_entry():
     assert METRICS["old_share"].of({"members": [0] * 5}) == 0.0
 
 
+def test_totals_are_those_of_all_requests_of_the_trace():
+    latency = {kind: {"total": total} for kind, total in (("all", 3e12), ("write", 2e12))}
+    chi_square = {"statistic": 500.0, "requests": 1000}
+    result = {"workload": {"requests": 900}, "latency_ns": latency, "blocked_chi_square": chi_square}
+    names = ("io_ks", "write_ks", "chi_square_of_trace", "chi_square")
+    assert measured(result, names, lambda run: 9000) == dict(zip(names, (30.0, 20.0, 4500.0, 500.0), strict=True))
+    assert measured(result, names) == dict(zip(names, (3.0, 2.0, 450.0, 500.0), strict=True))
+    assert measured({**result, "blocked_chi_square": None}, names[2:]) == dict.fromkeys(names[2:], 0.0)
+
+
+def test_a_tail_has_eighths_of_decades_as_far_as_its_requests_go():
+    def of(points):
+        """A distribution with so many points, the latency of each being its number in us."""
+        return {"distribution": [{"latency_ns": 1000 * each} for each in range(points)], "max": 1000 * (points - 1)}
+
+    names = ("p99_44", "p99_68", "p99_82", "p99_97", "p99_99", "longest")
+    whole = measured({"latency_ns": {"all": of(42)}}, names)
+    assert whole == dict(zip(names, (18, 20, 22, 28, 32, 41), strict=True))
+    assert measured({"latency_ns": {"all": of(22)}}, names)["p99_82"] == 21
+
+
+def test_the_most_congested_channel_is_that_of_the_longest_queue():
+    quantiles = ("p50_ns", "p90_ns", "p99_ns", "p99_9_ns")
+    members = [
+        {"mean_blocked": blocked} | {key: 1000 * first * (1 + each) for each, key in enumerate(quantiles)}
+        for blocked, first in ((0.5, 10), (2.0, 40), (0.1, 20))
+    ]
+    names = ("congested_p50", "others_p50", "congested_p99_9", "others_p99_9", "congested_tail")
+    found = measured({"members": members}, names)
+    assert found == dict(zip(names, (40.0, 15.0, 160.0, 60.0, 166.67), strict=True))
+
+
 def judged(of="new", values=NEW, **claim):
     given = {"id": "c", "where": "", "statement": "", "kind": "trend", "experiment": "e", "metric": "mean", "of": of}
     return judgements.judge(Claim(**given | claim), EXPERIMENT, figures(values))

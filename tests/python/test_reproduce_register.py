@@ -59,7 +59,7 @@ BEYOND_THE_LIST = {
 # Claims of ours alone: of what a profile was fitted to have, of a part of another claim, and on other drives, other
 # workloads and recordings, as of experiments that no paper has.
 OURS = {
-    "adaptive": ("table3.order", "tableA2.reject", "fig7.adaptive.lower", "gc.", "whole."),
+    "adaptive": ("table3.order", "tableA2.reject", "tableA2.range", "fig7.adaptive.lower", "idle.", "whole."),
     "cr5m": ("exchange.",),
     "hotswap": ("capacity.", "recordings."),
     "ppc": ("hot.",),
@@ -310,9 +310,9 @@ def test_ten_claims_computed_by_hand(found, figures):
     ]
     assert fmean(ratios) == pytest.approx(68, rel=0.1)
     assert by_id["ppc.fig10.ppc.norm"].category == REPRODUCED
-    # Two claims decide together: one holds, the other fails, and is explained.
+    # Two claims decide together: one holds, the other fails, and nothing explains it.
     outcomes = by_id["ppc.fig16a.financial"]
-    assert (outcomes.category, outcomes.asked.count(";")) == (CAUSE_KNOWN, 1)
+    assert (outcomes.category, outcomes.asked.count(";")) == (CAUSE_UNKNOWN, 1)
 
 
 def test_too_few_requests_leave_a_claim_undecided():
@@ -325,11 +325,13 @@ def test_too_few_requests_leave_a_claim_undecided():
 
 
 def test_what_cannot_be_told_apart_is_not_reproduced(found):
-    """The share of CA-PPC's operations that lower alphas save is 0.3 % under Iozone."""
+    """Reads of semi-hybrid RAID after two replacements are 0.03 % faster at one point of six."""
+    (after,) = (each for each in found["hotswap"] if each.line.id == "fig6.after2")
+    assert (after.category, after.because) == (UNDECIDED, "not told apart")
+    # Lower alphas save 0.3 % of the operations under Iozone, and under Postmark they cost more: what fails stays so.
     by_id = {each.line.id: each for each in found["ppc"]}
-    assert (by_id["fig12.alpha.best"].category, by_id["fig12.alpha.best"].because) == (UNDECIDED, "not told apart")
-    assert by_id["fig12.alpha.reads"].category == CAUSE_UNKNOWN  # what fails stays so
-    # BPU's stand-in adjusts nothing in two cells of twelve.
+    assert by_id["fig12.alpha.best"].category == CAUSE_UNKNOWN
+    # Many times as many as BPU's stand-in is not 56 % more.
     (adjusted,) = (each for each in found["adaptive"] if each.line.id == "fig6.adjusted")
     assert adjusted.category == CAUSE_UNKNOWN
 

@@ -8,7 +8,8 @@ from conftest import SAMPLE, SCHEMES
 
 import flashraid as fr
 from flashraid import _native
-from flashraid.command import advise, layout, results, sweep, tables
+from flashraid.command import advise, layout, reader, results, sweep, tables
+from flashraid.record import OpenRecord
 
 WIDTHS = (80, 100, 200)
 
@@ -46,6 +47,7 @@ def many(compared):
                 "capacity.nvram_bytes": at << 15,
                 "window": {"mean_pages": 2.0, "peak_pages": 33, "exposed_ns": 1_200_000_000, "pages": 0},
                 "workload.busiest_load": 1.05 if at == 1 else 0.5,
+                "workload.overloaded": at == 1,
             }
             for at, name in enumerate(names)
         ]
@@ -103,6 +105,14 @@ def test_listings_have_room(width, capsys):
     assert sum(line.split()[:1] == ["raid5"] for line in shown) >= 1
     tables.show_schemes(json.loads(_native.schemes(None)))
     lines_of(capsys, width)
+
+
+def test_warnings_of_a_recording_have_room(width, capsys):
+    text = "the header stands again at line 42: 2 recordings were joined. " + "Their times follow each other. " * 9
+    reader.warn(OpenRecord({"warnings": [text]}))
+    lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= width
+    assert " ".join(map(str.strip, lines)) == f"warning: {text.strip()}"
 
 
 def test_messages_and_commands_have_room(width, capsys):

@@ -104,7 +104,7 @@ def test_rows_without_a_better_direction_mark_none(compared):
 
 def test_an_overloaded_device_is_marked_and_never_the_best(compared):
     slow, fast, third = {"scheme": "slow", READ: 10**6}, {"scheme": "fast", READ: 10**3}, {"scheme": "x", READ: 10**7}
-    fast["workload.busiest_load"] = 1.05
+    fast |= {"workload.busiest_load": 1.05, "workload.overloaded": True}
     comparison = compared(slow, fast, third)
     line = line_of(comparison, READ)
     assert [cell.mark for cell in line.cells] == ["*", "!", " "]
@@ -113,7 +113,8 @@ def test_an_overloaded_device_is_marked_and_never_the_best(compared):
     assert said[0] == "Fastest read tail (p99.9) at this load: slow with 1.00 ms; next is x with 10.0 ms (10.0x)."
     assert f"Read latencies that are not compared: fast ({line.cells[1].note})." in said
     assert f"! fast: {line.cells[1].note}" in summary.notes(comparison)
-    closed = compared(*(each | {"config.run.queue_depth": 8} for each in (slow, fast)))
+    in_loop = {"config.run.queue_depth": 8, "workload.overloaded": False}
+    closed = compared(*(each | in_loop for each in (slow, fast)))
     assert [cell.mark for cell in line_of(closed, READ).cells] == [" ", "*"]
     assert not [text for text in summary.conclusion(compared(slow, fast)) if text.startswith("Fastest read")]
 
@@ -399,7 +400,7 @@ YEARS_LEFT = "lifetime.years_per_1000_cycles"
 
 
 def test_lifetimes_at_different_loads_are_not_compared(compared):
-    slow = {"workload.busiest_load": 3.0}
+    slow = {"workload.busiest_load": 3.0, "workload.overloaded": True}
     line = line_of(compared(lives("a", 2.0), lives("b", 9.0, **slow), lives("c", 3.0)), YEARS_LEFT)
     assert [cell.mark for cell in line.cells] == [" ", "!", "*"]
     assert line.cells[1].note.startswith("lifetime at another load than that of the trace: overloaded")
@@ -456,9 +457,10 @@ def test_space_that_gc_cannot_use_is_said(compared, path):
 def test_the_load_that_marks_a_scheme_is_shown(compared):
     path = "workload.busiest_load"
     assert line_of(compared({"scheme": "a", path: 0.5}, {"scheme": "b", path: 0.8}), path) is None
-    line = line_of(compared({"scheme": "a", path: 0.5}, {"scheme": "b", path: 1.05}), path)
+    over = {"scheme": "b", path: 1.05, "workload.overloaded": True}
+    line = line_of(compared({"scheme": "a", path: 0.5}, over), path)
     assert [cell.text for cell in line.cells] == ["0.50", "1.05"]
-    closed = {"scheme": "b", path: 1.05, "config.run.queue_depth": 4}
+    closed = {"scheme": "b", path: 1.05, "config.run.queue_depth": 4, "workload.overloaded": False}
     assert line_of(compared({"scheme": "a", path: 0.5}, closed), path) is None
 
 

@@ -233,7 +233,7 @@ def check_latency_cells(of, cells):
 
 
 def is_of_too_few(count, key):
-    """Whether fewer than ten requests lie beyond a quantile, or a mean is of fewer than 100: nothing is known of it."""
+    """Whether fewer than ten requests lie beyond a quantile, or a mean or maximum is of fewer than 100."""
     return count < FEWEST.get(key, 0)
 
 

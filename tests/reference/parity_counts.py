@@ -1,7 +1,12 @@
-"""Counts of delayed parities behind an NVRAM write buffer that no flash timing can change (SPEC 4.4 and 4.6).
+"""Counts of deferred parities behind an NVRAM write buffer, without times (SPEC 4.4 and 4.6).
 
 Takes the request list and the parameters, and nothing else. State moves in request order: which pages are buffered, by
 stripe; which stripes have an entry in the parity cache, and which of their strips it covers. Nothing is collected.
+
+An update claims its place in the cache when it starts, and a victim is never a locked stripe. Both are a matter of
+times: `run` is right if requests come one by one, each when all is over that the former one has caused, as nothing is
+locked then, or under a cache that evicts locked stripes. Whoever knows when updates start and end can instead ask for
+each `update`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -61,7 +66,7 @@ class ParityCounts:
         buffered: int,
         entries: int = 16,
         alpha: int = 0,  # in thousandths
-        spares_recent: Literal["half", "none"] = "half",
+        spares_recent: Literal["half", "none"] = "none",
         victim: Literal["oldest_write", "largest_group"] = "oldest_write",
         ppc_update: Literal["paper", "min"] = "paper",
         update: Literal["fewest", "rmw", "rcw"] = "fewest",  # of no-pc and fpc
@@ -82,6 +87,7 @@ class ParityCounts:
         self._pages = 0
         # Stripes with an entry, least recently updated first, each with the number of its last update.
         self._cache: dict[int, int] = {}
+        self._locked: set[int] = set()  # stripes with an update that has not ended
 
     def fill(self, pages: int) -> None:
         """Writes the whole stripes that hold the first `pages` pages, uncounted."""
@@ -222,27 +228,52 @@ class ParityCounts:
         """Whether that reads less than the other strips (SPEC 0.6); a tie goes to RCW."""
         return changed + 1 < self.width - changed if self.rule == "fewest" else self.rule == "rmw"
 
+    def has_entry(self, stripe: int) -> bool:
+        """Whether an update of the stripe needs no place."""
+        return stripe in self._cache
+
+    def has_place(self) -> bool:
+        """Whether a stripe without an entry gets one now."""
+        return len(self._cache) < self.entries or self._replaced() is not None
+
+    def update(self, stripe: int, strips: set[int]) -> int | None:
+        """Strips of one stripe begin to be written, all of their bytes. Returns the stripe that is committed before."""
+        before = set(self._cache)
+        self._flush(stripe, {stripe * self.width + strip: self._every for strip in strips})
+        self._locked.add(stripe)
+        return next(iter(before - set(self._cache)), None)
+
+    def ended(self, stripe: int) -> None:
+        """The update of the stripe has ended."""
+        self._locked.remove(stripe)
+
     def _touch(self, number: int) -> bool:
         """The stripe's entry becomes the most recent one; without one another may have to go first."""
         is_hit = number in self._cache
+        if not is_hit and len(self._cache) == self.entries:
+            victim = self._replaced()
+            assert victim is not None, "the update has to wait"
+            self._commit(victim)
         self.counts.hits += is_hit
         self.counts.misses += not is_hit
-        if not is_hit and len(self._cache) == self.entries:
-            self._commit(self._replaced())
         self._cache.pop(number, None)
         self._cache[number] = self.counts.hits + self.counts.misses
         return is_hit
 
-    def _replaced(self) -> int:
+    def _replaced(self) -> int | None:
         """The entry with the least alpha x recency + (1 - alpha) x cost, both from 0 to 1; a tie goes to the oldest.
 
-        Entries of the last updates (before this one) are spared, half as many as there are entries.
+        None that is locked, and none of the last updates, of which half as many as there are entries are spared.
         """
-        last = self.counts.hits + self.counts.misses - 1 - self.spared
+        last = self.counts.hits + self.counts.misses - self.spared
         of_recency = self.alpha * -(-self.width // 2)  # a step of either, over the same denominator
         of_cost = (1000 - self.alpha) * max(self.entries - 1, 1)
-        ranked = [(rank, each) for rank, (each, update) in enumerate(self._cache.items()) if update <= last]
-        return min((of_recency * rank + of_cost * self._cost(each), rank, each) for rank, each in ranked)[2]
+        ranked = [
+            (of_recency * rank + of_cost * self._cost(each), rank, each)
+            for rank, (each, update) in enumerate(self._cache.items())
+            if update <= last and each not in self._locked
+        ]
+        return min(ranked)[2] if ranked else None
 
     def _cost(self, number: int) -> int:
         """Reads of a commit, whatever of the stripe is written."""

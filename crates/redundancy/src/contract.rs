@@ -4,8 +4,8 @@
 //!
 //! 1. `decide`, in request order, cuts a host request into operations. The engine queues each for its stripe's lock at once,
 //!    so operations on one stripe run in the order in which they were decided.
-//! 2. When the operations that it requires have ended, its lock is free and a page is reserved for each program (`space`), the
-//!    engine calls `step`, again and again: each call sees the outcomes of the former wave and fills the next one.
+//! 2. When the operations that it requires have ended, its lock is free, it has what it claims (`claim`) and a page is reserved for each
+//!    program (`space`), the engine calls `step`, again and again: each call sees the outcomes of the former wave and fills the next one.
 //! 3. `Step::Last` or `Step::Done` ends it: in one instant every program becomes its page's version, superseded pages become
 //!    garbage (or the base), `Change`s are applied, and `ended` tells the scheme.
 
@@ -32,6 +32,18 @@ pub enum Damage {
     Copy,
     /// Something that is lost has to be computed of others, or what is lost weakens others until the parity is recomputed.
     Compute,
+}
+
+/// What an operation that is about to start gets of what its scheme has little of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// All that it needs.
+    Granted,
+    /// That, once this commit has ended, which runs before whoever waits for its stripe and has not started. The operation may start with it, and ends
+    /// after it; if it fails, so does the operation.
+    After(Operation),
+    /// Nothing now: ask again when something has ended, before any other operation that would have to wait.
+    Wait,
 }
 
 /// Tells whether a failure took a version of a page.
@@ -215,6 +227,17 @@ pub trait Scheme: GcAdvisor + CloneScheme + Persistent + Send + Sync {
     /// `wave` comes empty. May look at the view; must not assume that pre-reads of unwritten pages happen: those it
     /// leaves out, as they count as zero.
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step;
+
+    /// Whether operations claim something before they start. If not, `claim` is not asked.
+    fn claims(&self) -> bool {
+        false
+    }
+
+    /// A write or trim has its stripe to itself and is about to start, with nothing reserved yet: claims a place in NVRAM for it, once
+    /// (`Operation::is_placed`). Without `may_evict` others wait for one. No operation that holds one waits for another one's.
+    fn claim(&mut self, _operation: &mut Operation, _may_evict: bool, _view: &dyn View) -> Claim {
+        Claim::Granted
+    }
 
     /// The operation has ended and its changes are durable: the *durable* state moves here. Follows every operation that did not
     /// fail, `Step::Nothing` and repairs included.

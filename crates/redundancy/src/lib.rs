@@ -17,7 +17,7 @@ pub mod stripe_map;
 pub mod testing;
 
 pub use before::Before;
-pub use contract::{Addressing, CloneJob, CloneScheme, Damage, Grouping, Job, Lost, Scheme};
+pub use contract::{Addressing, Claim, CloneJob, CloneScheme, Damage, Grouping, Job, Lost, Scheme};
 pub use counts::{Commits, GuardCounts, ParityUpdates};
 pub use operation::{CommitCause, Decisions, Extent, Failure, Group, IdleWork, Lock, Method, Operation, OperationKind, Outcomes, Step};
 pub use percentages::Percentages;

@@ -130,7 +130,7 @@ pub struct Operation {
     pub requires: Option<u16>,
     /// Commits: why.
     pub commit: CommitCause,
-    /// Whether it was placed (`Scheme::place`).
+    /// Whether it was placed (`Scheme::place`), or has claimed its place (`Scheme::claim`).
     pub is_placed: bool,
     /// Which read is that of the first strip that moves (`restored`, then the parity); the next ones follow.
     pub first_moved: u8,

@@ -397,6 +397,8 @@ pub struct Entry {
     pub bases: Option<Bases>,
     /// With which choice it acknowledges a write before each of its copies is programmed, if that can be chosen.
     pub completes_early: Option<Choice>,
+    /// With which choice its updates claim places in NVRAM when they start (`Scheme::claims`), if that can be chosen.
+    pub claims: Option<Choice>,
     /// The number of the format of drive files since which it keeps of a drive what it keeps now.
     pub drive_format: u64,
     /// Its parameters, in groups that schemes share or have of their own.
@@ -426,6 +428,7 @@ impl Entry {
         parity_cache: None,
         bases: None,
         completes_early: None,
+        claims: None,
         drive_format: 1,
         parameters: &[],
         construct: |_| unreachable!("the entry does not say how the scheme is built"),

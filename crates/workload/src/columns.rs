@@ -33,8 +33,8 @@ pub enum Column {
     Completion(Option<TimeUnit>),
     /// How long that took.
     Latency(Option<TimeUnit>),
-    /// What the request asks for, with the words for read and write if they are not the usual ones.
-    Op(Option<(String, String)>),
+    /// What the request asks for.
+    Op(Words),
     /// Where it begins.
     Offset(Unit),
     /// How long it is.
@@ -45,6 +45,17 @@ pub enum Column {
     Device,
     /// Not read.
     Skipped,
+}
+
+/// How a column says what a request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// By the usual words, or the kernel's letters.
+    Usual,
+    /// By these words for read and write.
+    Given(String, String),
+    /// By operation codes of SCSI, in hexadecimal.
+    Scsi,
 }
 
 /// What an address or a length counts.
@@ -149,11 +160,14 @@ fn column_of(text: &str) -> Result<Column, String> {
         "completion" => Ok(Column::Completion(time()?)),
         "latency" => Ok(Column::Latency(time()?)),
         "op" => match unit.map(|words| words.split_once('/')) {
-            None => Ok(Column::Op(None)),
+            None => Ok(Column::Op(Words::Usual)),
             Some(Some((read, write))) if !read.is_empty() && !write.is_empty() && read != write => {
-                Ok(Column::Op(Some((read.to_owned(), write.to_owned()))))
+                Ok(Column::Op(Words::Given(read.to_owned(), write.to_owned())))
             }
-            Some(_) => Err(format!("{text}: the words for read and write are given as op:READ/WRITE, as in op:0/1")),
+            Some(None) if unit.is_some_and(|words| words.eq_ignore_ascii_case("scsi")) => Ok(Column::Op(Words::Scsi)),
+            Some(_) => Err(format!(
+                "{text}: the words for read and write are given as op:READ/WRITE, as in op:0/1, and operation codes of SCSI as op:scsi"
+            )),
         },
         "offset" => Ok(Column::Offset(length(Unit::Bytes(1))?)),
         "sector" | "lba" => Ok(Column::Offset(length(Unit::Sectors)?)),
@@ -244,6 +258,13 @@ impl Separator {
         }
     }
 
+    /// The fields of a line, without the quotes around them.
+    pub(crate) fn fields_of(self, line: &[u8]) -> Vec<Vec<u8>> {
+        let mut plain = Vec::new();
+        unquote(line, self.byte(), &mut plain);
+        self.fields(&plain).into_iter().map(<[u8]>::to_vec).collect()
+    }
+
     /// The fields of a line without quotes.
     pub(crate) fn fields(self, line: &[u8]) -> Vec<&[u8]> {
         match self {
@@ -255,6 +276,11 @@ impl Separator {
 
 /// What stands for a separator that is part of a field.
 pub(crate) const HELD: u8 = 0x1F;
+
+/// A field as it was between its quotes.
+pub(crate) fn with_separators(field: &[u8], separator: u8) -> Vec<u8> {
+    field.iter().map(|byte| if *byte == HELD { separator } else { *byte }).collect()
+}
 
 /// Whether a line has quotes around a field, if any quote.
 pub(crate) fn has_quotes(line: &[u8]) -> bool {

@@ -113,7 +113,7 @@ pub enum TraceError {
         lacks: String,
     },
     /// The first line names the columns of a format in another way than it does.
-    #[error("{}:1:1: the header is that of {format}, but {faults}; expected its columns alone, without quotes and with commas between{columns}", path.display())]
+    #[error("{}:1:1: the header is that of {format}, but {faults}; expected its columns alone, without quotes and with commas between{options}", path.display())]
     Spelling {
         /// The file.
         path: PathBuf,
@@ -121,8 +121,8 @@ pub enum TraceError {
         format: &'static str,
         /// What is different.
         faults: String,
-        /// The option that reads it, behind a comma.
-        columns: String,
+        /// The options that read it, behind a comma.
+        options: String,
     },
     /// The file name matches several formats.
     #[error("{}: the file name matches several trace formats and there is no header (flashraid's is ts_us,op,offset,size); expected --format {}",

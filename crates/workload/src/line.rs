@@ -14,15 +14,19 @@ pub const SECTOR_BYTES: u64 = 512;
 /// Characters of a field that a message shows.
 const LONGEST_FIELD: usize = 40;
 
+/// What is expected instead of a decimal comma.
+pub const NO_COMMA: &str = "a decimal number, with a point before its fraction and not a comma";
+
 /// A separator that means "one or more blanks".
 pub const BLANKS: u8 = b' ';
 
 /// The cursor. `SEPARATOR` stands between fields; blanks around it are allowed. Field methods are called in the order of the
-/// columns; each expects the separator before its field, but for the first.
+/// columns; each expects the separator before its field, but for the first. Decimal numbers may also be hexadecimal, behind 0x, only if
+/// `WITH_HEXADECIMAL` says so: all but one format know which of the two they have, and need not look.
 ///
 /// The methods for faults take a copy, so that nothing keeps a reference and the cursor can live in registers.
 #[derive(Clone, Copy)]
-pub struct Line<'a, const SEPARATOR: u8> {
+pub struct Line<'a, const SEPARATOR: u8, const WITH_HEXADECIMAL: bool = false> {
     text: &'a [u8],
     columns: &'static str,
     start: usize,
@@ -40,6 +44,27 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     /// message says was expected.
     #[inline(always)]
     pub fn new(text: &'a [u8], start: usize, columns: &'static str) -> Self {
+        Self::at(text, start, columns)
+    }
+
+    /// Moves to the end of a line that has been read in another text (`with_blanks`, changed byte by byte): fields are where they are there.
+    pub fn end_as(&mut self, other: &Line<'_, SEPARATOR, true>) {
+        let here = |place: usize| self.start + (place - other.start);
+        (self.device_at, self.size_at) = (here(other.device_at), here(other.size_at));
+        self.position = self.start + self.with_blanks().len();
+    }
+}
+
+impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR, true> {
+    /// The same of a text in which numbers may be hexadecimal.
+    pub fn with_hexadecimal(text: &'a [u8], start: usize, columns: &'static str) -> Self {
+        Self::at(text, start, columns)
+    }
+}
+
+impl<'a, const SEPARATOR: u8, const WITH_HEXADECIMAL: bool> Line<'a, SEPARATOR, WITH_HEXADECIMAL> {
+    #[inline(always)]
+    fn at(text: &'a [u8], start: usize, columns: &'static str) -> Self {
         let mut line =
             Self { text, columns, start, position: start, name: "", field: start, is_first: true, device_at: start, size_at: start };
         line.skip_blanks();
@@ -95,7 +120,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     #[inline(always)]
     pub fn whole(&mut self, name: &'static str) -> Result<u64, Box<RecordError>> {
         self.next_field(name)?;
-        self.digits()
+        if WITH_HEXADECIMAL && self.eight()[..2].eq_ignore_ascii_case(b"0x") { self.hexadecimal_digits("0x") } else { self.digits() }
     }
 
     /// A time, in nanoseconds. It may have a decimal point, but not if it counts nanoseconds; digits below a nanosecond are cut off.
@@ -155,10 +180,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     #[inline(always)]
     pub fn word(&mut self, name: &'static str) -> Result<&'a [u8], Box<RecordError>> {
         self.next_field(name)?;
-        while !self.is_field_end(self.position) {
-            self.position += 1;
-        }
-        Ok(&self.text[self.field..self.position])
+        Ok(self.rest_of_field())
     }
 
     /// A field whatever it holds, without the blanks around it. It may be empty, and hold blanks, where the separator is not a blank.
@@ -194,20 +216,8 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     /// A whole number in hexadecimal, behind `prefix`.
     #[inline(always)]
     pub fn hexadecimal(&mut self, name: &'static str, prefix: &'static str) -> Result<u64, Box<RecordError>> {
-        let word = self.word(name)?;
-        let is_prefix = |(start, _): &(&[u8], &[u8])| start.eq_ignore_ascii_case(prefix.as_bytes());
-        let digits = word.split_at_checked(prefix.len()).filter(is_prefix).map_or(&[][..], |(_, digits)| digits);
-        let mut value = 0_u64;
-        for digit in digits {
-            let Some(digit) = char::from(*digit).to_digit(16) else {
-                return Err(self.not_hexadecimal(prefix));
-            };
-            if value >> 60 != 0 {
-                return Err(self.too_large());
-            }
-            value = value << 4 | u64::from(digit);
-        }
-        if digits.is_empty() { Err(self.not_hexadecimal(prefix)) } else { Ok(value) }
+        self.next_field(name)?;
+        self.hexadecimal_digits(prefix)
     }
 
     /// The same as a length in bytes.
@@ -216,12 +226,6 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         let size = self.hexadecimal(name, prefix)?;
         self.size_at = self.field;
         Ok(size)
-    }
-
-    /// Whether a number in hexadecimal comes next, behind 0x.
-    pub fn is_hexadecimal_next(&self) -> bool {
-        let mut at = *self;
-        at.next_field("").is_ok() && at.text[at.position..at.position + 2].eq_ignore_ascii_case(b"0x")
     }
 
     /// The numbers of a Linux device in two fields, as one (`DeviceNames::MajorMinor`).
@@ -276,13 +280,6 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())]
     }
 
-    /// Moves to the end of a line that has been read in another text (`with_blanks`, changed byte by byte): fields are where they are there.
-    pub fn end_as(&mut self, other: &Line<'_, SEPARATOR>) {
-        let here = |place: usize| self.start + (place - other.start);
-        (self.device_at, self.size_at) = (here(other.device_at), here(other.size_at));
-        self.position = self.start + self.with_blanks().len();
-    }
-
     /// The line before it, without blanks around it, as far as it is still in memory.
     pub fn line_before(&self) -> &'a [u8] {
         let before = self.text[..self.start].trim_ascii_end();
@@ -332,6 +329,34 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         self.name = name;
         self.field = self.position;
         Ok(())
+    }
+
+    /// The field from its beginning to its end.
+    #[inline(always)]
+    fn rest_of_field(&mut self) -> &'a [u8] {
+        while !self.is_field_end(self.position) {
+            self.position += 1;
+        }
+        &self.text[self.field..self.position]
+    }
+
+    /// The number at the cursor, in hexadecimal behind `prefix`.
+    #[inline(always)]
+    fn hexadecimal_digits(&mut self, prefix: &'static str) -> Result<u64, Box<RecordError>> {
+        let word = self.rest_of_field();
+        let is_prefix = |(start, _): &(&[u8], &[u8])| start.eq_ignore_ascii_case(prefix.as_bytes());
+        let digits = word.split_at_checked(prefix.len()).filter(is_prefix).map_or(&[][..], |(_, digits)| digits);
+        let mut value = 0_u64;
+        for digit in digits {
+            let Some(digit) = char::from(*digit).to_digit(16) else {
+                return Err(self.not_hexadecimal(prefix));
+            };
+            if value >> 60 != 0 {
+                return Err(self.too_large());
+            }
+            value = value << 4 | u64::from(digit);
+        }
+        if digits.is_empty() { Err(self.not_hexadecimal(prefix)) } else { Ok(value) }
     }
 
     /// The number at the cursor.
@@ -420,7 +445,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// The fault that the current field is a number beyond all that is counted.
     #[cold]
-    pub fn too_large(self) -> Box<RecordError> {
+    fn too_large(self) -> Box<RecordError> {
         self.unexpected("a number that fits 64 bits in nanoseconds or bytes")
     }
 
@@ -446,7 +471,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
             return self.fault(self.position, format!("something follows {name}"), self.columns);
         }
         self.unexpected(match self.text[self.position..self.position + 2] {
-            [b',', b'0'..=b'9'] => "a decimal number, with a point before its fraction and not a comma",
+            [b',', b'0'..=b'9'] => NO_COMMA,
             _ => "a decimal number",
         })
     }
@@ -456,7 +481,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     }
 }
 
-impl<const SEPARATOR: u8> Position for Line<'_, SEPARATOR> {
+impl<const SEPARATOR: u8, const WITH_HEXADECIMAL: bool> Position for Line<'_, SEPARATOR, WITH_HEXADECIMAL> {
     #[cold]
     fn device_fault(self, what: String, expected: &str) -> Box<RecordError> {
         self.fault(self.device_at, what, expected)

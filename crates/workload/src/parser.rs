@@ -2,7 +2,7 @@
 //! text, records of one size).
 
 use crate::error::{RecordError, TraceError};
-use crate::formats::other_separator;
+use crate::formats::expected_rows;
 use crate::gate::{Gate, Position, Requeue};
 use crate::input::{Input, Overlong, without_mark};
 use crate::line::{BLANKS, Line};
@@ -139,12 +139,12 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
     fn fault(&mut self, mut fault: RecordError, input: &mut Input, gate: &mut Gate) -> Result<(), TraceError> {
         let is_malformed = matches!(fault, RecordError::Malformed { .. }); // and no request that belongs before what has been delivered
         let is_first = input.line_number() == 1;
-        if let RecordError::Malformed { expected, .. } = &mut fault
+        if let RecordError::Malformed { column, expected, .. } = &mut fault
             && SEPARATOR == b','
             && gate.admitted() == 0
-            && let Some(commas) = other_separator(input.line(), F::COLUMNS)
+            && let Some(rows) = expected_rows(&self.first_line, input.line(), *column, F::COLUMNS)
         {
-            *expected = commas;
+            *expected = rows;
         }
         let error = fault.at_line(input.path(), input.line_number());
         if is_first {

@@ -62,6 +62,9 @@ pub struct TraceSummary {
     /// Where the header came again, from which on another recording is joined to the first: the number of the line.
     #[serde(skip)]
     pub header_again: Option<u64>,
+    /// How many recordings are joined to the first in this way.
+    #[serde(skip)]
+    pub joined: u64,
     /// Tick of the trace's clock if it is too coarse to order requests by: those of a tick were spread over it evenly.
     pub spread_tick_ns: Option<u64>,
     /// Lines or records that could not be read (`OnError::Skip`).
@@ -256,6 +259,7 @@ impl Trace {
     pub(crate) fn so_far(&self) -> TraceSummary {
         let name = self.input.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let found = self.gate.found();
+        let joined = found.joined(self.gate.admitted());
         TraceSummary {
             name,
             format: self.format.name,
@@ -265,7 +269,8 @@ impl Trace {
             out_of_order: self.gate.out_of_order(),
             steps_back: self.gate.steps_back(),
             late_ns: self.gate.late_ns(),
-            header_again: found.header_again,
+            header_again: joined.line,
+            joined: joined.recordings,
             spread_tick_ns: self.gate.spread_tick_ns(),
             skipped: found.skipped,
             faults: found.faults.clone(),

@@ -1,6 +1,5 @@
 //! What of a recording is likely to mislead whoever replays it.
 
-use crate::gate::HEADERS_AGAIN;
 use crate::trace::TraceSummary;
 
 /// Late requests from which on something can be said of how they lie.
@@ -69,8 +68,7 @@ impl TraceSummary {
                 1 => format!("1 request is earlier than one recorded before it: they were {as_one}"),
                 _ => format!("{late} requests are earlier than one recorded before them: they were {as_one}"),
             };
-            let recordings = self.headers_again() + 1;
-            return Some(format!("the header stands again at line {line}: {recordings} recordings were joined. {times}"));
+            return Some(format!("the header stands again at line {line}: {} recordings were joined. {times}", self.joined + 1));
         }
         if self.looks_joined() {
             return Some(format!(
@@ -88,11 +86,6 @@ impl TraceSummary {
             1 => format!("1 request is recorded behind one that came later, {by}, and was put in order of time"),
             _ => format!("{late} requests are recorded behind others that came later, {by}, and were put in order of time"),
         })
-    }
-
-    /// How often the header came again.
-    fn headers_again(&self) -> u64 {
-        self.ignored.iter().filter(|(what, _)| *what == HEADERS_AGAIN).map(|(_, count)| count).sum()
     }
 
     /// Whether the clock goes back so rarely, and to such long stretches of late requests, as where a further log begins. What completes out of order

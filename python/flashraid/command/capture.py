@@ -10,6 +10,7 @@ import rich_click as click
 from .. import capture as recording
 from .._native import InputError
 from ..sizes import parse_bytes
+from .layout import say
 from .options import argument, flag, option
 
 KINDS = {"R": "reads", "W": "writes", "F": "flushes", "D": "discards", "Z": "write zeroes"}
@@ -41,7 +42,7 @@ def capture(command: tuple[str, ...], folder: str, output: str, size: str, evict
     print(f"{captured.text}: the kernel's event text of the same requests")
     print(f"replay it: flashraid run {trace} --device ssd1 --scheme raid5 --verify")
     for text in _warnings(captured):
-        print(f"warning: {text}", file=sys.stderr)
+        say(f"warning: {text}")
     if captured.lost:
         raise InputError(f"{captured.trace}: incomplete: the kernel lost {captured.lost:,} events")
     if captured.status:

@@ -92,7 +92,7 @@ def compare_as_planned(plan: Plan, json_target: str | None, quiet: bool, shows_a
     ):
         said: list[str] = []
         if not quiet:
-            said = [f"{first}: {text}" for text in sanity.show(plan.trace, device, first, plan.config, of_first)]
+            said = sanity.show(plan.trace, device, first, plan.config, of_first, is_named=True)
         with Progress(quiet=quiet, runs=plan.runs) as progress:
             comparison = compare_planned(
                 replace(plan, outputs=outputs),

@@ -1,10 +1,10 @@
 """The report of the trace reader as text."""
 
-import sys
 from collections.abc import Iterator
 
 from ..record import OpenRecord
 from ..sizes import format_bytes
+from .layout import say
 
 DEVICES_NAMED = 8
 FAULTS_SHOWN = 3
@@ -60,4 +60,4 @@ def counted(count: int, what: str) -> str:
 def warn(of: OpenRecord) -> None:
     """Says what of a recording is likely to mislead."""
     for text in of.warnings:
-        print(f"warning: {text}", file=sys.stderr)
+        say(f"warning: {text}")

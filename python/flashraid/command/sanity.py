@@ -9,14 +9,18 @@ from ..sizes import format_bytes
 from .layout import say
 
 
-def show(trace: str, device: str | None, scheme: str | None, config: str | None, settings: Pairs) -> list[str]:
-    """Prints a line of figures, and a line for each warning, to standard error. Returns the warnings."""
+def show(
+    trace: str, device: str | None, scheme: str | None, config: str | None, settings: Pairs, *, is_named: bool = False
+) -> list[str]:
+    """Prints a line of figures, and a line for each warning, to standard error, behind the name of the scheme if there
+    are others. Returns the warnings.
+    """
     text = _native.sanity(trace, device, scheme, config, settings)
     if text is None:  # a pipe, which the run itself will read
         return []
     found = json.loads(text)
     say(f"trace: {_figures(found)}")
-    warnings: list[str] = found["warnings"]
+    warnings = [f"{scheme}: {text}" if is_named else text for text in found["warnings"]]
     for warning in warnings:
         say(f"warning: {warning}")
     return warnings

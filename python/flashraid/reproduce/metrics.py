@@ -15,6 +15,7 @@ class Metric:
     """A figure of one run. `decimals` is to how many it is recorded and judged.
 
     `requests` is the metric that counts the requests of which it is a mean or percentile, if they can be few.
+    `is_of_trace` says that it grows with the requests, and is that of all the trace has, whatever the limit.
     """
 
     unit: str
@@ -22,6 +23,7 @@ class Metric:
     about: str
     of: Callable[[Result], float]
     requests: str = ""
+    is_of_trace: bool = False
 
 
 def _mean_us(kind: str) -> Callable[[Result], float]:
@@ -202,22 +204,65 @@ def _uniform_exponent(result: Result) -> float:
     return min(300.0, -log10(p_value)) if p_value > 0 else 300.0
 
 
+def _chi_square_of_requests(result: Result) -> float:
+    """Of the measured requests; the test looks at the queues during a warm-up, too."""
+    test = result["blocked_chi_square"]
+    return float(test["statistic"] * result["workload"]["requests"] / test["requests"]) if test else 0.0
+
+
+def _tail_us(eighths: int) -> Callable[[Result], float]:
+    """The quantile 1 - 10^(-eighths/8), or the longest if there are not so many requests."""
+
+    def of(result: Result) -> float:
+        points = result["latency_ns"]["all"]["distribution"]  # from quantile 0 on, one for each eighth
+        return float(points[min(eighths, len(points) - 1)]["latency_ns"] / 1000)
+
+    return of
+
+
 def _tails_us(result: Result) -> list[float]:
     return [member["p99_9_ns"] / 1000 for member in result["members"]]
 
 
+def _by_congestion(result: Result, quantile: str) -> tuple[float, float]:
+    """A quantile of the member with the longest queue, and the mean of the others', in us."""
+    *others, congested = sorted(result["members"], key=lambda member: member["mean_blocked"])
+    return congested[quantile] / 1000, sum(member[quantile] for member in others) / len(others) / 1000
+
+
 def _congested_tail(result: Result) -> float:
     """By how much percent the tail of the member with the longest queue exceeds the mean of the others."""
-    members, tails = result["members"], _tails_us(result)
-    congested = max(range(len(members)), key=lambda each: members[each]["mean_blocked"])
-    others = [tail for each, tail in enumerate(tails) if each != congested]
-    return 100 * (tails[congested] * len(others) / sum(others) - 1) if sum(others) else 0.0
+    congested, others = _by_congestion(result, "p99_9_ns")
+    return 100 * (congested / others - 1) if others else 0.0
+
+
+def _by_congestion_metrics() -> dict[str, Metric]:
+    """Quantiles of the page operations of the most congested channel, and of the others."""
+    found = {}
+    for name, percent in (("p50", "50th"), ("p90", "90th"), ("p99", "99th"), ("p99_9", "99.9th")):
+        about = f"{percent} percentile of the page operations of "
+        found[f"congested_{name}"] = Metric(
+            "us",
+            3,
+            about + "the most congested channel",
+            lambda run, quantile=f"{name}_ns": _by_congestion(run, quantile)[0],  # type: ignore[misc]
+        )
+        found[f"others_{name}"] = Metric(
+            "us",
+            3,
+            about + "the other channels, mean",
+            lambda run, quantile=f"{name}_ns": _by_congestion(run, quantile)[1],  # type: ignore[misc]
+        )
+    return found
 
 
 def _buffer_hits(result: Result) -> float:
     buffer = result["buffer"]
     return _share(buffer["hits"], buffer["hits"] + buffer["misses"])
 
+
+# Between the 99th percentile and the longest response: eighths of a decade of those that are longer.
+TAIL = {"99.44": 18, "99.68": 20, "99.82": 22, "99.97": 28, "99.99": 32}
 
 METRICS: dict[str, Metric] = {
     "mean": Metric("us", 3, "mean response time", _mean_us("all")),
@@ -226,10 +271,29 @@ METRICS: dict[str, Metric] = {
     "io_seconds": Metric(
         "s", 3, "total I/O time: the sum of all response times", lambda run: run["latency_ns"]["all"]["total"] / 1e9
     ),
+    "io_ks": Metric(
+        "ks",
+        4,
+        "total I/O time of all requests of the trace, by those that were replayed",
+        lambda run: run["latency_ns"]["all"]["total"] / 1e12,
+        is_of_trace=True,
+    ),
+    "write_ks": Metric(
+        "ks",
+        4,
+        "the part of the writes in it",
+        lambda run: run["latency_ns"]["write"]["total"] / 1e12,
+        is_of_trace=True,
+    ),
     "p99_9": Metric(
         "us", 3, "99.9th percentile of response times", lambda run: run["latency_ns"]["all"]["p99_9"] / 1000
     ),
     "p99": Metric("us", 3, "99th percentile of response times", lambda run: run["latency_ns"]["all"]["p99"] / 1000),
+    **{
+        f"p{percent.replace('.', '_')}": Metric("us", 3, f"{percent}th percentile of response times", _tail_us(eighths))
+        for percent, eighths in TAIL.items()
+    },
+    "longest": Metric("us", 3, "longest response time", lambda run: run["latency_ns"]["all"]["max"] / 1000),
     "blocked_cv": Metric(
         "", 4, "coefficient of variation of the channels' blocked requests", lambda run: run["blocked_cv"] or 0.0
     ),
@@ -238,6 +302,13 @@ METRICS: dict[str, Metric] = {
         1,
         "chi-square of the channels' blocked requests",
         lambda run: (run["blocked_chi_square"] or {"statistic": 0.0})["statistic"],
+    ),
+    "chi_square_of_trace": Metric(
+        "",
+        1,
+        "the same of all requests of the trace, by those that were replayed",
+        _chi_square_of_requests,
+        is_of_trace=True,
     ),
     "uniform_exponent": Metric(
         "",
@@ -266,6 +337,7 @@ METRICS: dict[str, Metric] = {
     "congested_tail": Metric(
         "%", 2, "by how much the tail of the most congested channel exceeds the mean of the others", _congested_tail
     ),
+    **_by_congestion_metrics(),
     "parity_writes": Metric("pages", 0, "programs of parity pages", _operations("programs", "parity")),
     "pre_reads": Metric("pages", 0, "flash reads to compute parity", _operations("reads", "pre_read")),
     "update_reads": Metric("pages", 0, "reads before writes of parts of pages", _operations("reads", "update_read")),
@@ -444,12 +516,21 @@ def with_requests(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for name in names for each in (name, METRICS[name].requests) if each))
 
 
-def measured(result: Result, names: tuple[str, ...]) -> dict[str, float]:
-    """The figures of a run by metric, rounded as they are recorded; raises InputError if there is nothing to count."""
+def measured(
+    result: Result,
+    names: tuple[str, ...],
+    trace_requests: Callable[[Result], int] = lambda run: run["workload"]["requests"],
+) -> dict[str, float]:
+    """The figures of a run by metric, rounded as they are recorded; raises InputError if there is nothing to count.
+
+    `trace_requests` counts those of the trace, also those that the run did not measure.
+    """
     found = {}
     for name in names:
+        metric = METRICS[name]
         try:
-            found[name] = round(float(METRICS[name].of(result)), METRICS[name].decimals)
+            scale = trace_requests(result) / result["workload"]["requests"] if metric.is_of_trace else 1.0
+            found[name] = round(float(metric.of(result)) * scale, metric.decimals)
         except ZeroDivisionError:
             raise InputError(f"{name} cannot be measured: what it is relative to is 0") from None
     return found

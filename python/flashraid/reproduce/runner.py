@@ -13,7 +13,7 @@ from ..files import scratch_folder
 from ..settings import with_effect
 from .cache import Cache, Cost, Entry, key
 from .metrics import measured
-from .runs import Run, requests_of, trace_path
+from .runs import Run, entire, requests_of, trace_path
 
 STEP_SECONDS = 0.2
 # What a request takes where nothing is known of this machine.
@@ -172,7 +172,7 @@ class Runner:
 
 def _measured(run: Run, result: Mapping[str, object], names: Iterable[str]) -> dict[str, float]:
     try:
-        return measured(result, tuple(names))
+        return measured(result, tuple(names), lambda _: requests_of(entire(run)))
     except InputError as error:
         raise InputError(f"{run.where}: {error}") from None
 

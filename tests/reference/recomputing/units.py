@@ -7,14 +7,20 @@ from typing import Any
 from .figures import Between, by_cause, moments
 from .logs import Operation, Run
 
+# Fewer requests can ask for more than a device serves in the time in which they come, and wait for nothing.
+FEWEST_FOR_A_LOAD = 100
+
 
 def of_offered_load(run: Run, found: dict[str, Any], buses: list[dict[str, int]]) -> None:
-    """Bus time and array time over the time in which requests arrived, without what takes the time that they leave."""
+    """Bus time and array time over the time in which requests arrived, without what takes the time that they leave; and
+    whether that, or the growth of the longest wait, is more than the device can serve.
+    """
     idle_work = {"rebuild", "migration"} | ({"commit"} if run.result["scheme"] == "fra" else set())
     arrivals = [request.arrival for request in run.requests]
     span = max(arrivals, default=0) - min(arrivals, default=0)
     if not span:
         found["workload/offered_load"] = found["workload/busiest_load"] = None
+        found["workload/overloaded"] = False
         return
     of_units = [0] * (run.units_per_channel * run.device["channels"])
     # Of several planes that are read or programmed at once, the one that takes longest, under the cause of the first.
@@ -30,10 +36,16 @@ def of_offered_load(run: Run, found: dict[str, Any], buses: list[dict[str, int]]
         in_use -= len(replaced(run)) * run.units_per_channel // run.chips
     found["workload/offered_load"] = max(moments(loads)[0], sum(of_units) / in_use) / span
     found["workload/busiest_load"] = max(loads + of_units) / span
+    is_behind = (found["workload/backlog_growth"] or 0) > 0
+    is_open_loop = not run.result["config"]["run"]["queue_depth"]
+    busiest = found["workload/busiest_load"]
     if run.device["ldpc"] != "none":
+        busiest = run.result["workload"]["busiest_load"]
         # Of the attempts of each read the logs tell the first.
         for key in ("offered_load", "busiest_load"):
             found[f"workload/{key}"] = Between(found[f"workload/{key}"], inf)
+    is_overload = busiest > 1 and len(run.requests) >= FEWEST_FOR_A_LOAD
+    found["workload/overloaded"] = is_open_loop and (is_overload or is_behind)
 
 
 def times_of(device: dict[str, Any], action: str) -> list[int]:

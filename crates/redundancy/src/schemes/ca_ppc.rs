@@ -5,7 +5,7 @@
 //! Departures: those of PPC, of which the first is about this choice.
 
 use super::ppc::{self, EARLY_RELEASE, GC_SEMIVALID, PPC_UPDATE};
-use crate::parts::deferred::PARITY_CACHE_BYTES;
+use crate::parts::deferred::{EVICTS_LOCKED, PARITY_CACHE_BYTES, lru};
 use crate::parts::parity_cache::Replacement;
 use crate::parts::update::UpdateRule;
 use crate::stripe_map::formula::{Formula, Layout};
@@ -17,7 +17,7 @@ pub const ENTRY: Entry = Entry {
     title: "CA-PPC (PPC with commit-cost-aware replacement)",
     about: "PPC whose parity cache evicts the parities that are cheapest to commit instead of the least recently used. Overhead: that of PPC.",
     parameters: &[
-        &[Layout::PARAMETER, PARITY_CACHE_BYTES, ALPHA, SPARES_RECENT, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
+        &[Layout::PARAMETER, PARITY_CACHE_BYTES, EVICTS_LOCKED, ALPHA, SPARES_RECENT, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
         UpdateRule::PARAMETERS,
     ],
     construct: build,
@@ -34,13 +34,13 @@ const ALPHA: Parameter = Parameter {
 
 const SPARES_RECENT: Parameter = Parameter {
     name: "spares_recent",
-    values: Values::Words(&["half", "none"]),
-    about: "Which entries of the parity cache are never evicted, as their updates may be in flight: the most recently updated half, \
-            or none.",
+    values: Values::Words(&["none", "half"]),
+    about: "Which entries of the parity cache are never evicted, however cheap: none, as in the paper, or the most recently updated half.",
     ..Parameter::PLAIN
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
-    let replacement = Replacement { alpha: build.thousandths(&ALPHA)?, spares_recent: build.choice(&SPARES_RECENT)? == "half" };
+    let replacement =
+        Replacement { alpha: build.thousandths(&ALPHA)?, spares_recent: build.choice(&SPARES_RECENT)? == "half", ..lru(build)? };
     ppc::over(Formula::on_device(build)?, build, replacement)
 }

@@ -8,8 +8,7 @@
 //! Departures: those of PPC (`ppc.rs`). The old parity is read from flash even if NVRAM holds it, as in the paper, unless
 //! `fpc_cached_parity_free` is set.
 
-use crate::parts::deferred::{DeferredParity, Next, PARITY_CACHE_BYTES, Rule};
-use crate::parts::parity_cache::Replacement;
+use crate::parts::deferred::{CLAIMS, DeferredParity, EVICTS_LOCKED, Next, PARITY_CACHE_BYTES, Rule, lru};
 use crate::parts::stripe::{Stripe, Sum};
 use crate::parts::update::{Chosen, UpdateRule};
 use crate::stripe_map::formula::{Formula, Layout};
@@ -27,7 +26,8 @@ pub const ENTRY: Entry = Entry {
     members: Members { most: Members::MOST_WITH_PAIRS, ..Members::from(3) },
     write_buffer: WriteBuffer::Usual,
     parity_cache: Some(&PARITY_CACHE_BYTES),
-    parameters: &[&[Layout::PARAMETER, PARITY_CACHE_BYTES, CACHED_PARITY_FREE], UpdateRule::PARAMETERS],
+    claims: Some(CLAIMS),
+    parameters: &[&[Layout::PARAMETER, PARITY_CACHE_BYTES, EVICTS_LOCKED, CACHED_PARITY_FREE], UpdateRule::PARAMETERS],
     construct: build,
     ..Entry::PLAIN
 };
@@ -47,7 +47,7 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
 /// FPC over the stripes of `map`.
 pub fn over(map: impl StripeMap, build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     let rule = Fpc { update: UpdateRule::from_build(build)?, is_cached_free: build.choice(&CACHED_PARITY_FREE)? == "yes" };
-    Ok(Box::new(DeferredParity::new(map, build, rule, Replacement::LRU)?))
+    Ok(Box::new(DeferredParity::new(map, build, rule, lru(build)?)?))
 }
 
 /// What updates do (SPEC 4.6, flush).

@@ -96,7 +96,7 @@ mod tests {
     fn capabilities_name_parameters_of_the_scheme() {
         for entry in SCHEMES {
             let of_bases = if let Some(Bases::MovedWith(choice)) = entry.bases { Some(choice) } else { None };
-            let choices = [of_bases, entry.completes_early, entry.keeps_shadows, entry.coordinates_gc].into_iter().flatten();
+            let choices = [of_bases, entry.completes_early, entry.claims, entry.keeps_shadows, entry.coordinates_gc].into_iter().flatten();
             let numbers = [entry.mirror_groups, entry.parity_cache].into_iter().flatten();
             for choice in choices {
                 let own = entry.parameter(choice.parameter.name).expect(choice.parameter.name);

@@ -11,10 +11,16 @@
 //! FPC), and `parts::parity_cache` chooses the victim of the cache (4.4).
 //!
 //! Departures, all of them also of FPC:
-//! - The victim of the cache is chosen in request order and may be a locked stripe (SPEC 4.4: never), so that counts do not depend on timing. Its
-//!   commit waits for the stripe. By commit cost alone, the victim would nearly always be the stripe updated last: expensive entries stay, and one slot is
-//!   reused over and over. Updates would then be serialized, and writes under load 10 to 50 % slower than with LRU, despite fewer operations. So CA-PPC
-//!   spares the newest half of the cache (`spares_recent`).
+//! - An update takes its stripe, its place in the cache and its pages one after the other, not together (SPEC 4.4). It has its stripe while it waits for
+//!   a place: a commit of that stripe goes before it, and nobody else can use it. If it gets the place of another stripe, it starts when that one's commit
+//!   has its pages and starts, and ends when both have ended (SPEC 4.4: the commit comes before it). Its pages are in the write buffer meanwhile: with the
+//!   commit before each update partial parities are hardly faster than none.
+//! - A stripe that an operation has been given and that has not started is not locked. One of which a lost page is being computed for a read is not, either;
+//!   the commit waits for that.
+//! - With `evicts_locked = yes` an update takes its place when it is decided, in request order, so that counts do not depend on timing. The victim may
+//!   be a locked stripe (SPEC 4.4: never), and its commit waits for the stripe. By commit cost alone (CA-PPC), the victim would nearly always be the
+//!   stripe updated last: updates then run one after the other, and writes under load are 10 to 50 % slower than with LRU, despite fewer operations. So
+//!   `spares_recent = half` belongs to it.
 //! - A trim goes directly to its stripe instead of through the write buffer (4.9 item 18), with the same effect. A trim after which nothing of the stripe
 //!   is written drops the entry, the bases and the parity; the freed slot of the cache is the next one used.
 //! - A flush of a stripe that awaits repair does not wait (4.4, rebuild): it makes NVRAM cover the whole stripe, whatever is lost of it, and
@@ -22,7 +28,7 @@
 //! - The commit cost of CA-PPC counts strips that were never written, although a commit does not read them.
 //! - A commit that cannot allocate a page for its parity, as the chip is dead and not replaced, drops the entry only if the stripe has lost nothing else.
 
-use crate::parts::deferred::{DeferredParity, Next, PARITY_CACHE_BYTES, Rule, entries};
+use crate::parts::deferred::{CLAIMS, DeferredParity, EVICTS_LOCKED, Next, PARITY_CACHE_BYTES, Rule, entries, lru};
 use crate::parts::parity_cache::Replacement;
 use crate::parts::stripe::{Stripe, Sum};
 use crate::parts::update::{Chosen, UpdateRule};
@@ -44,9 +50,10 @@ pub const ENTRY: Entry = Entry {
     members: Members { most: Members::MOST_WITH_PAIRS, ..Members::from(3) },
     write_buffer: WriteBuffer::Usual,
     parity_cache: Some(&PARITY_CACHE_BYTES),
+    claims: Some(CLAIMS),
     bases: Some(Bases::MovedWith(Choice { parameter: &GC_SEMIVALID, word: MOVE })),
-    parameters: &[&[Layout::PARAMETER, PARITY_CACHE_BYTES, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID], UpdateRule::PARAMETERS],
-    construct: |build| over(Formula::on_device(build)?, build, Replacement::LRU),
+    parameters: &[&[Layout::PARAMETER, PARITY_CACHE_BYTES, EVICTS_LOCKED, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID], UpdateRule::PARAMETERS],
+    construct: |build| over(Formula::on_device(build)?, build, lru(build)?),
     ..Entry::PLAIN
 };
 

@@ -53,54 +53,115 @@ fn victims() {
     let groups = [(0, 0b0001), (1, 0b0111), (2, 0b0011), (3, 0b1111), (4, 0b0001)];
     assert_eq!(replaced("ppc", &[], &groups), [0]);
     assert_eq!(replaced("fpc", &[], &groups), [0]);
-    let every = ("spares_recent", "none");
-    assert_eq!(replaced("ca-ppc", &[every], &groups), [3]);
-    assert_eq!(replaced("ca-ppc", &[every, ("alpha", "1")], &groups), [0]);
+    assert_eq!(replaced("ca-ppc", &[], &groups), [3]);
+    assert_eq!(replaced("ca-ppc", &[("alpha", "1")], &groups), [0]);
     // recency + cost, doubled, with ranks of thirds: 0 + 1, 1/3 + 1/2, 2/3 + 1, 1 + 0.
-    assert_eq!(replaced("ca-ppc", &[every, ("alpha", "0.5")], &groups), [1]);
+    assert_eq!(replaced("ca-ppc", &[("alpha", "0.5")], &groups), [1]);
     // A tie goes to the least recent.
-    assert_eq!(replaced("ca-ppc", &[every], &[(2, 0b0001), (1, 0b0011), (0, 0b0001), (4, 0b0001)]), [2]);
-    assert_eq!(replaced("ca-ppc", &[every, ("alpha", "0.5")], &[(0, 0b0001), (1, 0b1111), (2, 0b0001)]), [0]);
+    assert_eq!(replaced("ca-ppc", &[], &[(2, 0b0001), (1, 0b0011), (0, 0b0001), (4, 0b0001)]), [2]);
+    assert_eq!(replaced("ca-ppc", &[("alpha", "0.5")], &[(0, 0b0001), (1, 0b1111), (2, 0b0001)]), [0]);
     // A hit makes its stripe the most recent.
     assert_eq!(replaced("ppc", &[("parity_cache_bytes", "8192")], &[(0, 1), (1, 1), (0, 1), (2, 1)]), [1]);
 }
 
-/// Without `spares_recent = none` stripes of the last updates are no victims, half as many as there are entries, however cheap.
+/// With `spares_recent = half` stripes of the last updates are no victims, half as many as there are entries, however cheap.
 #[test]
 fn recent_updates_are_spared() {
+    let half = ("spares_recent", "half");
     // Commit reads: 2, 1, 0, 0 in the order of updates; then 2, 0, 0, 0; then 2, 0, 0, 0 of three.
     let groups = [(0, 0b0001), (1, 0b0111), (2, 0b1111), (3, 0b1111), (4, 0b0001)];
-    assert_eq!(replaced("ca-ppc", &[], &groups), [1]);
-    assert_eq!(replaced("ca-ppc", &[("alpha", "0.1")], &groups), [1]);
-    assert_eq!(replaced("ca-ppc", &[("spares_recent", "none")], &groups), [2]);
-    assert_eq!(replaced("ca-ppc", &[("alpha", "0.1"), ("spares_recent", "none")], &groups), [2]);
-    assert_eq!(replaced("ca-ppc", &[("alpha", "1")], &groups), [0]);
-    assert_eq!(replaced("ca-ppc", &[], &[(0, 0b0001), (1, 0b1111), (2, 0b1111), (3, 0b1111), (4, 0b0001)]), [1]);
-    assert_eq!(replaced("ca-ppc", &[], &[(0, 0b0001), (1, 0b1111), (2, 0b1111), (4, 0b0001)]), [1]);
+    assert_eq!(replaced("ca-ppc", &[half], &groups), [1]);
+    assert_eq!(replaced("ca-ppc", &[half, ("alpha", "0.1")], &groups), [1]);
+    assert_eq!(replaced("ca-ppc", &[], &groups), [2]);
+    assert_eq!(replaced("ca-ppc", &[("alpha", "0.1")], &groups), [2]);
+    assert_eq!(replaced("ca-ppc", &[half, ("alpha", "1")], &groups), [0]);
+    assert_eq!(replaced("ca-ppc", &[half], &[(0, 0b0001), (1, 0b1111), (2, 0b1111), (3, 0b1111), (4, 0b0001)]), [1]);
+    assert_eq!(replaced("ca-ppc", &[half], &[(0, 0b0001), (1, 0b1111), (2, 0b1111), (4, 0b0001)]), [1]);
     // Of two entries one is spared, of one none.
-    assert_eq!(replaced("ca-ppc", &[], &[(0, 0b0001), (1, 0b1111), (4, 0b0001)]), [0]);
-    assert_eq!(replaced("ca-ppc", &[], &[(0, 0b0001), (4, 0b0001)]), [0]);
+    assert_eq!(replaced("ca-ppc", &[half], &[(0, 0b0001), (1, 0b1111), (4, 0b0001)]), [0]);
+    assert_eq!(replaced("ca-ppc", &[half], &[(0, 0b0001), (4, 0b0001)]), [0]);
+}
+
+/// A write claims a place, and one of the cache has one then.
+fn write(cache: &mut ParityCache, stripe: u32, strips: u64) -> Option<Update> {
+    cache.write(StripeId(stripe), strips);
+    cache.claim(StripeId(stripe), 4, strips, true)
+}
+
+/// SPEC 4.4: a stripe that an operation changes is no victim. Strips of width 4: commit reads 2, 1, 0 of stripes 0, 1, 2.
+#[test]
+fn locked_stripes_are_no_victims() {
+    let costs = Replacement { alpha: 0, ..Replacement::LRU };
+    let full = |replacement, ended: &[u32]| {
+        let mut cache = ParityCache::new(8, 4, 3, replacement);
+        for (stripe, strips) in [(0, 0b0001), (1, 0b0111), (2, 0b1111)] {
+            assert_eq!(write(&mut cache, stripe, strips), Some(Update { is_hit: false, victim: None }));
+        }
+        ended.iter().for_each(|stripe| cache.ended(StripeId(*stripe), true));
+        cache
+    };
+    let victim = |mut cache: ParityCache| write(&mut cache, 7, 1).map(|update| update.victim.unwrap().0);
+    for (alpha, victims) in [(0, [2, 1, 1, 0]), (1, [2, 1, 1, 0]), (810, [0, 1, 0, 0]), (1000, [0, 1, 0, 0])] {
+        let replacement = Replacement { alpha, ..costs };
+        let found = [&[0, 1, 2][..], &[1], &[0, 1], &[0]].map(|ended| victim(full(replacement, ended)));
+        assert_eq!(found, victims.map(Some), "{alpha}");
+        assert_eq!(victim(full(replacement, &[])), None, "all are locked");
+        let evicts_locked = Replacement { evicts_locked: true, ..replacement };
+        assert_eq!(victim(full(evicts_locked, &[])), Some(victims[0]), "{alpha}");
+    }
+    // The last update of several ends the lock.
+    let mut cache = full(costs, &[0, 1, 2]);
+    write(&mut cache, 2, 1);
+    write(&mut cache, 2, 1);
+    cache.ended(StripeId(2), true);
+    assert_eq!(victim(cache.clone()), Some(1));
+    cache.ended(StripeId(2), true);
+    assert_eq!(victim(cache.clone()), Some(2));
+    // A commit for GC, a repair, or a trim that puts off no parity.
+    cache.begun(StripeId(2));
+    assert_eq!(victim(cache.clone()), Some(1));
+    cache.ended(StripeId(2), false);
+    assert_eq!(victim(cache.clone()), Some(2));
+    // Nor does it become one by getting a place in the meantime.
+    let mut cache = ParityCache::new(8, 4, 1, costs);
+    cache.begun(StripeId(0));
+    assert!(cache.give_place(StripeId(0), 4, 1));
+    assert_eq!(victim(cache.clone()), None);
+    assert!(!cache.clone().give_place(StripeId(1), 4, 1), "there is no other place");
+    cache.ended(StripeId(0), false);
+    assert_eq!(victim(cache), Some(0));
+    let mut cache = full(costs, &[0, 1, 2]);
+    // While others wait for a place there is none, but for stripes that have one.
+    assert_eq!(cache.claim(StripeId(7), 4, 1, false), None);
+    assert_eq!(cache.claim(StripeId(1), 4, 1, false), Some(Update { is_hit: true, victim: None }));
+    // Sparing comes on top: of the others all are locked.
+    let spares = Replacement { spares_recent: true, ..costs };
+    assert_eq!(victim(full(spares, &[2])), None);
+    assert_eq!(victim(full(spares, &[1, 2])), Some(1));
 }
 
 #[test]
 fn a_commit_comes_before_the_update_that_needs_its_place() {
-    let mut host = filled("ppc", &[("parity_cache_bytes", "4096")]);
-    host.write(1, 1);
-    let courses = host.write(5, 1);
-    let [commit, write] = &courses[..] else { panic!("{courses:?}") };
-    assert_eq!((commit.operation.kind, write.operation.requires), (OperationKind::Commit, Some(0)));
-    assert_eq!(background_waves(commit).len(), 2);
-    assert_eq!(guard(&host).commits[CommitCause::Replacement as usize], Commits { commits: 1, reads: 2 });
-    assert_eq!((guard(&host).entries, guard(&host).most_entries), (1, 1));
-    // The place of a stripe that was trimmed as a whole: its commit is there, and does nothing.
-    host.trim(4, 4);
-    let courses = host.write(1, 1);
-    assert_eq!((courses[0].end, courses.len()), (Step::Nothing, 2));
-    assert_eq!(guard(&host).commits[CommitCause::Replacement as usize].commits, 1);
-    host.trim(0, 4);
-    assert_eq!(host.write(1, 1).len(), 1, "its own place");
-    assert_eq!(guard(&host).misses, 4);
-    host.check();
+    for (evicts_locked, requires) in [("no", None), ("yes", Some(0))] {
+        let mut host = filled("ppc", &[("parity_cache_bytes", "4096"), ("evicts_locked", evicts_locked)]);
+        host.write(1, 1);
+        let courses = host.write(5, 1);
+        let [commit, write] = &courses[..] else { panic!("{courses:?}") };
+        assert_eq!((commit.operation.kind, write.operation.requires), (OperationKind::Commit, requires));
+        assert_eq!(background_waves(commit).len(), 2);
+        assert_eq!(guard(&host).commits[CommitCause::Replacement as usize], Commits { commits: 1, reads: 2 });
+        assert_eq!((guard(&host).entries, guard(&host).most_entries), (1, 1));
+        // The place of a stripe that was trimmed as a whole is free. If that is not to depend on times, its commit is there, and does nothing.
+        host.trim(4, 4);
+        let ends: Vec<Step> = host.write(1, 1).iter().map(|course| course.end).collect();
+        let commit = if requires.is_some() { vec![Step::Nothing] } else { Vec::new() };
+        assert_eq!(ends, [commit, vec![Step::Last]].concat());
+        assert_eq!(guard(&host).commits[CommitCause::Replacement as usize].commits, 1);
+        host.trim(0, 4);
+        assert_eq!(host.write(1, 1).len(), 1, "its own place");
+        assert_eq!(guard(&host).misses, 4);
+        host.check();
+    }
 }
 
 /// SPEC 4.4, GC: GC has a stripe committed; without a page for the parity NVRAM is made to cover all of it.
@@ -147,31 +208,31 @@ fn commits_for_the_gc() {
 #[test]
 fn the_gc_leaves_places_to_those_who_need_them() {
     let mut cache = ParityCache::new(8, 4, 1, Replacement::LRU);
-    let stripe = flashraid_vocabulary::StripeId(0);
-    assert!(!cache.write(stripe, 4, 1).is_hit);
+    let stripe = StripeId(0);
+    assert!(!write(&mut cache, 0, 1).unwrap().is_hit);
     cache.committed(stripe);
-    assert!(cache.write(stripe, 4, 1).is_hit);
-    cache.ended(stripe);
-    cache.ended(stripe);
+    assert!(write(&mut cache, 0, 1).unwrap().is_hit);
+    cache.ended(stripe, true);
+    cache.ended(stripe, true);
     cache.committed(stripe);
-    assert!(!cache.write(stripe, 4, 1).is_hit);
+    assert!(!write(&mut cache, 0, 1).unwrap().is_hit);
 }
 
 /// What is committed when the device is switched off: first the places of stripes that were trimmed as a whole, then entries, each from the last update
 /// that is longest ago. All places are free then.
 #[test]
 fn entries_are_taken_from_the_oldest_on_and_emptied_places_first() {
-    let mut cache = ParityCache::new(8, 4, 5, Replacement::LRU);
+    let mut cache = ParityCache::new(8, 4, 5, Replacement { evicts_locked: true, ..Replacement::LRU });
     let write = |cache: &mut ParityCache, stripe| {
-        let update = cache.write(StripeId(stripe), 4, 1);
-        cache.ended(StripeId(stripe));
+        let update = write(cache, stripe, 1).unwrap();
+        cache.ended(StripeId(stripe), true);
         update
     };
     for stripe in [0, 1, 2, 3, 4, 1, 0] {
         write(&mut cache, stripe);
     }
     for stripe in [0, 4, 2] {
-        assert_eq!(cache.trim(StripeId(stripe), 4, 0b1111), None);
+        assert_eq!(cache.trim(StripeId(stripe), 0b1111), 0);
     }
     let taken: Vec<u32> = std::iter::from_fn(|| cache.take_oldest()).map(|stripe| stripe.0).collect();
     assert_eq!(taken, [2, 4, 0, 3, 1]);
@@ -184,17 +245,17 @@ fn entries_are_taken_from_the_oldest_on_and_emptied_places_first() {
 /// With NVRAM the entries are lost, and their places free, but for those that updates in flight need.
 #[test]
 fn a_lost_cache_keeps_the_places_of_updates_in_flight() {
-    let mut cache = ParityCache::new(8, 4, 4, Replacement::LRU);
+    let mut cache = ParityCache::new(8, 4, 4, Replacement { evicts_locked: true, ..Replacement::LRU });
     for stripe in 0..4 {
-        cache.write(StripeId(stripe), 4, 0b11);
+        write(&mut cache, stripe, 0b11);
     }
-    [0, 1, 3].into_iter().for_each(|stripe| cache.ended(StripeId(stripe)));
-    assert_eq!(cache.trim(StripeId(3), 4, 0b1111), None);
+    [0, 1, 3].into_iter().for_each(|stripe| cache.ended(StripeId(stripe), true));
+    assert_eq!(cache.trim(StripeId(3), 0b1111), 0);
     cache.lost();
     let reads = [0, 1, 2, 3].map(|stripe| cache.reads_to_commit(StripeId(stripe)));
     assert_eq!(reads, [None, None, Some(2), None]);
     for (stripe, victim) in [(4, None), (5, None), (6, None), (7, Some(StripeId(2)))] {
-        assert_eq!(cache.write(StripeId(stripe), 4, 1).victim, victim);
+        assert_eq!(write(&mut cache, stripe, 1).unwrap().victim, victim);
     }
 }
 

@@ -29,7 +29,7 @@ pub fn cached() -> impl Strategy<Value = Cached> {
             _ => parameters.extend([("early_release", flag), ("ppc_update", update), ("gc_semivalid", gc)]),
         }
         if name == "ca-ppc" {
-            parameters.extend([("alpha", alpha), ("spares_recent", if flag == "yes" { "none" } else { "half" })]);
+            parameters.extend([("alpha", alpha), ("spares_recent", if flag == "yes" { "half" } else { "none" })]);
         }
         Cached { name, members, parameters, filled }
     })
@@ -95,9 +95,9 @@ proptest! {
     #[test]
     fn the_cache_agrees_with_a_list(
         widths in prop::collection::vec(2..=8u32, 12), even: bool, most in 1..=6u32, alpha in prop::sample::select(vec![0u32, 1, 250, 500, 810, 1000]), spares_recent: bool,
-        events in prop::collection::vec((0..12u32, any::<u8>(), 0..16u32), 1..200),
+        evicts_locked: bool, events in prop::collection::vec((0..12u32, any::<u8>(), 0..24u32), 1..300),
     ) {
-        let replacement = Replacement { alpha, spares_recent };
+        let replacement = Replacement { alpha, spares_recent, evicts_locked };
         let widths = if even { vec![widths[0]; 12] } else { widths };
         let mut cache = ParityCache::new(12, widths.iter().copied().max().unwrap(), most, replacement);
         let mut list = List { widths: widths.clone(), most: most as usize, replacement, ..List::default() };
@@ -106,19 +106,32 @@ proptest! {
             let all = (1u64 << width) - 1;
             let (id, strips) = (StripeId(stripe), u64::from(strips) & all | 1 << (stripe % width));
             match kind {
-                0..10 => {
-                    prop_assert_eq!(cache.write(id, width, strips), list.write(stripe, strips));
-                    cache.ended(id);
+                0..8 => {
+                    cache.write(id, strips);
+                    list.written[stripe as usize] |= strips;
+                    prop_assert_eq!(cache.claim(id, width, strips, kind > 0), list.claim(stripe, strips, kind > 0));
                 }
-                10..14 => {
-                    let strips = if kind == 13 { all } else { strips };
-                    let update = cache.trim(id, width, strips);
-                    prop_assert_eq!(update, list.trim(stripe, strips));
-                    update.into_iter().for_each(|_| cache.ended(id));
+                8..12 => {
+                    let dropped = cache.trim(id, if kind == 11 { all } else { strips });
+                    prop_assert_eq!(dropped, list.trim(stripe, if kind == 11 { all } else { strips }));
+                    if dropped != 0 {
+                        prop_assert_eq!(cache.claim(id, width, dropped, true), list.claim(stripe, dropped, true));
+                    }
                 }
-                14 => {
+                12..20 => {
+                    let is_update = list.pending[stripe as usize] > 0;
+                    cache.ended(id, is_update);
+                    list.pending[stripe as usize] -= u32::from(is_update);
+                    list.runs[stripe as usize] = false;
+                }
+                20..22 => {
+                    cache.begun(id);
+                    list.runs[stripe as usize] = true;
+                }
+                22 => {
                     cache.committed(id);
-                    list.entries.retain(|entry| entry.stripe != stripe);
+                    let is_pending = list.pending[stripe as usize] > 0;
+                    list.entries.retain(|entry| entry.stripe != stripe || is_pending);
                 }
                 _ => {
                     cache.widened(id);
@@ -165,11 +178,16 @@ struct List {
     entries: Vec<Listed>,
     written: [u64; 12],
     updates: u64,
+    /// Updates that have not ended.
+    pending: [u32; 12],
+    /// Something else is done to the stripe.
+    runs: [bool; 12],
 }
 
 impl Default for List {
     fn default() -> Self {
-        Self { widths: Vec::new(), most: 0, replacement: Replacement::LRU, entries: Vec::new(), written: [0; 12], updates: 0 }
+        let (widths, entries) = (Vec::new(), Vec::new());
+        Self { widths, most: 0, replacement: Replacement::LRU, entries, written: [0; 12], updates: 0, pending: [0; 12], runs: [false; 12] }
     }
 }
 
@@ -179,52 +197,55 @@ impl List {
         if 2 * changed >= width { width - changed } else { changed + 1 }
     }
 
-    fn write(&mut self, stripe: u32, strips: u64) -> Update {
-        self.written[stripe as usize] |= strips;
-        self.update(stripe, strips)
-    }
-
-    fn trim(&mut self, stripe: u32, strips: u64) -> Option<Update> {
+    fn trim(&mut self, stripe: u32, strips: u64) -> u64 {
         let dropped = self.written[stripe as usize] & strips;
         self.written[stripe as usize] &= !strips;
-        if dropped != 0 && self.written[stripe as usize] != 0 {
-            return Some(self.update(stripe, dropped));
+        if self.written[stripe as usize] != 0 {
+            return dropped;
         }
-        if dropped != 0 {
+        if dropped != 0 && self.replacement.evicts_locked {
             self.entries.iter_mut().filter(|entry| entry.stripe == stripe).for_each(|entry| entry.is_empty = true);
         }
-        None
+        0
     }
 
-    fn update(&mut self, stripe: u32, strips: u64) -> Update {
+    fn claim(&mut self, stripe: u32, strips: u64, may_evict: bool) -> Option<Update> {
         let own = self.entries.iter().position(|entry| entry.stripe == stripe);
+        if own.is_none() && !may_evict {
+            return None;
+        }
         let former = own.map(|own| self.entries.remove(own));
         let is_hit = former.as_ref().is_some_and(|entry| !entry.is_empty);
         let changed = former.as_ref().filter(|_| is_hit).map_or(0, |entry| entry.changed) | strips;
-        let victim = if former.is_none() && self.entries.len() == self.most { Some(self.take_victim()) } else { None };
+        let victim = if former.is_none() && self.entries.len() == self.most { Some(self.take_victim()?) } else { None };
         self.updates += 1;
+        self.pending[stripe as usize] += 1;
         self.entries.push(Listed { stripe, changed, updated: self.updates, is_empty: false });
-        Update { is_hit, victim: victim.map(StripeId) }
+        Some(Update { is_hit, victim: victim.map(StripeId) })
     }
 
-    fn take_victim(&mut self) -> u32 {
+    fn is_locked(&self, entry: &Listed) -> bool {
+        !self.replacement.evicts_locked && (self.pending[entry.stripe as usize] > 0 || self.runs[entry.stripe as usize])
+    }
+
+    fn take_victim(&mut self) -> Option<u32> {
         self.entries.sort_by_key(|entry| entry.updated);
-        let emptied = self.entries.iter().position(|entry| entry.is_empty);
-        let victim = emptied.unwrap_or_else(|| {
-            let Replacement { alpha, spares_recent } = self.replacement;
-            let spared = if spares_recent && alpha < 1000 { self.most as u64 / 2 } else { 0 };
-            let candidates = (0..self.most).filter(|rank| self.entries[*rank].updated + spared <= self.updates);
-            // The first of the least.
-            candidates.min_by(|one, other| self.priority(*one).total_cmp(&self.priority(*other))).unwrap()
-        });
-        self.entries.remove(victim).stripe
+        let Replacement { alpha, spares_recent, .. } = self.replacement;
+        let spared = if spares_recent && alpha < 1000 { self.most as u64 / 2 } else { 0 };
+        let candidates = self.entries.iter().enumerate();
+        let candidates = candidates.filter(|(_, entry)| !self.is_locked(entry) && entry.updated + spared <= self.updates);
+        // The first of the least.
+        let best = candidates.min_by(|one, other| self.priority(*one).total_cmp(&self.priority(*other))).map(|(_, entry)| entry);
+        let victim = self.entries.iter().find(|entry| entry.is_empty).or(best)?.stripe;
+        self.entries.retain(|entry| entry.stripe != victim);
+        Some(victim)
     }
 
     /// The formula as it stands, in numbers whose rounding does not matter.
-    fn priority(&self, rank: usize) -> f64 {
+    fn priority(&self, (rank, entry): (usize, &Listed)) -> f64 {
         let alpha = f64::from(self.replacement.alpha) / 1000.0;
         let recency = if self.most == 1 { 0.0 } else { rank as f64 / (self.most - 1) as f64 };
-        let cost = f64::from(self.reads(&self.entries[rank])) / f64::from(self.widths.iter().max().unwrap().div_ceil(2));
+        let cost = f64::from(self.reads(entry)) / f64::from(self.widths.iter().max().unwrap().div_ceil(2));
         let priority = alpha * recency + (1.0 - alpha) * cost;
         (priority * 1e9).round()
     }

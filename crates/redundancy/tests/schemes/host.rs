@@ -2,7 +2,8 @@
 
 use crate::flash::{Course, DATA_CHIPS, Flash, PAGE, overlay};
 use flashraid_redundancy::{
-    Build, Damage, Decisions, Extent, Failure, Group, IdleWork, Lock, Lost, Operation, OperationKind, Order, Protects, Scheme, Step, find,
+    Build, Claim, Damage, Decisions, Extent, Failure, Group, IdleWork, Lock, Lost, Operation, OperationKind, Order, Protects, Scheme, Step,
+    find,
 };
 use flashraid_vocabulary::{Health, HostOp, Lpn, MemberPage, StripeId, Version, View};
 use std::collections::BTreeMap;
@@ -53,6 +54,14 @@ fn rest(extent: &Extent, pages: u64) -> Option<Extent> {
     let left = extent.pages - pages;
     let first_bytes = if left == 1 { extent.last_bytes } else { PAGE };
     (left > 0).then_some(Extent { first: Lpn(extent.first.0 + pages), pages: left, first_bytes, ..*extent })
+}
+
+impl Course {
+    /// Of an operation that fails before it does anything.
+    pub fn failed(operation: Operation, failure: Failure) -> Self {
+        let (waves, changes, pauses, computed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { waves, changes, pauses, end: Step::Failed(failure), operation, computed, delivered: BTreeMap::new() }
+    }
 }
 
 impl Host {
@@ -119,7 +128,7 @@ impl<S: Scheme + ?Sized> Host<S> {
             assert_eq!((u64::from(cut), decisions.operations.last().unwrap().first), (pages, extent.first));
             for (index, operation) in decisions.operations.into_iter().enumerate() {
                 assert!(operation.requires.is_none_or(|required| usize::from(required) < index));
-                courses.push(self.run(operation));
+                courses.extend(self.run_claiming(operation));
             }
             left = rest(&extent, pages);
         }
@@ -130,7 +139,7 @@ impl<S: Scheme + ?Sized> Host<S> {
     pub fn flush(&mut self, first: u64, pages: u64, merge_pages: u64) -> Vec<Course> {
         let mut decisions = Decisions::default();
         self.scheme.decide_group(&Group { first: Lpn(first), pages, merge_pages }, PAGE, &self.flash, &mut decisions);
-        decisions.operations.into_iter().map(|operation| self.run(operation)).collect()
+        decisions.operations.into_iter().flat_map(|operation| self.run_claiming(operation)).collect()
     }
 
     /// GC has a commit of the stripe of a page made, with room for the parity or without.
@@ -213,6 +222,25 @@ impl<S: Scheme + ?Sized> Host<S> {
                 Err(answer)
             }
         }
+    }
+
+    /// Executes one operation that was decided, after the commit of the stripe whose place it gets, if it gets one; it fails if the commit does.
+    fn run_claiming(&mut self, mut operation: Operation) -> Vec<Course> {
+        let mut courses = Vec::new();
+        if self.scheme.claims() {
+            match self.scheme.claim(&mut operation, true, &self.flash) {
+                Claim::Granted => {}
+                Claim::After(commit) => courses.push(self.run(commit)),
+                Claim::Wait => panic!("nothing is in flight"),
+            }
+        }
+        if matches!(courses.last(), Some(Course { end: Step::Failed(_), .. })) {
+            self.scheme.failed(&operation);
+            courses.push(Course::failed(operation, Failure::NoSpace));
+        } else {
+            courses.push(self.run(operation));
+        }
+        courses
     }
 
     /// Executes one operation of the scheme, whatever it is for.

@@ -10,6 +10,7 @@ mod cr5m_failure;
 mod deferred;
 mod deferred_commits;
 mod deferred_failure;
+mod deferred_places;
 mod deferred_random;
 mod degraded;
 mod flash;

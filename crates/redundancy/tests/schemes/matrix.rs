@@ -89,6 +89,8 @@ fn what_an_entry_says_of_the_scheme_is_so() {
                     prop_assert_eq!(of_groups, (0..groups).collect::<Vec<_>>(), "the groups that hold a copy of a page");
                 }
             }
+            let claims = entry.claims.is_some_and(|choice| build.choice(choice.parameter).unwrap() == choice.word);
+            prop_assert_eq!(scheme.claims(), claims);
             prop_assert_eq!(scheme.guard().is_some(), entry.parity_cache.is_some() || entry.has_window);
             if let Some(action) = entry.action_on_bases(|choice| build.choice(choice.parameter).unwrap() == choice.word) {
                 prop_assert_eq!(scheme.moves_bases(), action == SemivalidAction::Move);
@@ -142,7 +144,6 @@ fn an_entry_states_what_the_scheme_keeps() {
 
 // ---- what is stored ----
 
-/// Pages of one stripe leave a write buffer together, or a request comes.
 /// Repairs find the stripe of a page that is lost, whatever it holds.
 #[test]
 fn a_page_tells_its_stripe() {
@@ -165,6 +166,7 @@ fn a_page_tells_its_stripe() {
     }
 }
 
+/// Pages of one stripe leave a write buffer together, or a request comes.
 fn write_or_flush(host: &mut Host, request: &Request) {
     let aside = request.aside.index(1 << 16) as u64;
     if request.op != HostOp::Write || !aside.is_multiple_of(3) {

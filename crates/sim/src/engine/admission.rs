@@ -1,7 +1,7 @@
 //! Operations get their places, in order: from the decision to the start.
 //!
-//! An operation starts when the operations that it requires have ended, its stripe is its own, and each page that it will program
-//! is reserved (`space`). It holds its place in its stripe's queue from the decision on, and waits for space only when it is at the head:
+//! An operation starts when the operations that it requires have ended, its stripe is its own, it has what it claims (`places`), and each page that it
+//! will program is reserved (`space`). It holds its place in its stripe's queue from the decision on, and waits for space only when it is at the head:
 //! GC, which makes space, takes no stripe lock, so it never waits for an operation that waits (DESIGN idea 10).
 
 use super::content::Content;
@@ -189,7 +189,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Starts operations whose conditions are met, in the order in which they were met.
     #[inline(always)]
     pub(super) fn run_ready(&mut self) {
-        if !self.ready.is_empty() || self.media.has_news() {
+        if !self.ready.is_empty() || self.media.has_news() || self.claims && self.has_claims_to_serve() {
             self.run_all_ready();
         }
     }
@@ -198,9 +198,16 @@ impl<C: Content, M: Media> Engine<C, M> {
     fn run_all_ready(&mut self) {
         let mut next = 0;
         loop {
+            // Those that wait for a place go before those that come.
+            if self.claims {
+                self.serve_claimants();
+            }
             while let Some(&id) = self.ready.get(next) {
                 next += 1;
                 self.reserve_and_start(id);
+                if self.claims {
+                    self.serve_claimants();
+                }
             }
             if !self.answer_gc_queries() && next == self.ready.len() {
                 break;

@@ -128,11 +128,17 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Starts what waited for the operation, which has ended.
     fn start_what_waited(&mut self, id: u32) {
-        let Rare { plane, lock_holder, successor, dependents, nested, .. } = *self.rare(id);
+        let Rare { plane, lock_holder, successor, dependents, nested, frees_place_of, .. } = *self.rare(id);
         self.free_rare(id);
         debug_assert!(nested == NIL, "an operation ends under whose lock another one is to run: {:?}", self.operation(id));
+        if lock_holder != NIL {
+            self.gets_lock_back(lock_holder, id);
+        }
         if plane != NIL {
-            self.commit_for_gc_ended(id, plane, lock_holder);
+            self.commit_for_gc_ended(plane);
+        }
+        if frees_place_of != NIL {
+            self.place_is_free(id, frees_place_of);
         }
         if successor != NIL {
             self.condition_met(successor);
@@ -158,6 +164,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// The operation fails, and its request with it. Nothing changes.
     pub(super) fn give_up(&mut self, id: u32, failure: Failure) {
         self.drop_work(id);
+        if self.claims && !self.fails_with_place(id, failure) {
+            return;
+        }
         let slot = &mut self.slots[id as usize];
         slot.failed = true;
         let (request, departs, operation) = (slot.request, slot.departs, slot.operation);

@@ -4,7 +4,7 @@
 use super::content::{Content, FILL};
 use super::state::Engine;
 use crate::media::Media;
-use flashraid_redundancy::{Decisions, Extent, IdleWork, Operation, Outcomes, Step};
+use flashraid_redundancy::{Claim, Decisions, Extent, IdleWork, Operation, Outcomes, Step};
 use flashraid_vocabulary::{Action, HostOp, Lpn, PageOperation, Version, Wave};
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +66,11 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// which nothing else uses while the clock does not advance, before the workload.
     fn perform(&mut self, mut operation: Operation, sequence: u64, wave: &mut Wave) {
         const SLOT: u32 = 0;
+        if self.claims
+            && let Claim::After(commit) = self.scheme.claim(&mut operation, true, &self.media)
+        {
+            self.perform(commit, sequence, wave);
+        }
         let tracked = C::TRACKED;
         if tracked {
             self.content.begin(SLOT, &operation, self.scheme.parity_of(operation.first), sequence, &[]);

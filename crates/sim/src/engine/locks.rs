@@ -1,6 +1,6 @@
 //! Stripe locks: first in, first out; shared or exclusive; only stripes in use take memory.
 //!
-//! Operations queue in the order in which they were decided, so whatever an operation waits for was decided before it.
+//! Operations queue in the order in which they were decided, so whatever an operation waits for was decided before it, but for commits that go first (`gc`).
 
 use super::slot::ROOM;
 use flashraid_vocabulary::memory::{filled, prefetch, reserved};
@@ -106,14 +106,21 @@ impl Locks {
         (entry.holders > 0 && entry.exclusive).then_some(entry.holder)
     }
 
-    /// Asks for the stripe to itself, which somebody holds, on behalf of operation `id`, before all who wait for it.
-    pub fn queue_first(&mut self, stripe: u32, id: u32) {
+    /// Asks for the stripe to itself, which somebody holds, on behalf of operation `id`, before all who wait for it, but for the first ones that go
+    /// before it.
+    pub fn queue_first(&mut self, stripe: u32, id: u32, goes_before: impl Fn(u32) -> bool) {
         let index = self.find(stripe);
         debug_assert!(self.entries[index].holders > 0, "stripe {stripe} is not locked");
-        let next = self.entries[index].head;
+        let (mut former, mut next) = (NIL, self.entries[index].head);
+        while next != NIL && goes_before(next) {
+            (former, next) = (next, self.waiters[next as usize].next);
+        }
         self.set_waiter(id, LockWaiter { next, exclusive: true });
         let entry = &mut self.entries[index];
-        entry.head = id;
+        match former {
+            NIL => entry.head = id,
+            _ => self.waiters[former as usize].next = id,
+        }
         if next == NIL {
             entry.tail = id;
         }

@@ -7,7 +7,7 @@
 //!
 //! 1. Data: `options`, `request`, `slot` (an operation in flight), `rare` (what few of them have), `entries`, `locks`; `state` holds it all.
 //! 2. A request: `requests`, `extents` (its bytes are cut and decided), or `buffered` (through the data buffer); `update_reads` and `valid_sectors` (parts of pages).
-//! 3. Its operations: `admission` (order), `space` (reserved pages), `waves` (steps), `sums` (what XOR takes), `reads`, `ending`.
+//! 3. Its operations: `admission` (order), `places` (in NVRAM), `space` (reserved pages), `waves` (steps), `sums` (what XOR takes), `reads`, `ending`.
 //! 4. Time: `time`, `buffer_events` (what the data buffer does when it is time), `look_ahead`.
 //! 5. Work of nobody: `background`, `replacing` (SSDs of an array), `collection` (answers to GC); `instant` (work in no simulated time).
 //! 6. When something fails: `failure`, `gone`, `service` (what is served then). The map on flash: `translation`.
@@ -32,6 +32,7 @@ mod instant;
 pub mod locks;
 mod look_ahead;
 mod options;
+mod places;
 mod rare;
 mod reads;
 pub mod recorder;

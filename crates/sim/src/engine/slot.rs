@@ -1,6 +1,6 @@
 //! An operation in flight: data alone, worked on by the files that `engine` lists.
 
-use flashraid_redundancy::{Operation, OperationKind, Outcomes};
+use flashraid_redundancy::{Failure, Operation, OperationKind, Outcomes};
 use flashraid_vocabulary::PageOperation;
 use std::fmt;
 
@@ -70,6 +70,23 @@ pub(super) struct Slot {
     pub(super) rare: u32,
 }
 
+/// How an operation stands with the place that it has claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It is its own, or it needs none.
+    Own,
+    /// That of a stripe whose commit has not started, for which it waits.
+    Claimed,
+    /// The commit has started, and not ended.
+    Taken,
+    /// The same, and nothing else is left to wait for.
+    Awaited,
+    /// The same, and then it fails.
+    Fails(Failure),
+    /// The commit has ended, or failed, and it fails.
+    Refused(Failure),
+}
+
 /// What few operations in flight have.
 #[derive(Clone, Debug)]
 pub(super) struct Rare {
@@ -88,6 +105,11 @@ pub(super) struct Rare {
     pub(super) lock_holder: u32,
     /// The last operation that runs under its lock before it starts, `NIL` for none.
     pub(super) nested: u32,
+    /// A commit that frees a place for another operation: that one, `NIL` for others.
+    pub(super) frees_place_of: u32,
+    /// The place in NVRAM that it has claimed, and the commit that frees it, `NIL` for none.
+    pub(super) place: Place,
+    pub(super) freed_by: u32,
     /// A program whose content is being computed: position among the engine's, `NIL` for none.
     pub(super) sum: u32,
     /// Pages that leave a volatile buffer on behalf of nobody: position among writes, for flushes; `u64::MAX` for others.
@@ -105,6 +127,9 @@ impl Rare {
         plane: NIL,
         lock_holder: NIL,
         nested: NIL,
+        frees_place_of: NIL,
+        place: Place::Own,
+        freed_by: NIL,
         sum: NIL,
         write_index: u64::MAX,
     };

@@ -28,6 +28,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.moves_strips {
             self.place_operation(id);
         }
+        if self.claims && !self.has_claimed(id) {
+            return;
+        }
         while self.slots[id as usize].unreserved != 0 {
             let member = self.slots[id as usize].unreserved.trailing_zeros();
             let address = self.page_on(self.slots[id as usize].operation.stripe, member);

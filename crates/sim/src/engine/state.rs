@@ -108,6 +108,11 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) service: Service,
     /// Whether the scheme moves strips to other members.
     pub(super) moves_strips: bool,
+    /// Whether operations claim something of the scheme before they start.
+    pub(super) claims: bool,
+    /// Those that wait for it, and those whose last wave has ended and whose commit has ended since.
+    pub(super) claimants: VecDeque<u32>,
+    pub(super) released: VecDeque<u32>,
     pub(super) replacements: Replacements,
     /// What requests felt before, during and after rebuilds and replacements, from the first one on.
     pub(super) around: Option<Box<Around>>,
@@ -163,6 +168,9 @@ impl<C: Content, M: Media> Engine<C, M> {
             leaving_with: Vec::new(),
             startable: reserved(MOST_AT_ONCE),
             moves_strips: scheme.moves_strips(),
+            claims: scheme.claims(),
+            claimants: reserved(if scheme.claims() { ROOM } else { 0 }).into(),
+            released: reserved(if scheme.claims() { MOST_AT_ONCE } else { 0 }).into(),
             replacements: Replacements::default(),
             around: None,
             service: Service::All,

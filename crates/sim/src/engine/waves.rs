@@ -14,6 +14,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         if std::mem::replace(&mut self.slots[id as usize].started, true) {
             return self.resume(id);
         }
+        if self.claims && !self.starts_with_place(id) {
+            return;
+        }
         if self.options.host.unwritten == Unwritten::Prefill
             && self.buffer.is_none()
             && self.slots[id as usize].operation.kind == OperationKind::Read
@@ -35,6 +38,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     fn step(&mut self, id: u32) {
+        if self.claims && self.is_failing(id) {
+            return;
+        }
         if self.needs_what_is_gone(id) {
             return self.give_up(id, Failure::Lost);
         }
@@ -294,6 +300,10 @@ impl<C: Content, M: Media> Engine<C, M> {
             return;
         }
         let slot = &self.slots[id as usize];
-        if slot.last && !slot.has_error { self.end(id) } else { self.step(id) }
+        if !slot.last || slot.has_error {
+            self.step(id);
+        } else if !self.claims || self.ends_with_place(id) {
+            self.end(id);
+        }
     }
 }

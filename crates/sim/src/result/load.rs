@@ -7,6 +7,9 @@ use crate::media::Inspect;
 use crate::simulation::Simulation;
 use flashraid_vocabulary::Cause;
 
+/// Fewer requests ask for more than a device can do in the time in which they come, and yet need not wait for each other.
+const FEWEST_FOR_A_LOAD: u64 = 100;
+
 /// Offered load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
@@ -22,6 +25,13 @@ impl Simulation {
     pub(crate) fn backlog_growth(&self) -> Option<f64> {
         let is_open_loop = self.device.config.run.queue_depth == 0;
         with_engine!(&self.device.engine, engine => engine.statistics.waits.growth()).filter(|_| is_open_loop)
+    }
+
+    /// Whether the device cannot keep up with the arrivals, with this load and growth of the longest wait. A closed loop saturates it by design.
+    pub(crate) fn is_overloaded(&self, load: Option<Load>, backlog_growth: Option<f64>) -> bool {
+        let is_more_than_served = load.is_some_and(|load| load.busiest > 1.0) && self.measured.requests >= FEWEST_FOR_A_LOAD;
+        let is_open_loop = self.device.config.run.queue_depth == 0;
+        is_open_loop && (is_more_than_served || backlog_growth.is_some_and(|growth| growth > 0.0))
     }
 
     /// What requests made buses, host links and LUNs do since measuring began, over the time in which the measured ones arrived: the mean over all

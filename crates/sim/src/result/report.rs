@@ -136,7 +136,8 @@ impl Simulation {
     }
 
     fn report_workload(&self, source: &Source) -> Workload {
-        let (measured, source, load) = (&self.measured, source.clone(), self.offered_load());
+        let (measured, source) = (&self.measured, source.clone());
+        let (load, backlog_growth) = (self.offered_load(), self.backlog_growth());
         let [reads, writes, trims, flushes] = measured.by_op;
         Workload {
             name: source.name,
@@ -150,7 +151,8 @@ impl Simulation {
             bytes_written: measured.bytes_written,
             offered_load: load.map(|load| load.mean),
             busiest_load: load.map(|load| load.busiest),
-            backlog_growth: self.backlog_growth(),
+            backlog_growth,
+            overloaded: self.is_overloaded(load, backlog_growth),
             format: source.format,
             time_unit: source.time_unit,
             devices: source.devices,

@@ -3,40 +3,18 @@
 use crate::any_engine::with_engine;
 use crate::engine::Service;
 use crate::result::RunResult;
+use crate::result::types::Workload;
 use crate::simulation::Simulation;
 
-/// Fewer requests ask for more than a device can do in the time in which they come, and yet need not wait for each other.
-const FEWEST_FOR_A_LOAD: u64 = 100;
 /// In use for more of the time, the busiest bus or die is the bottleneck of a device that falls behind.
 const BOTTLENECK: f64 = 0.9;
 
 /// Warnings about what is likely to mislead in the result.
 pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec<String> {
     let mut warnings = Vec::new();
-    // A closed loop saturates the device by design.
-    let is_open_loop = simulation.config().run.queue_depth == 0;
-    let [mean, busiest] = [result.workload.offered_load, result.workload.busiest_load].map(|load| load.unwrap_or(0.0));
-    let growth = result.workload.backlog_growth.filter(|growth| *growth > 0.0);
-    // A load of 1 and more is an overload, whether the trace was long enough for a backlog or not; a device that keeps up may have any below.
-    let limit = if growth.is_some() { BOTTLENECK } else { 1.0 };
-    if is_open_loop && busiest > limit && (growth.is_some() || result.workload.requests >= FEWEST_FOR_A_LOAD) {
-        let what = if mean > limit {
-            format!("offered load is {mean:.2}: the device cannot keep up")
-        } else {
-            format!("offered load is {mean:.2} on average, but {busiest:.2} on the busiest bus or die, which cannot keep up")
-        };
-        warnings.push(format!("{what}; latencies depend on the length of the trace more than on the device"));
-    } else if let Some(growth) = growth {
-        // Of a small one two digits that say something.
-        let growth = if growth < 0.1 { format!("{:.2} ms", 1000.0 * growth) } else { format!("{growth:.2} s") };
-        warnings.push(format!(
-            "the device falls behind the trace: the longest wait grows by {growth} for each second of arrivals, while the busiest bus or die is in \
-             use for {:.0} % of the time: the bottleneck is elsewhere (locks, flushes, the data buffer, or transfers that a die waits for); latencies depend on the length of the trace more than on the device",
-            100.0 * busiest
-        ));
-    }
+    warnings.extend(result.workload.overloaded.then(|| warning_of_overload(&result.workload)));
     // A closed loop always has some, and a few do not matter.
-    let backlog = simulation.measured.backlog;
+    let (backlog, is_open_loop) = (simulation.measured.backlog, simulation.config().run.queue_depth == 0);
     if is_open_loop && backlog >= 10 && backlog * 10 > simulation.measured.requests() {
         warnings.push(format!(
             "measuring began with {backlog} warm-up requests outstanding: GC, evictions and commits that they cause later count as those of \
@@ -74,6 +52,29 @@ pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec
         ));
     }
     warnings
+}
+
+/// What a device lacks that cannot keep up with the arrivals.
+fn warning_of_overload(workload: &Workload) -> String {
+    let [mean, busiest] = [workload.offered_load, workload.busiest_load].map(|load| load.unwrap_or(0.0));
+    let growth = workload.backlog_growth.filter(|growth| *growth > 0.0);
+    let depends = "latencies depend on the length of the trace more than on the device";
+    match growth {
+        Some(growth) if busiest <= BOTTLENECK => {
+            // Of a small one two digits that say something.
+            let growth = if growth < 0.1 { format!("{:.2} ms", 1000.0 * growth) } else { format!("{growth:.2} s") };
+            format!(
+                "the device falls behind the trace: the longest wait grows by {growth} for each second of arrivals, while the busiest bus or die is in \
+                 use for {:.0} % of the time: the bottleneck is elsewhere (locks, flushes, the data buffer, or transfers that a die waits for); {depends}",
+                100.0 * busiest
+            )
+        }
+        // Without a backlog the load alone is the overload, which then is above 1.
+        _ if mean > if growth.is_some() { BOTTLENECK } else { 1.0 } => {
+            format!("offered load is {mean:.2}: the device cannot keep up; {depends}")
+        }
+        _ => format!("offered load is {mean:.2} on average, but {busiest:.2} on the busiest bus or die, which cannot keep up; {depends}"),
+    }
 }
 
 /// Data and requests lost to failures.

@@ -108,6 +108,11 @@ impl Case<'_> {
         self.entry.action_on_bases(|choice| self.config.scheme.makes(choice)) == Some(SemivalidAction::CommitFirst)
     }
 
+    /// Commits go before updates that have their stripes and wait: for GC, or for the place of another stripe.
+    fn lends_locks(&self) -> bool {
+        self.commits_for_gc() || self.entry.claims.is_some_and(|choice| self.config.scheme.makes(choice))
+    }
+
     /// A buffer knows itself what has left it.
     fn answers_early(&self) -> bool {
         let Config { device, host, .. } = self.config;
@@ -192,7 +197,7 @@ pub const STATES: &[State] = &[
     state("answered_early", 4, |known| known.in_flight().answered_early, |case| case.answers_early()),
     state("semivalid_page", 1, |known| known.now.has_semivalid(), |case| case.entry.bases.is_some()),
     state("commit", 4, |known| known.in_flight().commits, |case| case.delays_parities()),
-    state("borrowed_lock", 8, |known| known.in_flight().borrows_lock, |case| case.commits_for_gc()),
+    state("borrowed_lock", 8, |known| known.in_flight().borrows_lock, |case| case.lends_locks()),
     state("parity_cache_lost", 2, |known| known.now.has_lost_cache(), |case| case.has_parity_cache()),
     state("degraded", 1, |known| known.now.is_degraded(), |_| true),
     state("rebuild_10", 7, |known| is_near(known, 10.0), |case| case.rebuilds()),

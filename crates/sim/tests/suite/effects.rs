@@ -298,9 +298,9 @@ fn settings_that_always_have_effect() {
         ("sirf1", &["groups"]),
         ("cr5m", &["layout", "mw_limit", "update"]),
         ("no-pc", &["layout", "update", "decide"]),
-        ("fpc", &["layout", "parity_cache_bytes", "update"]),
-        ("ppc", &["layout", "parity_cache_bytes", "ppc_update", "early_release", "update"]),
-        ("ca-ppc", &["layout", "parity_cache_bytes", "alpha", "spares_recent", "ppc_update", "early_release", "update"]),
+        ("fpc", &["layout", "parity_cache_bytes", "evicts_locked", "update"]),
+        ("ppc", &["layout", "parity_cache_bytes", "evicts_locked", "ppc_update", "early_release", "update"]),
+        ("ca-ppc", &["layout", "parity_cache_bytes", "evicts_locked", "alpha", "spares_recent", "ppc_update", "early_release", "update"]),
         ("fra", &["layout"]),
     ];
     let of_listed = of_schemes.filter(|(scheme, _)| expected.iter().any(|(listed, _)| listed == scheme));

@@ -86,7 +86,7 @@ fn place_of(slip: Slip) -> (&'static str, &'static str) {
         Slip::FailedBytes => ("raid0", "lost"),
         Slip::IdleHalved | Slip::BandwidthToEnd => ("raid5", "gaps"),
         Slip::WindowFromLastFailure => ("raid1", "second"),
-        Slip::CommitWithoutReads => ("ppc", "plain"),
+        Slip::CommitWithoutReads => ("ppc", "data-in"),
         Slip::WearOfErasedOnly => ("cr5m", "plain"),
         Slip::WearAsGc => ("cr5m", "wear"),
         _ => ("raid5", "plain"),

@@ -166,7 +166,7 @@ fn stripes_by_a_table_lose_nothing() {
             "fra" => Box::new(Fra::new(table, 4096)),
             "fpc" => fpc::over(table, &build).unwrap(),
             "ppc" => ppc::over(table, &build, Replacement::LRU).unwrap(),
-            "ca-ppc" => ppc::over(table, &build, Replacement { alpha: 300, spares_recent: true }).unwrap(),
+            "ca-ppc" => ppc::over(table, &build, Replacement { alpha: 300, spares_recent: true, ..Replacement::LRU }).unwrap(),
             _ => cr5m::over(table, &build).unwrap(),
         };
         let mut engine = engine_with(&config, built, tags(&config));

@@ -10,7 +10,7 @@ use crate::gate::{Gate, Traits};
 use crate::line::{Line, SECTOR_BYTES};
 use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
-use flashraid_vocabulary::{HostOp, HostRequest};
+use flashraid_vocabulary::HostRequest;
 
 pub(super) const COLUMNS: &str = "version,time,op,size,lbn";
 
@@ -41,17 +41,10 @@ impl LineFormat<b','> for CloudPhysics {
         line.whole("version")?;
         let arrival_ns = line.time("time", self.unit)?;
         let Some(op) = scsi::op(line.hexadecimal("op", "")?) else {
-            return Ok(TraceRecord::Ignored("SCSI commands other than reads, writes and flushes"));
+            return Ok(scsi::OTHER);
         };
-        let mut size_bytes = line.size("size", 1)?;
-        if size_bytes == 0 && op != HostOp::Flush {
-            return Ok(TraceRecord::Ignored("SCSI reads and writes of no length"));
-        }
-        let mut offset_bytes = line.offset("lbn", SECTOR_BYTES)?;
-        if op == HostOp::Flush {
-            // One of a range of addresses flushes these at least; ours flushes all.
-            (offset_bytes, size_bytes) = (0, 0);
-        }
-        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
+        let size_bytes = line.size("size", 1)?;
+        let offset_bytes = line.offset("lbn", SECTOR_BYTES)?;
+        Ok(scsi::record(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
     }
 }

@@ -1,23 +1,23 @@
 //! Text of any program, a request a line, of which the user says what the columns are (`TraceOptions::columns`).
 //!
 //! What the user does not say is found in the first line, and the summary says so: the separator (the first of comma, semicolon, tab, |
-//! and blanks with which it has as many fields as there are columns), whether it is a header (no number stands in the column of times), and
-//! the bytes of a sector (512). Times become 0 at the first request. Lines that begin with # are comments.
+//! and blanks with which it has as many fields as there are columns), whether it is a header (no number stands in the column of times; or it has one
+//! field less than the line that follows, as R does not name the column of its rows' names), and the bytes of a sector (512). Times become 0 at the first request. Lines that begin with # are comments.
 //!
 //! The words for read and write are the usual ones in any case (r, rd, read; w, wr, write), with others for discards (d, discard, trim,
 //! unmap), flushes (f, flush, sync, fsync) and write zeroes (z, wz, write_zeroes), and the kernel's letters (`rwbs`), which mean what they do in
-//! its own texts. 0 and 1 mean the contrary in other formats, so that only the user can say what they are.
+//! its own texts; or operation codes of SCSI, if the user says so. 0 and 1 mean the contrary in other formats, so that only the user can say what they are.
 //!
 //! Fields may be in quotes, and then hold separators; numbers may be hexadecimal behind 0x. Both take a copy of the line, so only a line that has
 //! such is read in this way (`with_care`).
 
 use super::missing_op::Operations;
-use super::{Format, Setup, no_header, no_other_word, rwbs};
-use crate::columns::{Column, HELD, Separator, Unit, has_quotes, unquote};
+use super::{Format, Setup, no_header, no_other_word, rwbs, scsi};
+use crate::columns::{Column, HELD, Separator, Unit, Words, has_quotes, unquote, with_separators};
 use crate::error::{RecordError, TraceError};
 use crate::gate::{DeviceNames, Gate, Position, Traits};
 use crate::input::Input;
-use crate::line::{BLANKS, Line, PADDING};
+use crate::line::{BLANKS, Line, NO_COMMA, PADDING};
 use crate::options::TraceOptions;
 use crate::parser::{LineFormat, LineParser, Parser, TraceRecord};
 use crate::unit::TimeUnit;
@@ -68,28 +68,32 @@ impl ColumnsParser {
         }
         let is_data = |line: &&[u8]| !line.is_empty() && !line.starts_with(b"#");
         let mut lines = input.text_head().split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(is_data);
-        let first = lines.next().unwrap_or_default();
-        let fields_of = |separator: Separator| {
-            let mut plain = Vec::new();
-            unquote(first, separator.byte(), &mut plain);
-            separator.fields(&plain).into_iter().map(<[u8]>::to_vec).collect::<Vec<_>>()
-        };
-        let separator = match self.options.separator {
-            Some(separator) => separator,
-            None => Separator::ALL.into_iter().find(|separator| fields_of(*separator).len() == columns.columns.len()).ok_or_else(|| {
-                let counts = Separator::ALL.iter().map(|separator| (separator.name(), fields_of(*separator).len()));
-                let counts: Vec<String> =
-                    counts.filter(|(_, fields)| *fields > 1).map(|(name, fields)| format!("{fields} by {name}")).collect();
-                let found = if counts.is_empty() { "one field".to_owned() } else { format!("fields: {}", counts.join(", ")) };
-                let names = columns.columns.len();
-                unusable(format!("the first line has {found}; expected {names}, as --columns {} says (- passes over one)", columns.text))
-            })?,
-        };
+        let (first, second) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+        let wanted = columns.columns.len();
+        let count = |separator: Separator| separator.fields_of(first).len();
+        // A header of R names one column less than there are.
+        let is_short = |separator: Separator| count(separator) + 1 == wanted && separator.fields_of(second).len() == wanted;
+        let fits = |is: &dyn Fn(Separator) -> bool| Separator::ALL.into_iter().find(|separator| is(*separator));
+        let found = || fits(&|separator| count(separator) == wanted).or_else(|| fits(&is_short));
+        let separator = self.options.separator.or_else(found).ok_or_else(|| {
+            let counts = Separator::ALL.iter().map(|separator| (separator.name(), count(*separator)));
+            let counts: Vec<String> =
+                counts.filter(|(_, fields)| *fields > 1).map(|(name, fields)| format!("{fields} by {name}")).collect();
+            let found = if counts.is_empty() { "one field".to_owned() } else { format!("fields: {}", counts.join(", ")) };
+            unusable(format!("the first line has {found}; expected {wanted}, as --columns {} says (- passes over one)", columns.text))
+        })?;
         if self.options.separator.is_none() {
             gate.assume(&format!("assumed that {} columns (--separator sets another separator)", called(separator)));
         }
-        let has_header = fields_of(separator).get(columns.time_place()).is_some_and(|field| !begins_a_number(field));
-        if has_header {
+        let is_short = is_short(separator);
+        let place = columns.time_place().checked_sub(usize::from(is_short));
+        let fields = separator.fields_of(first);
+        let has_header = place.is_none_or(|place| fields.get(place).is_some_and(|field| !begins_a_number(field)));
+        if has_header && is_short {
+            gate.assume(
+                "assumed that the first line names the columns but for the first, of names of rows, as it has one field less than the next",
+            );
+        } else if has_header {
             gate.assume("assumed that the first line names the columns, as it has no number as time");
         }
         if columns.is_of_completion() {
@@ -109,7 +113,7 @@ impl ColumnsParser {
             operations: Operations::new(self.options.missing_op),
             has_op: columns.has_op(),
             header_left: has_header,
-            is_with_care: needs_care(if has_header { lines.next().unwrap_or_default() } else { first }),
+            is_with_care: needs_care(if has_header { second } else { first }),
             text: Vec::new(),
         };
         Ok(match separator {
@@ -190,13 +194,14 @@ impl<const SEPARATOR: u8> LineFormat<SEPARATOR> for Rows {
             return self.with_care(line, gate);
         }
         let at_start = *line;
-        self.row::<SEPARATOR, false>(line, gate).or_else(|fault| match needs_care(line.whole_line()) {
+        let found = self.row(line, gate).or_else(|fault| match needs_care(line.whole_line()) {
             true => {
                 *line = at_start;
                 self.with_care(line, gate)
             }
             false => Err(fault),
-        })
+        });
+        found.map_err(with_remedy)
     }
 }
 
@@ -208,65 +213,53 @@ impl Rows {
         unquote(line.with_blanks(), SEPARATOR, &mut text);
         text.push(b'\n');
         text.extend([0; PADDING]);
-        let mut plain = Line::<SEPARATOR>::new(&text, 0, COLUMNS);
-        let found = self.row::<SEPARATOR, true>(&mut plain, gate);
+        let mut plain = Line::<SEPARATOR, true>::with_hexadecimal(&text, 0, COLUMNS);
+        let found = self.row(&mut plain, gate);
         line.end_as(&plain);
         self.text = text;
-        found
+        found.map_err(|mut fault| {
+            if let RecordError::Malformed { what, .. } = &mut *fault {
+                *what = what.replace(&HELD.escape_ascii().to_string(), &char::from(SEPARATOR).to_string());
+            }
+            fault
+        })
     }
 
     /// A line; `WITH_CARE` says whether its text is one without quotes, in which numbers may be hexadecimal.
     #[inline(always)]
     fn row<'a, const SEPARATOR: u8, const WITH_CARE: bool>(
         &mut self,
-        line: &mut Line<'a, SEPARATOR>,
+        line: &mut Line<'a, SEPARATOR, WITH_CARE>,
         gate: &mut Gate,
     ) -> Result<TraceRecord, Box<RecordError>> {
-        let is_hexadecimal = |line: &Line<'_, SEPARATOR>| WITH_CARE && line.is_hexadecimal_next();
-        let time = |line: &mut Line<'_, SEPARATOR>, name, unit: &Option<TimeUnit>| {
-            let unit = unit.unwrap_or(self.unit);
-            if is_hexadecimal(line) {
-                line.hexadecimal(name, "0x").and_then(|of| units(line, of, unit.ns()))
-            } else {
-                line.time(name, unit)
-            }
-        };
-        let address = |line: &mut Line<'_, SEPARATOR>, name, unit: Unit| {
-            let unit = unit.bytes(self.sector_bytes);
-            if is_hexadecimal(line) { line.hexadecimal(name, "0x").and_then(|of| units(line, of, unit)) } else { line.offset(name, unit) }
-        };
-        let size = |line: &mut Line<'_, SEPARATOR>, name, unit: Unit| {
-            let unit = unit.bytes(self.sector_bytes);
-            if is_hexadecimal(line) {
-                line.hexadecimal_size(name, "0x").and_then(|of| units(line, of, unit))
-            } else {
-                line.size(name, unit)
-            }
-        };
-        let field = |line: &mut Line<'a, SEPARATOR>, name| {
+        let (unit, sector_bytes) = (self.unit, self.sector_bytes);
+        let field = |line: &mut Line<'a, SEPARATOR, WITH_CARE>, name| {
             let field = line.field(name)?;
             // Quotes may hold separators.
             if !WITH_CARE && field.starts_with(b"\"") { Err(line.unexpected("no quotes")) } else { Ok(field) }
         };
         let mut request = HostRequest { arrival_ns: 0, offset_bytes: 0, size_bytes: 0, op: HostOp::Read, stream: 0, source: 0 };
         let (mut latency_ns, mut end_bytes, mut device) = (0, None, &b"0"[..]);
-        let mut letters = None;
+        let (mut letters, mut command) = (None, None);
         for column in &self.columns {
             match column {
-                Column::Time(unit) => request.arrival_ns = time(line, "the time", unit)?,
-                Column::Completion(unit) => request.arrival_ns = START_NS.saturating_add(time(line, "the completion", unit)?),
-                Column::Latency(unit) => latency_ns = time(line, "the latency", unit)?,
+                Column::Time(own) => request.arrival_ns = line.time("the time", own.unwrap_or(unit))?,
+                Column::Completion(own) => {
+                    request.arrival_ns = START_NS.saturating_add(line.time("the completion", own.unwrap_or(unit))?);
+                }
+                Column::Latency(own) => latency_ns = line.time("the latency", own.unwrap_or(unit))?,
+                Column::Op(Words::Scsi) => command = Some(scsi::op(line.hexadecimal("op", "")?)),
                 Column::Op(words) => {
                     let word = field(line, "op")?;
-                    match operation(word, words.as_ref()) {
+                    match operation(word, words) {
                         Some(op) => request.op = op,
-                        None if words.is_none() && rwbs::may_be(word) => letters = Some(word),
-                        None => return Err(unknown_op(*line, words.as_ref())),
+                        None if *words == Words::Usual && rwbs::may_be(word) => letters = Some(word),
+                        None => return Err(unknown_op(*line, words)),
                     }
                 }
-                Column::Offset(unit) => request.offset_bytes = address(line, "the address", *unit)?,
-                Column::Size(unit) => request.size_bytes = size(line, "the size", *unit)?,
-                Column::End(unit) => end_bytes = Some(size(line, "the end", *unit)?),
+                Column::Offset(unit) => request.offset_bytes = line.offset("the address", unit.bytes(sector_bytes))?,
+                Column::Size(unit) => request.size_bytes = line.size("the size", unit.bytes(sector_bytes))?,
+                Column::End(unit) => end_bytes = Some(line.size("the end", unit.bytes(sector_bytes))?),
                 Column::Device => device = field(line, "device")?,
                 Column::Skipped => {
                     field(line, "a column")?;
@@ -294,6 +287,12 @@ impl Rows {
             }
             gate.drop_parts(rwbs::dropped(request.op, letters));
         }
+        if let Some(command) = command {
+            match command.map_or(scsi::OTHER, |op| scsi::record(HostRequest { op, ..request })) {
+                TraceRecord::Request(found) => request = found,
+                other => return Ok(other),
+            }
+        }
         if request.op == HostOp::Flush {
             (request.offset_bytes, request.size_bytes) = (0, 0);
         }
@@ -306,20 +305,20 @@ impl Rows {
 /// Times of completion are moved by so much, since the request of the first one arrived before it.
 const START_NS: u64 = 1 << 61;
 
-/// A field as it was between its quotes.
-fn with_separators(field: &[u8], separator: u8) -> Vec<u8> {
-    field.iter().map(|byte| if *byte == HELD { separator } else { *byte }).collect()
-}
-
-/// So many units, of which one is so many bytes or nanoseconds.
-fn units<const SEPARATOR: u8>(line: &Line<'_, SEPARATOR>, number: u64, unit: u64) -> Result<u64, Box<RecordError>> {
-    number.checked_mul(unit).ok_or_else(|| line.too_large())
+/// A fault, with what makes decimal points of commas.
+fn with_remedy(mut fault: Box<RecordError>) -> Box<RecordError> {
+    if let RecordError::Malformed { expected, .. } = &mut *fault
+        && expected == NO_COMMA
+    {
+        expected.push_str(" (tr , . makes points of all commas)");
+    }
+    fault
 }
 
 /// What a word asks for that is none of the kernel's letters, or that means the same as these.
 #[inline(always)]
-fn operation(word: &[u8], words: Option<&(String, String)>) -> Option<HostOp> {
-    if let Some((read, write)) = words {
+fn operation(word: &[u8], words: &Words) -> Option<HostOp> {
+    if let Words::Given(read, write) = words {
         let is = |known: &String| word.eq_ignore_ascii_case(known.as_bytes());
         return if is(read) { Some(HostOp::Read) } else { is(write).then_some(HostOp::Write) };
     }
@@ -351,9 +350,9 @@ fn usual_word(word: &[u8]) -> Option<HostOp> {
 }
 
 #[cold]
-fn unknown_op<const SEPARATOR: u8>(line: Line<'_, SEPARATOR>, words: Option<&(String, String)>) -> Box<RecordError> {
+fn unknown_op<const SEPARATOR: u8, const WITH_CARE: bool>(line: Line<'_, SEPARATOR, WITH_CARE>, words: &Words) -> Box<RecordError> {
     match words {
-        Some((read, write)) => line.unexpected(&format!("{read} (read) or {write} (write), as --columns says")),
-        None => line.unexpected("a word as R, W, read or write (--columns op:1/0 says that 1 is a read and 0 a write)"),
+        Words::Given(read, write) => line.unexpected(&format!("{read} (read) or {write} (write), as --columns says")),
+        _ => line.unexpected("a word as R, W, read or write (--columns op:1/0 says that 1 is a read and 0 a write)"),
     }
 }

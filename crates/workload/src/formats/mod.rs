@@ -47,7 +47,7 @@ use crate::unit::TimeUnit;
 use flashraid_vocabulary::HostRequest;
 pub use recognition::for_output;
 pub(crate) use recognition::{recognize, unit_in_name};
-pub(crate) use spelling::{check as check_spelling, other_separator};
+pub(crate) use spelling::{check as check_spelling, expected_rows};
 use std::path::{Path, PathBuf};
 
 /// One format.

@@ -1,6 +1,10 @@
 //! Operation codes of SCSI commands (T10, SCSI Block Commands 4), for traces that record them.
 
-use flashraid_vocabulary::HostOp;
+use crate::parser::TraceRecord;
+use flashraid_vocabulary::{HostOp, HostRequest};
+
+/// What commands are counted as that are no request of ours.
+pub(crate) const OTHER: TraceRecord = TraceRecord::Ignored("SCSI commands other than reads, writes and flushes");
 
 /// What a command asks of the device, in its forms of 6, 10, 12 and 16 bytes; None for commands that are no request of ours.
 pub(crate) fn op(code: u64) -> Option<HostOp> {
@@ -11,5 +15,16 @@ pub(crate) fn op(code: u64) -> Option<HostOp> {
         // SYNCHRONIZE CACHE.
         0x35 | 0x91 => Some(HostOp::Flush),
         _ => None,
+    }
+}
+
+/// A command with this address and length, and what it asks for (`op`).
+#[inline]
+pub(crate) fn record(request: HostRequest) -> TraceRecord {
+    match request.op {
+        // One of a range of addresses flushes these at least; ours flushes all.
+        HostOp::Flush => TraceRecord::Request(HostRequest { offset_bytes: 0, size_bytes: 0, ..request }),
+        _ if request.size_bytes == 0 => TraceRecord::Ignored("SCSI reads and writes of no length"),
+        _ => TraceRecord::Request(request),
     }
 }

@@ -14,7 +14,7 @@ use crate::input::Input;
 use crate::line::SECTOR_BYTES;
 use crate::parser::{RecordFormat, RecordParser, TraceRecord, bytes_at, record_fault};
 use crate::unit::TimeUnit;
-use flashraid_vocabulary::{HostOp, HostRequest};
+use flashraid_vocabulary::HostRequest;
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -73,21 +73,14 @@ impl RecordFormat for Vscsi {
             return Err(record_fault(format!("version {}", bytes[layout.version_at + 1]), "the version of the first record"));
         }
         let Some(op) = scsi::op(u64::from(u16::from_le_bytes(bytes_at(bytes, layout.command)))) else {
-            return Ok(TraceRecord::Ignored("SCSI commands other than reads, writes and flushes"));
+            return Ok(scsi::OTHER);
         };
-        let mut size_bytes = u64::from(u32::from_le_bytes(bytes_at(bytes, layout.length)));
-        if size_bytes == 0 && op != HostOp::Flush {
-            return Ok(TraceRecord::Ignored("SCSI reads and writes of no length"));
-        }
+        let size_bytes = u64::from(u32::from_le_bytes(bytes_at(bytes, layout.length)));
         let block = u64::from_le_bytes(bytes_at(bytes, layout.block));
-        let mut offset_bytes = block.checked_mul(SECTOR_BYTES).ok_or_else(|| record_fault(format!("block {block}"), "at most 2^54"))?;
-        if op == HostOp::Flush {
-            // One of a range of addresses flushes these at least; ours flushes all.
-            (offset_bytes, size_bytes) = (0, 0);
-        }
+        let offset_bytes = block.checked_mul(SECTOR_BYTES).ok_or_else(|| record_fault(format!("block {block}"), "at most 2^54"))?;
         let time = u64::from_le_bytes(bytes_at(bytes, layout.time));
         let arrival_ns = time.checked_mul(self.unit.ns());
         let arrival_ns = arrival_ns.ok_or_else(|| record_fault(format!("time {time}"), "a time that fits 64 bits in nanoseconds"))?;
-        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
+        Ok(scsi::record(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
     }
 }

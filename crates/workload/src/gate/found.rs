@@ -24,13 +24,24 @@ pub(crate) const HEADERS_AGAIN: &str = "headers that come again";
 /// Messages of skipped records that are kept.
 const FAULTS_KEPT: usize = 3;
 
+/// Recordings that are joined to the first one, as headers that come again show.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Joined {
+    /// The line of the first such header.
+    pub line: Option<u64>,
+    /// How many there are.
+    pub recordings: u64,
+}
+
 /// What is counted, for the summary.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// Records that are no requests, by what they are.
     pub ignored: BTreeMap<&'static str, u64>,
-    /// The line at which the header came again.
-    pub header_again: Option<u64>,
+    /// The last header that came again: its line, and how many requests came before it.
+    header: Option<(u64, u64)>,
+    /// The recordings that headers before it began.
+    joined: Joined,
     /// Requests that no simulated device serves, by what they are.
     pub unsupported: BTreeMap<&'static str, u64>,
     /// Events that the recorder says it lost.
@@ -59,11 +70,22 @@ impl Found {
         *known = known.saturating_add(count);
     }
 
-    /// Counts a header that comes again, at this line: another recording is joined to those before.
+    /// Counts a header that comes again, at this line and behind so many requests.
     #[cold]
-    pub fn begin_again(&mut self, line: u64) {
+    pub fn begin_again(&mut self, line: u64, requests: u64) {
         self.ignore(HEADERS_AGAIN, 1);
-        self.header_again.get_or_insert(line);
+        self.joined = self.joined(requests);
+        self.header = Some((line, requests));
+    }
+
+    /// The recordings that are joined to the first one, after so many requests. A header between requests begins one.
+    pub fn joined(&self, requests: u64) -> Joined {
+        match self.header {
+            Some((line, before)) if (1..requests).contains(&before) => {
+                Joined { line: self.joined.line.or(Some(line)), recordings: self.joined.recordings + 1 }
+            }
+            _ => self.joined,
+        }
     }
 
     /// Counts what of a write is not replayed.

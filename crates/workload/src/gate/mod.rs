@@ -296,7 +296,7 @@ impl Gate {
 
     /// Counts a header that comes again, at this line.
     pub fn begin_again(&mut self, line: u64) {
-        self.found.begin_again(line);
+        self.found.begin_again(line, self.admitted);
     }
 
     /// Counts requests of kinds that no simulated device serves.

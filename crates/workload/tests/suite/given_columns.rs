@@ -116,7 +116,7 @@ fn what_cannot_be_columns_is_refused() {
         ("time:s,op,offset", "no column of lengths (size, sectors, bytes or end)".to_owned()),
         ("time:s,latency:ms,op,offset,size", "completion and latency belong together (the request arrived so long before it was completed); - passes over a column".to_owned()),
         ("time:h,op,offset,size", "time:h: a time has the unit s, ms, us, 100ns (ticks) or ns".to_owned()),
-        ("time:s,op:R,offset,size", "op:R: the words for read and write are given as op:READ/WRITE, as in op:0/1".to_owned()),
+        ("time:s,op:R,offset,size", "op:R: the words for read and write are given as op:READ/WRITE, as in op:0/1, and operation codes of SCSI as op:scsi".to_owned()),
         ("time:s,op,offset:pages,size", "offset:pages: a unit is B, KiB, MiB, sectors, or a number of bytes".to_owned()),
         ("time:s,op,op,offset,size", "2 columns op; one is allowed".to_owned()),
         ("time:s,op,offset,size,device:x", "device:x: device has no unit".to_owned()),
@@ -248,8 +248,12 @@ fn faults_of_lines_with_quotes() {
     let comma = with(&[("columns", "time:s,op,offset,size"), ("separator", "semicolon")]);
     assert_eq!(
         message_with(&comma, b"1;R;0;512\n1,5;R;0;512\n"),
-        "FILE:2:1: the time is '1,5'; expected a decimal number, with a point before its fraction and not a comma"
+        "FILE:2:1: the time is '1,5'; expected a decimal number, with a point before its fraction and not a comma (tr , . makes points of all commas)"
     );
+    let four = [("columns", "time:s,op,offset,size"), ("separator", "comma")];
+    assert_eq!(message_with(&with(&four), b"1,R,\"4,096\",512\n"), "FILE:1:6: the address is '4,096'; expected a decimal number");
+    let codes = [("columns", "time:s,op:scsi,offset,size")];
+    assert_eq!(message_with(&with(&codes), b"1,x,0,512\n"), "FILE:1:3: op is 'x'; expected a hexadecimal number");
     let (requests, summary) = text("parts.csv", "1,WFS,0,512\n2,WFS,0,0x200\n3,WFS,0,\"512\"\n", &[("columns", "time:s,op,offset,size")]);
     assert_eq!((requests.len(), &summary.unsupported[..]), (3, &[("forced unit access (WF); the writes are kept", 3)][..]));
 }

@@ -155,6 +155,17 @@ fn headers_that_come_again_are_counted_and_said() {
         let (_, summary) = read(&file(&format!("once.{format}"), parts[0].as_bytes()), &options).unwrap();
         assert_eq!(warnings(summary), Vec::<String>::new(), "{format}");
     }
+    // One before the first request, one behind another, or one behind the last request begins no recording.
+    for (parts, recordings) in [("h1h", None), ("hh1", None), ("hh1hh2h", Some((5, 2))), ("h1h2hh3hh", Some((3, 3)))] {
+        let text: String =
+            parts.chars().map(|part| if part == 'h' { "ts_us,op,offset,size\n".into() } else { format!("{part},W,0,512\n") }).collect();
+        let (_, summary) = read(&file("empty.csv", text.as_bytes()), &TraceOptions::default()).unwrap();
+        assert_eq!(summary.ignored, [(AGAIN, parts.matches('h').count() as u64 - 1)], "{parts}");
+        let said = recordings.map(|(line, count)| format!("the header stands again at line {line}: {count} recordings were joined."));
+        let warnings = summary.warnings(true);
+        assert_eq!(warnings.len(), usize::from(said.is_some()), "{parts}: {warnings:?}");
+        assert!(said.is_none_or(|said| warnings[0].starts_with(&said)), "{parts}: {warnings:?}");
+    }
     // As long logs whose times begin again.
     let log: String = "ts_us,op,offset,size\n".to_owned() + &(0..100).map(|time| format!("{time},W,0,512\n")).collect::<String>();
     let (_, summary) = read(&file("long.csv", log.repeat(2).as_bytes()), &TraceOptions::default()).unwrap();

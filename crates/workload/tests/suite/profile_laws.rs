@@ -262,7 +262,7 @@ fn requests_never_change() {
         }
     }
     let hash: String = hasher.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hash, "ea7089f0178f");
+    assert_eq!(hash, "f645d70f47b1");
 }
 
 #[test]

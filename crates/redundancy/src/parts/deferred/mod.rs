@@ -8,8 +8,12 @@
 //! What an update does to what NVRAM holds is the scheme's (`Rule`). A commit makes the parity of both lines, by whichever reads fewer pages; if the
 //! parity's chip has no page at hand GC makes do with all strips associated (widen).
 //!
-//! *Decided* state (`ParityCache`) and *durable* state are apart: plans and recovery look at the durable one alone. They differ in what is under
+//! What updates have claimed (`ParityCache`) and *durable* state are apart: plans and recovery look at the durable one alone. They differ in what is under
 //! way, and where GC or a failure intervened: then an operation finds nothing to do, or an update makes an entry that it was to find.
+//!
+//! An entry whose commit has failed is *homeless*: its place was claimed for another stripe. The update of that one fails, too, and gives the place back;
+//! every place that is free goes to the homeless first. Until then updates of a homeless stripe wait, as do those of one that is being committed: with the
+//! place of a third stripe there would be one entry too many once the place that was given back is taken by somebody else.
 //!
 //! After failures an associated strip is the XOR of NVRAM and the other associated ones, any other strip is the XOR of the parity and what that
 //! covers of the others. A write or trim that finds something of its stripe lost makes NVRAM cover the whole stripe: so nothing that it leaves
@@ -31,7 +35,9 @@ use crate::parts::raid::Raid;
 use crate::parts::stripe::{Guard, Stripe, Sum};
 use crate::parts::update::Chosen;
 use crate::stripe_map::{Row, StripeMap};
-use crate::{Build, Draws, GuardCounts, Members, Method, Operation, OperationKind, Parameter, ParameterError, Values};
+use crate::{
+    Before, Build, Choice, CommitCause, Draws, GuardCounts, Members, Method, Operation, OperationKind, Parameter, ParameterError, Values,
+};
 use bytemuck::Zeroable;
 use flashraid_vocabulary::{Cause, Change, SemivalidAction, StripeId, Version, View, Wave, memory, persistent};
 
@@ -44,6 +50,25 @@ pub const PARITY_CACHE_BYTES: Parameter = Parameter {
     about: "Size of the parity cache in NVRAM: one page for each stripe whose parity is deferred. Metadata of an entry are not counted.",
     ..Parameter::PLAIN
 };
+
+/// When updates take their places.
+pub const EVICTS_LOCKED: Parameter = Parameter {
+    name: "evicts_locked",
+    values: Values::Words(&["no", "yes"]),
+    before: &[Before { version: "0.3.0", value: "yes" }],
+    about: "Whether the parity cache may evict a stripe that an operation in flight changes, so that the commit waits for it. With no, an update \
+            takes its place in the cache when it starts, and waits if all stripes there are being changed; with yes when it arrives, so that victims and \
+            all counts follow from the order of requests alone, whatever the timing.",
+    ..Parameter::PLAIN
+};
+
+/// The choice with which they do when they start.
+pub const CLAIMS: Choice = Choice { parameter: &EVICTS_LOCKED, word: "no" };
+
+/// LRU, in a cache that evicts locked stripes or not, as the user wants.
+pub fn lru(build: &Build) -> Result<Replacement, ParameterError> {
+    Ok(Replacement { evicts_locked: build.choice(&EVICTS_LOCKED)? == "yes", ..Replacement::LRU })
+}
 
 /// How a scheme brings up to date what NVRAM holds of a stripe.
 pub trait Rule: Clone + Send + Sync + 'static {
@@ -113,13 +138,17 @@ pub struct DeferredParity<M, R> {
     stripes: Vec<Durable>,
     /// Entries being made.
     making: u32,
+    /// Stripes that have an entry and no place, as their commits have failed.
+    homeless: Vec<StripeId>,
+    /// NVRAM is being drained: the homeless get no places, or they would be drained again and again.
+    drains: bool,
     counts: GuardCounts,
 }
 
 persistent!(DeferredParity<M, R> where [M: StripeMap, R: Rule] {
     keeps [raid, cache, counts],
     arrays [stripes],
-    anew [rule, page_bytes, making],
+    anew [rule, page_bytes, making, homeless, drains],
 });
 
 /// Entries of a cache of the size that the user asked for: at least one, and no more than there are stripes.
@@ -145,6 +174,8 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
             rule,
             page_bytes: build.page_bytes,
             making: 0,
+            homeless: Vec::new(),
+            drains: false,
             counts: GuardCounts { most_entries: most_entries.into(), ..GuardCounts::default() },
         })
     }
@@ -202,9 +233,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         if matches!(operation.kind, OperationKind::Read | OperationKind::Job) {
             return;
         }
-        if self.is_update(operation) {
-            self.cache.ended(operation.stripe);
-        }
+        self.cache.ended(operation.stripe, operation.is_placed);
         let durable = self.durable(operation.stripe);
         let made = std::mem::take(&mut durable.making);
         let before = *durable;
@@ -216,13 +245,33 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         let strips = |of: Durable| (of.associated.into(), of.bases.into());
         self.counts.moved(strips(before), strips(after));
         debug_assert!(self.counts.entries + u64::from(self.making) <= self.counts.most_entries);
-        // GC or a repair may have intervened, without a decision.
-        if !has_failed && matches!(operation.kind, OperationKind::Commit | OperationKind::Repair) {
-            match after.associated {
-                0 => self.cache.committed(operation.stripe),
-                _ if after.associated != before.associated => self.cache.widened(operation.stripe),
-                _ => {}
-            }
+        // GC or a repair may have intervened, without an update. What an update has left without a parity to put off has no entry, unless those that
+        // are decided count with it.
+        let intervenes = matches!(operation.kind, OperationKind::Commit | OperationKind::Repair) && !has_failed;
+        if after.associated == 0 && (intervenes || !self.cache.evicts_locked()) {
+            self.cache.committed(operation.stripe);
+        } else if intervenes && after.associated != before.associated {
+            self.cache.widened(operation.stripe);
         }
+        // Commits for GC and repairs leave the entry its place.
+        let gave_place =
+            operation.kind == OperationKind::Commit && matches!(operation.commit, CommitCause::Replacement | CommitCause::Shutdown);
+        if has_failed && gave_place && after.associated != 0 && !self.cache.evicts_locked() {
+            self.homeless.push(operation.stripe);
+        }
+        self.house();
+    }
+
+    /// The homeless get places, as far as there are any.
+    fn house(&mut self) {
+        if self.homeless.is_empty() || self.drains {
+            return;
+        }
+        let mut homeless = std::mem::take(&mut self.homeless);
+        homeless.retain(|&stripe| {
+            let (width, associated) = (self.raid.map().row(stripe).width(), self.associated(stripe));
+            associated != 0 && !self.cache.give_place(stripe, width, associated)
+        });
+        self.homeless = homeless;
     }
 }

@@ -7,7 +7,7 @@ use crate::parts::repair;
 use crate::parts::stripe::{Guard, Stripe};
 use crate::stripe_map::{Role, Row, StripeMap};
 use crate::{
-    Addressing, CommitCause, Damage, Decisions, Extent, Group, GuardCounts, Lost, Operation, OperationKind, Outcomes, ParityUpdates,
+    Addressing, Claim, CommitCause, Damage, Decisions, Extent, Group, GuardCounts, Lost, Operation, OperationKind, Outcomes, ParityUpdates,
     Protects, Scheme, Step,
 };
 use flashraid_vocabulary::{Change, GcAdvisor, HostOp, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave, prefetch};
@@ -55,11 +55,20 @@ impl<M: StripeMap, R: Rule> Scheme for DeferredParity<M, R> {
         self.decide_write(operation, decisions);
     }
 
+    fn claims(&self) -> bool {
+        !self.cache.evicts_locked()
+    }
+
+    fn claim(&mut self, operation: &mut Operation, may_evict: bool, view: &dyn View) -> Claim {
+        self.claim_late(operation, may_evict, view)
+    }
+
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
         let stripe = self.stripe(operation, view);
         if operation.step == 0 && operation.kind != OperationKind::Read {
             let bases = self.durable(operation.stripe).bases;
             self.set_next(operation, stripe.dirty, bases.into());
+            self.cache.begun(operation.stripe);
         }
         match operation.kind {
             OperationKind::Read => self.raid.read(operation, &stripe, view, wave),
@@ -74,7 +83,7 @@ impl<M: StripeMap, R: Rule> Scheme for DeferredParity<M, R> {
     fn ended(&mut self, operation: &Operation) {
         let row = self.raid.map().row(operation.stripe);
         if operation.kind == OperationKind::Write && Self::has_space_for_parity(operation, &row) {
-            self.cache.filled(operation.stripe, operation.strips);
+            self.cache.write(operation.stripe, operation.strips);
         }
         self.settle(operation, false);
     }
@@ -137,7 +146,10 @@ impl<M: StripeMap, R: Rule> Scheme for DeferredParity<M, R> {
     }
 
     fn drain(&mut self) -> Option<Operation> {
-        let stripe = self.cache.take_oldest()?;
+        let taken = self.cache.take_oldest();
+        self.drains = taken.is_some();
+        self.house();
+        let stripe = taken?;
         Some(Operation { commit: CommitCause::Shutdown, ..self.raid.commit(stripe) })
     }
 

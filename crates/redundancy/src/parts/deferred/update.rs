@@ -45,12 +45,17 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         Some(Next { sum, reads_parity: false, associated, keeps_bases: false })
     }
 
-    /// Whether there is a place in NVRAM for the entry that the operation makes, if it makes one. There is, unless a commit has failed.
+    /// Whether there is a place in NVRAM for the entry that the operation makes, if it makes one. If it was to claim one when it started, it has done so, and
+    /// ends no earlier than the commit that frees it. If it has claimed one when it was decided there is one unless a commit has failed.
     fn takes_place(&mut self, operation: &Operation, next: &Next) -> bool {
         let has_place = self.counts.entries + u64::from(self.making) < self.counts.most_entries;
+        let claims_late = !self.cache.evicts_locked();
         let durable = self.durable(operation.stripe);
         if durable.associated != 0 || next.associated == 0 || durable.making != 0 {
             return true;
+        }
+        if claims_late {
+            return operation.is_placed;
         }
         durable.making = has_place.into();
         self.making += u32::from(has_place);

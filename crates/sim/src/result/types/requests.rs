@@ -49,6 +49,9 @@ pub struct Workload {
     /// number of requests if that is less. So of requests that come and are served like clockwork the smallest growth counts.
     #[schemars(extend("unit" = "s/s"))]
     pub backlog_growth: Option<f64>,
+    /// Whether the device cannot keep up with the arrivals, so that latencies depend on the length of the trace: `backlog_growth` is above 0, or
+    /// `busiest_load` is above 1, of at least 100 requests. Fewer need not wait for each other, however fast they come. False in a closed loop.
+    pub overloaded: bool,
     /// Format of the trace; empty for a `Simulation`.
     pub format: String,
     /// Unit in which the times of the trace were read; empty for a `Simulation`.

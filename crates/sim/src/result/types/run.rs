@@ -135,7 +135,7 @@ pub struct RunResult {
     #[schemars(with = "MappingFigures")]
     pub mapping: Option<MappingFigures>,
     /// Activity of a scheme that defers parities. Present under such a scheme, unless it mirrors the strips whose parity it defers. Hits and
-    /// misses are counted when an update is decided, in request order; everything else is counted when it runs. Hits and misses may therefore
+    /// misses are counted when an update gets its place in NVRAM, before it starts or when it is decided; everything else is counted when it runs. Hits and misses may therefore
     /// not add up to `parity_updates.deferred`: after a warm-up under load, or if discards are looked up that defer no parity.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "GuardFigures")]
