@@ -6,6 +6,7 @@ import pytest
 from conftest import PAGE, write_device, write_trace
 
 import flashraid as fr
+from flashraid.reproduce.metrics import measured
 
 
 def after(request, **settings):
@@ -39,6 +40,20 @@ def test_spare_chips_do_nothing_until_a_chip_fails():
     assert any(channel[3] for channel in channels)
     assert [channel[4] for channel in channels] == [0] * 4
     assert [result.dies[5 * channel + 4].busy_ns.total for channel in range(4)] == [0] * 4
+
+
+def test_figures_of_chips_are_those_of_channel_0():
+    simulation = fr.Simulation(device="ssd1", scheme="cr5m", fill_bytes=1 << 20, mw_limit=1000)
+    # Pages 0 and 1 of a stripe are on channels 0 and 1: two mirrored writes of the former, and one of the latter.
+    for number, page in enumerate((0, 0, 1)):
+        simulation.submit("write", page * PAGE, PAGE, arrival_ns=number * 10**6)
+    simulation.finish()
+    chips = [f"chip_{chip}_writes" for chip in range(4)]
+    figures = measured(simulation.result().to_dict(), (*chips, "mirror_ratio"))
+    assert sum(figures[chip] for chip in chips[:3]) == 2
+    assert figures[chips[3]] == 2
+    # Of three data chips the mean is two thirds of a write.
+    assert figures["mirror_ratio"] == 300
 
 
 def test_mcr_rebuilds_eight_stripes_at_a_time(tmp_path):

@@ -265,8 +265,8 @@ def test_ten_claims_computed_by_hand(found, figures):
         return 100 * (old - new) / old
 
     # Cells of a table: within 10 %, with the sign alone, within three times as much, with the other sign.
-    assert gain("sirf1", "pairs", "plain", "mirrored", "build", "TP5", "mean") == pytest.approx(9.5, rel=0.1)
-    assert by_id["sirf1.table7.build.tp5.dmrt"].category == REPRODUCED
+    assert gain("sirf1", "pairs", "plain", "mirrored", "build", "TP5", "read_mean") == pytest.approx(11.8, rel=0.1)
+    assert by_id["sirf1.table7.build.tp5.dmrrt"].category == REPRODUCED
     assert 1 < gain("sirf1", "pairs", "plain", "mirrored", "tpc-c", "TP2", "read_mean") < 0.9 * 39.8
     assert by_id["sirf1.table6.tpc-c.tp2.dmrrt"].category == CAUSE_KNOWN
     assert 48.6 / 3 < gain("sirf1", "pairs", "plain", "mirrored", "exchange", "TP1", "read_mean") < 0.9 * 48.6
@@ -290,7 +290,8 @@ def test_ten_claims_computed_by_hand(found, figures):
     ]
     gains = [gain("cr5m", "figure8", "raid5", "cr5m", *each, "mean") for each in drives]
     assert min(gains) < 0 < max(gains)
-    assert by_id["cr5m.fig8.all.cases"].category == CAUSE_UNKNOWN  # no one thing makes all hold
+    assert all(gain("cr5m", "figure8, exchange-bursts", "raid5", "cr5m", *each, "mean") > 0 for each in drives)
+    assert by_id["cr5m.fig8.all.cases"].category == CAUSE_KNOWN
     # The best gain of three, the worst seed of three: 41.5 % for the paper's 39 %.
     best = [
         max(

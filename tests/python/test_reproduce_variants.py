@@ -235,17 +235,17 @@ def test_no_values_are_not_counted():
         (["reproduce", "cr5m", "--write", ".", "--whole"], "--write: a page has its experiments as they are"),
         (["reproduce", "--json", "-"], "these options need a paper"),
         (
-            ["reproduce", "cr5m.figure8", "--variant", "data_in"],
-            "variant of cr5m.figure8 data_in: there is none; the nearest is data-in;",
+            ["reproduce", "cr5m.figure8", "--variant", "program_end"],
+            "variant of cr5m.figure8 program_end: there is none; the nearest is program-end;",
         ),
         (
-            ["reproduce", "cr5m.figure8", "--variant", "data-in", "--set", "seed=1"],
+            ["reproduce", "cr5m.figure8", "--variant", "rulings", "--set", "seed=1"],
             "--variant and --set cannot be combined",
         ),
         # A variant of another experiment of the paper.
         (
             ["reproduce", "cr5m.figure1", "--variant", "dies", "--quick"],
-            "variant of cr5m.figure1 dies: there is none; there are data-in, all",
+            "variant of cr5m.figure1 dies: there is none; there are rulings, exchange-bursts, exchange-slice,",
         ),
         (
             ["reproduce", "ppc.hot-set", "--variant", "server-bursts"],

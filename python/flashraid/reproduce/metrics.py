@@ -48,12 +48,25 @@ def _partial_updates(result: Result) -> float:
     return float(updates["mirrored"] + updates["rmw"] + updates["rcw"])
 
 
+def _chips_of_channel_0(result: Result) -> list[int]:
+    """Programs that the host causes on each chip of the first channel: data chips, mirror chips, spare ones."""
+    device, dies = result["config"]["device"], result["dies"]
+    of_channel = len(dies) // device["channels"]
+    of_chip = of_channel // (device["chips_per_channel"] + device["spare_chips"])
+    programs = [sum(die["programs"][cause] for cause in ("host", "parity", "mirror")) for die in dies[:of_channel]]
+    return [sum(programs[first : first + of_chip]) for first in range(0, of_channel, of_chip)]
+
+
+def _chip_writes(chip: int) -> Callable[[Result], float]:
+    return lambda result: _chips_of_channel_0(result)[chip]
+
+
 def _mirror_ratio(result: Result) -> float:
-    """Of the programs that the host causes."""
-    programs, device = result["flash_ops"]["programs"], result["config"]["device"]
+    device = result["config"]["device"]
     mirrors = device["mirror_chips"]
-    data_chips = device["chips_per_channel"] - mirrors
-    return _share(programs["mirror"] * data_chips, (programs["host"] + programs["parity"]) * mirrors)
+    data = device["chips_per_channel"] - mirrors
+    chips = _chips_of_channel_0(result)
+    return _share(sum(chips[data : data + mirrors]) * data, sum(chips[:data]) * mirrors)
 
 
 def _group_difference(result: Result) -> float:
@@ -329,7 +342,13 @@ METRICS: dict[str, Metric] = {
     "pre_reads": Metric("pages", 0, "flash reads to compute parity", _operations("reads", "pre_read")),
     "update_reads": Metric("pages", 0, "reads before writes of parts of pages", _operations("reads", "update_read")),
     "mirror_writes": Metric("pages", 0, "programs of mirror copies", _operations("programs", "mirror")),
-    "mirror_ratio": Metric("%", 2, "writes of a mirror chip beside the mean of the data chips", _mirror_ratio),
+    "mirror_ratio": Metric(
+        "%", 2, "writes of channel 0's mirror chip beside the mean of its data chips", _mirror_ratio
+    ),
+    "chip_0_writes": Metric("pages", 0, "writes of channel 0's first chip", _chip_writes(0)),
+    "chip_1_writes": Metric("pages", 0, "writes of its second chip", _chip_writes(1)),
+    "chip_2_writes": Metric("pages", 0, "writes of its third chip", _chip_writes(2)),
+    "chip_3_writes": Metric("pages", 0, "writes of its fourth chip", _chip_writes(3)),
     "mirrored_share": Metric(
         "%",
         2,
