@@ -123,7 +123,7 @@ impl<'a, const SEPARATOR: u8, const WITH_HEXADECIMAL: bool> Line<'a, SEPARATOR, 
         if WITH_HEXADECIMAL && self.eight()[..2].eq_ignore_ascii_case(b"0x") { self.hexadecimal_digits("0x") } else { self.digits() }
     }
 
-    /// A time, in nanoseconds. It may have a decimal point, but not if it counts nanoseconds; digits below a nanosecond are cut off.
+    /// A time, in nanoseconds. It may have a decimal point, but not if it counts nanoseconds or ticks; digits below a nanosecond are cut off.
     #[inline(always)]
     pub fn time(&mut self, name: &'static str, unit: TimeUnit) -> Result<u64, Box<RecordError>> {
         let decimals = unit.decimals();
@@ -131,8 +131,10 @@ impl<'a, const SEPARATOR: u8, const WITH_HEXADECIMAL: bool> Line<'a, SEPARATOR, 
         if self.text[self.position] != b'.' {
             return Ok(whole);
         }
-        if decimals == 0 {
-            return Err(self.unexpected("whole nanoseconds (--time-unit sets another unit)"));
+        match unit {
+            TimeUnit::Ns => return Err(self.unexpected("whole nanoseconds (--time-unit sets another unit)")),
+            TimeUnit::Ticks => return Err(self.unexpected("whole ticks of 100 ns (--time-unit sets another unit)")),
+            TimeUnit::Us | TimeUnit::Ms | TimeUnit::S => {}
         }
         self.position += 1;
         let fraction = self.fraction(decimals)?;
@@ -213,7 +215,7 @@ impl<'a, const SEPARATOR: u8, const WITH_HEXADECIMAL: bool> Line<'a, SEPARATOR, 
         Ok(field)
     }
 
-    /// A whole number in hexadecimal, behind `prefix`.
+    /// A whole number in hexadecimal, behind `prefix`; if that is empty, behind `0x` or nothing.
     #[inline(always)]
     pub fn hexadecimal(&mut self, name: &'static str, prefix: &'static str) -> Result<u64, Box<RecordError>> {
         self.next_field(name)?;
@@ -345,7 +347,10 @@ impl<'a, const SEPARATOR: u8, const WITH_HEXADECIMAL: bool> Line<'a, SEPARATOR, 
     fn hexadecimal_digits(&mut self, prefix: &'static str) -> Result<u64, Box<RecordError>> {
         let word = self.rest_of_field();
         let is_prefix = |(start, _): &(&[u8], &[u8])| start.eq_ignore_ascii_case(prefix.as_bytes());
-        let digits = word.split_at_checked(prefix.len()).filter(is_prefix).map_or(&[][..], |(_, digits)| digits);
+        let mut digits = word.split_at_checked(prefix.len()).filter(is_prefix).map_or(&[][..], |(_, digits)| digits);
+        if let (true, [b'0', b'x' | b'X', behind @ ..]) = (prefix.is_empty(), digits) {
+            digits = behind;
+        }
         let mut value = 0_u64;
         for digit in digits {
             let Some(digit) = char::from(*digit).to_digit(16) else {

@@ -71,7 +71,7 @@ impl LineFormat<BLANKS> for Blkparse {
         line.skip_more_fields();
         let request = HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source };
         let Some(request) = rwbs::request_or_flush(request, letters) else {
-            return Ok(TraceRecord::Ignored(WITHOUT_SECTORS));
+            return Ok(without_sectors(line.whole_line()));
         };
         gate.drop_parts(rwbs::dropped(request.op, letters));
         Ok(TraceRecord::Request(request))
@@ -89,6 +89,15 @@ fn extent(op: HostOp, line: &mut Line<'_, BLANKS>) -> Result<(u64, u64), Box<Rec
         }
     }
     Ok((offset_bytes, size_bytes))
+}
+
+/// What an event without sectors is. The kernel's commands to the device stand in brackets behind their bytes: `R 4096 (2a 00 00 00) [fio]`.
+#[cold]
+fn without_sectors(text: &[u8]) -> TraceRecord {
+    match memchr::memmem::find(text, b" (").is_some_and(|at| text[at..].contains(&b')')) {
+        true => TraceRecord::Unsupported(rwbs::PASSED_THROUGH),
+        false => TraceRecord::Ignored(WITHOUT_SECTORS),
+    }
 }
 
 impl Blkparse {

@@ -13,7 +13,7 @@
 
 use super::actions;
 use super::beside::{Naming, are, name_of};
-use super::{Format, Setup, no_other_word};
+use super::{Format, Setup, no_other_word, rwbs};
 use crate::error::{RecordError, TraceError};
 use crate::gate::{DeviceNames, Gate, Requeue, Traits, parts};
 use crate::input::Input;
@@ -171,7 +171,7 @@ impl Event {
     #[inline(always)]
     fn request(&self) -> Result<TraceRecord, Box<RecordError>> {
         if self.has(category::PASSED_THROUGH) {
-            return Ok(TraceRecord::Unsupported("commands passed through to the device"));
+            return Ok(TraceRecord::Unsupported(rwbs::PASSED_THROUGH));
         }
         if self.has(category::ZONED) {
             return Ok(TraceRecord::Unsupported("zone commands and appends"));
@@ -195,7 +195,7 @@ impl Event {
     /// What of its request, which does this, is not replayed.
     #[inline(always)]
     fn dropped(&self, op: HostOp) -> u16 {
-        if op == HostOp::Write { parts(self.has(category::FLUSH), self.has(category::FUA)) } else { 0 }
+        if matches!(op, HostOp::Write | HostOp::WriteZeroes) { parts(self.has(category::FLUSH), self.has(category::FUA)) } else { 0 }
     }
 
     /// That the device gave its request back.

@@ -40,8 +40,9 @@ impl LineFormat<b','> for CloudPhysics {
     fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         line.whole("version")?;
         let arrival_ns = line.time("time", self.unit)?;
-        let Some(op) = scsi::op(line.hexadecimal("op", "")?) else {
-            return Ok(scsi::OTHER);
+        let command = line.hexadecimal("op", "")?;
+        let Some(op) = scsi::op(command) else {
+            return Ok(scsi::other(command));
         };
         let size_bytes = line.size("size", 1)?;
         let offset_bytes = line.offset("lbn", SECTOR_BYTES)?;

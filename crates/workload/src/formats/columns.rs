@@ -12,7 +12,7 @@
 //! such is read in this way (`with_care`).
 
 use super::missing_op::Operations;
-use super::{Format, Setup, no_header, no_other_word, rwbs, scsi};
+use super::{Format, START_NS, Setup, no_header, no_other_word, rwbs, scsi};
 use crate::columns::{Column, HELD, Separator, Unit, Words, has_quotes, unquote, with_separators};
 use crate::error::{RecordError, TraceError};
 use crate::gate::{DeviceNames, Gate, Position, Traits};
@@ -248,7 +248,7 @@ impl Rows {
                     request.arrival_ns = START_NS.saturating_add(line.time("the completion", own.unwrap_or(unit))?);
                 }
                 Column::Latency(own) => latency_ns = line.time("the latency", own.unwrap_or(unit))?,
-                Column::Op(Words::Scsi) => command = Some(scsi::op(line.hexadecimal("op", "")?)),
+                Column::Op(Words::Scsi) => command = Some(line.hexadecimal("op", "")?),
                 Column::Op(words) => {
                     let word = field(line, "op")?;
                     match operation(word, words) {
@@ -288,7 +288,7 @@ impl Rows {
             gate.drop_parts(rwbs::dropped(request.op, letters));
         }
         if let Some(command) = command {
-            match command.map_or(scsi::OTHER, |op| scsi::record(HostRequest { op, ..request })) {
+            match scsi::op(command).map_or_else(|| scsi::other(command), |op| scsi::record(HostRequest { op, ..request })) {
                 TraceRecord::Request(found) => request = found,
                 other => return Ok(other),
             }
@@ -301,9 +301,6 @@ impl Rows {
         Ok(TraceRecord::Request(request))
     }
 }
-
-/// Times of completion are moved by so much, since the request of the first one arrived before it.
-const START_NS: u64 = 1 << 61;
 
 /// A fault, with what makes decimal points of commas.
 fn with_remedy(mut fault: Box<RecordError>) -> Box<RecordError> {
@@ -334,7 +331,8 @@ fn of_letters(request: HostRequest, letters: &[u8]) -> TraceRecord {
     let Some(op) = rwbs::operation(letters) else {
         return TraceRecord::Unsupported(rwbs::unsupported(letters));
     };
-    rwbs::request_or_flush(HostRequest { op, ..request }, letters).map_or(TraceRecord::Ignored("rows without bytes"), TraceRecord::Request)
+    rwbs::request_or_flush(HostRequest { op, ..request }, letters)
+        .map_or(TraceRecord::Unsupported("rows without bytes"), TraceRecord::Request)
 }
 
 fn usual_word(word: &[u8]) -> Option<HostOp> {

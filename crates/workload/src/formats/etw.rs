@@ -6,7 +6,7 @@
 //! recording. An event is written when the request completes: it was issued ElapsedTime before TimeStamp, at the earliest at the
 //! recording's start. Addresses and sizes are hexadecimal bytes. DiskFlush is a flush; events of other kinds are no requests.
 
-use super::{Format, first_line, lost, no_other_word};
+use super::{Format, START_NS, first_line, lost, no_other_word};
 use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::Line;
@@ -23,7 +23,8 @@ pub const FORMAT: Format = Format {
     is_word: no_other_word,
     endings: &[],
     is_header: |head| first_line(head) == b"BeginHeader",
-    traits: Traits { is_disordered: true, ..Traits::PLAIN },
+    // Times count from the begin of the recording, if nothing was under way then.
+    traits: Traits::DISORDERED,
     parser: |setup| Box::new(LineParser::new(Etw { unit: setup.unit, place: Section::Start, read: None, write: None, flush: None })),
     writer: None,
 };
@@ -91,7 +92,7 @@ impl LineFormat<b','> for Etw {
         let mut request = HostRequest { arrival_ns: 0, offset_bytes: 0, size_bytes: 0, op, stream: 0, source: 0 };
         for column in columns {
             match column {
-                EtwColumn::TimeStamp => stamp_ns = line.time("TimeStamp", self.unit)?,
+                EtwColumn::TimeStamp => stamp_ns = START_NS.saturating_add(line.time("TimeStamp", self.unit)?),
                 EtwColumn::ByteOffset => request.offset_bytes = line.hexadecimal("ByteOffset", "0x")?,
                 EtwColumn::IoSize => request.size_bytes = line.hexadecimal_size("IOSize", "0x")?,
                 EtwColumn::ElapsedTime => elapsed_ns = line.time("ElapsedTime", self.unit)?,
@@ -115,6 +116,7 @@ impl Etw {
             // Another recording may follow, joined to the one before.
             (Section::Start | Section::Events, b"BeginHeader") => {
                 self.place = Section::Header;
+                gate.begins_at(START_NS);
                 return Ok(TraceRecord::Header);
             }
             (Section::Start, _) => return Err(line.unexpected("BeginHeader")),

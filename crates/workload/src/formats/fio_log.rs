@@ -11,7 +11,7 @@
 //! columns, the last one is the priority, and not the offset, if it is never anything but 0, 1 or hexadecimal.
 
 use super::beside::{Naming, are, name_of};
-use super::{Format, Setup, first_line};
+use super::{Format, START_NS, Setup, first_line};
 use crate::error::{RecordError, TraceError};
 use crate::gate::{Gate, Traits};
 use crate::input::Input;
@@ -122,7 +122,7 @@ impl FioLog {
     fn rows(&self, head: &[u8], gate: &mut Gate) -> Result<Rows, Box<RecordError>> {
         let fault = |what: &str, expected: &str| RecordError::malformed(1, what.to_owned(), expected);
         let entries = Entries::of(head).ok_or_else(|| fault("no entry of a fio log", Rows::COLUMNS))?;
-        if entries.are_all(3, b"0") || !entries.0.iter().all(|fields| matches!(fields[2], b"0" | b"1" | b"2")) {
+        if entries.are_all(3, b"0") {
             return Err(fault("averages of several I/Os (log_avg_msec)", "a log of each I/O: log_avg_msec=0 and log_offset=1"));
         }
         let columns = entries.0[0].len();
@@ -200,7 +200,8 @@ impl LineFormat<b','> for Rows {
         } else {
             // The tick in which most of the time lies that the I/O can have been issued in: a tick long, as its completion's is.
             let tick_ns = self.unit.ns();
-            let issued_ns = time_ns.saturating_add(tick_ns / 2).saturating_sub(if self.has_latency { value } else { 0 });
+            let issued_ns =
+                START_NS.saturating_add(time_ns).saturating_add(tick_ns / 2).saturating_sub(if self.has_latency { value } else { 0 });
             issued_ns - issued_ns % tick_ns
         };
         Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))

@@ -35,23 +35,32 @@ fn lost_events(line: &[u8]) -> Option<u64> {
     }
     SENTENCES.iter().find_map(|(before, behind)| {
         let rest = &line[line.find(before)? + before.len()..];
-        let is_said = rest[digits(rest)..].trim_start().starts_with(behind);
+        let is_said = without_share(rest[digits(rest)..].trim_start()).starts_with(behind);
         number(rest).filter(|lost| is_said && *lost > 0)
     })
 }
 
-/// What stands before and behind the number in messages: of bcc's tools; of perf record on standard error, old and new; of blktrace;
-/// of Windows' xperf and tracerpt.
-const SENTENCES: [(&str, &str); 9] = [
+/// A text without the share of all events that blktrace gives in brackets: `(  7.0%) dropped events`.
+fn without_share(text: &str) -> &str {
+    let share = text.strip_prefix('(').and_then(|inside| inside.split_once("%)"));
+    share.map_or(text, |(_, behind)| behind.trim_start())
+}
+
+/// What stands before and behind the number in messages: of bcc's tools; of perf record on standard error, old and new; of blktrace, of each device and
+/// of all; of Windows' xperf and tracerpt.
+const SENTENCES: [(&str, &str); 12] = [
     ("Possibly lost ", "samples"),
     ("Possibly lost ", "events"),
     ("and lost ", "chunks"),
     ("LOST ", "event"),
     ("Lost ", "event"),
     ("lost ", "event"),
+    ("events (dropped ", ")"),
     ("You have ", "dropped events"),
     ("Events Lost: ", ""),
     ("EventsLost: ", ""),
+    ("Buffers lost: ", ""),
+    ("BuffersLost: ", ""),
 ];
 
 /// Bytes of the number that a text begins with, which may have commas in it.
@@ -93,7 +102,12 @@ mod tests {
             ("PERF_RECORD_LOST_SAMPLES lost 0", None),
             ("CPU 3: LOST 17 events!", Some(17)),
             ("You have 12 dropped events", Some(12)),
+            ("You have 7 (  7.0%) dropped events", Some(7)),
+            ("You have 7 (  7.0%) events", None),
+            ("  Total:                 22671 events (dropped 9000),     1063 KiB data", Some(9000)),
+            ("  Total:                 22671 events (dropped 0),     1063 KiB data", None),
             ("Events Lost: 5", Some(5)),
+            ("OS Version: 10.0, Events Lost: 0, Buffers lost: 3", Some(3)),
             ("CPU 3 is empty", None),
             ("CPU3 (sda):", None),
             (" Reads Queued:          20,       80KiB  Writes Queued:          0,        0KiB", None),

@@ -217,6 +217,9 @@ pub(crate) fn names() -> String {
     FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
+/// Times of recordings in which a request may have begun before their 0 are moved by so much. Whole seconds, so that ticks of any clock stay whole.
+pub(crate) const START_NS: u64 = 2_000_000_000 * 1_000_000_000;
+
 /// The names of the formats that can be written, for messages.
 pub(crate) fn writable_names() -> String {
     FORMATS.iter().filter(|format| format.writer.is_some()).map(|format| format.name).collect::<Vec<_>>().join(" or ")

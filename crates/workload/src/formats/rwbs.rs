@@ -19,27 +19,42 @@ use flashraid_vocabulary::{HostOp, HostRequest};
 /// |---|---|---|
 /// | `R` | read | read |
 /// | `W` | write (for blkparse also write zeroes, write same) | write |
-/// | `FW` with sectors | write behind a flush | write; the flush is counted (`dropped`) |
-/// | `WF`, `FWF` | forced unit access | write; it is counted (`dropped`) |
+/// | `FW`, `FWZ` with sectors | write, write zeroes behind a flush | these; the flush is counted (`dropped`) |
+/// | `WF`, `FWF`, `WZF` | forced unit access | write, write zeroes; it is counted (`dropped`) |
 /// | `F`, `FF`, `FN`; `FW` without sectors | flush | flush |
 /// | `D`, `DE` | discard, secure erase | discard |
 /// | `WZ`; `N` with sectors | write zeroes (`N` in kernels before 6.19) | write zeroes |
 /// | `N`, `R`, `W`, `D` without sectors | a command to the device, the end of a flush | nothing: it transfers no data of the medium |
 /// | `ZA` | zone append: the device chooses the address | nothing, counted |
 /// | `ZR`, `ZRA`, `ZO`, `ZC`, `ZF` | zone reset, reset all, open, close, finish | nothing, counted |
-/// | others | unknown | nothing, counted |
+/// | others, or others behind these | unknown | nothing, counted |
 ///
-/// Letters behind these change nothing: `A` read-ahead, `S` synchronous, `M` metadata, `U` atomic, `B` barrier (old kernels), `P` priority.
+/// Letters that change nothing behind these: `A` read-ahead, `S` synchronous, `M` metadata, `U` atomic, `B` barrier (old kernels), `P` priority.
 #[inline]
 pub(crate) fn operation(letters: &[u8]) -> Option<HostOp> {
-    match letters {
-        [b'F', b'F' | b'N', ..] | [b'F'] => Some(HostOp::Flush),
-        [b'W', b'Z', ..] | [b'N', ..] => Some(HostOp::WriteZeroes),
-        [b'R', ..] | [b'F', b'R', ..] => Some(HostOp::Read),
-        [b'W', ..] | [b'F', b'W', ..] => Some(HostOp::Write),
-        [b'D', ..] | [b'F', b'D', ..] => Some(HostOp::Trim),
-        _ => None,
-    }
+    let (op, behind) = parted(letters)?;
+    behind.iter().all(|flag| is_flag(*flag)).then_some(op)
+}
+
+/// The operation, and what stands behind it.
+#[inline(always)]
+fn parted(letters: &[u8]) -> Option<(HostOp, &[u8])> {
+    Some(match letters {
+        [b'F'] => (HostOp::Flush, &[]),
+        [b'F', b'F' | b'N', behind @ ..] => (HostOp::Flush, behind),
+        [b'W', b'Z', behind @ ..] | [b'F', b'W', b'Z', behind @ ..] | [b'N', behind @ ..] => (HostOp::WriteZeroes, behind),
+        [b'R', behind @ ..] | [b'F', b'R', behind @ ..] => (HostOp::Read, behind),
+        [b'W', behind @ ..] | [b'F', b'W', behind @ ..] => (HostOp::Write, behind),
+        [b'D', b'E', behind @ ..] | [b'F', b'D', b'E', behind @ ..] => (HostOp::Trim, behind),
+        [b'D', behind @ ..] | [b'F', b'D', behind @ ..] => (HostOp::Trim, behind),
+        _ => return None,
+    })
+}
+
+/// Whether a letter may stand behind an operation.
+#[inline(always)]
+fn is_flag(letter: u8) -> bool {
+    matches!(letter, b'F' | b'A' | b'S' | b'M' | b'U' | b'B' | b'P')
 }
 
 /// Whether a word may be such letters, also of a kernel to come: an operation, which may be one that is not known, among the flags that stand before
@@ -51,8 +66,11 @@ pub(crate) fn may_be(word: &[u8]) -> bool {
         [operation, behind @ ..] if operation.is_ascii_uppercase() => behind,
         _ => return false,
     };
-    behind.iter().all(|flag| b"FASMUBP".contains(flag))
+    behind.iter().all(|flag| is_flag(*flag))
 }
+
+/// What a command is that passes data which is not addressed by sectors.
+pub(crate) const PASSED_THROUGH: &str = "commands passed through to the device";
 
 /// What a request is with letters of a kernel to come.
 pub(crate) const UNKNOWN: &str = "requests with unknown letters (rwbs)";
@@ -70,10 +88,10 @@ pub(crate) fn unsupported(letters: &[u8]) -> &'static str {
 /// What of a request with sectors is not replayed, if it is a write (`gate::parts`).
 #[inline(always)]
 pub(crate) fn dropped(op: HostOp, letters: &[u8]) -> u16 {
-    if op != HostOp::Write {
+    if !matches!(op, HostOp::Write | HostOp::WriteZeroes) {
         return 0;
     }
-    parts(letters.starts_with(b"FW"), matches!(letters, [b'W', b'F', ..] | [b'F', b'W', b'F', ..]))
+    parted(letters).map_or(0, |(_, behind)| parts(letters[0] == b'F', behind.contains(&b'F')))
 }
 
 /// That a request with these letters was given back; `name` is what such events are called.

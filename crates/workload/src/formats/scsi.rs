@@ -3,8 +3,18 @@
 use crate::parser::TraceRecord;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
-/// What commands are counted as that are no request of ours.
-pub(crate) const OTHER: TraceRecord = TraceRecord::Ignored("SCSI commands other than reads, writes and flushes");
+/// A command that is no request of ours (`op`): what changes data is missed where it is not replayed.
+#[cold]
+pub(crate) fn other(code: u64) -> TraceRecord {
+    match code {
+        0x42 => TraceRecord::Unsupported("discards of SCSI (UNMAP)"),
+        // In forms of 10 and 16 bytes.
+        0x41 | 0x93 => TraceRecord::Unsupported("writes of one block to many of SCSI (WRITE SAME)"),
+        // COMPARE AND WRITE, ORWRITE, WRITE ATOMIC, WRITE SCATTERED; WRITE LONG; FORMAT UNIT, SANITIZE.
+        0x89 | 0x8B | 0x9C | 0x9F | 0x3F | 0x04 | 0x48 => TraceRecord::Unsupported("other SCSI commands that change data"),
+        _ => TraceRecord::Ignored("SCSI commands other than reads, writes and flushes"),
+    }
+}
 
 /// What a command asks of the device, in its forms of 6, 10, 12 and 16 bytes; None for commands that are no request of ours.
 pub(crate) fn op(code: u64) -> Option<HostOp> {

@@ -2,7 +2,7 @@
 //! rows in which a process name may hold blanks or be empty. Columns before the name are read from the left, those behind it from the
 //! right. `biosnoop` and `iosnoop` say what their columns are called.
 
-use super::{lost, rwbs};
+use super::{START_NS, lost, rwbs};
 use crate::error::RecordError;
 use crate::gate::{Gate, Position};
 use crate::line::{BLANKS, Line, PADDING, SECTOR_BYTES};
@@ -13,10 +13,6 @@ use flashraid_vocabulary::{HostOp, HostRequest};
 
 /// Lines at the start of a file among which the header must be: tools say before it what they do.
 const LINES_BEFORE: usize = 16;
-
-/// Times may lie before the first completion, which is the tool's 0: all are moved by so much, until the gate counts them from the first
-/// request.
-const START_NS: u64 = 1 << 61;
 
 /// A time after which a difference of unsigned numbers in the tool was negative.
 const LATEST_NS: u64 = i64::MAX as u64;

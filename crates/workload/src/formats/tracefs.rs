@@ -97,10 +97,21 @@ impl LineFormat<BLANKS> for Tracefs {
             return Ok(TraceRecord::Unsupported(rwbs::unsupported(letters)));
         };
         let Some(request) = rwbs::request_or_flush(HostRequest { arrival_ns, ..request }, letters) else {
-            return Ok(TraceRecord::Ignored("block requests without sectors"));
+            return Ok(without_sectors(&text[event.fields..], before));
         };
         gate.drop_parts(rwbs::dropped(request.op, letters));
         Ok(TraceRecord::Request(request))
+    }
+}
+
+/// What an event without sectors is: a command that is shown between brackets, as old kernels do, or that has bytes, passes data.
+#[cold]
+fn without_sectors(fields: &[u8], before: Before) -> TraceRecord {
+    let mut words = fields.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).skip(2);
+    let has_bytes = before == Before::BytesAndCommand && words.next().is_some_and(|bytes| bytes != b"0");
+    match has_bytes || words.next().is_some_and(|command| command.starts_with(b"(") && command != b"()") {
+        true => TraceRecord::Unsupported(rwbs::PASSED_THROUGH),
+        false => TraceRecord::Ignored("block requests without sectors"),
     }
 }
 

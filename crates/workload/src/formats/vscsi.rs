@@ -72,8 +72,9 @@ impl RecordFormat for Vscsi {
         if bytes[layout.version_at + 1] != layout.version {
             return Err(record_fault(format!("version {}", bytes[layout.version_at + 1]), "the version of the first record"));
         }
-        let Some(op) = scsi::op(u64::from(u16::from_le_bytes(bytes_at(bytes, layout.command)))) else {
-            return Ok(scsi::OTHER);
+        let command = u64::from(u16::from_le_bytes(bytes_at(bytes, layout.command)));
+        let Some(op) = scsi::op(command) else {
+            return Ok(scsi::other(command));
         };
         let size_bytes = u64::from(u32::from_le_bytes(bytes_at(bytes, layout.length)));
         let block = u64::from_le_bytes(bytes_at(bytes, layout.block));

@@ -202,6 +202,10 @@ fn malformed_msr() {
     let first = "130000000000000000,hm,0,Read,0,512,9\n";
     for (text, expected) in [
         ("130000000000000000,hm,0,read,0,512,9\n".to_owned(), "FILE:1:25: Type is 'read'; expected Read or Write".to_owned()),
+        (
+            "1281663720.5,hm,0,Read,0,512,9\n".to_owned(),
+            "FILE:1:1: Timestamp is '1281663720.5'; expected whole ticks of 100 ns (--time-unit sets another unit)".to_owned(),
+        ),
         ("130000000000000000,,0,Read,0,512,9\n".to_owned(), "FILE:1:20: Hostname is ''; expected the one host of the file".to_owned()),
         (
             format!("{first}130000000000000001,ts,0,Read,0,512,9\n"),

@@ -191,6 +191,16 @@ fn vscsi_commands() {
         let (requests, _) = read(&file("command.vscsi", &bytes), &TraceOptions::default()).unwrap();
         assert_eq!(requests.get(1).map(|request| request.op), expected, "{command:#x}");
     }
+    for (command, expected) in [
+        (0x42, "discards of SCSI (UNMAP)"),
+        (0x93, "writes of one block to many of SCSI (WRITE SAME)"),
+        (0x89, "other SCSI commands that change data"),
+    ] {
+        let mut bytes = sample_bytes("example.v1.vscsi")[..64].to_vec();
+        bytes[32 + 12] = command;
+        let (_, summary) = read(&file("changes.vscsi", &bytes), &TraceOptions::default()).unwrap();
+        assert_eq!((&summary.unsupported[..], summary.ignored.len()), (&[(expected, 1)][..], 0));
+    }
 }
 
 #[test]

@@ -283,7 +283,21 @@ fn etw_columns_differ() {
     let text = "BeginHeader\r\nDiskWrite, DiskNum, IOSize, Irp Flags, ByteOffset, ElapsedTime, TimeStamp\r\nEndHeader\r\n\r\n\
         DiskWrite, 3, 0x200, some thing, 0x1000, 900, 700\r\nDiskWrite,3,0x400,,0x2000,1.5,1000";
     let (requests, _) = read(&file("columns.etw", text.as_bytes()), &TraceOptions::default()).unwrap();
-    assert_eq!(requests, [request(0, Write, 4096, 512, 3), request(998_500, Write, 8192, 1024, 3)]);
+    // The first one had been issued 200 us before the recording began.
+    assert_eq!(requests, [request(0, Write, 4096, 512, 3), request(1_198_500, Write, 8192, 1024, 3)]);
+    // Without such a one times count from the begin of the recording; with several they are as far apart as they were issued.
+    let rows = |stamps: [u32; 3]| {
+        let row = |(number, stamp)| format!("DiskRead, {stamp}, System (4), 0x{number}000, 0x200, 30000, 0, f\n");
+        format!("{ETW_HEADER}{}", (1..).zip(stamps).map(row).collect::<String>())
+    };
+    for (stamps, expected) in [
+        ([30_000, 31_000, 42_000], [0, 1000, 12_000]),
+        ([33_000, 34_000, 35_000], [3000, 4000, 5000]),
+        ([1000, 2000, 2500], [0, 1000, 1500]),
+    ] {
+        let (requests, _) = read(&file("in-flight.etw", rows(stamps).as_bytes()), &TraceOptions::default()).unwrap();
+        assert_eq!(requests.iter().map(|request| request.arrival_ns / 1000).collect::<Vec<_>>(), expected, "{stamps:?}");
+    }
 }
 
 #[test]
@@ -316,7 +330,7 @@ fn malformed_heimdall_and_disksim() {
         ("heimdall", "1e3 0 8 8 1\n", "FILE:1:1: time_ms is '1e3'; expected a decimal number".to_owned()),
         ("disksim", "0.5 0 8 8\n", format!("FILE:1:10: the line ends before flags; expected {disksim}")),
         ("disksim", "0.5 0 8 8 1 1\n", format!("FILE:1:13: something follows flags; expected {disksim}")),
-        ("disksim", "0.5 0 8 8 0x1\n", "FILE:1:11: flags is '0x1'; expected a hexadecimal number".to_owned()),
+        ("disksim", "0.5 0 8 8 0xg\n", "FILE:1:11: flags is '0xg'; expected a hexadecimal number".to_owned()),
         ("disksim", "0.5 0 8 8 g\n", "FILE:1:11: flags is 'g'; expected a hexadecimal number".to_owned()),
         ("disksim", "-0.5 0 8 8 1\n", "FILE:1:1: time_ms is '-0.5'; expected a decimal number".to_owned()),
         ("disksim", "0.5 0 8 0 1\n", "FILE:1:9: a size of 0 bytes; expected at least 1".to_owned()),

@@ -319,6 +319,16 @@ fn fio_logs_of_all_kinds() {
             "5, 1, 0, 4096, 4096\n9, 1, 1, 4096, 0\n",
             vec![request(0, Read, 4096, 4096, 0), request(4_000_000, Write, 0, 4096, 0)],
         ),
+        // The first one took longer than the log counts until it was completed.
+        (
+            "long_lat.log",
+            "100, 1500000000, 0, 4096, 4096\n1101, 300000, 1, 4096, 40960\n2101, 300000, 1, 4096, 8192\n",
+            vec![
+                request(0, Read, 4096, 4096, 0),
+                request(2_501_000_000, Write, 40960, 4096, 0),
+                request(3_501_000_000, Write, 8192, 4096, 0),
+            ],
+        ),
         // The issue time, in nanoseconds.
         (
             "issue_lat.log",

@@ -1,7 +1,7 @@
 //! What a recording lacks, and what of it is not replayed: counted and said.
 
 use crate::support::{file, gzip, message, options, read, request, sample};
-use flashraid_vocabulary::HostOp::{Flush, Read, Write};
+use flashraid_vocabulary::HostOp::{Flush, Read, Write, WriteZeroes};
 use flashraid_workload::{OnError, TraceOptions};
 
 const NVME: &str = " a-1 [0] . 5.0: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, nsid=1, cmd=(nvme_cmd_write slba=0, len=7)\n";
@@ -150,17 +150,17 @@ fn rows_without_bytes() {
 /// Requests that nothing serves are left out, and flags dropped, with their numbers.
 #[test]
 fn what_is_not_replayed() {
-    let lines = ["R", "FWS", "WFS", "ZA", "ZR", "ZRA", "FZA", "VS", "WSU", "RSM"];
+    let lines = ["R", "FWS", "WFS", "ZA", "ZR", "ZRA", "FZA", "VS", "WSU", "RSM", "WX", "RW", "DES", "DSE"];
     let text: String = lines.iter().map(|letters| format!("8,0 0 1 0.5 9 D {letters} 8 + 8 [a]\n")).collect();
     let (requests, summary) = read(&file("kinds.blkparse.txt", text.as_bytes()), &TraceOptions::default()).unwrap();
     let expected = [
         ("flushes attached to writes (FW); the writes are kept", 1),
         ("forced unit access (WF); the writes are kept", 1),
-        ("requests with unknown letters (rwbs)", 1),
+        ("requests with unknown letters (rwbs)", 4),
         ("zone appends (ZA)", 2),
         ("zone commands (ZR, ZRA, ZO, ZC, ZF)", 2),
     ];
-    assert_eq!((requests.len(), summary.unsupported.as_slice()), (5, &expected[..]));
+    assert_eq!((requests.len(), summary.unsupported.as_slice()), (6, &expected[..]));
     assert_eq!(summary.warnings(true)[3], "not replayed: 2 zone appends (ZA)");
     assert_eq!(requests.iter().filter(|request| request.op == Write).count(), 3);
     assert_eq!(
@@ -196,7 +196,7 @@ fn letters_mean_the_same_to_every_reader() {
     let mut biosnoop = String::from("TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n");
     let mut iosnoop = String::from("STARTs COMM PID TYPE DEV BLOCK BYTES LATms\n");
     let mut own = String::new();
-    for (at, letters) in ["WS", "FWFS", "WFS", "FWS", "ZAS", "QS"].into_iter().enumerate() {
+    for (at, letters) in ["WS", "FWFS", "WFS", "FWS", "ZAS", "QS", "FWZS", "WZFS"].into_iter().enumerate() {
         let sector = 8 * (at + 1);
         biosnoop += &format!("0.{}00000 a 7 sda {letters} {sector} 4096 0.1\n", at + 1);
         own += &format!("0.{} {letters} {sector} 8\n", at + 1);
@@ -205,20 +205,20 @@ fn letters_mean_the_same_to_every_reader() {
         tracefs += &format!("  a-7 [000] ..... 1.{}00000: block_rq_issue: 8,0 {letters} 4096 () {sector} + 8 be,0,4 [a]\n", at + 1);
     }
     let expected = [
-        ("flushes attached to writes (FW); the writes are kept", 2),
-        ("forced unit access (WF); the writes are kept", 2),
+        ("flushes attached to writes (FW); the writes are kept", 3),
+        ("forced unit access (WF); the writes are kept", 3),
         ("requests with unknown letters (rwbs)", 1),
         ("zone appends (ZA)", 1),
     ];
     for (name, text) in [("biosnoop", biosnoop), ("iosnoop", iosnoop), ("blkparse", blkparse), ("tracefs", tracefs)] {
         let (requests, summary) = read(&file(&format!("letters.{name}.txt"), text.as_bytes()), &options(name)).unwrap();
-        assert_eq!((requests.len(), summary.unsupported.as_slice()), (4, &expected[..]), "{name}");
+        assert_eq!((requests.len(), summary.unsupported.as_slice()), (6, &expected[..]), "{name}");
     }
     let mut columns = TraceOptions::default();
     columns.set("columns", "time:s,op,sector,sectors").unwrap();
     let (requests, summary) = read(&file("letters.own.txt", own.as_bytes()), &columns).unwrap();
-    assert_eq!((requests.len(), summary.unsupported.as_slice()), (4, &expected[..]));
-    assert!(requests.iter().all(|request| request.op == Write));
+    assert_eq!(summary.unsupported, expected);
+    assert_eq!(requests.iter().map(|request| request.op).collect::<Vec<_>>(), [Write, Write, Write, Write, WriteZeroes, WriteZeroes]);
     assert!(summary.warnings(true).contains(&"not replayed: 1 requests with unknown letters (rwbs)".to_owned()));
 }
 
