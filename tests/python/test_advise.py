@@ -91,6 +91,25 @@ def test_a_mislabelled_scheme_is_not_recommended(trace, monkeypatch):
     assert why.startswith("is said to survive chip:0.0, and lost ")
 
 
+def test_what_is_still_to_be_protected_counts_as_lost(trace):
+    """A write that is acknowledged with its first copy: the failure that the scheme survives may lose it."""
+    window = "acknowledged writes of which one copy is not yet programmed"
+    asked = {
+        "schemes": ["sirf1"],
+        "vary": {"completes": ["all_copies", "first_copy"]},
+        "seeds": 1,
+        "limit": 300,
+    } | DEVICE
+    found = fr.advise(trace, survives="chip", **asked)
+    outs = {each.candidate.name: each.out for each in found.tried}
+    early = {name for name in outs if "first_copy" in name}
+    assert {outs[name] for name in early} == {f"survives chip: it does, but for {window}"}
+    assert found.front
+    assert not early & {each.tried.candidate.name for each in found.front}
+    of_early = fr.advise(trace, **asked | {"vary": {"completes": ["first_copy"]}})
+    assert f"A failure that it survives still loses {window}." in of_early.sentences
+
+
 def test_figures_are_those_of_the_commands(advice, command):
     """Of every objective, from the file that the command writes; and half the width of its interval."""
     frame = advice.to_frame()

@@ -112,6 +112,24 @@ def test_nothing_is_said_to_do_only_if_everything_was_tried():
         assert best != "none" or all(objectives.OPEN in each.whole for each in found.tried)
 
 
+def test_an_excerpt_that_misses_a_limit_by_little_rules_nothing_out():
+    """One whose excerpt has 1.5 of what all of the trace has 1, beside one that has 1 in both and is worse."""
+    told = Told()
+    plain, best, other = told.row, "0", "33"
+    found = told.search(3, objectives.RUNS)
+    costs = [each.column for each in found.objectives]
+
+    def row(point):
+        limited = {best: 1.5 if point["trace"] == "excerpt.csv" else 1, other: 1}.get(point["k"], 3)
+        worse = {column: 1000 * (1.3 if at % 2 else 1 / 1.3) for at, column in enumerate(costs)}
+        better = dict.fromkeys(costs, 1000.0)
+        return plain(point) | {best: better, other: worse}.get(point["k"], {}) | {"limited": limited}
+
+    told.row = row
+    found.musts.append(search.Must("limit", "open", "limited", most=1, kind=TIME, is_measured=True))
+    assert best in [dict(each.candidate.settings)["k"] for each in found.run()]
+
+
 def test_runs_that_cost_more_than_their_excerpts_tell_are_accounted_for():
     """All runs over all of the trace cost three times as much: as many candidates get them as if excerpts said so."""
     plain, dear = Told(), Told()
@@ -304,6 +322,19 @@ def test_what_one_run_takes_to_read_everything_back_is_not_expected_of_those_wit
     if seeds > 1:
         told.take(failing, row | {job.SECONDS: 2.0, job.REPLAY_SECONDS: 1.0})
     assert told._seconds(objectives.FAILING) == expected
+
+
+def test_a_run_over_all_of_the_trace_takes_as_long_to_prepare_as_others_of_that_size():
+    """An excerpt of a run with a failure is on a smaller drive, which is filled sooner."""
+    found = Told().search(3, objectives.RUNS)
+    told = forecast.Forecast(found, 1, [], 4)
+    told.begin("excerpts")
+    for run, seconds, replay in ((objectives.OPEN, 3.0, 1.0), (objectives.FAILING, 0.6, 0.5)):
+        point = found.workload.point(found.tried[0].candidate, run, 1, is_excerpt=True)
+        row = found.do("excerpts", [point])[0]
+        told.take(point, row | {job.SECONDS: seconds, job.REPLAY_SECONDS: replay})
+    of_excerpt = EXCERPTS[objectives.FAILING].requests / 27_000
+    assert told._seconds(objectives.FAILING) == pytest.approx(2.0 + 0.5 / of_excerpt, rel=0.01)
 
 
 def test_changes_of_the_workload_take_as_long_as_their_runs_and_what_else_they_store():

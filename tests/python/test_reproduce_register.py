@@ -352,13 +352,17 @@ def finding_of(tmp_path, monkeypatch):
     (tmp_path / "p").mkdir()
     monkeypatch.setattr(register, "FOLDER", tmp_path)
 
-    def find(line, new, changed=None, changes=(), **paper):
-        """`new` are its means in every repeat, `changed` one under the change of the explanation of claim `d`."""
+    def find(line, new, changed=None, changes=(), judged=None, **paper):
+        """`new` are its means in every repeat, `changed` one under the change of the explanation of claim `d`.
+
+        The claims are values of 30 %, or what `judged` says.
+        """
         repeats = {str(number): {} for number in range(len(new))}
         experiment = Experiment("e", "", "", {"old": {}, "new": {}}, {"w": {}, "v": {}}, {"1": {}}, ["mean"])
         experiment = replace(experiment, repeats=repeats)
         value = {"kind": "value", "experiment": "e", "metric": "mean", "of": "new", "against": "old", "judge": "near"}
-        known = [Claim(id, "W", "S.", **value, value=30.0, workloads=[of]) for id, of in (("c", "w"), ("d", "v"))]
+        value |= {"value": 30.0} | (judged or {})
+        known = [Claim(id, "W", "S.", **value, workloads=[of]) for id, of in (("c", "w"), ("d", "v"))]
         reason = Explanation("x", ["d"], "", changes)
         whole = Paper("p", "", "", {}, {}, {"e": experiment}, known, [reason] if changes else [], **paper)
         monkeypatch.setattr(register, "find", lambda name: whole)
@@ -389,6 +393,14 @@ def test_a_cause_counts_only_where_it_moves_the_figure_itself(finding_of):
     ):
         assert finding_of(cause, [95.0], changed, change) == category, changed
     assert finding_of("{}", [95.0], [82.0], fill) == CAUSE_UNKNOWN  # the line does not name it
+
+
+def test_a_cause_moves_a_judged_claim_more_than_half_way(finding_of):
+    """From 1 % towards the 10 % that are asked for."""
+    judged = {"kind": "range", "judge": "above", "value": 10.0}
+    for changed, category in (([95.0], CAUSE_UNKNOWN), ([94.0], CAUSE_KNOWN), ([89.0], CAUSE_KNOWN)):
+        assert finding_of('{ cause = "d" }', [99.0], changed, [{"fill": 0.5}], judged) == category, changed
+    assert finding_of('{ cause = "d" }', [99.0], [94.0], [{"speed": 2}], judged) == CAUSE_UNKNOWN
 
 
 def test_a_value_is_undecided_where_its_repeats_differ_by_more(finding_of):

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from sweep_cases import results, write_plan
 
 import flashraid as fr
 from flashraid.sweeping import dataset, elsewhere, on_dask
+from flashraid.sweeping.where import Where
 
 # Otherwise Dask's pages are open to the network.
 PRIVATE = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
@@ -261,6 +264,57 @@ def test_a_scheduler_that_is_not_there_is_an_error(trace, monkeypatch, address, 
     # Nothing is left that the garbage collector would close, perhaps in a thread that cannot.
     left = [each for each in gc.get_objects() if isinstance(each, Client)]
     assert all(each.status in ("closed", "newly-created") for each in left)
+
+
+def test_a_scheduler_that_stays_away_is_an_error(monkeypatch):
+    """It answered once, and never again."""
+    answers = iter([None])
+
+    class Link:
+        def __init__(self, *_):
+            pass
+
+        def __enter__(self):
+            if next(answers, "none") is not None:
+                raise OSError("connection refused")
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    def lose(*_):
+        raise on_dask.Lost
+
+    monkeypatch.setattr(on_dask, "_Link", Link)
+    monkeypatch.setattr(on_dask, "_do_with", lose)
+    monkeypatch.setattr(on_dask, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(on_dask, "STEP_SECONDS", 0.02)
+    deadline = time.monotonic() + 10
+
+    def go_on(_):
+        assert time.monotonic() < deadline
+        return True
+
+    sweep = on_dask._Sweep(deque([None]), lambda _: None, go_on)
+    with pytest.raises(fr.InputError, match="no answer for 0 s"):
+        on_dask._do_all(Where("tcp://gone:1"), sweep)
+
+
+def test_a_worker_whose_memory_another_sweep_took_back_is_equipped_again():
+    asked = []
+
+    class Link:
+        client = None
+
+        def begin(self, call):
+            asked.append(call.args)
+            return Future()
+
+    cluster = on_dask._Cluster(Link())
+    cluster._bytes = {"kept": 1, "lost": 1, "gone": 1}
+    cluster._meet({each: {"resources": has} for each, has in (("kept", {on_dask.MEMORY: 1}), ("lost", {}))})
+    assert asked == [("lost",)]
+    assert set(cluster._bytes) == {"kept", "lost"}
 
 
 def test_what_is_stopped_stops_on_the_workers_too(cluster, tmp_path, long_trace):

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -261,6 +262,15 @@ def test_two_sweeps_do_not_write_to_one_folder(trace, tmp_path):
     assert [each.name for each in other.iterdir()] == ["thesis.tex"]
 
 
+def test_a_copy_without_hidden_files_goes_on(trace, tmp_path):
+    """As `cp out/* copy` makes it."""
+    out, copy = tmp_path / "out", tmp_path / "copy"
+    done = fr.sweep(small(trace), out=out, jobs=1)
+    shutil.copytree(out, copy, ignore=shutil.ignore_patterns(".*"))
+    again = fr.sweep(small(trace), out=copy, jobs=1)
+    assert again.to_frame().equals(done.to_frame())
+
+
 def test_a_full_disk_loses_nothing_that_was_finished(trace, tmp_path):
     path = write_plan(tmp_path, trace)
     line = [COMMAND, "sweep", path, "--jobs", "1", "--quiet"]
@@ -412,6 +422,21 @@ def test_a_dataset_of_version_0_1_goes_on(trace, tmp_path):
     assert results(frame).equals(results(expected))
     assert sorted(each.suffix for each in out.iterdir()) == ["", ".jsonl", ".parquet"]
     assert not (out / "journal.jsonl").exists()
+    assert all(map(dataset._digest_in, dataset.parts(out)))
+
+
+def test_a_whole_dataset_of_version_0_1_gets_its_digests(trace, tmp_path):
+    """Nothing is left to do but that."""
+    out = tmp_path / "dataset"
+    fr.sweep(small(trace), out=out, jobs=1)
+    rows = dataset.read(out)
+    for path in (*dataset.parts(out), out / dataset.JOURNAL):
+        path.unlink()
+    rows.write_parquet(out / "part-000001.parquet")
+    seen = []
+    fr.sweep(small(trace), out=out, jobs=1, progress=seen.append)
+    assert seen[0].kept == 4
+    assert dataset.read(out).equals(rows)
     assert all(map(dataset._digest_in, dataset.parts(out)))
 
 

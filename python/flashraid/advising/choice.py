@@ -105,6 +105,8 @@ def sentences(
     said = [f"Recommended: {first.tried.candidate.name}."]
     if not is_protected(first.tried):
         said.append("It survives no failure, and neither does anything else that has what is asked for.")
+    elif first.tried.survives_but:
+        said.append(f"A failure that it survives still loses {first.tried.survives_but}.")
     worst = [subject for subject, regret in first.regrets.items() if regret > 0.5]
     near = [subject for subject, regret in first.regrets.items() if regret <= log2(1 + EQUAL)]
     if len(order) == 1:

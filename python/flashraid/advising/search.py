@@ -73,6 +73,8 @@ class Must:
         is_too_low = self.least is not None and value * slack < self.least
         if is_too_low or (self.most is not None and value > self.most * slack):
             return f"{self.text}: it has {self.kind.text(value)}" if self.kind else f"{self.text}: it does not"
+        if self.column.startswith("survives.") and (but := row.get("survives.but")):
+            return f"{self.text}: it does, but for {but}"
         return None
 
 
@@ -92,6 +94,12 @@ class Tried:
         """Takes the figures of runs."""
         self.rows |= rows
         self.values |= {each.name: value_of(each, rows[each.run]) for each in objectives if each.run in rows}
+
+    @property
+    def survives_but(self) -> str:
+        """What a failure loses that it survives; empty if nothing."""
+        rows = next(iter(self.rows.values()), [])
+        return next((row["survives.but"] for row in rows if row.get("survives.but")), "")
 
     def done(self, run: str) -> int:
         """With how many seeds a run was done over all of the trace."""

@@ -49,7 +49,8 @@ class Dataset:
         try:
             is_new = not self.path.exists()
             self.path.mkdir(parents=True, exist_ok=True)
-            if not is_new and not (self.path / LOCK).exists() and any(self.path.iterdir()):
+            is_of_sweep = any((self.path / name).exists() for name in (LOCK, JOURNAL))
+            if not is_new and not is_of_sweep and any(self.path.iterdir()):
                 raise InputError(f"{path}: holds other files: allowed is a new folder, or that of a sweep")
             self._undo = ExitStack()
             with self._undo as opened:

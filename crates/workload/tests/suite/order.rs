@@ -283,6 +283,12 @@ fn few_late_requests_are_said() {
     for (format, text, expected) in [
         ("flashraid", own(&[1000, 500, 600, 1100, 1050, 1200]), vec![three]),
         ("flashraid", own(&[10, 6, 20]), vec![one]),
+        // Late by what has come, and not by what comes right before.
+        (
+            "flashraid",
+            own(&[1000, 900, 100, 1200]),
+            vec!["2 requests are recorded behind others that came later, by up to 0.0009 s, and were put in order of time"],
+        ),
         ("flashraid", own(&[5, 5, 6]), vec![]),
         ("msr", "50,a,0,Write,0,512,1\n10,a,0,Write,0,512,1\n".to_owned(), vec![one]),
         ("biosnoop", snoop.to_owned(), vec![]),
