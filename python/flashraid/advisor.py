@@ -314,7 +314,8 @@ def search(question: Question, out: str | None, place: Where, watch: Watch) -> "
                 each.out = "another one is as good or better in everything"
         order = distinct(order, wanted)
         would = list(changes_of(order, found, others, question.preferred))
-        dataset.tidy([])
+        if out:
+            dataset.tidy([])
         return Advice(question, wanted, tried, order, would, refused, workload, found.cost, found.scale(*RUNS))
 
 

@@ -12,6 +12,7 @@ from conftest import write_trace
 
 import flashraid as fr
 from flashraid import advisor, intervals
+from flashraid.advising import runs as advising_runs
 from flashraid.sweeping import dataset, job
 
 
@@ -89,6 +90,20 @@ def test_a_mislabelled_scheme_is_not_recommended(trace, monkeypatch):
     assert all(each.tried.candidate.scheme != "raid0" for each in found.front)
     why = next(each.out for each in found.tried if each.candidate.scheme == "raid0")
     assert why.startswith("is said to survive chip:0.0, and lost ")
+
+
+def test_only_what_a_dataset_had_before_is_read_from_it(trace, tmp_path, monkeypatch):
+    """Reading all of it in each round took most of the time of a short trace."""
+    times_read = []
+    plain = advising_runs.read
+    monkeypatch.setattr(advising_runs, "read", lambda path: times_read.append(path) or plain(path))
+    asked = {"schemes": ["raid1", "raid5"], "seeds": 1, "limit": 300, "out": tmp_path / "out"} | DEVICE
+    found = fr.advise(trace, **asked)
+    assert not times_read
+    again = fr.advise(trace, **asked)
+    assert times_read
+    assert again.to_frame().equals(found.to_frame())
+    assert again.sentences == found.sentences
 
 
 def test_what_is_still_to_be_protected_counts_as_lost(trace):

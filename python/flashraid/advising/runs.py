@@ -33,9 +33,12 @@ class Runs:
         if forecast:
             forecast.begin(name)
 
+        rows: dict[str, Mapping[str, Any]] = {}
+
         def seen(line: str) -> None:
+            row = json.loads(line)
+            rows[row["run"]] = row
             if forecast:
-                row = json.loads(line)
                 forecast.take(point_of[row["run"]], row)
 
         def told(status: SweepStatus) -> bool:
@@ -46,8 +49,10 @@ class Runs:
         most_bytes = MOST_BYTES if self._place.jobs is None else None
         if do_runs(resolved, self._dataset, self._place, told, most_bytes, seen):
             raise KeyboardInterrupt
-        whole = read(self._dataset.path)
-        rows = {row["run"]: row for row in whole.filter(whole["run"].is_in(list(point_of))).iter_rows(named=True)}
+        # Those that the dataset had before.
+        if kept := [run for run in point_of if run not in rows]:
+            whole = read(self._dataset.path)
+            rows |= {row["run"]: row for row in whole.filter(whole["run"].is_in(kept)).iter_rows(named=True)}
         return [_row(each, rows) for each in resolved]
 
 
