@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import flashraid as fr
 from flashraid import advisor, profile_text
-from flashraid.advising import candidates, changes, excerpts, forecast, front
+from flashraid.advising import candidates, changes, choice, excerpts, forecast, front
 from flashraid.advising import runs as runs_of_search
 from flashraid.sweeping import dataset, job, local
 
@@ -209,13 +209,20 @@ def exhaustive(monkeypatch, *arguments, **keywords):
 
 
 def missed(found, whole, tolerance=0.05):
-    """The members of the whole front of which none is found that is within so much of it in everything."""
-    costs = [each.tried.costs(whole.objectives) for each in found.front]
-    return [
-        each.tried.candidate.name
-        for each in whole.front
-        if not any(front.covers(own, each.tried.costs(whole.objectives), tolerance) for own in costs)
-    ]
+    """The members of the whole front of which none is found that is, in everything, within so much of it or not told
+    apart from it.
+    """
+
+    def is_as_good(own, member, objective):
+        one, other = own.values[objective.name], member.values[objective.name]
+        costs = [[objective.cost(each.mean)] for each in (one, other)]
+        return front.covers(*costs, tolerance) or choice.is_alike(one, other)
+
+    def stands_for(own, member):
+        return all(is_as_good(own.tried, member.tried, objective) for objective in whole.objectives)
+
+    missing = (each for each in whole.front if not any(stands_for(own, each) for own in found.front))
+    return [each.tried.candidate.name for each in missing]
 
 
 @pytest.mark.skipif(not PROVE, reason="half a minute: in make prove")
