@@ -3,7 +3,7 @@
 //! Members are SSDs, spare ones included, and the table of stripes says which of them have strips. While a replacement runs, of the SSD E by the spare S, an
 //! operation that holds its stripe is *placed*: what a strip's update programs goes to the stripe's *goal*, its row without E. When it ends the goal
 //! becomes the row. What no update moves is moved in idle time, stripe by stripe. `placement` has the rules of goals; `manager` when a
-//! replacement begins, what it does next, and when it ends; `shadow` what is left on E for reads.
+//! replacement begins, what it does next, and when it ends; `state` how far it is; `shadow` what is left on E for reads.
 //!
 //! An SSD that dies meanwhile (SPEC 5.6): the media put the next spare SSD in its place, and it is rebuilt as ever. A lost strip on E is rebuilt on S. If S
 //! dies and no spare is left, E stays, and S, which is dead, is replaced by E: by the same rules, as no stripe has strips on both.
