@@ -126,6 +126,16 @@ enum Course {
     Fails,
 }
 
+impl Course {
+    /// What is in flight for it.
+    fn commit(&self) -> Option<&Operation> {
+        match self {
+            Self::Claims(commit) => Some(commit),
+            _ => None,
+        }
+    }
+}
+
 /// Updates in flight, in the order in which they were decided, at most one of a stripe.
 struct InFlight {
     host: Host,
@@ -133,15 +143,15 @@ struct InFlight {
 }
 
 impl InFlight {
-    fn position(&self, is_meant: impl Fn(&Course) -> bool, index: usize) -> Option<usize> {
-        let found: Vec<_> = (0..self.updates.len()).filter(|update| is_meant(&self.updates[*update].1)).collect();
+    fn position(&self, is_meant: impl Fn(&(Operation, Course)) -> bool, index: usize) -> Option<usize> {
+        let found: Vec<_> = (0..self.updates.len()).filter(|update| is_meant(&self.updates[*update])).collect();
         found.get(index % found.len().max(1)).copied()
     }
 
     /// Nothing is under way on the stripe.
     fn is_free(&self, stripe: u64) -> bool {
         let is_its = |operation: &Operation| u64::from(operation.stripe.0) == stripe;
-        !self.updates.iter().any(|(update, course)| is_its(update) || matches!(course, Course::Claims(commit) if is_its(commit)))
+        !self.updates.iter().any(|(update, course)| is_its(update) || course.commit().is_some_and(is_its))
     }
 
     fn claim(&mut self, index: usize, may_evict: bool) {
@@ -162,8 +172,8 @@ impl InFlight {
 
     /// The commit that an update has started with, and waits for, ends or fails.
     fn end_commit(&mut self, index: usize, fails: bool) {
-        let Some(index) = self.position(|course| matches!(course, Course::Claims(_)), index) else { return };
-        let Course::Claims(commit) = self.updates[index].1 else { unreachable!() };
+        let Some(index) = self.position(|(_, course)| course.commit().is_some(), index) else { return };
+        let commit = *self.updates[index].1.commit().unwrap();
         if fails {
             self.host.scheme.failed(&commit);
         } else {
@@ -174,7 +184,12 @@ impl InFlight {
 
     /// An update that waits for nothing ends, or fails.
     fn end_update(&mut self, index: usize, fails: bool) {
-        let Some(index) = self.position(|course| matches!(course, Course::Runs | Course::Fails), index) else { return };
+        // A commit of its stripe goes before it.
+        let committed: Vec<u32> = self.updates.iter().filter_map(|(_, course)| course.commit()).map(|commit| commit.stripe.0).collect();
+        let has_ended = |(update, course): &(Operation, Course)| {
+            matches!(course, Course::Runs | Course::Fails) && !committed.contains(&update.stripe.0)
+        };
+        let Some(index) = self.position(has_ended, index) else { return };
         let (update, course) = self.updates.remove(index);
         if fails || matches!(course, Course::Fails) {
             self.host.scheme.failed(&update);
@@ -194,7 +209,7 @@ impl InFlight {
 
     /// Those that wait for a place ask again, in order.
     fn serve(&mut self) {
-        while let Some(first) = self.position(|course| matches!(course, Course::Waits), 0) {
+        while let Some(first) = self.position(|(_, course)| matches!(course, Course::Waits), 0) {
             self.claim(first, true);
             if matches!(self.updates[first].1, Course::Waits) {
                 return;
