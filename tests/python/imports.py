@@ -5,17 +5,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from rust_shape import plain
+
 Needs = dict[Path, set[Path]]
 
 
 def files_of(source: Path) -> list[Path]:
     return sorted(path for path in source.glob("**/*.rs") if path.stem != "tests")
-
-
-def code(path: Path) -> str:
-    """Without comments, and without the tests that come last in a file."""
-    text = path.read_text().split("\n#[cfg(test)]\nmod tests")[0]
-    return re.sub(r"//[^\n]*", "", text)
 
 
 def expanded(tree: str) -> Iterator[str]:
@@ -39,7 +35,7 @@ def named(path: Path) -> Iterator[str]:
 
     What it only hands on (`pub use`) it does not need itself, nor the module to which it shows it (`pub(in PATH)`).
     """
-    text = re.sub(r"\bpub\([^)]*\)", "pub", code(path))
+    text = re.sub(r"\bpub\([^)]*\)", "pub", plain(path.read_text()))
     text = re.sub(r"\bpub use [^;]*;", "", text)
     own = [f"self::{module}" for module in re.findall(r"\bmod (\w+);", text)]
     for tree in re.findall(r"\buse ([^;]*);", text):
