@@ -12,7 +12,7 @@ from imports import circles, files_of, imports, python_imports
 from rust_shape import Shape, plain, shapes
 
 CRATES = sorted(path.parent for path in (ROOT / "crates").glob("*/src"))
-MOST_METHODS = 100  # of a type
+MOST_METHODS = 100  # of a type, those of traits among them
 MOST_FIELDS = 24  # of a type with methods that change it
 MOST_METHODS_OF_A_TRAIT = 15
 MOST_FILES = 8  # with `impl` blocks of one type: no import shows that such files may touch all that it has
@@ -20,7 +20,7 @@ MOST_FILES = 8  # with `impl` blocks of one type: no import shows that such file
 # Files in each circle.
 CIRCLES: dict[str, list[int]] = {"workload": [13]}
 PYTHON_CIRCLES = [45]
-METHODS = {"flash::Flash": 416, "sim::Engine": 318}
+METHODS = {"flash::Flash": 441, "sim::Array": 127, "sim::Engine": 320}
 FIELDS = {
     "flash::Flash": 56,
     "sim::Engine": 68,
@@ -61,7 +61,7 @@ def types() -> dict[str, Shape]:
 
 
 def test_no_type_has_too_many_methods(types: dict[str, Shape]) -> None:
-    found = {name: shape.methods for name, shape in types.items() if not shape.is_trait}
+    found = {name: shape.methods + shape.implemented for name, shape in types.items() if not shape.is_trait}
     assert {name: count for name, count in found.items() if count > MOST_METHODS} == METHODS
     assert len(found) > 400
 
