@@ -1,9 +1,8 @@
 //! What must always hold, by a scan of everything: for tests.
 
 use crate::mapping::blocks::{BlockState, NONE};
-use crate::mapping::space::NIL;
-use crate::nand::records::{Record, WorkKind};
 use crate::{Flash, Held};
+use flashraid_nand::{NIL, Record, WorkKind, check_buses};
 use flashraid_vocabulary::Version;
 
 impl Flash {
@@ -25,8 +24,8 @@ impl Flash {
                         if self.maps.labeled(ppn) != (version, slot) {
                             return Err(format!("{version:?} of slot {slot} is at {ppn:?}, labeled {:?}", self.maps.labeled(ppn)));
                         }
-                        live[self.block_of(ppn)] += 1;
-                        bases[self.block_of(ppn)] += u16::from(version == Version::Base && !self.settings.moves_bases);
+                        live[self.shape.block_of(ppn)] += 1;
+                        bases[self.shape.block_of(ppn)] += u16::from(version == Version::Base && !self.settings.moves_bases);
                     }
                     let held = &mut held[(slot % self.members) as usize];
                     held.bases += u32::from(version == Version::Base);
@@ -70,7 +69,7 @@ impl Flash {
         }
         self.check_loads()?;
         self.check_starved()?;
-        (0..self.channels.len() as u32).try_for_each(|channel| self.check_bus(channel))?;
+        check_buses(self)?;
         self.check_free_blocks()?;
         self.check_faults()
     }
@@ -78,17 +77,11 @@ impl Flash {
     /// Reads and programs that are queued for each member, by a walk through all queues; for tests. `View::queued` counts also what crosses a host link.
     pub fn recount_queued(&self) -> Vec<(u32, u32)> {
         let mut queued = vec![(0, 0); self.members as usize];
-        let of_units = self.units.iter().flat_map(|unit| unit.bound());
-        let of_pools = self.pools.iter().flat_map(|pool| pool.queues.iter().map(|queue| queue.head));
-        for mut id in of_units.chain(of_pools) {
-            while id != NIL {
-                let Record { work, member, next, .. } = self.records[id as usize];
-                match work {
-                    WorkKind::Read => queued[usize::from(member)].0 += 1,
-                    WorkKind::Program => queued[usize::from(member)].1 += 1,
-                    WorkKind::MoveRead | WorkKind::MoveProgram | WorkKind::CopyBack | WorkKind::Erase => {}
-                }
-                id = next;
+        for Record { work, member, .. } in self.nand.queued() {
+            match work {
+                WorkKind::Read => queued[usize::from(*member)].0 += 1,
+                WorkKind::Program => queued[usize::from(*member)].1 += 1,
+                WorkKind::MoveRead | WorkKind::MoveProgram | WorkKind::CopyBack | WorkKind::Erase => {}
             }
         }
         queued
@@ -96,14 +89,14 @@ impl Flash {
 
     /// Checks the load that schemes see.
     fn check_loads(&self) -> Result<(), String> {
-        for (member, (queued, load)) in self.recount_queued().into_iter().zip(&self.loads).enumerate() {
+        for (member, (queued, load)) in self.recount_queued().into_iter().zip(self.nand.loads()).enumerate() {
             if queued.0 > load.reads || queued.1 > load.programs {
                 return Err(format!("{queued:?} reads and programs wait for member {member}, counted {:?}", (load.reads, load.programs)));
             }
         }
-        for (id, unit) in self.units.iter().enumerate() {
-            if (unit.blocked > 0) != self.gc_blocking(id as u32).is_some() {
-                return Err(format!("unit {id} is blocked {} times, by the run of {:?}", unit.blocked, self.gc_blocking(id as u32)));
+        for (id, unit) in self.nand.units().iter().enumerate() {
+            if (unit.blocked() > 0) != self.gc_blocking(id as u32).is_some() {
+                return Err(format!("unit {id} is blocked {} times, by the run of {:?}", unit.blocked(), self.gc_blocking(id as u32)));
             }
         }
         Ok(())
@@ -120,7 +113,11 @@ impl Flash {
             let blocks = &self.blocks.blocks[first..first + plane.blocks as usize];
             let count = |state: BlockState| blocks.iter().filter(|block| block.state == state).count() as u32;
             let unwritten = |state: BlockState| {
-                blocks.iter().filter(|block| block.state == state).map(|block| self.pages_per_block - u32::from(block.written)).sum::<u32>()
+                blocks
+                    .iter()
+                    .filter(|block| block.state == state)
+                    .map(|block| self.shape.pages_per_block - u32::from(block.written))
+                    .sum::<u32>()
             };
             let free_pages = unwritten(BlockState::Free) + unwritten(BlockState::Open);
             let open = plane.open.iter().filter(|open| **open != NONE).count() as u32;
@@ -140,15 +137,14 @@ impl Flash {
                 continue;
             }
             living[domain as usize] += u32::from(!plane.dead && plane.blocks > 0);
-            units[domain as usize] |= if plane.blocks > 0 { self.units[self.unit_of_plane(id as u32) as usize].bit } else { 0 };
-            if id < self.data_planes() as usize && !self.holds_copies(domain) {
-                let member = self.member_of_unit(self.unit_of_plane(id as u32)).expect("planes in use are of a member");
-                gone[member as usize] += plane.retired * self.pages_per_block;
+            units[domain as usize] |=
+                if plane.blocks > 0 { self.nand.units()[self.nand.unit_of_plane(id as u32) as usize].bit() } else { 0 };
+            if id < self.shape.data_planes() as usize && !self.holds_copies(domain) {
+                let member = self.member_of_unit(self.nand.unit_of_plane(id as u32)).expect("planes in use are of a member");
+                gone[member as usize] += plane.retired * self.shape.pages_per_block;
             }
-            let (site, kind) = (self.sites[id], self.domains[domain as usize].kind);
-            let unit = &self.units[site.unit as usize];
-            let is_replacement = self.channels[unit.channel as usize].replacements & unit.bit != 0;
-            let writable = unit.writable[kind] & site.bit != 0;
+            let is_replacement = self.nand.is_of_replacement(id as u32);
+            let writable = self.nand.is_writable(id as u32, self.nand.takers(domain).kind);
             replacements[domain as usize] += u32::from(is_replacement && writable);
             if writable != (self.blocks.host_pages(id as u32) > 0) {
                 return Err(format!("plane {id} with {} pages is writable: {writable}", self.blocks.host_pages(id as u32)));
@@ -158,38 +154,24 @@ impl Flash {
             return Err(format!("{gone:?} pages are gone, counted {:?}", self.faults.pages_gone));
         }
         for (id, domain) in self.domains.iter().enumerate() {
-            let is_in_use = units[id] != 0;
-            if is_in_use && domain.channels.0 + 1 == domain.channels.1 && domain.units != units[id] {
-                return Err(format!("domain {id} has planes in units {:b}: {domain:?}", units[id]));
+            let takers = self.nand.takers(id as u32);
+            if units[id] != 0 && takers.channels.0 + 1 == takers.channels.1 && takers.units != units[id] {
+                return Err(format!("domain {id} has planes in units {:b}: {takers:?}", units[id]));
             }
-            if domain.replacement_planes != replacements[id] {
-                return Err(format!("domain {id} has {} planes of replacements with free pages: {domain:?}", replacements[id]));
+            if takers.replacement_planes != replacements[id] {
+                return Err(format!("domain {id} has {} planes of replacements with free pages: {takers:?}", replacements[id]));
             }
-            let waiting: i64 = self.pools_of(id as u32).iter().flat_map(|pool| &pool.queues).map(|queue| self.queued_in(queue.head)).sum();
+            let waiting = self.nand.count_waiting(id as u32);
             if domain.living_planes != living[id] || domain.reserved < waiting || (living[id] == 0 && waiting > 0) {
                 return Err(format!("domain {id}, in which {waiting} programs wait and {} planes live: {domain:?}", living[id]));
             }
         }
-        for unit in &self.units {
-            for mut id in unit.bound() {
-                while id != NIL {
-                    let Record { work, domain, next, .. } = self.records[id as usize];
-                    if work == WorkKind::Program && self.domains[domain as usize].free_pages < self.domains[domain as usize].reserved {
-                        return Err(format!("a program is bound to a unit of domain {domain}, which is short of pages"));
-                    }
-                    id = next;
-                }
+        for Record { domain, .. } in self.nand.bound().filter(|record| record.work == WorkKind::Program) {
+            if self.domains[*domain as usize].free_pages < self.domains[*domain as usize].reserved {
+                return Err(format!("a program is bound to a unit of domain {domain}, which is short of pages"));
             }
         }
         self.check_blocked()
-    }
-
-    fn queued_in(&self, mut head: u32) -> i64 {
-        let mut count = 0;
-        while head != NIL {
-            (head, count) = (self.records[head as usize].next, count + 1);
-        }
-        count
     }
 
     /// Checks that no plane is starved which a GC run would help, and none runs.
@@ -218,13 +200,13 @@ impl Flash {
 
     /// Checks that units are blocked by the GC runs that do, and no others.
     fn check_blocked(&self) -> Result<(), String> {
-        let mut blocked = vec![0; self.units.len()];
+        let mut blocked = vec![0; self.nand.units().len()];
         for (plane, gc) in self.gc_runs.iter().enumerate() {
             if gc.victim != NONE && gc.stage.blocks_units() {
                 self.units_blocked_by(plane as u32).for_each(|unit| blocked[unit as usize] += 1);
             }
         }
-        match self.units.iter().zip(blocked).position(|(unit, blocked)| unit.blocked != blocked) {
+        match self.nand.units().iter().zip(blocked).position(|(unit, blocked)| unit.blocked() != blocked) {
             Some(unit) => Err(format!("unit {unit} is wrongly blocked, or not")),
             None => Ok(()),
         }
@@ -277,11 +259,11 @@ impl Flash {
                     return fault(format!("logical block {number} {logical:?}"));
                 }
                 held += u32::from(logical.active) - reserved;
-                for offset in 0..self.pages_per_block {
+                for offset in 0..self.shape.pages_per_block {
                     let Some(slot) = self.slot_in(number, offset) else { continue };
                     let Some(ppn) = self.maps.get(Version::Current, slot).filter(|ppn| *ppn != self.faults.lost) else { continue };
-                    let block = self.block_of(ppn);
-                    let at_offset = ppn.0 % self.pages_per_block == offset;
+                    let block = self.shape.block_of(ppn);
+                    let at_offset = ppn.0 % self.shape.pages_per_block == offset;
                     let (of, entry) = (hybrid.owner[block], &self.blocks.blocks[block]);
                     let fits =
                         entry.state == BlockState::Retired || (of == number && (at_offset || entry.state != BlockState::Data)) || of == NIL;

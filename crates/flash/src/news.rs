@@ -1,28 +1,7 @@
-//! What the flash tells and asks the layer above, which takes it after each event: progress of page operations, what GC did to the map, and
-//! its questions.
+//! What an SSD tells and asks the layer above, which takes it after each event, beside the progress of page operations: what GC did to the map, and its
+//! questions.
 
-use flashraid_vocabulary::{MemberPage, Version};
-
-/// What a completion reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// The data of a program are in the die's register (only if the device reports it).
-    DataIn,
-    /// The page operation has ended.
-    Ended,
-    /// The page operation has failed: a read of a page that is lost now, or a program. The record of a program lives until `repeat` succeeds or
-    /// `abort`.
-    Failed,
-}
-
-/// A page operation made progress.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Completion {
-    /// Its handle. A read's is free again once the completion is taken; a program's after `commit` or `abort`.
-    pub record: u32,
-    /// What happened.
-    pub progress: Progress,
-}
+use flashraid_vocabulary::{MemberPage, Version, persistent};
 
 /// What GC did to the map, for whom stores it: reported while there are translation planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,3 +30,14 @@ pub enum GcQuery {
     /// How a semivalid page is handled in the victim of a plane: answered by `rule`.
     Semivalid(u32, MemberPage),
 }
+
+/// How many pages of a member have versions beside the current one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Pages with a base.
+    pub bases: u32,
+    /// Pages with a copy.
+    pub copies: u32,
+}
+
+persistent!(Held { keeps [bases, copies], });

@@ -1,6 +1,6 @@
 //! What a device is, as the flash layer needs it.
 
-use crate::CellTimes;
+use flashraid_nand::{CellTimes, NandSettings, Shape};
 use flashraid_vocabulary::{
     GcBlockingScope, Geometry, LocalPage, Lun, Member, Part, RebuildTarget, Scheduling, Transfer, WearLeveling, WriteCompletes,
 };
@@ -138,11 +138,6 @@ impl Settings {
         self.given.lun == Lun::Chip
     }
 
-    /// Whether all wait in the order of their arrival, whatever their kind.
-    pub(crate) fn fifo(&self) -> bool {
-        self.given.scheduling == Scheduling::Fifo
-    }
-
     /// Whether the end of data-in is reported of programs that the host waits for.
     pub fn reports_data_in(&self) -> bool {
         self.given.write_completes == WriteCompletes::DataIn
@@ -174,20 +169,26 @@ impl Settings {
         self.geometry.chips_per_channel + self.given.spare_chips
     }
 
-    /// LUNs of a channel.
-    pub fn units_per_channel(&self) -> u32 {
-        self.chips_per_channel() * if self.chip_serial() { 1 } else { self.geometry.dies_per_chip }
+    /// What NAND is told of them.
+    pub fn nand(&self) -> NandSettings {
+        let given = &self.given;
+        NandSettings {
+            page_bytes: self.geometry.page_bytes,
+            bus_ps_per_byte: given.bus_ps_per_byte,
+            read_command_ns: given.read_command_ns,
+            program_command_ns: given.program_command_ns,
+            erase_command_ns: given.erase_command_ns,
+            fifo: given.scheduling == Scheduling::Fifo,
+            multi_plane: given.multi_plane,
+            reports_data_in: self.reports_data_in(),
+            has_timer: self.gc_idle_threshold > 0.0,
+            cell: self.cell,
+        }
     }
 
-    /// Planes of a LUN.
-    pub fn planes_per_unit(&self) -> u32 {
-        self.geometry.planes_per_die * if self.chip_serial() { self.geometry.dies_per_chip } else { 1 }
-    }
-
-    /// Bus time of `bytes` of data, rounded up to a nanosecond.
-    #[inline]
-    pub fn transfer_ns(&self, bytes: u32) -> u64 {
-        (u64::from(bytes) * self.given.bus_ps_per_byte).div_ceil(1000)
+    /// Numbers of LUNs, planes, blocks and pages.
+    pub fn shape(&self) -> Shape {
+        Shape::new(&self.geometry, self.given.spare_chips, self.chip_serial())
     }
 
     /// Whether the device has such a part; if not, what is wrong and what is allowed.

@@ -1,18 +1,16 @@
 //! What an SSD keeps when it is switched off in order, with nothing in flight: its maps, the state and the wear of its blocks, and whose turn it is.
 //! The time begins anew when it is switched on, and none has passed meanwhile.
 
-use crate::counts::{ERASE, action_index};
+use crate::mapping::space::Domain;
 use crate::{Flash, GcUnderWay};
-use flashraid_vocabulary::{Action, Cause, Persistent};
+use flashraid_nand::{ERASE, Nand, action_index};
+use flashraid_vocabulary::{Action, Cause, Persistent, persistent};
 use std::io::{self, Read, Write};
-
-/// The longest time since a program that is told apart.
-const LONGEST_NS: u64 = i64::MAX as u64;
 
 impl Flash {
     /// Whether anything is in flight.
     pub fn is_at_work(&self) -> bool {
-        !self.is_at_rest()
+        !self.nand.is_at_rest()
             || self.gc_runs_under_way() != GcUnderWay::default()
             || self.filling.is_some()
             || self.domains.iter().any(|domain| domain.reserved != 0)
@@ -34,13 +32,35 @@ impl Flash {
     /// Pages that GC has moved to a unit, and erases of GC, since the device was new.
     pub(crate) fn gc_so_far(&self, unit: u32) -> [u64; 2] {
         let [moves, erases] = self.gc_before[unit as usize];
-        let of = |action: usize| self.units[unit as usize].operations[action][Cause::Gc as usize];
+        let of = |action: usize| self.nand.units()[unit as usize].operations[action][Cause::Gc as usize];
         [moves + of(action_index(Action::Program)), erases + of(ERASE)]
     }
+}
 
-    /// How long ago these times are.
-    fn since(&self, times_ns: &[u64]) -> Vec<u64> {
-        times_ns.iter().map(|time_ns| self.now_ns.wrapping_sub(*time_ns).min(LONGEST_NS)).collect()
+/// Of a space domain, what is kept.
+#[derive(Clone, Debug, Default)]
+struct KeptDomain {
+    free_pages: i64,
+    living_planes: u32,
+    next_channel: u32,
+    fill_turn: (u32, u32, u32),
+}
+
+// Nothing is reserved, and spare chips and what they replace are not saved.
+persistent!(KeptDomain { keeps [free_pages, living_planes, next_channel, fill_turn], });
+
+fn keep(domains: &[Domain], nand: &Nand) -> Vec<KeptDomain> {
+    let kept = |(id, domain): (u32, &Domain)| {
+        let Domain { free_pages, living_planes, fill_turn, reserved: _, plane: _ } = *domain;
+        KeptDomain { free_pages, living_planes, next_channel: nand.takers(id).next_channel, fill_turn }
+    };
+    (0..).zip(domains).map(kept).collect()
+}
+
+fn put_back(kept: &[KeptDomain], domains: &mut [Domain], nand: &mut Nand) {
+    for ((id, domain), kept) in (0..).zip(domains).zip(kept) {
+        (domain.free_pages, domain.living_planes, domain.fill_turn) = (kept.free_pages, kept.living_planes, kept.fill_turn);
+        nand.takers_mut(id).next_channel = kept.next_channel;
     }
 }
 
@@ -53,20 +73,15 @@ impl Persistent for Flash {
         self.maps.save(to)?;
         self.blocks.save(to)?;
         self.victims.save(to)?;
-        self.domains[..].save(to)?;
-        self.channels[..].save(to)?;
-        self.units[..].save(to)?;
+        keep(&self.domains, &self.nand)[..].save(to)?;
+        self.nand.save(to)?;
         // What GC cost so far is what it is expected to cost.
-        (0..self.units.len() as u32).map(|unit| self.gc_so_far(unit)).collect::<Vec<_>>()[..].save(to)?;
+        (0..self.shape.units()).map(|unit| self.gc_so_far(unit)).collect::<Vec<_>>()[..].save(to)?;
         self.cold[..].save(to)?;
         self.held[..].save(to)?;
         self.faults.save(to)?;
         self.hybrid.iter().try_for_each(|hybrid| hybrid.save(to))?;
-        if let Some(levels) = &self.levels {
-            levels.reads[..].save(to)?;
-            self.since(&levels.written_ns)[..].save(to)?;
-        }
-        Ok(())
+        self.nand.save_levels(to)
     }
 
     fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
@@ -75,63 +90,35 @@ impl Persistent for Flash {
             blocks,
             victims,
             domains,
-            channels,
-            units,
+            nand,
             cold,
             held,
             health,
             faults,
             hybrid,
-            levels,
             gc_before,
             // What was done in no simulated time, which results count since the drive was new.
             programmed_now,
             victims_now,
             // What is made of the configuration.
             settings: _,
-            static_planes: _,
+            shape: _,
             members: _,
-            units_per_channel: _,
-            planes_per_unit: _,
-            pages_per_block: _,
-            per_block: _,
-            per_plane: _,
-            sites: _,
+            static_planes: _,
+            domain_of_plane: _,
             translation_domains: _,
             preset_erases: _,
-            // Work and time.
-            now_ns: _,
-            pools: _,
-            events: _,
-            records: _,
-            free_records: _,
-            pooled: _,
-            pooled_channels: _,
-            pooled_for_replacements: _,
+            // Work.
             gc_runs: _,
-            completions: _,
-            started: _,
-            lists_started: _,
             freed: _,
             gc_queries: _,
             map_events: _,
             untimed: _,
-            loads: _,
-            others_have_events: _,
             migrations: _,
             filling: _,
             phases: _,
-            // Statistics and records.
+            // Statistics.
             collected: _,
-            completed_requests: _,
-            records_slices: _,
-            slices: _,
-            records_done: _,
-            done: _,
-            begun_before: _,
-            counts: _,
-            #[cfg(feature = "mutants")]
-                mutant: _,
         } = self;
         health.restore(from)?;
         programmed_now.restore(from)?;
@@ -139,20 +126,15 @@ impl Persistent for Flash {
         maps.restore(from)?;
         blocks.restore(from)?;
         victims.restore(from)?;
-        domains[..].restore(from)?;
-        channels[..].restore(from)?;
-        units[..].restore(from)?;
+        let mut kept = keep(domains, nand);
+        kept[..].restore(from)?;
+        put_back(&kept, domains, nand);
+        nand.restore(from)?;
         gc_before[..].restore(from)?;
         cold[..].restore(from)?;
         held[..].restore(from)?;
         faults.restore(from)?;
         hybrid.iter_mut().try_for_each(|hybrid| hybrid.restore(from))?;
-        if let Some(levels) = levels {
-            levels.reads[..].restore(from)?;
-            levels.written_ns[..].restore(from)?;
-            // Time begins anew.
-            levels.written_ns.iter_mut().for_each(|time_ns| *time_ns = time_ns.wrapping_neg());
-        }
-        Ok(())
+        nand.restore_levels(from)
     }
 }

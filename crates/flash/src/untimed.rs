@@ -2,9 +2,8 @@
 //! device would have put it.
 
 use crate::gc::state::Gc;
-use crate::mapping::space::DATA;
-use crate::nand::units::{after, at_or_after};
 use crate::{Flash, Placement};
+use flashraid_nand::{DATA, Takers, after, at_or_after};
 use flashraid_vocabulary::{MemberPage, Observer, Ppn, Version};
 
 impl Flash {
@@ -87,9 +86,7 @@ impl Flash {
         let of_phase = if self.phases.is_some() { self.advance_phase(domain) } else { None };
         let plane = match (of_phase, self.settings.placement) {
             (Some(plane), _) => plane,
-            (None, Placement::Static | Placement::Blocks) if self.domains[domain as usize].kind == DATA => {
-                self.domains[domain as usize].plane
-            }
+            (None, Placement::Static | Placement::Blocks) if self.nand.takers(domain).kind == DATA => self.domains[domain as usize].plane,
             _ => self.next_plane(domain),
         };
         let slot = self.slot(address);
@@ -104,22 +101,22 @@ impl Flash {
     /// while they run does not follow them around.
     pub(crate) fn next_plane(&mut self, domain: u32) -> u32 {
         let entry = &mut self.domains[domain as usize];
+        let Takers { channels: (first, end), units, kind, .. } = *self.nand.takers(domain);
         let (mut channel, unit, plane) = entry.fill_turn;
-        let ((first, end), units, kind) = (entry.channels, entry.units, entry.kind);
         entry.fill_turn.0 = if channel + 1 == end { first } else { channel + 1 };
         if channel + 1 == end {
             let next = after(units, u64::from(unit));
             entry.fill_turn.1 = next;
             if next <= unit {
-                entry.fill_turn.2 = if plane + 1 == self.planes_per_unit { 0 } else { plane + 1 };
+                entry.fill_turn.2 = if plane + 1 == self.shape.planes_per_unit { 0 } else { plane + 1 };
             }
         }
-        while self.channels[channel as usize].writable[kind] & units == 0 {
+        while self.nand.channels()[channel as usize].writable(kind) & units == 0 {
             channel = if channel + 1 == end { first } else { channel + 1 };
         }
-        let channel = &self.channels[channel as usize];
-        let unit = channel.first_unit + at_or_after(channel.writable[kind] & units, unit);
-        self.first_plane(unit, kind) + at_or_after(self.units[unit as usize].writable[kind], plane)
+        let channel = &self.nand.channels()[channel as usize];
+        let unit = channel.first_unit() + at_or_after(channel.writable(kind) & units, unit);
+        self.shape.first_plane(unit, kind) + at_or_after(self.nand.units()[unit as usize].writable(kind), plane)
     }
 
     // ---- GC ----
@@ -161,7 +158,7 @@ impl Flash {
     fn collect_now<O: Observer>(&mut self, plane: u32, observer: &mut O) -> bool {
         let live = |number: u16| u32::from(self.blocks.blocks[self.blocks.index(plane, number)].live);
         let blocks = self.victims.best(plane).into_iter().chain(self.victims.pinned(plane).iter().copied());
-        let Some(victim) = blocks.filter(|number| live(*number) < self.pages_per_block).min_by_key(|number| live(*number)) else {
+        let Some(victim) = blocks.filter(|number| live(*number) < self.shape.pages_per_block).min_by_key(|number| live(*number)) else {
             return false;
         };
         self.victims_now += 1;
@@ -169,7 +166,7 @@ impl Flash {
         self.load_of_plane(plane).gc_runs += 1;
         self.gc_runs[plane as usize] = Gc { victim, ..Gc::IDLE };
         let block = self.blocks.index(plane, victim);
-        let mut ppn = self.first_ppn(block);
+        let mut ppn = self.shape.first_ppn(block);
         while self.blocks.blocks[block].live > 0 {
             if self.maps.live(ppn).is_some() {
                 let to = self.take_move_page(plane).expect("nothing has failed yet");

@@ -1,7 +1,7 @@
 //! What schemes may look at.
 
-use crate::nand::events::NEVER;
-use crate::{CellOperation, Flash, nand};
+use crate::Flash;
+use flashraid_nand::{CellOperation, NEVER, read_ns};
 use flashraid_vocabulary::{GcLoad, Health, LocalPage, MemberId, MemberPage, ReadLoad, Version, View};
 
 impl Flash {
@@ -9,34 +9,35 @@ impl Flash {
     /// (programs that any unit may take wait elsewhere).
     pub fn busy_ns_at_time(&self, address: MemberPage, version: Version, now_ns: u64) -> u64 {
         let Some(ppn) = self.lookup(address, version) else { return 0 };
-        let id = self.unit_of(ppn);
-        let read_ns = self.settings.given.read_command_ns + self.settings.cell.mean_ns(CellOperation::Read) + self.page_transfer_ns();
-        let left_ns = match self.events.of(id as usize) {
+        let (id, nand) = (self.unit_of(ppn), self.nand.settings());
+        let read_ns = nand.read_command_ns + nand.cell.mean_ns(CellOperation::Read) + nand.page_transfer_ns();
+        let left_ns = match self.nand.unit_event_ns(id) {
             NEVER => 0,
             time_ns => time_ns - now_ns,
         };
-        left_ns + u64::from(self.units[id as usize].queued) * read_ns
+        left_ns + u64::from(self.nand.units()[id as usize].queued()) * read_ns
     }
 
     /// `View::read_load` at this time.
     pub fn read_load_at_time(&self, address: MemberPage, version: Version, now_ns: u64) -> Option<ReadLoad> {
         let ppn = self.lookup(address, version)?;
-        let load = self.load(address.member);
+        let load = self.nand.load(address.member);
         let gc = self.gc_blocking(self.unit_of(ppn)).map(|plane| self.gc_load(plane, now_ns));
-        Some(ReadLoad { read_ns: self.read_ns(ppn.0), reads: load.reads, programs: load.programs, gc })
+        Some(ReadLoad { read_ns: read_ns(self, ppn.0), reads: load.reads, programs: load.programs, gc })
     }
 
     /// The plane of the latest GC run that keeps host work off the unit.
     pub(crate) fn gc_blocking(&self, unit: u32) -> Option<u32> {
-        if self.units[unit as usize].blocked == 0 {
+        if self.nand.units()[unit as usize].blocked() == 0 {
             return None;
         }
         let planes = |other, kind| {
-            let first = self.first_plane(other, kind);
-            first..first + self.planes_per_unit
+            let first = self.shape.first_plane(other, kind);
+            first..first + self.shape.planes_per_unit
         };
-        let kinds = self.planes() / (self.units.len() as u32 * self.planes_per_unit);
-        self.neighbors(unit)
+        let kinds = self.planes() / (self.shape.units() * self.shape.planes_per_unit);
+        self.shape
+            .neighbors(unit)
             .flat_map(|other| (0..kinds as usize).flat_map(move |kind| planes(other, kind)))
             .filter(|plane| self.is_collecting(*plane) && self.gc_runs[*plane as usize].stage.blocks_units())
             .filter(|plane| self.units_blocked_by(*plane).any(|blocked| blocked == unit))
@@ -46,16 +47,16 @@ impl Flash {
     fn gc_load(&self, plane: u32, now_ns: u64) -> GcLoad {
         let run = &self.gc_runs[plane as usize];
         let block = self.blocks.index(plane, run.victim);
-        let victim = self.first_ppn(block).0;
-        let unit = self.unit_of_plane(plane);
-        let chip = self.neighbors(unit).filter(|other| self.chip_of_unit(*other) == self.chip_of_unit(unit));
+        let victim = self.shape.first_ppn(block).0;
+        let unit = self.nand.unit_of_plane(plane);
+        let chip = self.shape.neighbors(unit).filter(|other| self.shape.chip_of_unit(*other) == self.shape.chip_of_unit(unit));
         let (moves, erases) = chip.map(|unit| self.gc_so_far(unit)).fold((0, 0), |sum, of| (sum.0 + of[0], sum.1 + of[1]));
         GcLoad {
             elapsed_ns: now_ns - run.since_ns,
             moves,
             erases,
             to_move: run.to_move.into(),
-            read_ns: self.read_ns(victim),
+            read_ns: read_ns(self, victim),
             program_ns: self.settings.cell.mean_ns(CellOperation::Program),
             erase_ns: self.settings.cell.mean_ns(CellOperation::Erase),
         }
@@ -64,7 +65,7 @@ impl Flash {
 
 impl View for Flash {
     fn now_ns(&self) -> u64 {
-        self.now_ns
+        self.nand.now_ns()
     }
 
     #[inline]
@@ -73,32 +74,32 @@ impl View for Flash {
     }
 
     fn queued(&self, member: MemberId) -> (u32, u32) {
-        let load = self.load(member);
+        let load = self.nand.load(member);
         (load.reads, load.programs)
     }
 
     fn load_at(&self, address: MemberPage, version: Version) -> u32 {
         let Some(ppn) = self.lookup(address, version) else { return 0 };
-        let unit = &self.units[self.unit_of(ppn) as usize];
-        unit.queued + u32::from(!unit.is_idle())
+        let unit = &self.nand.units()[self.unit_of(ppn) as usize];
+        unit.queued() + u32::from(!unit.is_idle())
     }
 
     fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
-        self.busy_ns_at_time(address, version, self.now_ns)
+        self.busy_ns_at_time(address, version, self.nand.now_ns())
     }
 
     fn channel_load_at(&self, address: MemberPage) -> u32 {
         let Some(ppn) = self.lookup(address, Version::Current) else { return 0 };
-        let channel = &self.channels[self.channel_of_unit(self.unit_of(ppn)) as usize];
-        channel.queued + self.units_per_channel - channel.idle_units()
+        let channel = &self.nand.channels()[self.nand.channel_of_unit(self.unit_of(ppn)) as usize];
+        channel.queued() + self.shape.units_per_channel - channel.idle_units()
     }
 
     fn read_load(&self, address: MemberPage, version: Version) -> Option<ReadLoad> {
-        self.read_load_at_time(address, version, self.now_ns)
+        self.read_load_at_time(address, version, self.nand.now_ns())
     }
 
     fn is_idle(&self, member: MemberId) -> bool {
-        let load = self.load(member);
+        let load = self.nand.load(member);
         load.reads + load.programs + load.in_service + load.gc_runs == 0
     }
 
@@ -136,12 +137,9 @@ impl View for Flash {
         if self.settings.given.mirror_chips == 0 || self.faults.no_copies[usize::from(member.0)] {
             return false;
         }
-        let domain = &self.domains[(self.members + u32::from(member.0)) as usize];
-        let channel = &self.channels[domain.channels.0 as usize];
-        domain.free_pages > domain.reserved
-            && !self.has_waiting(self.members + u32::from(member.0))
-            && channel.is_idle(domain.units)
-            && nand::units::each(domain.units).all(|number| self.units[(channel.first_unit + number) as usize].queued == 0)
+        let id = self.members + u32::from(member.0);
+        let domain = &self.domains[id as usize];
+        domain.free_pages > domain.reserved && !self.nand.has_waiting(id) && self.nand.is_idle(id)
     }
 
     fn bases(&self, member: MemberId) -> u32 {
@@ -165,10 +163,10 @@ impl View for Flash {
     }
 
     fn last_host_ns(&self, member: MemberId) -> u64 {
-        self.load(member).last_host_ns
+        self.nand.load(member).last_host_ns
     }
 
     fn is_collecting(&self, member: MemberId) -> bool {
-        self.load(member).gc_runs > 0
+        self.nand.load(member).gc_runs > 0
     }
 }

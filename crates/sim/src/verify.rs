@@ -193,8 +193,10 @@ pub(crate) fn failed_unit(media: &impl Media, protects: Protects, ppn: Ppn) -> O
     }
     match protects {
         Protects::None => None,
-        Protects::Chip => Some(flash.channel_of_unit(unit) * flash.settings().chips_per_channel() + flash.chip_of_unit(unit)),
-        Protects::Channel => Some(flash.channel_of_unit(unit)),
+        Protects::Chip => {
+            Some(flash.nand().channel_of_unit(unit) * flash.settings().chips_per_channel() + flash.nand().shape().chip_of_unit(unit))
+        }
+        Protects::Channel => Some(flash.nand().channel_of_unit(unit)),
         Protects::Member | Protects::Device => flash.member_of_unit(unit).and_then(|member| media.member_in(ssd, member)),
     }
 }

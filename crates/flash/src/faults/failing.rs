@@ -2,8 +2,7 @@
 
 use crate::Flash;
 use crate::mapping::blocks::{BlockState, share_of_pages};
-use crate::mapping::space::NIL;
-use crate::nand::records::{Record, WorkKind};
+use flashraid_nand::{NIL, Record, WorkKind, kick};
 use flashraid_vocabulary::{Fault, Part, Ppn};
 
 impl Flash {
@@ -18,7 +17,7 @@ impl Flash {
                 (Some((plane, number)), Part::Page { page, .. }) => {
                     let block = self.blocks.index(plane, number);
                     if self.blocks.blocks[block].state != BlockState::Retired {
-                        self.faults.unreadable.insert(self.first_ppn(block).0 + page);
+                        self.faults.unreadable.insert(self.shape.first_ppn(block).0 + page);
                     }
                 }
                 (Some((plane, number)), _) => {
@@ -35,7 +34,7 @@ impl Flash {
                 self.fail_waiting(domain);
             }
         }
-        (0..self.channels.len() as u32).for_each(|channel| self.kick(channel));
+        (0..self.nand.channels().len() as u32).for_each(|channel| kick(self, channel));
     }
 
     fn fail_plane(&mut self, plane: u32) {
@@ -79,7 +78,7 @@ impl Flash {
         self.change_space(plane, |blocks| blocks.close(plane, number, BlockState::Retired));
         self.note_gone(plane, 1);
         self.faults.doomed.retain(|doomed| *doomed != (plane, number));
-        self.faults.readable_again(self.first_ppn(block), self.pages_per_block);
+        self.faults.readable_again(self.shape.first_ppn(block), self.shape.pages_per_block);
         self.set_threshold(plane);
         if state == BlockState::Victim {
             self.victim_lost(plane);
@@ -112,9 +111,9 @@ impl Flash {
 
     /// GC starts below the same share of what is left of the plane.
     pub(super) fn set_threshold(&mut self, plane: u32) {
-        if plane < self.data_planes() {
+        if plane < self.shape.data_planes() {
             let state = &mut self.blocks.planes[plane as usize];
-            let pages = (state.blocks - state.retired) * self.pages_per_block;
+            let pages = (state.blocks - state.retired) * self.shape.pages_per_block;
             state.gc_pages = share_of_pages(self.settings.gc_threshold, pages);
             state.idle_pages = share_of_pages(self.settings.gc_idle_threshold, pages);
         }
@@ -122,9 +121,9 @@ impl Flash {
 
     pub(super) fn note_gone(&mut self, plane: u32, blocks: u32) {
         let domain = self.domain_of_plane(plane);
-        if plane < self.data_planes() && domain != NIL && !self.holds_copies(domain) {
-            let member = self.member_of_unit(self.unit_of_plane(plane)).expect("planes in use are of a member");
-            self.faults.pages_gone[member as usize] += blocks * self.pages_per_block;
+        if plane < self.shape.data_planes() && domain != NIL && !self.holds_copies(domain) {
+            let member = self.member_of_unit(self.nand.unit_of_plane(plane)).expect("planes in use are of a member");
+            self.faults.pages_gone[member as usize] += blocks * self.shape.pages_per_block;
         }
     }
 
@@ -147,13 +146,13 @@ impl Flash {
     /// Whether a page operation of a plan that ends now has failed.
     #[cold]
     pub(crate) fn has_failed(&mut self, id: u32) -> bool {
-        let Record { work, ppn, .. } = self.records[id as usize];
+        let Record { work, ppn, .. } = *self.nand.record(id);
         if self.is_lost_page(Ppn(ppn)) {
             return true;
         }
         let fails = work == WorkKind::Program && self.fails_now(work, Ppn(ppn));
         if fails {
-            self.doom(self.block_of(Ppn(ppn)));
+            self.doom(self.shape.block_of(Ppn(ppn)));
         }
         fails
     }

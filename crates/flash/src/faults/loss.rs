@@ -13,7 +13,8 @@ impl Flash {
 
     /// Whether the page can be read no more. For programmed pages.
     pub fn is_lost_page(&self, ppn: Ppn) -> bool {
-        self.faults.any && (self.blocks.blocks[self.block_of(ppn)].state == BlockState::Retired || self.faults.unreadable.contains(&ppn.0))
+        self.faults.any
+            && (self.blocks.blocks[self.shape.block_of(ppn)].state == BlockState::Retired || self.faults.unreadable.contains(&ppn.0))
     }
 
     /// Whether the page has this version, and it can be read no more.

@@ -16,27 +16,23 @@ pub(crate) struct PageLocation {
 
 impl Flash {
     pub(crate) fn locate(&self, ppn: Ppn) -> PageLocation {
-        let (site, plane) = (self.plane_of(ppn), self.plane_of(ppn) % self.data_planes());
-        let unit = plane / self.planes_per_unit;
-        let (number, in_unit) = (unit % self.units_per_channel, plane % self.planes_per_unit);
+        let (site, plane) = (self.shape.plane_of(ppn), self.shape.plane_of(ppn) % self.shape.data_planes());
+        let unit = plane / self.shape.planes_per_unit;
+        let (number, in_unit) = (unit % self.shape.units_per_channel, plane % self.shape.planes_per_unit);
         let (chips, planes) = (self.settings.chips_per_channel(), self.settings.geometry.planes_per_die);
         let die = if self.settings.chip_serial() { in_unit / planes } else { number / chips };
-        let block = ppn.0 / self.pages_per_block - self.blocks.index(site, 0) as u32;
+        let block = ppn.0 / self.shape.pages_per_block - self.blocks.index(site, 0) as u32;
         // Translation planes are the last blocks.
         let before = if site == plane { 0 } else { self.blocks.planes[plane as usize].blocks };
         PageLocation {
             unit,
-            channel: unit / self.units_per_channel,
+            channel: unit / self.shape.units_per_channel,
             chip: number % chips,
             die,
             plane: in_unit % planes,
             block: before + block,
-            page: ppn.0 % self.pages_per_block,
+            page: ppn.0 % self.shape.pages_per_block,
         }
-    }
-
-    pub(crate) fn data_planes(&self) -> u32 {
-        self.units.len() as u32 * self.planes_per_unit
     }
 
     /// Whether the place is in the plane, or larger part, that the part is or lies in.
@@ -44,7 +40,7 @@ impl Flash {
         match *part {
             Part::Device => true,
             Part::Member(_) if self.settings.member_is_device() => true,
-            Part::Member(member) if self.settings.member_is_chip() => self.units[place.unit as usize].member == Some(member),
+            Part::Member(member) if self.settings.member_is_chip() => self.nand.units()[place.unit as usize].member == Some(member),
             Part::Member(channel) | Part::Channel(channel) => place.channel == channel,
             Part::Chip { channel, chip } => (place.channel, place.chip) == (channel, chip),
             Part::Die { channel, chip, die } => (place.channel, place.chip, place.die) == (channel, chip, die),
@@ -61,13 +57,13 @@ impl Flash {
         let (Part::Block { block, .. } | Part::Page { block, .. }) = *part else { return None };
         let plane = self.planes_of(part)[0];
         let blocks = self.blocks.planes[plane as usize].blocks;
-        Some(if block < blocks { (plane, block as u16) } else { (plane + self.data_planes(), (block - blocks) as u16) })
+        Some(if block < blocks { (plane, block as u16) } else { (plane + self.shape.data_planes(), (block - blocks) as u16) })
     }
 
     /// Numbers of the planes that the part is, or lies in: also of the translation planes, which are other blocks of the same planes.
     pub fn planes_of(&self, part: &Part) -> Vec<u32> {
         let planes = 0..self.blocks.planes.len() as u32;
-        let place = |plane: &u32| self.locate(self.first_ppn(self.blocks.index(*plane, 0)));
+        let place = |plane: &u32| self.locate(self.shape.first_ppn(self.blocks.index(*plane, 0)));
         planes.filter(|plane| self.is_in_plane_of(part, &place(plane))).collect()
     }
 }

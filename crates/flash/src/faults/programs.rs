@@ -1,9 +1,7 @@
 //! Programs that fail: they are repeated, given up, or end without a page.
 
-use crate::mapping::space::{NIL, pool_of};
-use crate::nand::events::NEVER;
-use crate::nand::records::Record;
-use crate::{Completion, Flash, Progress};
+use crate::Flash;
+use flashraid_nand::{NEVER, NIL, Record};
 use flashraid_vocabulary::{Action, Cause, MemberPage, PageOperation, Ppn, Sources, Version};
 
 impl Flash {
@@ -11,10 +9,9 @@ impl Flash {
     /// is kept from the unit, GC's work least of all.
     pub(crate) fn pool_if_short(&mut self, domain_id: u32) {
         let domain = &self.domains[domain_id as usize];
-        if domain.single_unit() && domain.free_pages < domain.reserved {
-            let unit = self.channels[domain.channels.0 as usize].first_unit + domain.units.trailing_zeros();
-            for id in self.unbind_programs(unit, domain_id) {
-                self.records[id as usize].unit = NIL;
+        if self.nand.takers(domain_id).is_single() && domain.free_pages < domain.reserved {
+            for id in self.nand.unbind_programs(self.nand.only_taker(domain_id), domain_id) {
+                self.nand.record_mut(id).unit = NIL;
                 self.join_pool(id);
             }
         }
@@ -22,11 +19,8 @@ impl Flash {
 
     /// Fails every program that waits in the domain.
     pub(super) fn fail_waiting(&mut self, domain: u32) {
-        for pool in [pool_of(domain, false), pool_of(domain, true)] {
-            while self.pool(pool).mask != 0 {
-                let id = self.pop_pool(pool);
-                self.fail_unstarted(id);
-            }
+        while let Some(id) = self.nand.take_waiting(domain) {
+            self.fail_unstarted(id);
         }
         if self.hybrid.is_some() {
             self.take_waiting(domain).into_iter().for_each(|id| self.fail_unstarted(id));
@@ -35,45 +29,44 @@ impl Flash {
 
     /// A program that never started fails.
     pub(crate) fn fail_unstarted(&mut self, id: u32) {
-        let Record { domain, member, slot, cause, .. } = self.records[id as usize];
+        let Record { domain, slot, cause, .. } = *self.nand.record(id);
         self.dismiss(cause);
         if self.hybrid.is_some() {
             self.cancel_reservation(slot);
         }
         self.domains[domain as usize].reserved -= 1;
-        self.queue_changes(member, 0, -1);
-        self.completions.push(Completion { record: id, progress: Progress::Failed });
+        self.nand.complete_unstarted(id);
     }
 
     /// If nothing is in flight and programs wait for pages that nobody will make, these fail, and cannot be repeated. Returns whether there were any.
     pub fn fail_stuck(&mut self) -> bool {
-        if self.next_event_ns() != NEVER {
+        if self.nand.next_event_ns() != NEVER {
             return false;
         }
-        let before = self.completions.len();
+        let before = self.nand.completions().len();
         (0..self.domains.len() as u32).for_each(|domain| self.fail_waiting(domain));
-        for completion in &self.completions[before..] {
-            self.records[completion.record as usize].domain = NIL;
-        }
-        self.completions.len() > before
+        let failed: Vec<u32> = self.nand.completions()[before..].iter().map(|completion| completion.record).collect();
+        failed.iter().for_each(|record| self.nand.record_mut(*record).domain = NIL);
+        !failed.is_empty()
     }
 
     /// Queues a program again that failed, or whose page was lost after it had ended: its page is garbage, and another is reserved, even if there
     /// is none yet. Counted as a retry. False if the domain has nothing that lives, or the program failed as it was stuck; then `abort` must follow.
     pub fn repeat(&mut self, record: u32) -> bool {
         self.forget_page(record);
-        let domain = self.records[record as usize].domain;
+        let domain = self.nand.record(record).domain;
         if domain == NIL || !self.domain_is_alive(domain) {
             return false;
         }
-        let program = &mut self.records[record as usize];
-        (program.next, program.cause, program.submitted_ns) = (NIL, Cause::Retry, self.now_ns);
+        let now_ns = self.nand.now_ns();
+        let program = self.nand.record_mut(record);
+        (program.next, program.cause, program.submitted_ns) = (NIL, Cause::Retry, now_ns);
         if self.hybrid.is_some() {
-            self.owe_page(self.records[record as usize].slot);
+            self.owe_page(self.nand.record(record).slot);
         }
         self.domains[domain as usize].reserved += 1;
         self.pool_if_short(domain);
-        self.queue_changes(self.records[record as usize].member, 0, 1);
+        self.nand.queue_changes(self.nand.record(record).member, 0, 1);
         self.queue_program(record);
         true
     }
@@ -81,12 +74,12 @@ impl Flash {
     /// A program that has ended or failed counts for nothing: its page is garbage, and its record free.
     pub fn abort(&mut self, record: u32) {
         self.forget_page(record);
-        self.free_record(record);
+        self.nand.remove_record(record);
     }
 
     /// The program of a record, as far as is kept of it.
     pub fn program_of(&self, record: u32) -> PageOperation {
-        let Record { slot, version, cause, priority, host_waits, keep_base, bytes, .. } = self.records[record as usize];
+        let Record { slot, version, cause, priority, host_waits, keep_base, bytes, .. } = *self.nand.record(record);
         let (address, sources, strip) = (self.address(slot), Sources::default(), PageOperation::NO_STRIP);
         PageOperation { action: Action::Program, version, cause, priority, host_waits, keep_base, address, bytes, sources, strip }
     }
@@ -94,38 +87,38 @@ impl Flash {
     /// A program that gets no page, and was not submitted: its record, as if it had failed.
     pub fn unallocated(&mut self, operation: &PageOperation, owner: u32) -> u32 {
         let domain = self.domain_of(operation.address, operation.version);
-        self.new_record(Record { domain, ..self.program_record(operation, owner) })
+        self.nand.add_record(Record { domain, ..self.program_record(operation, owner) })
     }
 
     /// A program that has failed for good may end all the same: its version will be lost.
     pub fn leave_unplaced(&mut self, record: u32) {
         self.forget_page(record);
-        self.records[record as usize].ppn = self.faults.lost.0;
+        self.nand.record_mut(record).ppn = self.faults.lost.0;
     }
 
     /// Whether the version that a program makes will be lost (`leave_unplaced`).
     pub fn is_unallocated(&self, record: u32) -> bool {
-        self.records[record as usize].ppn == self.faults.lost.0
+        self.nand.record(record).ppn == self.faults.lost.0
     }
 
     /// Whether a program has ended, and its page is lost since then.
     pub fn has_lost_its_page(&self, record: u32) -> bool {
-        let ppn = self.records[record as usize].ppn;
+        let ppn = self.nand.record(record).ppn;
         ppn != NIL && !self.is_unallocated(record) && self.is_lost_page(Ppn(ppn))
     }
 
     /// Which version of which page a program makes.
     pub fn programmed(&self, record: u32) -> (MemberPage, Version) {
-        let Record { slot, version, .. } = self.records[record as usize];
+        let Record { slot, version, .. } = *self.nand.record(record);
         (self.address(slot), version)
     }
 
     fn forget_page(&mut self, record: u32) {
-        let ppn = std::mem::replace(&mut self.records[record as usize].ppn, NIL);
+        let ppn = std::mem::replace(&mut self.nand.record_mut(record).ppn, NIL);
         if ppn != NIL && ppn != self.faults.lost.0 {
-            self.settle(self.block_of(Ppn(ppn)));
+            self.settle(self.shape.block_of(Ppn(ppn)));
             if self.hybrid.is_some() {
-                self.page_settled(self.records[record as usize].slot, Ppn(ppn));
+                self.page_settled(self.nand.record(record).slot, Ppn(ppn));
             }
         }
     }

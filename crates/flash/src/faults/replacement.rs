@@ -1,8 +1,7 @@
 //! Spare chips that take the place of dead ones.
 
 use crate::Flash;
-use crate::mapping::space::{DATA, NIL};
-use crate::nand::units::Unit;
+use flashraid_nand::{NIL, kick};
 use flashraid_vocabulary::{MemberPage, Part, RebuildTarget, Version};
 
 impl Flash {
@@ -44,7 +43,7 @@ impl Flash {
         }
         let pairs: Vec<(u32, u32)> = planes_of(chip).into_iter().zip(planes_of(spare)).collect();
         // Translation planes, which come last, first take their blocks from the data planes.
-        let data_planes = self.data_planes();
+        let data_planes = self.shape.data_planes();
         for &(old, new) in pairs.iter().filter(|(_, new)| *new >= data_planes) {
             self.blocks.split(new - data_planes, new, self.blocks.planes[old as usize].blocks);
         }
@@ -52,40 +51,28 @@ impl Flash {
             self.set_threshold(new);
             self.replace_plane(old, new);
         }
-        self.kick(channel);
+        kick(self, channel);
         true
     }
 
     fn replace_plane(&mut self, old: u32, new: u32) {
-        let (old_unit, new_unit) = (self.unit_of_plane(old) as usize, self.unit_of_plane(new) as usize);
-        self.units[new_unit].member = self.units[old_unit].member;
         let domain_id = self.domain_of_plane(old);
-        self.sites[new as usize].domain = domain_id;
-        if self.settings.given.rebuild_target == RebuildTarget::Replacement {
-            let Unit { channel, bit, .. } = self.units[new_unit];
-            self.channels[channel as usize].replacements |= bit;
-        }
+        let is_target = self.settings.given.rebuild_target == RebuildTarget::Replacement;
+        let (old_unit, new_unit) = (self.nand.unit_of_plane(old), self.nand.unit_of_plane(new));
+        self.nand.replace_unit(domain_id, old_unit, new_unit, is_target);
+        self.domain_of_plane[new as usize] = domain_id;
         let (blocks, retired) = (self.blocks.planes[old as usize].blocks, self.blocks.planes[new as usize].retired);
-        let (was, is) = (self.units[old_unit].bit, self.units[new_unit].bit);
-        let kind = usize::from(new >= self.data_planes());
         self.note_gone(new, retired);
-        if kind == DATA && !self.holds_copies(domain_id) {
-            let member = self.units[new_unit].member.expect("a chip in use has a member");
-            self.faults.pages_gone[member as usize] -= blocks * self.pages_per_block;
+        if new < self.shape.data_planes() && !self.holds_copies(domain_id) {
+            let member = self.member_of_unit(new_unit).expect("a chip in use has a member");
+            self.faults.pages_gone[member as usize] -= blocks * self.shape.pages_per_block;
         }
         let domain = &mut self.domains[domain_id as usize];
-        // A mirror chip has no translation pages, and neither has the spare chip in its place.
-        if domain.units & was != 0 {
-            domain.units |= is;
-            if domain.channels.0 + 1 == domain.channels.1 {
-                domain.units &= !was;
-            }
-        }
         if domain.plane == old {
             domain.plane = new;
         }
         self.blocks.total_erases = self.blocks.total_erases - self.blocks.erases_of_plane(old) + self.blocks.erases_of_plane(new);
-        self.sites[old as usize].domain = NIL;
+        self.domain_of_plane[old as usize] = NIL;
         self.blocks.set_in_use(old, false);
         self.join_domain(new);
         self.freed.push(domain_id);
@@ -121,7 +108,6 @@ impl Flash {
     /// The rebuild has ended: mirror chips take copies again, and chips that have replaced others are chips like them.
     pub fn rebuilt(&mut self) {
         self.faults.no_copies.fill(false);
-        self.channels.iter_mut().for_each(|channel| channel.replacements = 0);
-        self.domains.iter_mut().for_each(|domain| domain.replacement_planes = 0);
+        self.nand.end_replacements();
     }
 }

@@ -1,7 +1,7 @@
 //! What is known of failures.
 
 use crate::Settings;
-use flashraid_vocabulary::{Fault, Ppn, persistent};
+use flashraid_vocabulary::{Fault, MemberPage, Ppn, Version, persistent};
 use std::collections::BTreeSet;
 
 /// Everything about failures that planes and blocks do not say themselves.
@@ -12,6 +12,8 @@ pub(crate) struct Faults {
     pub(crate) lost: Ppn,
     /// Pages of blocks in use that cannot be read until these are erased.
     pub(crate) unreadable: BTreeSet<u32>,
+    /// Versions found to be unreadable that nobody has been told of.
+    pub(crate) untold: Vec<(MemberPage, Version)>,
     /// Doomed blocks: plane, and number in it.
     pub(super) doomed: Vec<(u32, u16)>,
     /// Programs and erases that are to fail.
@@ -25,7 +27,7 @@ pub(crate) struct Faults {
 persistent!(Faults {
     keeps [any, unreadable, doomed],
     arrays [pages_gone],
-    anew [lost, armed, no_copies], // dead chips and failures that are still to come are not saved
+    anew [lost, untold, armed, no_copies], // dead chips and failures that are still to come are not saved
 });
 
 impl Faults {
@@ -35,6 +37,7 @@ impl Faults {
             any: false,
             lost,
             unreadable: BTreeSet::new(),
+            untold: Vec::new(),
             doomed: Vec::new(),
             armed: Vec::new(),
             pages_gone: vec![0; members],

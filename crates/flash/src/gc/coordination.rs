@@ -13,7 +13,7 @@ use flashraid_vocabulary::{Cause, GcBlockingScope, Priority};
 impl Flash {
     /// Whether Algorithm 3 lets migrations go before GC: enough blocks are erased.
     fn has_free_blocks(&self) -> bool {
-        let all = self.settings.geometry.physical_pages() / u64::from(self.pages_per_block);
+        let all = self.settings.geometry.physical_pages() / u64::from(self.shape.pages_per_block);
         f64::from(self.blocks.free_blocks) > self.settings.migration_free_blocks * all as f64
     }
 
@@ -44,7 +44,7 @@ impl Flash {
 
     #[cold]
     fn admit_migration(&mut self, asked: Priority) -> Priority {
-        let is_collecting = self.loads.iter().any(|load| load.gc_runs > 0);
+        let is_collecting = self.nand.loads().iter().any(|load| load.gc_runs > 0);
         self.migrations += u32::from(self.settings.coordinates_migration);
         match asked {
             Priority::Migration if self.settings.coordinates_migration && is_collecting && self.has_free_blocks() => Priority::Urgent,

@@ -1,12 +1,12 @@
 //! GC after failures: what it cannot move or erase, and blocks that are emptied to be retired.
 
 use super::state::{Gc, GcStage};
-#[cfg(feature = "mutants")]
-use crate::accounting::{self, Slip};
 use crate::mapping::blocks::{BlockState, NONE, WriteStream};
-use crate::mapping::space::{Domain, NIL};
-use crate::nand::records::WorkKind;
+use crate::mapping::space::Domain;
 use crate::{Flash, GcQuery, MapEvent};
+#[cfg(feature = "mutants")]
+use flashraid_nand::accounting::{self, Slip};
+use flashraid_nand::{NIL, Record, WorkKind, kick};
 use flashraid_vocabulary::{Ppn, Version};
 
 impl Flash {
@@ -30,7 +30,7 @@ impl Flash {
     fn gc_cut(&mut self, plane: u32) {
         self.collect_if_starved(plane);
         self.drain_doomed(plane);
-        self.kick(self.channel_of_unit(self.unit_of_plane(plane)));
+        kick(self, self.nand.channel_of_unit(self.nand.unit_of_plane(plane)));
     }
 
     /// The victim is lost: the GC run ends when what it does has ended, or now if it waits.
@@ -45,11 +45,11 @@ impl Flash {
     pub(super) fn give_up(&mut self, ppn: Ppn) {
         let (version, slot) = self.maps.live(ppn).expect("a live page");
         self.maps.set(version, slot, self.faults.lost);
-        let block = self.block_of(ppn);
+        let block = self.shape.block_of(ppn);
         self.blocks.blocks[block].live -= 1;
         self.blocks.blocks[block].bases -= u16::from(version == Version::Base && !self.settings.moves_bases);
         if self.reports_moves() && !self.settings.is_translation(self.address(slot).page) {
-            self.map_events.push(MapEvent::Moved { plane: self.plane_of(ppn), version, slot });
+            self.map_events.push(MapEvent::Moved { plane: self.shape.plane_of(ppn), version, slot });
         }
     }
 
@@ -60,7 +60,7 @@ impl Flash {
         let programs = matches!(work, WorkKind::MoveProgram | WorkKind::CopyBack);
         if self.blocks.planes[plane as usize].dead {
             if programs {
-                self.settle(self.block_of(ppn));
+                self.settle(self.shape.block_of(ppn));
             }
             return true;
         }
@@ -76,7 +76,7 @@ impl Flash {
             return false;
         }
         if programs {
-            let target = self.block_of(ppn);
+            let target = self.shape.block_of(ppn);
             if fails {
                 self.doom(target);
             }
@@ -84,9 +84,7 @@ impl Flash {
         }
         #[cfg(feature = "mutants")]
         if fails && work == WorkKind::Erase && accounting::makes(Slip::FailedEraseTwice) {
-            let (cause, unit) = (self.gc_cause(plane), self.unit_of_plane(plane) as usize);
-            self.count(2, cause);
-            self.units[unit].operations[2][cause as usize] += 1;
+            self.nand.count_erase_again(plane, self.gc_cause(plane));
         }
         if victim_lost || work == WorkKind::Erase {
             self.cut_gc(plane);
@@ -94,7 +92,7 @@ impl Flash {
             self.gc_cut(plane);
         } else {
             // The page is moved again, if it is still there.
-            self.gc_runs[plane as usize].cursor = (moving - self.first_ppn(block).0) as u16;
+            self.gc_runs[plane as usize].cursor = (moving - self.shape.first_ppn(block).0) as u16;
             self.continue_gc(plane);
         }
         true
@@ -108,7 +106,7 @@ impl Flash {
             return false;
         }
         if work != WorkKind::MoveRead {
-            self.settle(self.block_of(ppn));
+            self.settle(self.shape.block_of(ppn));
         }
         self.merge_mut(plane).offset -= 1;
         self.continue_merge(plane);
@@ -144,10 +142,10 @@ impl Flash {
 
     /// A move has no page to go to: the GC run ends, and its victim stays.
     #[cold]
-    pub(crate) fn move_finds_no_page(&mut self, unit: u32, id: u32) {
-        let plane = self.records[id as usize].plane;
-        self.free_record(id);
-        self.refresh_want(unit);
+    pub(crate) fn move_finds_no_page(&mut self, id: u32) {
+        let Record { plane, unit, .. } = *self.nand.record(id);
+        self.nand.remove_record(id);
+        self.nand.refresh_want(unit);
         let Gc { victim, retires, .. } = self.gc_runs[plane as usize];
         self.cut_gc(plane);
         if victim == NONE {
@@ -177,7 +175,7 @@ impl Flash {
         let domain = self.domain_of_plane(plane);
         if domain != NIL && state.free_blocks >= self.settings.given.gc_reserve_blocks {
             let Domain { free_pages, reserved, .. } = self.domains[domain as usize];
-            most += if free_pages - reserved >= i64::from(self.pages_per_block) { self.pages_per_block } else { 0 };
+            most += if free_pages - reserved >= i64::from(self.shape.pages_per_block) { self.shape.pages_per_block } else { 0 };
         }
         let fits = |number: &u16| {
             let block = &self.blocks.blocks[self.blocks.index(plane, *number)];

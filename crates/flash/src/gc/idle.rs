@@ -10,7 +10,7 @@
 
 use crate::Flash;
 use crate::mapping::blocks::share_of_pages;
-use crate::nand::events::NEVER;
+use flashraid_nand::NEVER;
 use flashraid_vocabulary::Health;
 
 impl Flash {
@@ -40,11 +40,6 @@ impl Flash {
 
     // ---- the timer ----
 
-    /// Position of the timer among the events: behind the buses.
-    fn idle_timer(&self) -> usize {
-        self.units.len() + self.channels.len()
-    }
-
     /// Whether GC starts in idle time.
     pub fn collects_when_idle(&self) -> bool {
         self.settings.gc_idle_threshold > 0.0
@@ -52,45 +47,38 @@ impl Flash {
 
     /// Whether a GC run that moves so many pages of a block frees enough: a page, or in idle time a share of the block, while nothing but that asks for GC.
     pub(super) fn frees_enough(&self, plane: u32, moves: u32) -> bool {
-        let freed = self.pages_per_block - moves;
+        let freed = self.shape.pages_per_block - moves;
         let state = &self.blocks.planes[plane as usize];
         let is_needed = !self.collects_when_idle() || self.is_low(plane) || state.free_blocks < self.settings.given.gc_reserve_blocks;
-        freed > 0 && (is_needed || freed >= share_of_pages(self.settings.gc_idle_gain, self.pages_per_block))
+        freed > 0 && (is_needed || freed >= share_of_pages(self.settings.gc_idle_gain, self.shape.pages_per_block))
     }
 
     /// When it is idle if no host operation arrives.
     fn idle_at_ns(&self) -> u64 {
-        let last_ns = self.loads.iter().map(|load| load.last_host_ns).max().expect("there are members");
+        let last_ns = self.nand.loads().iter().map(|load| load.last_host_ns).max().expect("there are members");
         last_ns.saturating_add(self.settings.given.idle_ns)
     }
 
     /// A plane may have to be collected in idle time: sets the timer if it is not set.
     #[cold]
     pub(crate) fn collect_when_idle(&mut self) {
-        let timer = self.idle_timer();
-        if self.collects_when_idle() && !self.untimed && self.is_collectable() && self.events.of(timer) == NEVER {
-            self.events.set(timer, self.idle_at_ns().max(self.now_ns));
+        if self.collects_when_idle() && !self.untimed && self.is_collectable() && self.nand.timer_ns() == NEVER {
+            self.nand.set_timer(self.idle_at_ns().max(self.nand.now_ns()));
         }
     }
 
     /// The timer is due: starts GC runs unless the host came meanwhile. The end of each run sets the timer again.
     pub(crate) fn idle_timer_event(&mut self) {
-        let (timer, idle_at_ns) = (self.idle_timer(), self.idle_at_ns());
-        if idle_at_ns > self.now_ns {
-            return self.events.set(timer, idle_at_ns);
+        let idle_at_ns = self.idle_at_ns();
+        if idle_at_ns > self.nand.now_ns() {
+            return self.nand.set_timer(idle_at_ns);
         }
-        self.events.set(timer, NEVER);
+        self.nand.set_timer(NEVER);
         for plane in 0..self.planes() {
             let state = &self.blocks.planes[plane as usize];
             if state.free_pages < state.idle_pages {
                 self.start_gc(plane);
             }
         }
-    }
-
-    /// Whether nothing is in flight. It may still have an event: the timer of idle time.
-    #[inline]
-    pub fn is_at_rest(&self) -> bool {
-        self.events.first_ns() == NEVER || (self.collects_when_idle() && self.events.first_of_others_ns(self.idle_timer()) == NEVER)
     }
 }

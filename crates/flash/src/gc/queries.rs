@@ -11,8 +11,8 @@ impl Flash {
     /// Slots of the semivalid pages of a block.
     pub(super) fn bases_in(&self, plane: u32, number: u16) -> impl Iterator<Item = u32> {
         let block = self.blocks.index(plane, number);
-        let (first, count) = (self.first_ppn(block).0, usize::from(self.blocks.blocks[block].bases));
-        let live = (first..first + self.pages_per_block).filter_map(|ppn| self.maps.live(Ppn(ppn)));
+        let (first, count) = (self.shape.first_ppn(block).0, usize::from(self.blocks.blocks[block].bases));
+        let live = (first..first + self.shape.pages_per_block).filter_map(|ppn| self.maps.live(Ppn(ppn)));
         live.filter(|(version, _)| *version == Version::Base).map(|(_, slot)| slot).take(count)
     }
 
@@ -40,7 +40,7 @@ impl Flash {
             return self.merge_settled(plane);
         }
         let block = self.blocks.index(plane, victim);
-        if u32::from(self.blocks.blocks[block].live) < self.pages_per_block || wear || retires {
+        if u32::from(self.blocks.blocks[block].live) < self.shape.pages_per_block || wear || retires {
             self.start_moves(plane);
         } else {
             self.leave_victim(plane, victim);
@@ -87,11 +87,11 @@ impl Flash {
 
     /// Whether a page lies in what a GC run is to erase. Of a merge that is several blocks; their semivalid pages stay where they are.
     fn is_to_be_erased(&self, plane: u32, victim: u16, ppn: Ppn) -> bool {
-        if self.hybrid.is_some() { self.plane_of(ppn) == plane } else { self.block_of(ppn) == self.blocks.index(plane, victim) }
+        if self.hybrid.is_some() { self.shape.plane_of(ppn) == plane } else { self.shape.block_of(ppn) == self.blocks.index(plane, victim) }
     }
 
     fn page_at(&self, plane: u32, victim: u16, cursor: u16) -> Ppn {
-        Ppn(self.first_ppn(self.blocks.index(plane, victim)).0 + u32::from(cursor))
+        Ppn(self.shape.first_ppn(self.blocks.index(plane, victim)).0 + u32::from(cursor))
     }
 
     /// Answers GC about a semivalid page. After `CommitFirst`, which only schemes give that move no bases, it waits for `committed`.
@@ -117,7 +117,7 @@ impl Flash {
 
     /// A base was released; the GC run that asks about it goes on.
     pub(crate) fn base_released(&mut self, ppn: Ppn) {
-        let plane = self.plane_of(ppn);
+        let plane = self.shape.plane_of(ppn);
         let Gc { victim, cursor, stage, .. } = self.gc_runs[plane as usize];
         if victim != NONE && stage == GcStage::Asking && ppn == self.page_at(plane, victim, cursor) {
             self.continue_gc(plane);

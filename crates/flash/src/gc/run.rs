@@ -1,12 +1,11 @@
 //! The plain course of a GC run: its start, the choice of its victim, the moves, and the erase.
 
 use super::state::{Gc, GcStage};
-#[cfg(feature = "mutants")]
-use crate::accounting::{self, Slip};
 use crate::mapping::blocks::{BlockState, NONE, WriteStream};
-use crate::nand::records::{Record, WorkKind};
-use crate::nand::units::each;
 use crate::{Flash, FlashFault, GcQuery, MapEvent, MemberLoad};
+#[cfg(feature = "mutants")]
+use flashraid_nand::accounting::{self, Slip};
+use flashraid_nand::{Record, WorkKind, each, kick, queue_work};
 use flashraid_vocabulary::{Cause, GcBlockingScope, MemberPage, Observer, Ppn, Version};
 
 impl Flash {
@@ -119,7 +118,7 @@ impl Flash {
     pub(crate) fn can_move(&self, plane: u32, victim: u16) -> bool {
         let live = u32::from(self.blocks.blocks[self.blocks.index(plane, victim)].live);
         let free_blocks = self.blocks.planes[plane as usize].free_blocks;
-        live <= self.blocks.left(plane, WriteStream::Gc) + free_blocks * self.pages_per_block
+        live <= self.blocks.left(plane, WriteStream::Gc) + free_blocks * self.shape.pages_per_block
     }
 
     pub(crate) fn is_collecting(&self, plane: u32) -> bool {
@@ -141,7 +140,7 @@ impl Flash {
     /// The run of the plane is this one from now on.
     pub(super) fn note_run(&mut self, plane: u32, gc: Gc) {
         let victim = &self.blocks.blocks[self.blocks.index(plane, gc.victim)];
-        self.gc_runs[plane as usize] = Gc { since_ns: self.now_ns, to_move: victim.live - victim.bases, ..gc };
+        self.gc_runs[plane as usize] = Gc { since_ns: self.nand.now_ns(), to_move: victim.live - victim.bases, ..gc };
         self.load_of_plane(plane).gc_runs += 1;
     }
 
@@ -160,8 +159,8 @@ impl Flash {
     }
 
     pub(crate) fn load_of_plane(&mut self, plane: u32) -> &mut MemberLoad {
-        let member = self.member_of_unit(self.unit_of_plane(plane)).expect("planes of idle spare chips are never collected");
-        &mut self.loads[member as usize]
+        let member = self.member_of_unit(self.nand.unit_of_plane(plane)).expect("planes of idle spare chips are never collected");
+        self.nand.load_mut(member as usize)
     }
 
     // ---- what is blocked meanwhile ----
@@ -170,13 +169,13 @@ impl Flash {
     pub(super) fn block_units(&mut self, plane: u32, blocked: bool) {
         self.mark_units(plane, blocked);
         if !blocked && self.blocking_scope(plane) != GcBlockingScope::None {
-            self.kick(self.channel_of_unit(self.unit_of_plane(plane)));
+            kick(self, self.nand.channel_of_unit(self.nand.unit_of_plane(plane)));
         }
     }
 
     /// As `block_units`, but lets nobody start yet.
     pub(super) fn mark_units(&mut self, plane: u32, blocked: bool) {
-        self.units_blocked_by(plane).for_each(|unit| self.set_blocked(unit, blocked));
+        self.units_blocked_by(plane).for_each(|unit| self.nand.set_blocked(unit, blocked));
     }
 
     pub(super) fn blocking_scope(&self, plane: u32) -> GcBlockingScope {
@@ -192,13 +191,13 @@ impl Flash {
 
     /// The units that a GC run of the plane blocks.
     pub(crate) fn units_blocked_by(&self, plane: u32) -> impl Iterator<Item = u32> + use<> {
-        let unit = self.unit_of_plane(plane);
-        let first = self.neighbors(unit).start;
+        let unit = self.nand.unit_of_plane(plane);
+        let first = self.shape.neighbors(unit).start;
         let units = match self.blocking_scope(plane) {
             GcBlockingScope::None => 0,
             GcBlockingScope::Lun => 1 << (unit - first),
-            GcBlockingScope::Chip => self.chip_units(self.chip_of_unit(unit)),
-            GcBlockingScope::Channel => u64::MAX >> (64 - self.units_per_channel),
+            GcBlockingScope::Chip => self.shape.chip_units(self.shape.chip_of_unit(unit)),
+            GcBlockingScope::Channel => u64::MAX >> (64 - self.shape.units_per_channel),
         };
         each(units).map(move |number| first + number)
     }
@@ -207,7 +206,7 @@ impl Flash {
 
     pub(super) fn gc_work(&mut self, plane: u32, work: WorkKind, ppn: u32) {
         let (cause, priority) = (self.gc_cause(plane), self.gc_priority(plane));
-        self.submit_gc(plane, work, ppn, cause, priority);
+        queue_work(self, plane, work, ppn, cause, priority);
     }
 
     pub(super) fn gc_cause(&self, plane: u32) -> Cause {
@@ -218,7 +217,7 @@ impl Flash {
     pub(super) fn continue_gc(&mut self, plane: u32) {
         let Gc { victim, mut cursor, move_semivalid, .. } = self.gc_runs[plane as usize];
         let block = self.blocks.index(plane, victim);
-        let first = self.first_ppn(block).0;
+        let first = self.shape.first_ppn(block).0;
         while self.blocks.blocks[block].live > 0 {
             let ppn = first + u32::from(cursor);
             match self.maps.live(Ppn(ppn)) {
@@ -239,7 +238,7 @@ impl Flash {
                 }
             }
         }
-        if self.blocks.blocks[block].reads > 0 && !self.makes(FlashFault::EraseUnderRead) {
+        if self.blocks.blocks[block].reads > 0 && !self.nand.makes(FlashFault::EraseUnderRead) {
             self.gc_runs[plane as usize].stage = GcStage::Reads;
             // The reads that we wait for may be queued at a unit that we block.
             self.block_units(plane, false);
@@ -259,14 +258,14 @@ impl Flash {
     /// A read of a plan has ended.
     #[inline]
     pub(crate) fn read_ended(&mut self, ppn: Ppn) {
-        let block = self.block_of(ppn);
+        let block = self.shape.block_of(ppn);
         let entry = &mut self.blocks.blocks[block];
         entry.reads -= 1;
         if entry.reads == 0 && entry.state == BlockState::Victim {
-            let plane = self.plane_of(ppn);
+            let plane = self.shape.plane_of(ppn);
             if self.gc_runs[plane as usize].stage == GcStage::Reads {
                 self.block_units(plane, true);
-                if self.hybrid.is_some() { self.erase_next(plane) } else { self.erase_victim(plane, self.first_ppn(block).0) }
+                if self.hybrid.is_some() { self.erase_next(plane) } else { self.erase_victim(plane, self.shape.first_ppn(block).0) }
             }
         }
     }
@@ -280,15 +279,15 @@ impl Flash {
             false => self.blocks.take(plane, WriteStream::Gc),
             true => self.take_scarce_move_page(plane)?,
         };
-        Some(Ppn(block as u32 * self.pages_per_block + offset))
+        Some(Ppn(block as u32 * self.shape.pages_per_block + offset))
     }
 
     /// One step of a GC run has ended.
     pub(crate) fn gc_work_ended<O: Observer>(&mut self, id: u32, observer: &mut O) {
-        let Record { work, owner: plane, ppn, .. } = self.records[id as usize];
-        self.free_record(id);
+        let Record { work, owner: plane, ppn, .. } = *self.nand.record(id);
+        self.nand.remove_record(id);
         if self.has_failures() && self.is_cut_short(plane, work, Ppn(ppn)) {
-            return self.note_failed();
+            return self.nand.note_failed();
         }
         match work {
             WorkKind::MoveRead => self.gc_work(plane, WorkKind::MoveProgram, ppn),
@@ -314,9 +313,9 @@ impl Flash {
     /// The content of `from` is at `to` now: the map follows if it still names the old page.
     pub(crate) fn switch_moved<O: Observer>(&mut self, from: Ppn, to: Ppn, observer: &mut O) {
         observer.moved(from, to);
-        let block = self.block_of(to);
-        let old_block = self.block_of(from);
-        if self.makes(FlashFault::StaleMove) && self.maps.live(from).is_none() {
+        let block = self.shape.block_of(to);
+        let old_block = self.shape.block_of(from);
+        if self.nand.makes(FlashFault::StaleMove) && self.maps.live(from).is_none() {
             let (version, slot) = self.maps.labeled(from);
             if let Some(newer) = self.maps.get(version, slot) {
                 self.invalidate(newer);
@@ -334,7 +333,7 @@ impl Flash {
             self.blocks.blocks[block].live += 1;
             self.blocks.blocks[block].bases += base;
             if self.reports_moves() && !self.settings.is_translation(self.address(slot).page) {
-                self.map_events.push(MapEvent::Moved { plane: self.plane_of(from), version, slot });
+                self.map_events.push(MapEvent::Moved { plane: self.shape.plane_of(from), version, slot });
             }
         }
         self.settle(block);
@@ -343,21 +342,21 @@ impl Flash {
     /// The victim is erased: its block is free again, and space may have been gained.
     pub(crate) fn erased<O: Observer>(&mut self, plane: u32, observer: &mut O) {
         let Gc { victim, since_ns, .. } = self.end_run(plane);
-        let first = self.first_ppn(self.blocks.index(plane, victim));
+        let first = self.shape.first_ppn(self.blocks.index(plane, victim));
         if !self.untimed {
             self.collected.gc_runs += 1;
-            self.collected.time_ns += self.now_ns - since_ns;
+            self.collected.time_ns += self.nand.now_ns() - since_ns;
             #[cfg(feature = "mutants")]
             if accounting::makes(Slip::GcWithoutErase) {
                 self.collected.time_ns -= self.settings.cell.mean_ns(crate::CellOperation::Erase);
             }
         }
         self.load_of_plane(plane).gc_runs -= 1;
-        observer.erased(first, self.pages_per_block);
+        observer.erased(first, self.shape.pages_per_block);
         if self.has_failures() {
-            self.faults.readable_again(first, self.pages_per_block);
+            self.faults.readable_again(first, self.shape.pages_per_block);
         }
-        self.note_block_erased(self.block_of(first));
+        self.nand.note_block_erased(self.shape.block_of(first));
         self.change_space(plane, |blocks| blocks.erased(plane, victim));
         if self.reports_moves() {
             self.map_events.push(MapEvent::Ended { plane });

@@ -1,9 +1,8 @@
 //! Free space: pages reserved for programs, and pages taken for them.
 
 use super::blocks::{Blocks, WriteStream};
-use super::space::{NIL, pool_of};
 use crate::Flash;
-use crate::numbering::Site;
+use flashraid_nand::NIL;
 use flashraid_vocabulary::{MemberPage, Ppn, Version};
 
 impl Flash {
@@ -46,39 +45,31 @@ impl Flash {
         let (block, offset) = self.blocks.take(plane, WriteStream::Host);
         let domain = self.domain_of_plane(plane);
         self.domains[domain as usize].free_pages -= 1;
-        if offset + 1 == self.pages_per_block && self.blocks.host_pages(plane) == 0 {
+        if offset + 1 == self.shape.pages_per_block && self.blocks.host_pages(plane) == 0 {
             self.set_writable(plane, false);
         }
-        Ppn(block as u32 * self.pages_per_block + offset)
+        Ppn(block as u32 * self.shape.pages_per_block + offset)
     }
 
     pub(super) fn set_writable(&mut self, plane: u32, writable: bool) {
-        let Site { unit, bit, domain } = self.sites[plane as usize];
-        let kind = self.domains[domain as usize].kind;
-        let unit = &mut self.units[unit as usize];
-        let planes = &mut unit.writable[kind];
-        let was_writable = *planes & bit != 0;
-        *planes = if writable { *planes | bit } else { *planes & !bit };
-        let channel = &mut self.channels[unit.channel as usize];
-        let units = &mut channel.writable[kind];
-        *units = if *planes != 0 { *units | unit.bit } else { *units & !unit.bit };
-        if channel.replacements & unit.bit != 0 && writable != was_writable {
+        let domain = self.domain_of_plane(plane);
+        let is_new = self.nand.set_writable(plane, self.nand.takers(domain).kind, writable);
+        if is_new && self.nand.is_of_replacement(plane) {
             self.count_replacement_plane(domain, writable);
         }
     }
 
     /// A plane of a replacement has a free page from now on, or has none. When none has, any other plane of the domain takes what waits for them.
     #[cold]
-    fn count_replacement_plane(&mut self, domain_id: u32, writable: bool) {
-        let domain = &mut self.domains[domain_id as usize];
+    fn count_replacement_plane(&mut self, domain: u32, writable: bool) {
+        let takers = self.nand.takers_mut(domain);
         if writable {
-            domain.replacement_planes += 1;
+            takers.replacement_planes += 1;
             return;
         }
-        domain.replacement_planes -= 1;
-        let (first, end) = domain.channels;
-        if domain.replacement_planes == 0 && self.pool(pool_of(domain_id, true)).mask != 0 {
-            (first..end).for_each(|channel| self.wait_for_bus(channel));
+        takers.replacement_planes -= 1;
+        if takers.replacement_planes == 0 {
+            self.nand.release_waiting_for_replacements(domain);
         }
     }
 

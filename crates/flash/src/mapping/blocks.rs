@@ -7,21 +7,13 @@
 //! one of them (it moves fewer pages than a block holds, plus what is left of its open block) and gives its victim back, so
 //! what the host may still take in a plane never shrinks by GC. `Plane::debt` is the block on loan.
 
+use flashraid_nand::plane_stride;
 use flashraid_vocabulary::{memory, persistent, persistent_words};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// "No block".
 pub(crate) const NONE: u16 = u16::MAX;
-
-/// Numbers left unused behind each plane's blocks. Planes are powers of two long, so without a gap the open blocks of all planes
-/// would lie at the same place in the processor's caches and push each other out.
-const GAP: u32 = 5;
-
-/// How far apart the numbers of two planes' blocks are.
-pub(crate) fn plane_stride(blocks_per_plane: u32) -> u32 {
-    blocks_per_plane + GAP
-}
 
 /// State of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

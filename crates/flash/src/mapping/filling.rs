@@ -6,8 +6,8 @@
 
 use super::blocks::{BlockState, NONE, WriteStream};
 use super::maps::LARGE_SHARE;
-use super::space::DATA;
 use crate::{Flash, Placement};
+use flashraid_nand::DATA;
 use flashraid_vocabulary::{MemberPage, Ppn, Version};
 
 /// So many turns ahead the processor is asked for what the page's number will be written to.
@@ -55,7 +55,7 @@ impl Flash {
         let first = self.domains[domain as usize].fill_turn;
         let (mut planes, mut states) = (Vec::new(), Vec::new());
         let entry = &self.domains[domain as usize];
-        if self.settings.placement == Placement::Static && entry.kind == DATA {
+        if self.settings.placement == Placement::Static && self.nand.takers(domain).kind == DATA {
             return Turns { planes: vec![entry.plane], states: vec![first], next: 0 };
         }
         loop {
@@ -84,8 +84,8 @@ impl Flash {
                 return None;
             }
             let block = self.blocks.open(plane, WriteStream::Host);
-            let first = self.blocks.index(plane, block) as u32 * self.pages_per_block;
-            *cursor = Left { next: first, end: first + self.pages_per_block };
+            let first = self.blocks.index(plane, block) as u32 * self.shape.pages_per_block;
+            *cursor = Left { next: first, end: first + self.shape.pages_per_block };
         }
         let ppn = Ppn(cursor.next);
         cursor.next += 1;
@@ -105,12 +105,12 @@ impl Flash {
 
     /// Pages of a plane's open block, up to this one, are programmed and live.
     fn take_filled(&mut self, plane: u32, end: u32) {
-        let block = self.block_of(Ppn(end - 1));
-        let count = end - self.first_ppn(block).0;
+        let block = self.shape.block_of(Ppn(end - 1));
+        let count = end - self.shape.first_ppn(block).0;
         self.blocks.planes[plane as usize].free_pages -= count;
         let entry = &mut self.blocks.blocks[block];
         (entry.written, entry.live) = (count as u16, count as u16);
-        if count < self.pages_per_block {
+        if count < self.shape.pages_per_block {
             return;
         }
         entry.state = BlockState::Closed;

@@ -4,8 +4,8 @@
 //! collected together, once for each block that they fill, and a run shorter than that sees GC in all of them or in none. A drive in use has planes in all
 //! phases: so each plane takes a number of pages of its own, drawn from those of a block, before time begins.
 
-use super::space::{DATA, NIL};
 use crate::Flash;
+use flashraid_nand::{DATA, NIL};
 use flashraid_vocabulary::{MemberPage, Version};
 
 /// Pages that planes are still to take in no simulated time.
@@ -24,12 +24,12 @@ impl Flash {
         }
         self.end_filling();
         let mut left = vec![Vec::new(); self.domains.len()];
-        for plane in 0..self.data_planes() {
+        for plane in 0..self.shape.data_planes() {
             let domain = self.domain_of_plane(plane);
-            if domain == NIL || self.domains[domain as usize].kind != DATA || self.holds_copies(domain) {
+            if domain == NIL || self.nand.takers(domain).kind != DATA || self.holds_copies(domain) {
                 continue;
             }
-            let pages = ((u128::from(random()) * u128::from(self.pages_per_block)) >> 64) as u32;
+            let pages = ((u128::from(random()) * u128::from(self.shape.pages_per_block)) >> 64) as u32;
             if pages > 0 {
                 left[domain as usize].push((plane, pages));
             }

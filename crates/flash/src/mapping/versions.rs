@@ -2,7 +2,7 @@
 
 use super::blocks::BlockState;
 use crate::Flash;
-use crate::nand::records::Record;
+use flashraid_nand::Record;
 use flashraid_vocabulary::{MemberPage, Ppn, Version, WearLeveling, memory};
 
 impl Flash {
@@ -27,18 +27,18 @@ impl Flash {
     /// the base if the plan says so and there is none yet.
     #[inline]
     pub fn commit(&mut self, record: u32) {
-        let Record { slot, ppn, version, keep_base, .. } = self.records[record as usize];
+        let Record { slot, ppn, version, keep_base, .. } = *self.nand.record(record);
         if self.has_failures() && self.is_unallocated(record) {
             self.lose_version(version, slot, keep_base);
         } else {
             self.name(version, slot, Ppn(ppn), keep_base);
         }
-        self.free_record(record);
+        self.nand.remove_record(record);
     }
 
     #[inline]
     pub(crate) fn name(&mut self, version: Version, slot: u32, ppn: Ppn, keep_base: bool) {
-        let block = self.block_of(ppn);
+        let block = self.shape.block_of(ppn);
         self.blocks.blocks[block].live += 1;
         self.supersede(version, slot, ppn, keep_base);
         self.settle(block);
@@ -92,7 +92,7 @@ impl Flash {
     /// A live page becomes garbage.
     #[inline]
     pub(crate) fn invalidate(&mut self, ppn: Ppn) {
-        let block = self.block_of(ppn);
+        let block = self.shape.block_of(ppn);
         let entry = &mut self.blocks.blocks[block];
         if !entry.listed {
             if ppn != self.faults.lost {
@@ -153,7 +153,7 @@ impl Flash {
         if self.settings.moves_bases || ppn == self.faults.lost {
             return;
         }
-        let block = self.block_of(ppn);
+        let block = self.shape.block_of(ppn);
         let (plane, number) = self.blocks.place(block);
         let listed = self.blocks.blocks[block].listed;
         if listed {
@@ -189,7 +189,7 @@ impl Flash {
     #[inline(always)]
     pub fn prefetch_block(&self, slot: u32) {
         if let Some(ppn) = self.maps.get(Version::Current, slot) {
-            memory::prefetch(&self.blocks.blocks, self.block_of(ppn));
+            memory::prefetch(&self.blocks.blocks, self.shape.block_of(ppn));
             if self.keeps_versions() {
                 self.maps.prefetch_label(ppn);
             }
@@ -205,14 +205,14 @@ impl Flash {
     /// Asks the processor for what `commit` of this program will touch first: its block and its map entry.
     #[inline]
     pub fn prefetch_commit(&self, record: u32) {
-        let Record { ppn, slot, .. } = self.records[record as usize];
-        memory::prefetch(&self.blocks.blocks, self.block_of(Ppn(ppn)));
+        let Record { ppn, slot, .. } = *self.nand.record(record);
+        memory::prefetch(&self.blocks.blocks, self.shape.block_of(Ppn(ppn)));
         self.maps.prefetch(slot);
     }
 
     /// Asks the processor for the block of the version that this program will supersede; the map entry should be there already.
     #[inline]
     pub fn prefetch_superseded(&self, record: u32) {
-        self.prefetch_block(self.records[record as usize].slot);
+        self.prefetch_block(self.nand.record(record).slot);
     }
 }

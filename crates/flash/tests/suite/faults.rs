@@ -157,16 +157,16 @@ fn a_dead_chip_takes_its_pages_and_no_more_programs() {
     assert_eq!((lost, host.lost(1).0), (50, 0), "pages are spread evenly over 3 chips");
     assert_eq!(host.flash.pages_gone(MemberId(0)), 4 * 8 * 4);
     assert_eq!(host.flash.dead_chips(), [(0, 1)]);
-    let erases = host.flash.counts[2][Cause::Gc as usize];
+    let erases = host.flash.nand().counts()[2][Cause::Gc as usize];
     for page in (0..100).chain(0..100) {
         assert!(host.write(MemberPage::new(0, page), Version::Current, false));
         host.finish();
         let unit = host.flash.unit_of(host.flash.lookup(MemberPage::new(0, page), Version::Current).unwrap());
-        assert_ne!(host.flash.chip_of_unit(unit), 1);
+        assert_ne!(host.flash.nand().shape().chip_of_unit(unit), 1);
         assert!(!host.flash.is_lost(MemberPage::new(0, page), Version::Current));
     }
     assert!(host.lost(0).0 > 0 && host.failed == [0, 0]);
-    assert!(host.flash.counts[2][Cause::Gc as usize] > erases, "collection goes on");
+    assert!(host.flash.nand().counts()[2][Cause::Gc as usize] > erases, "collection goes on");
 }
 
 /// SPEC 0.1 (e): a chip dies under an operation.
@@ -176,11 +176,11 @@ fn what_is_under_way_on_a_dead_chip_fails_and_programs_are_repeated_beside_it() 
     let mut host = written(Settings { cell, ..settings(Placement::Member) });
     let on_chip = |flash: &Flash, page: &u32| {
         let ppn = flash.lookup(MemberPage::new(0, *page), Version::Current).unwrap();
-        flash.chip_of_unit(flash.unit_of(ppn)) == 2
+        flash.nand().shape().chip_of_unit(flash.unit_of(ppn)) == 2
     };
     let pages: Vec<u32> = (0..150).filter(|page| on_chip(&host.flash, page)).take(4).collect();
     (140..150).for_each(|page| assert!(host.write(MemberPage::new(0, page), Version::Current, false)));
-    while host.flash.load(MemberId(0)).in_service < 6 {
+    while host.flash.nand().load(MemberId(0)).in_service < 6 {
         assert!(host.advance());
     }
     pages.iter().for_each(|page| assert!(host.read(MemberPage::new(0, *page), Version::Current)));
@@ -189,7 +189,7 @@ fn what_is_under_way_on_a_dead_chip_fails_and_programs_are_repeated_beside_it() 
     host.finish();
     assert_eq!((host.completed[0], host.failed[0]), (0, 4), "reads of lost pages fail when they end");
     assert_eq!((host.repeated, host.unplaced), (2, 0), "one program in each of the two dies");
-    assert_eq!(host.flash.counts[1][Cause::Retry as usize], u64::from(host.repeated));
+    assert_eq!(host.flash.nand().counts()[1][Cause::Retry as usize], u64::from(host.repeated));
     (140..150).for_each(|page| assert!(!host.flash.is_lost(MemberPage::new(0, page), Version::Current)));
 }
 
@@ -203,12 +203,12 @@ fn programs_of_a_dead_member_fail_until_a_spare_chip_takes_its_place() {
                 pages_per_member: 48,
                 ..settings(placement)
             });
-            let free = host.flash.load(MemberId(4)).programs;
+            let free = host.flash.nand().load(MemberId(4)).programs;
             (0..20).for_each(|page| assert!(host.write(MemberPage::new(4, page), Version::Current, false)));
-            assert!(host.flash.load(MemberId(4)).programs > free);
+            assert!(host.flash.nand().load(MemberId(4)).programs > free);
             host.flash.fail(&Fault::Loss(Part::Member(4)));
-            assert_eq!(host.flash.load(MemberId(4)).programs, 0, "those that have not begun fail at once");
-            assert!(host.flash.completions().iter().all(|completion| completion.progress == Progress::Failed));
+            assert_eq!(host.flash.nand().load(MemberId(4)).programs, 0, "those that have not begun fail at once");
+            assert!(host.flash.nand_mut().completions().iter().all(|completion| completion.progress == Progress::Failed));
             assert_eq!(host.flash.dead_chips(), [(1, 1)]);
             assert_eq!(host.flash.replace(1, 1), spare_chips == 1);
             host.settle();
@@ -260,7 +260,7 @@ fn a_block_is_retired_where_nothing_is_collected() {
     host.finish();
     let gc = Cause::Gc as usize;
     assert_eq!(
-        (host.repeated, host.flash.counts[Action::Program as usize][gc]),
+        (host.repeated, host.flash.nand().counts()[Action::Program as usize][gc]),
         (1, 3),
         "the page itself, and those that had been written"
     );
@@ -283,7 +283,7 @@ fn a_bad_block_is_emptied_into_pages_that_nobody_has_reserved() {
         (0..reserved).for_each(|_| assert!(host.flash.reserve(page(19), Version::Current)));
         write(&mut host, 3);
         assert_eq!((host.repeated, host.lost(0)), (1, (0, 4)));
-        let moved = host.flash.counts[Action::Program as usize][Cause::Gc as usize];
+        let moved = host.flash.nand().counts()[Action::Program as usize][Cause::Gc as usize];
         assert_eq!((moved, host.flash.pages_gone(MemberId(0))), if is_emptied { (3, 4) } else { (0, 0) }, "{reserved} reserved");
         let left = (0..).take_while(|_| host.flash.reserve(page(19), Version::Current)).count();
         assert_eq!(left, if is_emptied { 0 } else { 24 - 1 - 21 });
@@ -344,22 +344,22 @@ fn stuck_programs_fail() {
     }
     host.checks = false;
     host.fail(Fault::Loss(Part::Die { channel: 0, chip: 2, die: 1 }));
-    while host.flash.next_event_ns() != u64::MAX {
+    while host.flash.nand().next_event_ns() != u64::MAX {
         host.flash.advance(&mut NoObserver);
         // As an engine whose programs wait for others: nothing is committed, so nothing becomes garbage.
-        for completion in host.flash.completions().to_vec() {
+        for completion in host.flash.nand_mut().completions().to_vec() {
             assert!(completion.progress == Progress::Ended || host.flash.repeat(completion.record));
         }
-        host.flash.completions().clear();
+        host.flash.nand_mut().completions().clear();
     }
     assert!(host.flash.fail_stuck());
-    let stuck = host.flash.completions().to_vec();
+    let stuck = host.flash.nand_mut().completions().to_vec();
     assert!(!stuck.is_empty() && stuck.iter().all(|completion| completion.progress == Progress::Failed));
     for completion in stuck {
         assert!(!host.flash.repeat(completion.record));
         host.flash.abort(completion.record);
     }
-    host.flash.completions().clear();
+    host.flash.nand_mut().completions().clear();
     assert!(!host.flash.fail_stuck());
     assert!(host.flash.domain_is_alive(0) && !host.flash.can_allocate(MemberPage::new(0, 0)));
 }
@@ -388,7 +388,7 @@ fn a_mirror_chip_is_replaced() {
     assert!(host.write(page, Version::Copy, false));
     host.finish();
     let ppn = host.flash.lookup(page, Version::Copy).unwrap();
-    assert_eq!(host.flash.chip_of_unit(host.flash.unit_of(ppn)), 3);
+    assert_eq!(host.flash.nand().shape().chip_of_unit(host.flash.unit_of(ppn)), 3);
     host.flash.rebuilt();
     assert!(host.flash.takes_copy(MemberId(0)) && !host.flash.is_lost(page, Version::Copy));
     host.fail(Fault::Loss(chip(0, 0)));
@@ -436,7 +436,7 @@ fn what_is_rebuilt_goes_to_the_replacement() {
         let mut chips = [0; 4];
         for page in pages {
             let ppn = host.flash.lookup(MemberPage::new(0, page), Version::Current).unwrap();
-            chips[host.flash.chip_of_unit(host.flash.unit_of(ppn)) as usize] += 1;
+            chips[host.flash.nand().shape().chip_of_unit(host.flash.unit_of(ppn)) as usize] += 1;
         }
         chips
     };

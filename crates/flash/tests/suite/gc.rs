@@ -29,7 +29,7 @@ fn overwritten(settings: Settings, overwrites: &[(u32, bool)]) -> Host {
     let all = (0..12).map(|page| (page, false)).chain(overwrites.iter().copied()).chain((12..).map(|page| (page, false)));
     for (written, keep_base) in all.take(17) {
         assert!(host.write(page(written), Version::Current, keep_base));
-        while host.flash.next_event_ns() != u64::MAX && !host.flash.is_idle(page(0).member) {
+        while host.flash.nand().next_event_ns() != u64::MAX && !host.flash.is_idle(page(0).member) {
             host.advance();
         }
     }
@@ -50,14 +50,14 @@ fn commits_count_where_the_policy_says_so() {
     greedy.finish();
     assert_eq!(erased(&greedy), [0], "2 moves are fewer than 3");
     // Page 0 was ruled to be moved, page 1 to be committed.
-    assert_eq!((greedy.flash.counts[1][GC], greedy.flash.counts[2][GC]), (3, 1));
+    assert_eq!((greedy.flash.nand().counts()[1][GC], greedy.flash.nand().counts()[2][GC]), (3, 1));
     assert!(greedy.flash.lookup(page(0), Version::Base).is_some() && greedy.flash.lookup(page(1), Version::Base).is_none());
 
     let mut aware = overwritten(one_plane(true), &overwrites);
     assert_eq!(aware.asked, [0, 1]);
     aware.finish();
     assert_eq!(erased(&aware), [1], "330 ns are less than 220 + 210");
-    assert_eq!((aware.flash.counts[1][GC], aware.flash.counts[2][GC]), (3, 1));
+    assert_eq!((aware.flash.nand().counts()[1][GC], aware.flash.nand().counts()[2][GC]), (3, 1));
 
     // Without garbage elsewhere the commits are worth it.
     let mut only = overwritten(one_plane(true), &[(0, true), (1, true)]);
@@ -79,21 +79,21 @@ fn of_equal_costs_nothing_is_committed() {
 fn commits_come_before_moves() {
     let mut host = overwritten(one_plane(false), &[(1, true), (3, true)]);
     assert_eq!((host.asked, host.commits.len()), ([2, 0], 2));
-    assert_eq!(host.flash.load(page(0).member).gc_runs, 1);
-    assert_eq!(host.flash.next_event_ns(), u64::MAX, "it waits");
+    assert_eq!(host.flash.nand().load(page(0).member).gc_runs, 1);
+    assert_eq!(host.flash.nand().next_event_ns(), u64::MAX, "it waits");
     // The start of the program that brought the plane below the threshold.
-    let begun_ns = host.flash.now_ns() - (1 + 4096 + 100);
+    let begun_ns = host.flash.nand().now_ns() - (1 + 4096 + 100);
     assert!(host.read(page(7), Version::Current) && host.advance() && host.advance());
     assert_eq!(host.completed[0], 1, "the chip is not blocked");
     assert!(host.end_commit());
-    assert_eq!((host.flash.next_event_ns(), host.flash.counts[0][GC]), (u64::MAX, 0), "one of two");
+    assert_eq!((host.flash.nand().next_event_ns(), host.flash.nand().counts()[0][GC]), (u64::MAX, 0), "one of two");
     assert!(host.end_commit());
-    assert!(host.flash.next_event_ns() < u64::MAX);
+    assert!(host.flash.nand().next_event_ns() < u64::MAX);
     // Page 1 was committed; page 3 is semivalid all the same, and moved.
     host.finish();
-    assert_eq!((host.flash.counts[1][GC], host.flash.counts[2][GC], erased(&host)), (3, 1, vec![0]));
+    assert_eq!((host.flash.nand().counts()[1][GC], host.flash.nand().counts()[2][GC], erased(&host)), (3, 1, vec![0]));
     assert!(host.flash.lookup(page(1), Version::Base).is_none() && host.flash.lookup(page(3), Version::Base).is_some());
-    let time_ns = host.flash.now_ns() - begun_ns;
+    let time_ns = host.flash.nand().now_ns() - begun_ns;
     assert_eq!(host.flash.collected, GcCounts { gc_runs: 1, merges: [0; 3], time_ns }, "from the choice to the erase");
 }
 
@@ -107,7 +107,7 @@ fn what_is_semivalid_after_the_commits_is_moved() {
     host.flash.unmap(page(3), Version::Base);
     host.finish();
     // Moved: page 0, and the base of page 2.
-    assert_eq!((host.flash.counts[1][GC], host.flash.counts[2][GC], erased(&host)), (2, 1, vec![0]));
+    assert_eq!((host.flash.nand().counts()[1][GC], host.flash.nand().counts()[2][GC], erased(&host)), (2, 1, vec![0]));
     assert!(host.flash.lookup(page(2), Version::Base).is_some());
 }
 
@@ -135,14 +135,14 @@ fn a_victim_without_gain_is_left() {
     let mut host = overwritten(one_plane(false), &[(0, true), (2, true)]);
     assert_eq!(host.asked, [2, 0], "both are to be moved");
     host.finish();
-    assert_eq!((host.flash.counts[1][GC], erased(&host)), (0, vec![]));
-    assert_eq!(host.flash.load(page(0).member).gc_runs, 0);
+    assert_eq!((host.flash.nand().counts()[1][GC], erased(&host)), (0, vec![]));
+    assert_eq!(host.flash.nand().load(page(0).member).gc_runs, 0);
     // Nor does it keep a block with garbage from being collected.
     assert!(host.write(page(8), Version::Current, false));
     host.finish();
     assert!(host.write(page(16), Version::Current, false));
     host.finish();
-    assert_eq!((host.flash.counts[1][GC], erased(&host)), (3, vec![2]));
+    assert_eq!((host.flash.nand().counts()[1][GC], erased(&host)), (3, vec![2]));
 }
 
 /// A commit that ends when a failure has ended its GC run changes nothing.
@@ -152,8 +152,8 @@ fn a_late_commit_is_harmless() {
     let ppn = host.flash.lookup(page(0), Version::Current).unwrap();
     let Part::Page { channel, chip, die, plane, block, .. } = host.flash.part_of(ppn) else { unreachable!() };
     host.fail(Fault::Loss(Part::Block { channel, chip, die, plane, block }));
-    assert_eq!(host.flash.load(page(0).member).gc_runs, 0);
+    assert_eq!(host.flash.nand().load(page(0).member).gc_runs, 0);
     while host.end_commit() {}
     host.finish();
-    assert_eq!((host.flash.counts[2][GC], host.flash.take_gc_query()), (0, None));
+    assert_eq!((host.flash.nand().counts()[2][GC], host.flash.take_gc_query()), (0, None));
 }

@@ -43,7 +43,7 @@ fn write(host: &mut Host, pages: impl IntoIterator<Item = u32>) {
 
 /// Merges by kind, pages copied, blocks erased.
 fn done(host: &Host) -> ([u64; 3], u64, u64) {
-    (host.flash.collected.merges, host.flash.counts[1][GC], host.flash.counts[2][GC])
+    (host.flash.collected.merges, host.flash.nand().counts()[1][GC], host.flash.nand().counts()[2][GC])
 }
 
 fn block_of(host: &Host, number: u32) -> u32 {
@@ -139,14 +139,14 @@ fn victims_are_the_own_log_block_or_the_one_used_longest_ago() {
 fn a_full_merge_takes_as_long_as_its_copies_and_erases() {
     let mut host = Host::new(one_plane(8, 16, 1, false));
     write(&mut host, [0, 1, 2, 3, 4, 1, 1, 0]);
-    let begun_ns = host.flash.now_ns();
+    let begun_ns = host.flash.nand().now_ns();
     assert!(!host.write(page(4), Version::Current, false));
     assert!(host.read(page(4), Version::Current));
     let merge_ns = 4 * (1 + 10 + 4096 + 1 + 4096 + 100) + 2 * (1 + 1000);
     while host.completed[0] == 0 {
         assert!(host.advance());
     }
-    assert_eq!(host.flash.now_ns() - begun_ns, merge_ns + 1 + 10 + 4096, "the chip is blocked meanwhile");
+    assert_eq!(host.flash.nand().now_ns() - begun_ns, merge_ns + 1 + 10 + 4096, "the chip is blocked meanwhile");
     assert_eq!(host.flash.collected.time_ns, merge_ns);
 }
 
@@ -161,17 +161,17 @@ fn semivalid_pages_are_committed_before_a_merge() {
     }
     assert!(!host.write(page(4), Version::Current, false));
     assert_eq!((host.asked[0], host.commits.len()), (2, 2), "pages 1 and 3 have bases in the data block");
-    assert_eq!(host.flash.next_event_ns(), u64::MAX, "nothing is copied");
+    assert_eq!(host.flash.nand().next_event_ns(), u64::MAX, "nothing is copied");
     assert!(!host.write(page(0), Version::Current, false), "nothing of the logical block is given out");
     assert!(host.read(page(0), Version::Current) && host.advance() && host.advance() && host.completed[0] == 1, "reads go on");
     host.end_commit();
-    assert_eq!(host.flash.next_event_ns(), u64::MAX);
+    assert_eq!(host.flash.nand().next_event_ns(), u64::MAX);
     // This commit leaves page 3 semivalid: it is asked about again.
     host.end_commit();
-    assert_eq!((host.asked[0], host.commits.len(), host.flash.next_event_ns()), (3, 1, u64::MAX));
+    assert_eq!((host.asked[0], host.commits.len(), host.flash.nand().next_event_ns()), (3, 1, u64::MAX));
     host.end_commit();
-    assert_eq!((host.asked[0], host.flash.counts[2][GC]), (3, 0));
-    assert_eq!(host.flash.load(MemberId(0)).gc_runs, 0, "put off: asking again at once does not help");
+    assert_eq!((host.asked[0], host.flash.nand().counts()[2][GC]), (3, 0));
+    assert_eq!(host.flash.nand().load(MemberId(0)).gc_runs, 0, "put off: asking again at once does not help");
     assert_eq!((host.flash.take_freed(), host.flash.check()), (None, Ok(())));
     host.flash.unmap(page(3), Version::Base);
     assert_eq!(host.flash.take_freed(), Some(0), "nothing else would tell who waits that the merge may begin");
@@ -195,7 +195,7 @@ fn a_merge_asks_again_when_other_pages_are_in_its_way() {
     host.flash.unmap(page(2), Version::Base);
     host.flash.committed(0);
     assert_eq!(host.flash.take_gc_query(), None);
-    assert_ne!(host.flash.next_event_ns(), u64::MAX, "pages are copied");
+    assert_ne!(host.flash.nand().next_event_ns(), u64::MAX, "pages are copied");
 }
 
 /// If commits count, the cheapest merge wins: two copies, or else a switch with two commits, before a full merge of three. Otherwise the log block

@@ -45,7 +45,7 @@ fn written(settings: Settings, programs: usize) -> (Host, u64) {
     let mut host = Host::new(settings);
     let mut last_ns = 0;
     for number in (0..12).chain(0..3).chain(12..14).take(programs) {
-        last_ns = host.flash.now_ns();
+        last_ns = host.flash.nand().now_ns();
         write(&mut host, number);
         while !host.flash.is_idle(MemberId(0)) {
             host.advance();
@@ -59,22 +59,22 @@ fn until_gc(host: &mut Host) -> u64 {
     while !host.flash.is_collecting(MemberId(0)) {
         assert!(host.advance());
     }
-    host.flash.now_ns()
+    host.flash.nand().now_ns()
 }
 
 /// Submits reads at once and returns when each ended, and when GC did. `None` stands for GC.
 fn outcome(host: &mut Host, reads: &[PageOperation]) -> (Vec<u64>, u64) {
     let ids: Vec<u32> = (0..).zip(reads).map(|(owner, read)| host.flash.submit(read, owner).map(|_| owner).expect("written")).collect();
     let (mut ended, mut erased_ns) = (vec![0; ids.len()], 0);
-    while host.flash.next_event_ns() != NEVER {
+    while host.flash.nand().next_event_ns() != NEVER {
         let was_collecting = host.flash.is_collecting(MemberId(0));
         host.flash.advance(&mut NoObserver);
-        for completion in std::mem::take(host.flash.completions()) {
-            ended[host.flash.about(completion.record).owner as usize] = host.flash.now_ns();
+        for completion in std::mem::take(host.flash.nand_mut().completions()) {
+            ended[host.flash.about(completion.record).owner as usize] = host.flash.nand().now_ns();
             host.flash.forget(completion.record);
         }
         if was_collecting && !host.flash.is_collecting(MemberId(0)) {
-            erased_ns = host.flash.now_ns();
+            erased_ns = host.flash.nand().now_ns();
         }
         host.flash.check().unwrap();
     }
@@ -99,23 +99,23 @@ fn at_the_threshold_nothing_is_collected() {
 #[test]
 fn it_starts_when_the_host_has_been_silent_for_the_idle_time() {
     let (mut host, last_ns) = below_the_threshold(idling(GcBlockingScope::None));
-    assert_eq!((host.flash.last_host_ns(MemberId(0)), host.flash.next_event_ns()), (last_ns, last_ns + IDLE));
-    assert!(host.flash.is_at_rest(), "waiting is no work");
+    assert_eq!((host.flash.last_host_ns(MemberId(0)), host.flash.nand().next_event_ns()), (last_ns, last_ns + IDLE));
+    assert!(host.flash.nand().is_at_rest(), "waiting is no work");
     assert_eq!(until_gc(&mut host), last_ns + IDLE);
-    assert!(!host.flash.is_at_rest());
+    assert!(!host.flash.nand().is_at_rest());
     assert_eq!(outcome(&mut host, &[]), (vec![], last_ns + IDLE + RUN));
     // 18 pages are free, enough; and the timer is not set.
     assert_eq!(host.flash.erase_counts().sum::<u32>(), 1);
 
     // A read that nobody waits for does not put it off.
     let (mut host, last_ns) = below_the_threshold(idling(GcBlockingScope::None));
-    host.flash.set_now(last_ns + IDLE - 2);
+    host.flash.nand_mut().set_now(last_ns + IDLE - 2);
     host.flash.submit(&PageOperation { host_waits: false, ..host_read(5) }, 3).unwrap();
     assert_eq!(until_gc(&mut host), last_ns + IDLE);
 
     // One of the host that comes a nanosecond too early does, whatever is in flight.
     let (mut host, last_ns) = below_the_threshold(idling(GcBlockingScope::None));
-    host.flash.set_now(last_ns + IDLE - 1);
+    host.flash.nand_mut().set_now(last_ns + IDLE - 1);
     host.flash.submit(&host_read(5), 3).unwrap();
     assert_eq!(until_gc(&mut host), last_ns + IDLE - 1 + IDLE);
 
@@ -149,12 +149,12 @@ fn runs_follow_each_other_until_the_host_comes() {
     // A read within the first run: the second begins an idle time later.
     let mut host = fill();
     assert_eq!(until_gc(&mut host), begin_ns);
-    host.flash.set_now(begin_ns + 1);
+    host.flash.nand_mut().set_now(begin_ns + 1);
     host.flash.submit(&host_read(0), 3).unwrap();
     while host.flash.is_collecting(MemberId(0)) {
         host.advance();
     }
-    assert_eq!(host.flash.now_ns(), begin_ns + RUN + READ);
+    assert_eq!(host.flash.nand().now_ns(), begin_ns + RUN + READ);
     assert_eq!(until_gc(&mut host), (begin_ns + 1 + IDLE).max(begin_ns + RUN + READ));
 }
 
@@ -171,7 +171,7 @@ fn a_victim_frees_its_share_in_idle_time_alone() {
             }
         }
         while host.advance() {}
-        assert_eq!(host.flash.next_event_ns(), NEVER, "it does not wait for what will not come");
+        assert_eq!(host.flash.nand().next_event_ns(), NEVER, "it does not wait for what will not come");
         host.flash.erase_counts().sum::<u32>()
     };
     assert_eq!([0.0, 0.25, 0.5, 0.51, 0.75, 0.76].map(|gain| erased(gain, 0.2)), [3, 3, 3, 2, 2, 0]);
@@ -184,7 +184,7 @@ fn a_host_read_waits_for_a_step_or_for_the_run() {
     for (scope, waits) in [(GcBlockingScope::None, READ - 1), (GcBlockingScope::Chip, RUN - 1)] {
         let (mut host, _) = below_the_threshold(idling(scope));
         let begin_ns = until_gc(&mut host);
-        host.flash.set_now(begin_ns + 1);
+        host.flash.nand_mut().set_now(begin_ns + 1);
         let (ended, erased_ns) = outcome(&mut host, &[host_read(5)]);
         assert_eq!(ended, [begin_ns + 1 + waits + READ], "{scope:?}");
         assert_eq!(erased_ns, begin_ns + RUN + if scope == GcBlockingScope::None { READ } else { 0 });
@@ -207,18 +207,18 @@ fn below_the_minimum_it_starts_at_once_and_goes_first() {
             }
         }
         assert!(!host.flash.is_collecting(MemberId(0)));
-        let begin_ns = host.flash.now_ns();
+        let begin_ns = host.flash.nand().now_ns();
         write(&mut host, 13);
         assert!(host.flash.is_collecting(MemberId(0)));
         host.flash.submit(&host_read(5), 3).unwrap();
         while host.flash.is_collecting(MemberId(0)) {
             host.advance();
         }
-        assert_eq!((host.flash.now_ns(), host.completed[0]), (begin_ns + PROGRAM + RUN, 0), "{scope:?}");
+        assert_eq!((host.flash.nand().now_ns(), host.completed[0]), (begin_ns + PROGRAM + RUN, 0), "{scope:?}");
         while host.completed[0] == 0 {
             host.advance();
         }
-        assert_eq!(host.flash.now_ns(), begin_ns + PROGRAM + RUN + READ, "{scope:?}");
+        assert_eq!(host.flash.nand().now_ns(), begin_ns + PROGRAM + RUN + READ, "{scope:?}");
     }
 }
 
@@ -231,10 +231,10 @@ fn a_run_of_idle_time_becomes_urgent_when_the_plane_falls_below_the_minimum() {
         let (mut host, _) = below_the_threshold(settings);
         let begin_ns = until_gc(&mut host);
         let go_on_until = |host: &mut Host, at_ns: u64| {
-            while host.flash.next_event_ns() < begin_ns + at_ns {
+            while host.flash.nand().next_event_ns() < begin_ns + at_ns {
                 host.advance();
             }
-            host.flash.set_now(begin_ns + at_ns);
+            host.flash.nand_mut().set_now(begin_ns + at_ns);
         };
         // GC reads its page. The program is the next, and before the program of the move, which is queued when the read has ended, a read of the host.
         go_on_until(&mut host, 1);
@@ -250,11 +250,11 @@ fn a_run_of_idle_time_becomes_urgent_when_the_plane_falls_below_the_minimum() {
         }
         let reads = if becomes_urgent { 1 } else { 2 };
         let erased_ns = begin_ns + RUN + PROGRAM + reads * READ;
-        assert_eq!((host.completed[0], host.flash.now_ns()), (reads as u32, erased_ns), "minimum of {minimum} pages");
+        assert_eq!((host.completed[0], host.flash.nand().now_ns()), (reads as u32, erased_ns), "minimum of {minimum} pages");
         while host.completed[0] < 2 {
             host.advance();
         }
-        assert_eq!(host.flash.now_ns(), begin_ns + RUN + PROGRAM + 2 * READ);
+        assert_eq!(host.flash.nand().now_ns(), begin_ns + RUN + PROGRAM + 2 * READ);
     }
 }
 
@@ -265,7 +265,7 @@ fn migration_and_gc_share_the_ssd_by_need() {
         let settings = Settings { coordinates_migration, migration_free_blocks, ..idling(scope) };
         let (mut host, _) = below_the_threshold(settings);
         let begin_ns = until_gc(&mut host);
-        host.flash.set_now(begin_ns + 1);
+        host.flash.nand_mut().set_now(begin_ns + 1);
         let (ended, erased_ns) = outcome(&mut host, &[migration_read(6), host_read(5), migration_read(7)]);
         (ended.iter().map(|ended_ns| ended_ns - begin_ns).collect::<Vec<_>>(), erased_ns - begin_ns)
     };
@@ -287,12 +287,12 @@ fn a_migration_alone_lets_the_host_go_first() {
     let settings =
         Settings { gc_idle_threshold: 0.0, coordinates_migration: true, migration_free_blocks: 0.0, ..idling(GcBlockingScope::Chip) };
     let (mut host, _) = below_the_threshold(settings.clone());
-    let begin_ns = host.flash.now_ns();
+    let begin_ns = host.flash.nand().now_ns();
     let at_host_priority = PageOperation { priority: Priority::Host, ..migration_read(8) };
     let (ended, _) = outcome(&mut host, &[host_read(4), migration_read(6), at_host_priority, host_read(5)]);
     assert_eq!(ended, [1, 4, 2, 3].map(|number| begin_ns + number * READ));
     // All have ended: GC that comes now finds none pending and is of low priority.
-    assert_eq!(host.flash.next_event_ns(), NEVER);
+    assert_eq!(host.flash.nand().next_event_ns(), NEVER);
 
     // Coordinated GC alone yields to the host page by page, whatever the scope.
     let (mut host, _) = below_the_threshold(Settings { gc_idle_threshold: 0.5, ..settings });
@@ -306,12 +306,12 @@ fn no_gc_on_an_ssd_that_is_not_programmed() {
     host.flash.set_health(Health::ReadOnly);
     assert_eq!(host.flash.health(), Health::ReadOnly);
     host.finish();
-    assert_eq!((host.flash.now_ns(), host.flash.erase_counts().sum::<u32>()), (last_ns + IDLE, 0));
+    assert_eq!((host.flash.nand().now_ns(), host.flash.erase_counts().sum::<u32>()), (last_ns + IDLE, 0));
     host.flash.set_health(Health::ReadWrite);
     assert_eq!(until_gc(&mut host), last_ns + IDLE, "it is idle, so at once");
     host.flash.set_health(Health::Disabled);
     host.finish();
-    assert_eq!((host.flash.now_ns(), host.flash.erase_counts().sum::<u32>()), (last_ns + IDLE + RUN, 1), "a run under way ends");
+    assert_eq!((host.flash.nand().now_ns(), host.flash.erase_counts().sum::<u32>()), (last_ns + IDLE + RUN, 1), "a run under way ends");
 }
 
 /// With all that starts GC runs (threshold, starvation, idle time, wear leveling): after the change at most what is under way ends.
@@ -334,7 +334,7 @@ fn runs_under_way_are_the_last() {
             host.advance();
         }
         let erased = |host: &Host| host.flash.erase_counts().sum::<u32>();
-        let (before, under_way) = (erased(&host), host.flash.load(MemberId(0)).gc_runs);
+        let (before, under_way) = (erased(&host), host.flash.nand().load(MemberId(0)).gc_runs);
         host.flash.set_health(Health::ReadOnly);
         (0..20).for_each(|number| host.flash.unmap(page(number), Version::Current));
         host.finish();

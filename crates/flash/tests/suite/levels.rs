@@ -1,7 +1,7 @@
 //! Types of pages, and reads with several attempts: their times, what they occupy, and pages that cannot be corrected.
 
 use crate::support::{GIVEN, Host, ONE_PLANE, settings};
-use flashraid_flash::{CellTimes, Flash, Given, Ldpc, LevelLaw, Placement, Settings};
+use flashraid_flash::{CellTimes, Flash, Given, Ldpc, LevelLaw, Placement, Settings, level_of};
 use flashraid_vocabulary::{Cause, Geometry, MemberId, MemberPage, Version, View};
 
 const LDPC: Ldpc =
@@ -34,10 +34,10 @@ fn written(settings: Settings, pages: u32) -> Host {
 
 /// How long a read takes on an idle device.
 fn read_ns(host: &mut Host, number: u32) -> u64 {
-    let start_ns = host.flash.now_ns();
+    let start_ns = host.flash.nand().now_ns();
     assert!(host.read(page(number), Version::Current));
     host.finish();
-    host.flash.now_ns() - start_ns
+    host.flash.nand().now_ns() - start_ns
 }
 
 /// Attempt i: a command, 10 + 5 i ns of sensing, the transfer, and decoding.
@@ -48,17 +48,17 @@ fn each_attempt_senses_longer_and_transfers_again() {
             let mut host = written(with(Ldpc { law: LevelLaw::Fixed(level), decode_ns, ..LDPC }), 4);
             let expected: u64 = (0..=u64::from(level)).map(|attempt| 1 + 10 + 5 * attempt + TRANSFER + decode_ns).sum();
             assert_eq!(read_ns(&mut host, 2), expected, "level {level}");
-            let unit = &host.flash.units()[0];
+            let unit = &host.flash.nand().units()[0];
             let array_ns: u64 = (0..=u64::from(level)).map(|attempt| 10 + 5 * attempt).sum();
             assert_eq!(unit.array_ns[Cause::Host as usize], 4 * 100 + array_ns);
             // The last decoding occupies nobody, nor does the wait of a program for its array the bus.
             assert_eq!(unit.busy_ns[Cause::Host as usize], 4 * (1 + TRANSFER + 100) + expected - decode_ns);
             let transfers = 4 + 1 + u64::from(level);
-            assert_eq!(host.flash.channels()[0].busy_ns[Cause::Host as usize], transfers * (1 + TRANSFER));
+            assert_eq!(host.flash.nand().channels()[0].busy_ns[Cause::Host as usize], transfers * (1 + TRANSFER));
             let mut by_level = [0; 5];
             by_level[level as usize] = 1;
-            assert_eq!(host.flash.reads_by_level(), Some(&by_level[..]));
-            let load = host.flash.read_load_at_time(page(2), Version::Current, host.flash.now_ns()).unwrap();
+            assert_eq!(host.flash.nand().reads_by_level(), Some(&by_level[..]));
+            let load = host.flash.read_load_at_time(page(2), Version::Current, host.flash.nand().now_ns()).unwrap();
             assert_eq!(load.read_ns, array_ns + u64::from(level + 1) * decode_ns, "what a scheme is told");
         }
     }
@@ -69,11 +69,11 @@ fn each_attempt_senses_longer_and_transfers_again() {
 fn the_last_decoding_overlaps_what_the_lun_does_next() {
     for (level, attempts) in [(0, 1), (2, 3)] {
         let mut host = written(with(Ldpc { law: LevelLaw::Fixed(level), step_ns: 0, decode_ns: 500, ..LDPC }), 4);
-        let start_ns = host.flash.now_ns();
+        let start_ns = host.flash.nand().now_ns();
         (0..3).for_each(|number| assert!(host.read(page(number), Version::Current)));
         host.finish();
         let attempt = 1 + 10 + TRANSFER;
-        assert_eq!(host.flash.now_ns() - start_ns, 3 * (attempts * attempt + (attempts - 1) * 500) + 500);
+        assert_eq!(host.flash.nand().now_ns() - start_ns, 3 * (attempts * attempt + (attempts - 1) * 500) + 500);
         assert_eq!(host.completed[0], 3);
     }
 }
@@ -92,7 +92,7 @@ fn planes_are_read_again_only_where_that_is_needed() {
         let (mut pairs, flash) = (Vec::new(), &host.flash);
         for number in 0..8 {
             let ppn = flash.lookup(page(number), Version::Current).unwrap();
-            pairs.push((number, ppn.0 / 4, ppn.0 % 4, flash.level_of(ppn.0 as usize / 4)));
+            pairs.push((number, ppn.0 / 4, ppn.0 % 4, level_of(flash, ppn.0 as usize / 4)));
         }
         let pair = pairs.iter().find_map(|one| {
             let partner = pairs.iter().find(|other| other.1 / 13 != one.1 / 13 && other.2 == one.2 && one.3 == 0 && other.3 == 2)?;
@@ -101,7 +101,7 @@ fn planes_are_read_again_only_where_that_is_needed() {
         Some((host, pair))
     });
     let (mut host, (early, late)) = found.expect("one of a hundred seeds");
-    let (start_ns, written_ns) = (host.flash.now_ns(), host.flash.units()[0].array_ns[Cause::Host as usize]);
+    let (start_ns, written_ns) = (host.flash.nand().now_ns(), host.flash.nand().units()[0].array_ns[Cause::Host as usize]);
     assert!(host.read(page(early), Version::Current));
     // The first takes the bus at once; two more form an operation behind it.
     assert!(host.read(page(early), Version::Current) && host.read(page(late), Version::Current));
@@ -109,9 +109,9 @@ fn planes_are_read_again_only_where_that_is_needed() {
     let alone = 1 + 10_000 + TRANSFER;
     let both = 2 + 10_000 + 2 * TRANSFER;
     let again: u64 = [11_000, 12_000].iter().map(|sense_ns| 1 + sense_ns + TRANSFER).sum();
-    assert_eq!(host.flash.now_ns() - start_ns, alone + both + again);
-    assert_eq!(host.flash.reads_by_level().unwrap(), [2, 0, 1, 0, 0]);
-    let array_ns = host.flash.units()[0].array_ns[Cause::Host as usize] - written_ns;
+    assert_eq!(host.flash.nand().now_ns() - start_ns, alone + both + again);
+    assert_eq!(host.flash.nand().reads_by_level().unwrap(), [2, 0, 1, 0, 0]);
+    let array_ns = host.flash.nand().units()[0].array_ns[Cause::Host as usize] - written_ns;
     assert_eq!(array_ns, 2 * 10_000 + 11_000 + 12_000);
 }
 
@@ -125,20 +125,20 @@ fn pages_that_are_read_again_together_have_a_command_each() {
     let blocks = [0, 1].map(|number| host.flash.lookup(page(number), Version::Current).unwrap().0 as usize / 4);
     assert_ne!(blocks[0] / 13, blocks[1] / 13, "pages of two planes");
     for expected in [1, 2] {
-        assert_eq!(blocks.map(|block| host.flash.level_of(block)), [expected; 2]);
-        let start_ns = host.flash.now_ns();
+        assert_eq!(blocks.map(|block| level_of(&host.flash, block)), [expected; 2]);
+        let start_ns = host.flash.nand().now_ns();
         assert!(host.read(page(0), Version::Current));
         assert!(host.read(page(0), Version::Current) && host.read(page(1), Version::Current));
         host.finish();
         let attempts = |planes: u64, level: u64| (0..=level).map(|attempt| planes * (1 + TRANSFER) + 10_000 + attempt * 1_000).sum::<u64>();
         if expected == 1 {
-            assert_eq!(host.flash.now_ns() - start_ns, attempts(1, 1) + attempts(2, 1));
+            assert_eq!(host.flash.nand().now_ns() - start_ns, attempts(1, 1) + attempts(2, 1));
         }
         // Until both blocks have had four attempts.
-        while host.flash.level_of(blocks[1]) == 1 {
+        while level_of(&host.flash, blocks[1]) == 1 {
             read_ns(&mut host, 1);
         }
-        while host.flash.level_of(blocks[0]) == 1 {
+        while level_of(&host.flash, blocks[0]) == 1 {
             read_ns(&mut host, 0);
         }
     }
@@ -152,7 +152,7 @@ fn erased_blocks_begin_anew() {
     for _ in 0..4 {
         read_ns(&mut host, 0);
     }
-    assert_eq!(host.flash.level_of(block), 1);
+    assert_eq!(level_of(&host.flash, block), 1);
     let write_all = |host: &mut Host, pages: std::ops::Range<u32>| {
         for number in pages {
             while !host.write(page(number), Version::Current, false) {
@@ -164,17 +164,17 @@ fn erased_blocks_begin_anew() {
     while host.flash.erase_counts().nth(block).unwrap() == 0 {
         write_all(&mut host, 0..20);
     }
-    assert_eq!(host.flash.level_of(block), 0);
+    assert_eq!(level_of(&host.flash, block), 0);
 
     let mut host = Host::new(with(Ldpc { retention_ns: 1_000_000_000, highest: 15, ..LDPC }));
     write_all(&mut host, 0..20);
-    host.flash.set_now(5_000_000_000);
-    let moved = |host: &Host| host.flash.counts[1][Cause::Gc as usize];
+    host.flash.nand_mut().set_now(5_000_000_000);
+    let moved = |host: &Host| host.flash.nand().counts()[1][Cause::Gc as usize];
     while moved(&host) == 0 {
         write_all(&mut host, 0..7);
         write_all(&mut host, 9..12);
     }
-    let level = |number: u32| host.flash.level_of(host.flash.lookup(page(number), Version::Current).unwrap().0 as usize / 4);
+    let level = |number: u32| level_of(&host.flash, host.flash.lookup(page(number), Version::Current).unwrap().0 as usize / 4);
     let levels: Vec<u32> = (0..20).map(level).collect();
     assert!(levels.iter().all(|level| [0, 4, 5].contains(level)) && moved(&host) < 40, "{levels:?}");
     // Of the pages that were not written again some lie where they were, and some were moved.
@@ -202,10 +202,10 @@ fn types_of_pages_have_their_times() {
     let mut host = Host::new(Settings { cell, ..with(LDPC) });
     let times = [(10, 100), (20, 300), (40, 700), (10, 100)];
     for (number, (read, program)) in (0..).zip(times) {
-        let start_ns = host.flash.now_ns();
+        let start_ns = host.flash.nand().now_ns();
         assert!(host.write(page(number), Version::Current, false));
         host.finish();
-        assert_eq!(host.flash.now_ns() - start_ns, 1 + TRANSFER + program, "page {number} of its block");
+        assert_eq!(host.flash.nand().now_ns() - start_ns, 1 + TRANSFER + program, "page {number} of its block");
         assert_eq!(read_ns(&mut host, number), 1 + read + TRANSFER);
     }
 }
@@ -213,7 +213,7 @@ fn types_of_pages_have_their_times() {
 /// What raises levels: erases, time, and attempts to read; erasing undoes the latter two.
 #[test]
 fn levels_follow_wear_retention_and_reads() {
-    let level = |flash: &Flash, number: u32| flash.level_of(flash.lookup(page(number), Version::Current).unwrap().0 as usize / 4);
+    let level = |flash: &Flash, number: u32| level_of(flash, flash.lookup(page(number), Version::Current).unwrap().0 as usize / 4);
     // 3 more reads: attempts count, and so each read at level 1 counts twice.
     let mut host = written(with(Ldpc { reads: 3, ..LDPC }), 4);
     let levels: Vec<u32> = (0..6)
@@ -228,7 +228,7 @@ fn levels_follow_wear_retention_and_reads() {
     let mut host = written(with(Ldpc { retention_ns: 100_000, ..LDPC }), 1);
     let first_ns = 0;
     for at_ns in [99_999, 100_000, 250_000] {
-        host.flash.set_now(at_ns);
+        host.flash.nand_mut().set_now(at_ns);
         assert_eq!(u64::from(level(&host.flash, 0)), (at_ns - first_ns) / 100_000);
     }
     assert!(host.write(page(1), Version::Current, false));
@@ -279,7 +279,7 @@ fn what_the_last_attempt_does_not_correct_is_lost() {
         assert!(host.flash.has_failures() && host.flash.is_lost(page(1), Version::Current));
         let mut told: Vec<_> = std::iter::from_fn(|| host.flash.take_unreadable()).map(|(page, _)| page.page.0).collect();
         told.sort_unstable();
-        assert_eq!(host.flash.reads_by_level().unwrap().last(), Some(&(told.len() as u64)));
+        assert_eq!(host.flash.nand().reads_by_level().unwrap().last(), Some(&(told.len() as u64)));
         if is_retired {
             // GC has tried to move the others, and found them lost.
             assert_eq!(told, [0, 1, 2, 3]);

@@ -302,8 +302,12 @@ fn copies_and_nothing_else_lie_on_mirror_chips() {
                     let ppn = flash.place(address, version);
                     flash.unit_of(ppn)
                 };
-                assert_eq!(flash.channel_of_unit(unit), u32::from(member));
-                assert_eq!(flash.chip_of_unit(unit) >= 3 - mirror_chips, version == Version::Copy, "{version:?} of {address:?}");
+                assert_eq!(flash.nand().channel_of_unit(unit), u32::from(member));
+                assert_eq!(
+                    flash.nand().shape().chip_of_unit(unit) >= 3 - mirror_chips,
+                    version == Version::Copy,
+                    "{version:?} of {address:?}"
+                );
             }
             assert_ne!(flash.lookup(address, Version::Current), flash.lookup(address, Version::Copy));
         }
@@ -332,7 +336,7 @@ fn translation_pages_have_space_of_their_own() {
         let given = Given { mirror_chips, ..settings.given };
         let settings = Settings { given, translation_blocks: 3, translation_pages: pages, ..settings };
         let members = settings.members() as u16;
-        let planes = settings.planes_per_unit() * settings.units_per_channel();
+        let planes = settings.shape().planes_per_channel();
         let planes = if member_is_chip { planes / 3 } else { planes * (3 - mirror_chips) / 3 };
         let mut flash = Flash::new(settings);
         for member in 0..members {
@@ -347,7 +351,7 @@ fn translation_pages_have_space_of_their_own() {
                 assert_eq!(flash.address(flash.slot(address)), address);
                 let unit = flash.unit_of(ppn);
                 assert_eq!(flash.member_of_unit(unit), Some(u32::from(member)), "{placement:?}");
-                assert!(flash.chip_of_unit(unit) < 3 - mirror_chips);
+                assert!(flash.nand().shape().chip_of_unit(unit) < 3 - mirror_chips);
                 unit
             });
             assert!(used.collect::<std::collections::BTreeSet<_>>().len() > 1, "they are spread over the units of the member");

@@ -11,10 +11,10 @@ fn one_plane() -> Settings {
 /// Overwrites pages at random until the device says that it is worn out, and returns the erases in time.
 fn erases_until_worn_out(host: &mut Host, most: u64) -> u64 {
     let (mut random, member) = (Random(7), MemberId(0));
-    let erases = |host: &Host| host.flash.counts[2].iter().sum::<u64>();
+    let erases = |host: &Host| host.flash.nand().counts()[2].iter().sum::<u64>();
     loop {
         host.write(MemberPage::new(0, random.below(16) as u32), Version::Current, false);
-        while host.flash.next_event_ns() != u64::MAX {
+        while host.flash.nand().next_event_ns() != u64::MAX {
             let before = host.flash.total_erases();
             host.advance();
             if host.flash.take_wear_out() {

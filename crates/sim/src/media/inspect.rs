@@ -26,17 +26,17 @@ impl LunAt<'_> {
 
     /// Page operations started, by action and cause.
     pub fn operations(&self) -> Counts {
-        self.flash.units()[self.unit as usize].operations
+        self.flash.nand().units()[self.unit as usize].operations
     }
 
     /// Time of the array for what it has started, by cause.
     pub fn array_ns(&self) -> [u64; Cause::COUNT] {
-        self.flash.units()[self.unit as usize].array_ns
+        self.flash.nand().units()[self.unit as usize].array_ns
     }
 
     /// Time in use until `time_ns`, by cause.
     pub fn busy_ns(&self, time_ns: u64) -> [u64; Cause::COUNT] {
-        self.flash.unit_busy_ns(self.unit, time_ns)
+        self.flash.nand().unit_busy_ns(self.unit, time_ns)
     }
 }
 
@@ -71,7 +71,7 @@ pub trait Inspect {
     fn luns(&self) -> impl Iterator<Item = LunAt<'_>> {
         self.ssds().iter().enumerate().flat_map(move |(ssd, flash)| {
             let member = move |unit| flash.member_of_unit(unit).and_then(|member| self.member_in(ssd, member));
-            (0..flash.units().len() as u32).map(move |unit| LunAt {
+            (0..flash.nand().units().len() as u32).map(move |unit| LunAt {
                 flash,
                 unit,
                 member: member(unit),
@@ -80,10 +80,10 @@ pub trait Inspect {
         })
     }
 
-    /// Reads by level, in all SSDs with LDPC together (`Flash::reads_by_level`); empty without LDPC.
+    /// Reads by level, in all SSDs with LDPC together (`Nand::reads_by_level`); empty without LDPC.
     fn reads_by_level(&self) -> Vec<u64> {
         let mut sum = Vec::new();
-        for of_ssd in self.ssds().iter().filter_map(Flash::reads_by_level) {
+        for of_ssd in self.ssds().iter().filter_map(|flash| flash.nand().reads_by_level()) {
             sum.resize(of_ssd.len().max(sum.len()), 0);
             // Those that could not be corrected are the last of each.
             let (lost, corrected) = of_ssd.split_last().expect("there is a level");
@@ -95,7 +95,8 @@ pub trait Inspect {
 
     /// Time in use of each bus until `time_ns`, by cause.
     fn buses_busy_ns(&self, time_ns: u64) -> Vec<[u64; Cause::COUNT]> {
-        let of = |flash: &Flash| (0..flash.channels().len() as u32).map(|bus| flash.bus_busy_ns(bus, time_ns)).collect::<Vec<_>>();
+        let of =
+            |flash: &Flash| (0..flash.nand().channels().len() as u32).map(|bus| flash.nand().bus_busy_ns(bus, time_ns)).collect::<Vec<_>>();
         self.ssds().iter().flat_map(of).collect()
     }
 
@@ -111,7 +112,7 @@ pub trait Inspect {
 
     /// Whether a LUN works at something that it began before.
     fn is_at_work_since_before(&self, time_ns: u64) -> bool {
-        self.ssds().iter().any(|flash| flash.is_at_work_since_before(time_ns))
+        self.ssds().iter().any(|flash| flash.nand().is_at_work_since_before(time_ns))
     }
 
     // ---- members ----
@@ -119,7 +120,7 @@ pub trait Inspect {
     /// Load of a member.
     fn load(&self, member: MemberId) -> &MemberLoad {
         let (flash, member) = self.home(member);
-        flash.load(member)
+        flash.nand().load(member)
     }
 
     /// Versions of a member's pages beside the current ones.
@@ -166,7 +167,7 @@ pub trait Inspect {
     fn programs_in_service(&self) -> impl Iterator<Item = Ppn> {
         self.ssds().iter().enumerate().flat_map(|(ssd, flash)| {
             let first = self.first_page(ssd);
-            flash.programs_in_service().map(move |ppn| Ppn(first + ppn.0))
+            flash.nand().programs_in_service().map(move |ppn| Ppn(first + ppn.0))
         })
     }
 
@@ -205,7 +206,7 @@ pub trait Inspect {
         self.ssds().iter().fold((0, 0), |(data, mirrors), flash| {
             let (of_data, of_mirrors) = flash.channels_with_dead_chips();
             let bits = (data | of_data << first, mirrors | of_mirrors << first);
-            first += flash.channels().len();
+            first += flash.nand().channels().len();
             bits
         })
     }

@@ -18,7 +18,7 @@ impl Media for Flash {
             page_bytes: geometry.page_bytes,
             pages_per_block: geometry.pages_per_block,
             planes: self.planes(),
-            units: self.units().len() as u32,
+            units: self.nand().shape().units(),
             domains: self.domains() as u32,
             binds_members: !matches!(settings.placement, Placement::Groups(_)),
             has_mirrors: settings.given.mirror_chips > 0,
@@ -31,17 +31,17 @@ impl Media for Flash {
 
     #[inline(always)]
     fn next_event_ns(&self) -> u64 {
-        Flash::next_event_ns(self)
+        self.nand().next_event_ns()
     }
 
     #[inline(always)]
     fn is_at_rest(&self) -> bool {
-        Flash::is_at_rest(self)
+        self.nand().is_at_rest()
     }
 
     #[inline(always)]
     fn set_now(&mut self, now_ns: u64) {
-        Flash::set_now(self, now_ns);
+        self.nand_mut().set_now(now_ns);
     }
 
     #[inline(always)]
@@ -56,16 +56,16 @@ impl Media for Flash {
 
     #[inline(always)]
     fn completions(&mut self) -> &mut Vec<Completion> {
-        Flash::completions(self)
+        self.nand_mut().completions()
     }
 
     fn list_started(&mut self, lists: bool) {
-        Flash::list_started(self, lists);
+        self.nand_mut().list_started(lists);
     }
 
     #[inline(always)]
     fn started(&mut self) -> &mut Vec<(u32, Ppn, u32)> {
-        Flash::started(self)
+        self.nand_mut().started()
     }
 
     fn take_unreadable(&mut self) -> Option<(MemberPage, Version)> {
@@ -263,31 +263,31 @@ impl Media for Flash {
     }
 
     fn counts(&self) -> Counts {
-        self.counts
+        *self.nand().counts()
     }
 
     fn requests_completed(&self) -> u64 {
-        Flash::requests_completed(self)
+        self.nand().requests_completed()
     }
 
     fn blocked_sum(&self, member: u32) -> u64 {
-        Flash::blocked_sum(self, member, self.requests_completed())
+        self.nand().blocked_sum(member, self.nand().requests_completed())
     }
 
     #[inline(always)]
     fn request_completed(&mut self) {
-        Flash::request_completed(self);
+        self.nand_mut().request_completed();
     }
 
     fn record(&mut self, what: Recording, records: bool) {
         match what {
-            Recording::Slices => self.record_slices(records),
-            Recording::Done => self.record_done(records),
+            Recording::Slices => self.nand_mut().record_slices(records),
+            Recording::Done => self.nand_mut().record_done(records),
         }
     }
 
     fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>) {
-        Flash::swap_recorded(self, slices, done);
+        self.nand_mut().swap_recorded(slices, done);
     }
 
     fn lun(&self, unit: u32) -> Lun {
@@ -299,7 +299,7 @@ impl Media for Flash {
         match ahead {
             Ahead::Request(page) => self.prefetch_map(page),
             Ahead::Superseded(entry) => self.prefetch_block(entry),
-            Ahead::Record(record) => self.prefetch_record(record),
+            Ahead::Record(record) => self.nand().prefetch_record(record),
             Ahead::Commit(record) => self.prefetch_commit(record),
             Ahead::Successor(record) => self.prefetch_superseded(record),
         }
@@ -312,6 +312,6 @@ impl Media for Flash {
 
     #[cfg(feature = "mutants")]
     fn make(&mut self, fault: FlashFault) {
-        self.mutant = Some(fault);
+        self.nand_mut().mutant = Some(fault);
     }
 }

@@ -57,7 +57,7 @@ impl Timeline {
                 thread += 1;
                 self.threads.0.push(thread);
                 self.name_thread(thread, format!("{device}channel {channel}: bus"));
-                for number in 0..settings.units_per_channel() {
+                for number in 0..settings.shape().units_per_channel {
                     let (chip, die) = (number % chips, number / chips);
                     let die = if settings.chip_serial() { String::new() } else { format!(", die {die}") };
                     thread += 1;

@@ -15,12 +15,12 @@ impl Simulation {
     pub(super) fn report_ssds<C: Content, M: Media>(&self, engine: &Engine<C, M>, now: &Snapshot) -> Option<Vec<Ssd>> {
         let (media, start, averaged_from) = (&engine.media, &self.measured.start, self.measured.averaged_from());
         let ends = media.ssds().iter().scan(0, |end, flash| {
-            *end += flash.units().len();
+            *end += flash.nand().units().len();
             Some(*end)
         });
         let firsts = once(0).chain(ends);
         let report = |(number, (flash, first)): (usize, (&Flash, usize))| {
-            let units = first..first + flash.units().len();
+            let units = first..first + flash.nand().units().len();
             let counts = |snapshot: &Snapshot, action: usize, cause: usize| {
                 snapshot.units[units.clone()].iter().map(|of| of[action][cause]).sum::<u64>()
             };
@@ -29,7 +29,7 @@ impl Simulation {
             let busy_ns =
                 |snapshot: &Snapshot| snapshot.unit_busy_ns[units.clone()].iter().flatten().map(|ns| u128::from(*ns)).sum::<u128>();
             let settings = flash.settings();
-            let luns = flash.units().len() as u32 / settings.chips_per_channel() * settings.geometry.chips_per_channel;
+            let luns = flash.nand().units().len() as u32 / settings.chips_per_channel() * settings.geometry.chips_per_channel;
             let averaged_ns = (now.now_ns - averaged_from.now_ns) as f64;
             let blocks = flash.erase_counts().count() as u64;
             Ssd {

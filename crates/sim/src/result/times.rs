@@ -74,7 +74,7 @@ pub(super) fn check<C: Content, M: Media>(engine: &Engine<C, M>, now: &Snapshot,
 fn work_ns(media: &impl Media, now: &Snapshot, start: &Snapshot) -> (Vec<u128>, u128) {
     let (mut transfers_ns, mut arrays_ns, mut first) = (Vec::new(), 0, 0);
     for flash in media.ssds() {
-        let units = first..first + flash.units().len();
+        let units = first..first + flash.nand().units().len();
         let (transfers, arrays) = work_of_ssd_ns(flash.settings(), &now.units[units.clone()], &start.units[units.clone()]);
         transfers_ns.extend(transfers);
         arrays_ns += arrays;
@@ -84,7 +84,7 @@ fn work_ns(media: &impl Media, now: &Snapshot, start: &Snapshot) -> (Vec<u128>, 
 }
 
 fn work_of_ssd_ns(settings: &Settings, now: &[Counts], start: &[Counts]) -> (Vec<u128>, u128) {
-    let page_ns = settings.transfer_ns(settings.geometry.page_bytes);
+    let page_ns = settings.nand().page_transfer_ns();
     let attempts = settings.cell.most_attempts();
     let bus_ns = [
         attempts * (settings.given.read_command_ns + page_ns),
@@ -96,12 +96,12 @@ fn work_of_ssd_ns(settings: &Settings, now: &[Counts], start: &[Counts]) -> (Vec
     let work = |unit: usize, each_ns: [u64; ACTIONS]| {
         let of = |action: usize| {
             let before = total(start, unit, action);
-            let under_way = before.min(settings.planes_per_unit().into());
+            let under_way = before.min(settings.shape().planes_per_unit.into());
             u128::from(total(now, unit, action) - before + under_way) * u128::from(each_ns[action])
         };
         (0..ACTIONS).map(of).sum::<u128>()
     };
-    let units_per_channel = settings.units_per_channel() as usize;
+    let units_per_channel = settings.shape().units_per_channel as usize;
     let channels = 0..now.len() / units_per_channel;
     let units = |channel: usize| channel * units_per_channel..(channel + 1) * units_per_channel;
     let transfers_ns = channels.map(|channel| units(channel).map(|unit| work(unit, bus_ns)).sum()).collect();
@@ -300,7 +300,7 @@ mod tests {
             let config = Config::assemble(Some("tiny"), Some("raid5"), None, &[]).expect("legal settings");
             let mut simulation = Simulation::new(config, |_| true).expect("a legal device");
             let AnyEngine::Plain(engine) = &mut simulation.device.engine else { unreachable!("nothing is verified") };
-            engine.media.mutant = fault;
+            engine.media.nand_mut().mutant = fault;
             for page in 0..4 {
                 let request =
                     HostRequest { arrival_ns: 0, offset_bytes: page * 4096, size_bytes: 4096, op: HostOp::Write, stream: 0, source: 0 };

@@ -53,7 +53,7 @@ fn a_page_finds_its_place_in_the_time_of_the_dram() {
     assert_eq!(time_of(&mut engine, HostOp::Read, 0, 2 * PAGE), ANSWER_NS);
     let counts = engine.buffer().unwrap().counts;
     assert_eq!((counts.write_misses, counts.write_hits, counts.read_hits, counts.evictions), (2, 1, 2, 0));
-    assert_eq!(engine.media.counts, [[0; Cause::COUNT]; 3], "flash does nothing");
+    assert_eq!(*engine.media.nand().counts(), [[0; Cause::COUNT]; 3], "flash does nothing");
     let mut slower = buffered("raid0", &[("buffer_ns", "70")]);
     assert_eq!(time_of(&mut slower, HostOp::Write, 0, PAGE), 70);
 }
@@ -398,7 +398,7 @@ fn a_part_that_covers_all_that_flash_had_renews_the_page() {
     time_of(&mut engine, HostOp::Write, 6 * SECTOR, 2 * SECTOR);
     time_of(&mut engine, HostOp::Flush, 0, 0);
     let ppn = engine.media.lookup(engine.scheme().locate(Lpn(0)), Version::Current).unwrap();
-    engine.fail(Fault::Loss(Part::Chip { channel: 0, chip: engine.media.chip_of_unit(engine.media.unit_of(ppn)) }));
+    engine.fail(Fault::Loss(Part::Chip { channel: 0, chip: engine.media.nand().shape().chip_of_unit(engine.media.unit_of(ppn)) }));
     let lost = |engine: &Engine<Tags>| (engine.lost_pages().count(), verify::examine(engine, true, &mut |_, _| {}).pages_gone);
     assert_eq!(lost(&engine), (1, 1));
     engine.submit(&request(HostOp::Write, 6 * SECTOR, SECTOR), true);

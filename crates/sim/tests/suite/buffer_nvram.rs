@@ -63,7 +63,7 @@ fn a_write_that_finds_room_is_answered_at_once() {
     assert_eq!(time_of(&mut engine, HostOp::Write, 0, 2 * PAGE), ANSWER_NS);
     assert_eq!(time_of(&mut engine, HostOp::Write, 0, SECTOR), ANSWER_NS, "a hit");
     assert_eq!(time_of(&mut engine, HostOp::Read, 0, 2 * PAGE), ANSWER_NS);
-    assert_eq!(engine.media.counts, [[0; Cause::COUNT]; 3], "flash does nothing");
+    assert_eq!(*engine.media.nand().counts(), [[0; Cause::COUNT]; 3], "flash does nothing");
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn a_full_stripe_leaves_as_one_operation_without_a_pre_read() {
     let before = engine.scheme().parity_updates();
     time_of(&mut engine, HostOp::Write, 8 * PAGE, PAGE);
     assert_eq!((evictions(&engine), engine.scheme().parity_updates().full_stripe), ((1, 4), before.full_stripe + 1));
-    assert_eq!(engine.media.counts[Action::Read as usize], [0; Cause::COUNT]);
+    assert_eq!(engine.media.nand().counts()[Action::Read as usize], [0; Cause::COUNT]);
     assert_eq!((counted(&engine, Action::Program, Cause::Host), counted(&engine, Action::Program, Cause::Parity)), (4, 1));
     // Pages 4, 6 and 7, of which two were written in part: one operation, which reads what it does not have.
     time_of(&mut engine, HostOp::Trim, 5 * PAGE, PAGE);
@@ -250,7 +250,7 @@ fn a_buffer_of_no_bytes_is_none() {
             engine.submit(&request, true);
         }
         engine.finish().unwrap();
-        (engine.completed.clone(), engine.media.counts, engine.buffer().is_some())
+        (engine.completed.clone(), *engine.media.nand().counts(), engine.buffer().is_some())
     };
     let without = completions(&[]);
     assert!(!without.2);
@@ -600,7 +600,7 @@ fn counts_and_victims_are_those_of_a_plain_model_at_any_speed() {
                     let update_reads = counted(&engine, Action::Read, Cause::UpdateRead);
                     assert!(if scheme == "raid5" { update_reads <= model.counts[6] } else { update_reads == model.counts[6] });
                     assert_eq!((counts.failed_no_space, counts.failed_lost), (0, 0));
-                    collected += engine.media.counts[Action::Program as usize][Cause::Gc as usize];
+                    collected += engine.media.nand().counts()[Action::Program as usize][Cause::Gc as usize];
                 }
             }
         }

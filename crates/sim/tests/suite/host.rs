@@ -55,7 +55,7 @@ fn a_flush_of_the_buffer_waits_for_the_ends_of_programs() {
         while engine.completed.len() < 2 {
             assert!(engine.advance().unwrap());
         }
-        assert_eq!(engine.media.programs_in_service().next(), None, "with {early:?} a program goes on after the flush");
+        assert_eq!(engine.media.nand().programs_in_service().next(), None, "with {early:?} a program goes on after the flush");
         engine.finish().unwrap();
     }
 }
@@ -91,7 +91,7 @@ fn reads_of_an_answered_write_come_from_the_controller() {
     let mut engine = filled(&config);
     let times = run_at(&mut engine, &requests);
     assert_eq!(times[2..], [150_000, 300_000, 500_000 + READ]);
-    assert_eq!(engine.media.counts[Action::Read as usize][Cause::Host as usize], 2);
+    assert_eq!(engine.media.nand().counts()[Action::Read as usize][Cause::Host as usize], 2);
     assert_eq!(engine.content.reads_checked, 4);
     assert_eq!(engine.statistics.unmapped_reads, 0);
 }
@@ -239,7 +239,7 @@ fn a_job_is_offered_an_idle_device_until_it_has_no_more_to_do() {
         engine.fill(engine.space_pages());
         engine.add_job(Box::new(CopyWhenIdle::new(members, rows, 4096, |address: MemberPage| StripeId(address.page.0))));
         engine.finish().unwrap();
-        let copied = engine.media.counts[Action::Program as usize][Cause::Migration as usize];
+        let copied = engine.media.nand().counts()[Action::Program as usize][Cause::Migration as usize];
         assert_eq!(copied, u64::from(members) * u64::from(rows), "gc_threshold {gc_threshold}");
         assert!(verify::stored(&engine).is_clean());
         assert!(engine.media.lookup(MemberPage::new(0, 0), Version::Current).is_some());

@@ -66,7 +66,7 @@ fn merges_account_for_what_the_flash_does() {
         let mut engine = engine(&config, tags(&config));
         overwrite(&mut engine, 2000);
         let [switch, partial, full] = engine.media.collected.merges;
-        let [reads, copies, erases] = [0, 1, 2].map(|action: usize| engine.media.counts[action][Cause::Gc as usize]);
+        let [reads, copies, erases] = [0, 1, 2].map(|action: usize| engine.media.nand().counts()[action][Cause::Gc as usize]);
         assert_eq!((reads, erases), (copies, switch + partial + 2 * full), "{scheme}");
         assert!(copies <= 16 * full + 15 * partial, "{scheme}");
         assert_eq!(engine.media.collected.gc_runs, switch + partial + full, "{scheme}: one logical block each under BAST");

@@ -47,7 +47,7 @@ fn write_part(page: u64) -> HostRequest {
 
 /// Reads started at each channel.
 fn reads(engine: &Engine<Untracked>) -> Vec<u64> {
-    let units = engine.media.units().chunks(engine.media.units().len() / 2);
+    let units = engine.media.nand().units().chunks(engine.media.nand().units().len() / 2);
     units.map(|units| units.iter().flat_map(|unit| unit.operations[0]).sum()).collect()
 }
 
@@ -64,7 +64,7 @@ fn copies_are_placed_independently() {
         let address = MemberPage { member: MemberId(mirror), page: LocalPage(lpn) };
         let ppn = engine.media.lookup(address, Version::Current).expect("written");
         let unit = engine.media.unit_of(ppn);
-        (engine.media.channel_of_unit(unit), engine.media.chip_of_unit(unit), ppn)
+        (engine.media.nand().channel_of_unit(unit), engine.media.nand().shape().chip_of_unit(unit), ppn)
     };
     let copies: Vec<_> = (7..12).map(|lpn| (place(lpn, 0), place(lpn, 1))).collect();
     assert!(copies.iter().all(|(first, second)| (first.0, second.0) == (0, 1)), "one copy in each mirror: {copies:?}");

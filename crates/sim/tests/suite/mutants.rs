@@ -138,7 +138,7 @@ fn caught_on(config: &Config, seed: u64, fault: Option<impl Fn(&mut Engine<Tags>
         }
     }
     engine.finish().unwrap();
-    assert!(fault.is_some() || engine.media.counts[Action::Program as usize][Cause::Gc as usize] > 100, "there was no collection");
+    assert!(fault.is_some() || engine.media.nand().counts()[Action::Program as usize][Cause::Gc as usize] > 100, "there was no collection");
     complaint(&engine).map(|complaint| (most_requests, complaint))
 }
 

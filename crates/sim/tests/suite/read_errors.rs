@@ -1,7 +1,7 @@
 //! Pages that LDPC cannot correct: what redundancy brings back, and what it cannot; and latencies of reads with retries.
 
 use crate::support::{config, engine_on, engine_with, filled, pages, proving, scenario, submit_random, tags};
-use flashraid_flash::Flash;
+use flashraid_flash::{Flash, level_of};
 use flashraid_redundancy::SCHEMES;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::engine::{Engine, ReadErrors};
@@ -29,7 +29,7 @@ fn unreadable(engine: &Engine<Tags>, highest: u32) -> BTreeMap<u32, Vec<u16>> {
         for row in 0..media.settings().pages_per_member {
             let page = MemberPage { member: MemberId(member), page: LocalPage(row) };
             if let Some(ppn) = media.lookup(page, Version::Current)
-                && media.level_of((ppn.0 / media.settings().geometry.pages_per_block) as usize) > highest
+                && level_of(media, (ppn.0 / media.settings().geometry.pages_per_block) as usize) > highest
             {
                 rows.entry(row).or_default().push(member);
             }
@@ -113,7 +113,7 @@ fn what_an_array_or_a_mirror_can_recover_comes_back() {
             "1" => recover_all(engine_with(&config, build, content), scheme),
             _ => {
                 let engine = engine_on::<Tags, Array>(&config, build, content);
-                let levels = |ssd: &Flash| (0..90).map(|block| ssd.level_of(block)).collect::<Vec<_>>();
+                let levels = |ssd: &Flash| (0..90).map(|block| level_of(ssd, block)).collect::<Vec<_>>();
                 assert_ne!(levels(&engine.media.ssds()[0]), levels(&engine.media.ssds()[1]), "each SSD has draws of its own");
                 recover_all(engine, scheme);
             }
@@ -225,7 +225,7 @@ fn retries_make_the_tail_that_their_probability_tells() {
         let at = (quantile * READS as f64) as usize;
         assert_eq!(latencies[at], latency_ns(level), "the quantile {quantile}");
     }
-    let of_level = engine.media.reads_by_level().unwrap();
+    let of_level = engine.media.nand().reads_by_level().unwrap();
     for level in 0..7 {
         let of = latencies.iter().filter(|latency| **latency == latency_ns(level)).count() as u64;
         assert_eq!(of, of_level[level as usize], "level {level}");

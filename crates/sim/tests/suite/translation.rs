@@ -32,7 +32,7 @@ fn counts<C: Content>(engine: &Engine<C>) -> TranslationCounts {
 
 /// Reads and programs of translation pages.
 fn metadata<C: Content>(engine: &Engine<C>) -> (u64, u64) {
-    let of = |action: Action| engine.media.counts[action as usize][Cause::Metadata as usize];
+    let of = |action: Action| engine.media.nand().counts()[action as usize][Cause::Metadata as usize];
     (of(Action::Read), of(Action::Program))
 }
 
@@ -270,7 +270,7 @@ fn counts_are_those_of_a_model_without_time() {
             assert_eq!((reads + found.in_hand, programs), (model.reads, model.programs), "{scheme} {capacity}");
             assert!(scheme == "raid5" || found.in_hand == 0);
         }
-        assert_eq!(engine.media.counts[2].iter().sum::<u64>(), 0, "no collection");
+        assert_eq!(engine.media.nand().counts()[2].iter().sum::<u64>(), 0, "no collection");
         assert!(model.counts.dirty_evictions > 50 && model.counts.hits > 0, "{:?}", model.counts);
     }
 }

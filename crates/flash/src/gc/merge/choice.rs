@@ -18,7 +18,7 @@ impl Flash {
             true if offset == 0 => hybrid.instances[domain as usize].sequential,
             true => NONE,
         };
-        let member = MemberId(self.member_of_unit(self.unit_of_plane(plane)).expect("an instance has a member") as u16);
+        let member = MemberId(self.member_of_unit(self.nand.unit_of_plane(plane)).expect("an instance has a member") as u16);
         if own != NONE {
             let owner = hybrid.owner[self.blocks.index(plane, own)];
             if hybrid.logical[owner as usize].active == 0 {
@@ -59,17 +59,17 @@ impl Flash {
 
     fn may_merge(&self, plane: u32, log: u16) -> bool {
         let index = self.blocks.index(plane, log);
-        let is_active = |logical: u32| self.hybrid().logical[logical as usize].active > 0 && !self.makes(FlashFault::MergeActive);
+        let is_active = |logical: u32| self.hybrid().logical[logical as usize].active > 0 && !self.nand.makes(FlashFault::MergeActive);
         if !self.hybrid().shared {
             return !is_active(self.hybrid().owner[index]);
         }
         let entry = &self.blocks.blocks[index];
-        u32::from(entry.written) == self.pages_per_block && entry.pending == 0 && !self.logicals_in(index).any(is_active)
+        u32::from(entry.written) == self.shape.pages_per_block && entry.pending == 0 && !self.logicals_in(index).any(is_active)
     }
 
     /// Logical blocks of the valid pages of a log block, page by page.
     pub(super) fn logicals_in(&self, block: usize) -> impl Iterator<Item = u32> {
-        let (first, entry) = (self.first_ppn(block).0, &self.blocks.blocks[block]);
+        let (first, entry) = (self.shape.first_ppn(block).0, &self.blocks.blocks[block]);
         let live = (first..first + u32::from(entry.written)).filter_map(|ppn| self.maps.live(Ppn(ppn)));
         live.filter(|(version, _)| *version == Version::Current).map(|(_, slot)| self.logical_of(slot))
     }

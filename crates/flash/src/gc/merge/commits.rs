@@ -2,8 +2,8 @@
 
 use crate::gc::state::{Gc, GcStage, Merge};
 use crate::mapping::blocks::NONE;
-use crate::mapping::space::NIL;
 use crate::{Flash, FlashFault, GcQuery};
+use flashraid_nand::NIL;
 
 impl Flash {
     pub(super) fn domain_of_merge(&self, plane: u32) -> usize {
@@ -27,7 +27,7 @@ impl Flash {
         match self.hybrid().owner[index] {
             NIL => {
                 for logical in self.logicals_in(index) {
-                    let takes_more = logicals.is_empty() || !self.makes(FlashFault::MergeFirstLogical);
+                    let takes_more = logicals.is_empty() || !self.nand.makes(FlashFault::MergeFirstLogical);
                     if takes_more && !logicals.contains(&logical) {
                         logicals.push(logical);
                     }
@@ -54,7 +54,7 @@ impl Flash {
         }
         let sequential = self.hybrid().instances[self.domain_of_merge(plane)].sequential;
         let mut blocks = vec![self.gc_runs[plane as usize].victim];
-        if self.makes(FlashFault::CommitLogOnly) {
+        if self.nand.makes(FlashFault::CommitLogOnly) {
             return blocks;
         }
         blocks.extend(logicals.iter().map(|logical| self.hybrid().logical[*logical as usize].data).filter(|data| *data != NONE));
@@ -75,7 +75,7 @@ impl Flash {
             return if begun { self.erase_next(plane) } else { self.start_copies(plane) };
         }
         // Asking again at once would not help, unless other pages are in the way now.
-        if refused || asked == Some((released, self.now_ns)) {
+        if refused || asked == Some((released, self.nand.now_ns())) {
             if !begun {
                 return self.leave_merge(plane);
             }
@@ -83,7 +83,7 @@ impl Flash {
             (state.stage, state.uncommitted) = (GcStage::Committing, 0);
             return;
         }
-        let now_ns = self.now_ns;
+        let now_ns = self.nand.now_ns();
         let merge = self.merge_mut(plane);
         (merge.refused, merge.asked) = (false, Some((released, now_ns)));
         let state = &mut self.gc_runs[plane as usize];
@@ -136,7 +136,7 @@ impl Flash {
         self.gc_runs[plane as usize] = Gc::IDLE;
         let logicals = std::mem::take(&mut self.merge_mut(plane).logicals);
         for &logical in &logicals {
-            self.hybrid_mut().logical[logical as usize].merging = self.makes(FlashFault::KeepMerging);
+            self.hybrid_mut().logical[logical as usize].merging = self.nand.makes(FlashFault::KeepMerging);
         }
         self.merge_mut(plane).logicals = logicals;
     }

@@ -2,8 +2,8 @@
 
 use crate::gc::state::{GcStage, Merge};
 use crate::mapping::blocks::{BlockState, NONE};
-use crate::nand::records::WorkKind;
 use crate::{Flash, FlashFault, MergeKind};
+use flashraid_nand::WorkKind;
 use flashraid_vocabulary::{Observer, Ppn, Version};
 
 impl Flash {
@@ -20,7 +20,7 @@ impl Flash {
         let is_own = self.hybrid().owner[index] == logicals[*current];
         let written = self.blocks.blocks[index].written;
         let kind = match is_own && self.is_in_order(plane, log) {
-            true if u32::from(written) == self.pages_per_block => MergeKind::Switch,
+            true if u32::from(written) == self.shape.pages_per_block => MergeKind::Switch,
             true => MergeKind::Partial,
             false => MergeKind::Full,
         };
@@ -36,16 +36,16 @@ impl Flash {
         loop {
             let Merge { logicals, current, target, offset, .. } = self.merge(plane);
             let (logical, target, offset) = (logicals[*current], *target, *offset);
-            if offset + u32::from(self.makes(FlashFault::MergeShort)) == self.pages_per_block {
+            if offset + u32::from(self.nand.makes(FlashFault::MergeShort)) == self.shape.pages_per_block {
                 return None;
             }
             self.merge_mut(plane).offset += 1;
             let Some(ppn) = self.slot_in(logical, offset).and_then(|slot| self.maps.get(Version::Current, slot)) else { continue };
-            let is_logged = || self.block_of(ppn) == self.blocks.index(plane, self.gc_runs[plane as usize].victim);
-            if self.makes(FlashFault::MergeDataOnly) && is_logged() {
+            let is_logged = || self.shape.block_of(ppn) == self.blocks.index(plane, self.gc_runs[plane as usize].victim);
+            if self.nand.makes(FlashFault::MergeDataOnly) && is_logged() {
                 continue;
             }
-            if ppn == self.faults.lost || (target != NONE && self.block_of(ppn) == self.blocks.index(plane, target)) {
+            if ppn == self.faults.lost || (target != NONE && self.shape.block_of(ppn) == self.blocks.index(plane, target)) {
                 continue;
             }
             if self.has_failures() && self.is_lost_page(ppn) {
@@ -69,7 +69,7 @@ impl Flash {
         let entry = &mut self.blocks.blocks[index];
         entry.written += 1;
         entry.pending += 1;
-        Ppn(self.first_ppn(index).0 + offset - 1)
+        Ppn(self.shape.first_ppn(index).0 + offset - 1)
     }
 
     /// Begins the next logical block, and copies its first page.
@@ -103,7 +103,7 @@ impl Flash {
         let sequential = self.hybrid().instances[domain].sequential;
         let is_own = |block: u16| self.hybrid().owner[self.blocks.index(plane, block)] == logical;
         // Pages in sequence of the same logical block are garbage now.
-        let also = sequential != NONE && sequential != log && (is_own(sequential) || self.makes(FlashFault::EraseForeignLog));
+        let also = sequential != NONE && sequential != log && (is_own(sequential) || self.nand.makes(FlashFault::EraseForeignLog));
         if is_own(log) {
             if log == sequential {
                 self.hybrid_mut().instances[domain].sequential = NONE;
@@ -139,19 +139,19 @@ impl Flash {
     pub(in crate::gc) fn erase_next(&mut self, plane: u32) {
         let Some(&(block, _)) = self.merge(plane).erase.last() else { return self.after_erase(plane) };
         let index = self.blocks.index(plane, block);
-        if self.blocks.blocks[index].bases > 0 && !self.makes(FlashFault::CommitLogOnly) {
+        if self.blocks.blocks[index].bases > 0 && !self.nand.makes(FlashFault::CommitLogOnly) {
             // A discard has left a page that recovery needs: it is committed as the others were.
             self.block_units(plane, false);
             return self.commit_or_go_on(plane);
         }
         self.blocks.blocks[index].state = BlockState::Victim;
-        if self.blocks.blocks[index].reads > 0 && !self.makes(FlashFault::EraseUnderRead) {
+        if self.blocks.blocks[index].reads > 0 && !self.nand.makes(FlashFault::EraseUnderRead) {
             self.gc_runs[plane as usize].stage = GcStage::Reads;
             self.block_units(plane, false);
             return;
         }
         self.gc_runs[plane as usize].stage = GcStage::Erasing;
-        self.gc_work(plane, WorkKind::Erase, self.first_ppn(index).0);
+        self.gc_work(plane, WorkKind::Erase, self.shape.first_ppn(index).0);
     }
 
     /// A block that was left over is erased.
@@ -165,15 +165,15 @@ impl Flash {
         let domain = self.domain_of_merge(plane);
         self.hybrid_mut().instances[domain].logs -= u32::from(is_log);
         let index = self.blocks.index(plane, block);
-        let first = self.first_ppn(index);
-        observer.erased(first, self.pages_per_block);
+        let first = self.shape.first_ppn(index);
+        observer.erased(first, self.shape.pages_per_block);
         if self.has_failures() {
-            self.faults.readable_again(first, self.pages_per_block);
+            self.faults.readable_again(first, self.shape.pages_per_block);
         }
-        if !self.makes(FlashFault::KeepTaken) {
+        if !self.nand.makes(FlashFault::KeepTaken) {
             self.hybrid_mut().forget_block(index);
         }
-        self.note_block_erased(index);
+        self.nand.note_block_erased(index);
         self.blocks.erased(plane, block);
     }
 
@@ -188,7 +188,7 @@ impl Flash {
             return self.erase_next(plane);
         }
         self.collected.gc_runs += 1;
-        self.collected.time_ns += self.now_ns - self.gc_runs[plane as usize].since_ns;
+        self.collected.time_ns += self.nand.now_ns() - self.gc_runs[plane as usize].since_ns;
         self.end_merge(plane);
         self.block_units(plane, false);
         self.wake(self.domain_of_plane(plane));

@@ -4,8 +4,8 @@ use super::state::EMPTY;
 use super::{Instance, Logical};
 use crate::Flash;
 use crate::mapping::blocks::NONE;
-use crate::mapping::space::NIL;
-use crate::nand::records::Record;
+use flashraid_nand::NIL;
+use flashraid_nand::Record;
 
 impl Flash {
     /// Nothing of the instance lives: what was reserved in it is owed.
@@ -31,7 +31,7 @@ impl Flash {
 
     /// Whether a program that is about to be queued has its page. One whose promise a failure broke gets another, or waits for it.
     pub(crate) fn keeps_reservation(&mut self, id: u32) -> bool {
-        let spot = self.spot(self.records[id as usize].slot);
+        let spot = self.spot(self.nand.record(id).slot);
         if self.reserved_block(spot).is_some() {
             return true;
         }
@@ -40,7 +40,7 @@ impl Flash {
             return true;
         }
         *unbacked -= 1;
-        let is_reserved = self.reserve_page(self.records[id as usize].slot);
+        let is_reserved = self.reserve_page(self.nand.record(id).slot);
         if !is_reserved {
             self.hybrid_mut().waiting.push(id);
         }
@@ -57,7 +57,7 @@ impl Flash {
     pub(super) fn place_waiting(&mut self, domain: u32) {
         let waiting = std::mem::take(&mut self.hybrid_mut().waiting);
         for id in waiting {
-            let Record { slot, domain: of, .. } = self.records[id as usize];
+            let Record { slot, domain: of, .. } = *self.nand.record(id);
             if of == domain && self.reserve_page(slot) {
                 self.bind_program(id);
             } else {
@@ -69,10 +69,10 @@ impl Flash {
     /// Takes the programs that wait without a page in a domain; each is owed one.
     pub(crate) fn take_waiting(&mut self, domain: u32) -> Vec<u32> {
         let waiting = std::mem::take(&mut self.hybrid_mut().waiting);
-        let (taken, left) = waiting.into_iter().partition(|id| self.records[*id as usize].domain == domain);
+        let (taken, left) = waiting.into_iter().partition(|id| self.nand.record(*id).domain == domain);
         self.hybrid_mut().waiting = left;
         for &id in &taken {
-            self.owe_page(self.records[id as usize].slot);
+            self.owe_page(self.nand.record(id).slot);
         }
         taken
     }

@@ -3,7 +3,7 @@
 use super::Spot;
 use crate::Flash;
 use crate::mapping::blocks::{BlockState, NONE};
-use crate::mapping::space::NIL;
+use flashraid_nand::NIL;
 use flashraid_vocabulary::Ppn;
 
 impl Flash {
@@ -32,7 +32,7 @@ impl Flash {
         let entry = &mut self.blocks.blocks[index];
         entry.written += 1;
         entry.pending += 1;
-        Ppn(self.first_ppn(index).0 + u32::from(page))
+        Ppn(self.shape.first_ppn(index).0 + u32::from(page))
     }
 
     /// The log block that takes a page now.
@@ -47,7 +47,7 @@ impl Flash {
         }
         hybrid.instances[domain as usize].reserved_random -= 1;
         let (plane, newest) = (self.domains[domain as usize].plane, self.hybrid().instances[domain as usize].newest);
-        if newest != NONE && u32::from(self.blocks.blocks[self.blocks.index(plane, newest)].written) < self.pages_per_block {
+        if newest != NONE && u32::from(self.blocks.blocks[self.blocks.index(plane, newest)].written) < self.shape.pages_per_block {
             return newest;
         }
         self.open_log(domain, NIL)
@@ -100,7 +100,7 @@ impl Flash {
     #[cold]
     pub(crate) fn page_settled(&mut self, slot: u32, ppn: Ppn) {
         // What a failure took was forgotten with its plane.
-        if self.blocks.blocks[self.block_of(ppn)].state != BlockState::Retired {
+        if self.blocks.blocks[self.shape.block_of(ppn)].state != BlockState::Retired {
             self.less_active(self.spot(slot));
         }
     }

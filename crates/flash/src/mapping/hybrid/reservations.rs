@@ -42,12 +42,12 @@ impl Flash {
 
     /// The instance in which a page of this logical block of a member goes.
     pub(crate) fn domain_of_block(&self, address: MemberPage) -> u32 {
-        self.static_plane(MemberPage { page: LocalPage(address.page.0 / self.pages_per_block), ..address })
+        self.static_plane(MemberPage { page: LocalPage(address.page.0 / self.shape.pages_per_block), ..address })
     }
 
     pub(super) fn spot(&self, slot: u32) -> Spot {
         let address = self.address(slot);
-        let (block, offset) = (address.page.0 / self.pages_per_block, (address.page.0 % self.pages_per_block) as u16);
+        let (block, offset) = (address.page.0 / self.shape.pages_per_block, (address.page.0 % self.shape.pages_per_block) as u16);
         let domain = self.domain_of_block(address);
         Spot { domain, logical: domain * self.hybrid().per_instance + block / self.static_planes.len() as u32, offset }
     }
@@ -60,7 +60,7 @@ impl Flash {
     pub(crate) fn slot_in(&self, logical: u32, offset: u32) -> Option<u32> {
         let per_instance = self.hybrid().per_instance;
         let Instance { member, position, .. } = self.hybrid().instances[(logical / per_instance) as usize];
-        let page = (logical % per_instance * self.static_planes.len() as u32 + position) * self.pages_per_block + offset;
+        let page = (logical % per_instance * self.static_planes.len() as u32 + position) * self.shape.pages_per_block + offset;
         (page < self.settings.pages_per_member).then(|| MemberPage::new(member as u16, page).entry(self.members))
     }
 
@@ -73,7 +73,7 @@ impl Flash {
         let instance = &hybrid.instances[domain as usize];
         let plane = self.domains[domain as usize].plane;
         let index = |block: u16| self.blocks.index(plane, block);
-        let left = |block: u16| self.pages_per_block - u32::from(self.blocks.blocks[index(block)].written);
+        let left = |block: u16| self.shape.pages_per_block - u32::from(self.blocks.blocks[index(block)].written);
         if merging {
             return None;
         }
@@ -100,7 +100,7 @@ impl Flash {
         }
         let open = if instance.newest == NONE { 0 } else { left(instance.newest) };
         let erased = hybrid.most_logs.saturating_sub(instance.logs + u32::from(sequential == NONE));
-        let room = open + erased * self.pages_per_block;
+        let room = open + erased * self.shape.pages_per_block;
         (room > instance.reserved_random).then_some(Destination::Log)
     }
 

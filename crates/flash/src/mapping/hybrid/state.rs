@@ -3,7 +3,7 @@
 use crate::Settings;
 use crate::gc::state::Merge;
 use crate::mapping::blocks::NONE;
-use crate::mapping::space::NIL;
+use flashraid_nand::NIL;
 use flashraid_vocabulary::persistent;
 
 /// A logical block.

@@ -170,13 +170,13 @@ impl Host {
     pub fn settle(&mut self) {
         loop {
             let mut next = 0;
-            while let Some(&completion) = self.flash.completions().get(next) {
+            while let Some(&completion) = self.flash.nand_mut().completions().get(next) {
                 next += 1;
                 self.completed(completion.record, completion.progress);
             }
-            self.flash.completions().clear();
+            self.flash.nand_mut().completions().clear();
             while self.flash.take_freed().is_some() {}
-            self.flash.started().clear();
+            self.flash.nand_mut().started().clear();
             let mut any = false;
             while let Some(query) = self.flash.take_gc_query() {
                 any = true;
@@ -191,7 +191,7 @@ impl Host {
                     }
                 }
             }
-            if !any && self.flash.completions().is_empty() {
+            if !any && self.flash.nand_mut().completions().is_empty() {
                 break;
             }
         }
@@ -258,7 +258,7 @@ impl Host {
     }
 
     pub fn advance(&mut self) -> bool {
-        let goes_on = self.flash.next_event_ns() != u64::MAX;
+        let goes_on = self.flash.nand().next_event_ns() != u64::MAX;
         if goes_on {
             self.flash.advance(&mut NoObserver);
             self.settle();

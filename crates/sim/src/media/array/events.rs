@@ -11,7 +11,7 @@ impl Array {
         // Mostly no SSD has an event at this time.
         let others_have_events = self.events.first_ns() == self.now_ns && self.events.first_of_others_ns(ssd) == self.now_ns;
         let flash = &mut self.ssds[ssd];
-        flash.set_surroundings(self.now_ns, self.completed_requests, others_have_events);
+        flash.nand_mut().set_surroundings(self.now_ns, self.completed_requests, others_have_events);
         let result = work(flash);
         self.take_from(ssd);
         result
@@ -24,12 +24,12 @@ impl Array {
             self.take_for_links(ssd);
         }
         let (flash, bits) = (&mut self.ssds[ssd], self.ssd_bits);
-        for completion in flash.completions().drain(..) {
+        for completion in flash.nand_mut().completions().drain(..) {
             self.completions.push(Completion { record: completion.record << bits | ssd as u32, ..completion });
         }
         self.has_failures |= flash.has_failures();
         let member = self.member_of[ssd];
-        while let Some((operation, ppn, page)) = flash.started().pop() {
+        while let Some((operation, ppn, page)) = flash.nand_mut().started().pop() {
             self.started.push((operation, Ppn(self.first[ssd].page + ppn.0), page * self.shape.members + member));
         }
         if flash.has_news() {
@@ -43,7 +43,7 @@ impl Array {
         if flash.take_wear_out() {
             self.worn_out.push(ssd as u32);
         }
-        let (time_ns, is_of_bus) = flash.next_event();
+        let (time_ns, is_of_bus) = flash.nand().next_event();
         if self.events.of(ssd) != time_ns {
             self.events.set(ssd, time_ns);
         }

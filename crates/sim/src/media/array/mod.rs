@@ -173,8 +173,8 @@ impl Media for Array {
     fn is_at_rest(&self) -> bool {
         // Mostly the SSD of the next event is at work.
         self.events.first_ns() == NEVER
-            || (self.ssds.get(self.events.first().1 as usize).is_none_or(Flash::is_at_rest)
-                && self.ssds.iter().all(Flash::is_at_rest)
+            || (self.ssds.get(self.events.first().1 as usize).is_none_or(|flash| flash.nand().is_at_rest())
+                && self.ssds.iter().all(|flash| flash.nand().is_at_rest())
                 && self.links.as_ref().is_none_or(|links| links.are_idle(self.now_ns)))
     }
 
@@ -203,7 +203,7 @@ impl Media for Array {
     }
 
     fn list_started(&mut self, lists: bool) {
-        self.ssds.iter_mut().for_each(|flash| flash.list_started(lists));
+        self.ssds.iter_mut().for_each(|flash| flash.nand_mut().list_started(lists));
     }
 
     #[inline]
@@ -516,7 +516,7 @@ impl Media for Array {
                 std::array::from_fn::<_, { Cause::COUNT }, _>(|cause| sum[action][cause] + of[action][cause])
             })
         };
-        self.ssds.iter().fold([[0; Cause::COUNT]; ACTIONS], |sum, flash| add(sum, &flash.counts))
+        self.ssds.iter().fold([[0; Cause::COUNT]; ACTIONS], |sum, flash| add(sum, flash.nand().counts()))
     }
 
     #[inline]
@@ -530,7 +530,7 @@ impl Media for Array {
 
     fn blocked_sum(&self, member: u32) -> u64 {
         let ssds = self.ssds.iter().zip(&self.member_of).filter(|(_, of)| **of == member);
-        ssds.map(|(flash, _)| flash.blocked_sum(0, self.completed_requests)).sum()
+        ssds.map(|(flash, _)| flash.nand().blocked_sum(0, self.completed_requests)).sum()
     }
 
     fn record(&mut self, what: Recording, records: bool) {

@@ -40,8 +40,8 @@ impl FirstNumbers {
     pub(super) fn of(ssds: &[Flash]) -> Self {
         let ends = ssds.iter().scan(Numbers::default(), |at, flash| {
             at.plane += flash.planes();
-            at.unit += flash.units().len() as u32;
-            at.bus += flash.channels().len() as u32;
+            at.unit += flash.nand().units().len() as u32;
+            at.bus += flash.nand().channels().len() as u32;
             at.page += flash.ppn_limit();
             Some(*at)
         });

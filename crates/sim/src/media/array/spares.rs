@@ -40,7 +40,7 @@ impl Array {
         }
         (self.ssd_of[member as usize], self.member_of[spare]) = (spare as u32, member);
         let [old, new] = self.ssds.get_disjoint_mut([dead, spare]).expect("two SSDs");
-        new.set_surroundings(self.now_ns, self.completed_requests, false);
+        new.nand_mut().set_surroundings(self.now_ns, self.completed_requests, false);
         new.take_over(old);
         old.discard();
         [dead, spare].into_iter().for_each(|ssd| self.take_from(ssd));

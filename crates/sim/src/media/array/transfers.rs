@@ -30,9 +30,9 @@ impl Array {
 
     /// Takes what made progress in an SSD.
     pub(super) fn take_for_links(&mut self, ssd: usize) {
-        let mut completions = std::mem::take(self.ssds[ssd].completions());
+        let mut completions = std::mem::take(self.ssds[ssd].nand_mut().completions());
         completions.drain(..).for_each(|completion| self.returns(ssd, completion));
-        *self.ssds[ssd].completions() = completions;
+        *self.ssds[ssd].nand_mut().completions() = completions;
     }
 
     /// A page operation has made progress in its SSD: the data of a read have to cross the link.

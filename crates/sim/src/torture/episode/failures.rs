@@ -96,7 +96,7 @@ impl<M: Media> Episode<M> {
         let is_wanted = |media: &M, ppn: Ppn| {
             let (ssd, ppn) = media.locate(ppn);
             let flash = &media.ssds()[ssd];
-            let channel = flash.channel_of_unit(flash.unit_of(ppn));
+            let channel = flash.nand().channel_of_unit(flash.unit_of(ppn));
             let is_copy = flash.is_of_mirror(ppn);
             if mirrors == 0 { is_copy } else { mirrors >> channel & 1 == 1 && !is_copy }
         };

@@ -155,7 +155,7 @@ fn check_groups<C: Content, M: Media>(engine: &Engine<C, M>, config: &Config) {
     while let Some(slot) = flash.next_mapped(next, flash.settings().pages_per_member * members) {
         let address = flash.address(slot);
         let ppn = flash.lookup(address, Version::Current).expect("a mapped page");
-        let channel = flash.channel_of_unit(flash.unit_of(ppn));
+        let channel = flash.nand().channel_of_unit(flash.unit_of(ppn));
         assert_eq!(channel / channels, u32::from(address.member.0) / (members / groups), "{address:?} lies on channel {channel}");
         next = slot + 1;
     }
@@ -175,7 +175,7 @@ fn check_counts<C: Content, M: Media>(engine: &Engine<C, M>) {
     }
     // Copies of a page in its member go to mirror chips, and nothing else does.
     for lun in engine.media.luns().filter(|lun| lun.flash.settings().given.mirror_chips > 0) {
-        let is_mirror = lun.flash.settings().is_mirror_chip(lun.flash.chip_of_unit(lun.unit));
+        let is_mirror = lun.flash.settings().is_mirror_chip(lun.flash.nand().shape().chip_of_unit(lun.unit));
         let programs = &lun.operations()[Action::Program as usize];
         let moved = programs[Cause::Gc as usize] + programs[Cause::Wear as usize];
         assert_eq!(programs[Cause::Mirror as usize], if is_mirror { programs.iter().sum::<u64>() - moved } else { 0 });

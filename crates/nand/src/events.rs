@@ -12,7 +12,7 @@
 use std::cmp::Ordering;
 
 /// "No event".
-pub(crate) const NEVER: u64 = u64::MAX;
+pub const NEVER: u64 = u64::MAX;
 
 /// Key of no event.
 const NO_EVENT: u64 = u64::MAX;

@@ -6,12 +6,12 @@
 //! programs and erases of units that wait for them, then programs that any unit of their domain may take; round robin over
 //! units in each. A bus has an event only while somebody waits for it.
 
-use crate::mapping::space::{NIL, Queue};
+use crate::records::{NIL, Queue};
 use crate::{ACTIONS, Counts};
 use flashraid_vocabulary::{Cause, Priority, persistent};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum UnitState {
+pub(crate) enum UnitState {
     Idle,
     /// The array is reading.
     Reading,
@@ -29,12 +29,12 @@ pub(super) enum UnitState {
     Working,
 }
 
-pub(super) const NOTHING: u8 = u8::MAX;
+pub(crate) const NOTHING: u8 = u8::MAX;
 /// Phases inside a class, in the order in which a free bus serves them.
-pub(super) const READ_COMMAND: u8 = 0;
-pub(super) const DATA_OUT: u8 = 1;
-pub(super) const PROGRAM: u8 = 2;
-pub(super) const PHASES: u8 = 3;
+pub(crate) const READ_COMMAND: u8 = 0;
+pub(crate) const DATA_OUT: u8 = 1;
+pub(crate) const PROGRAM: u8 = 2;
+pub(crate) const PHASES: u8 = 3;
 const WANTS: usize = Priority::COUNT * PHASES as usize;
 /// Bits of `Unit::filled` that belong to the urgent class.
 const URGENT_QUEUES: u16 = 0b11;
@@ -45,31 +45,31 @@ pub struct Unit {
     /// Its channel, its number there, and the bit of that number.
     pub(crate) channel: u32,
     /// Its member; `None` for a spare chip that replaces none.
-    pub(crate) member: Option<u32>,
-    pub(super) number: u64,
+    pub member: Option<u32>,
+    pub(crate) number: u64,
     pub(crate) bit: u64,
-    pub(super) state: UnitState,
+    pub(crate) state: UnitState,
     /// What it would do with the bus: class * PHASES + phase, or `NOTHING`.
-    pub(super) want: u8,
+    pub(crate) want: u8,
     /// How many GC runs keep it from serving anything but urgent work: up to one for each of a channel's 64 x 64 planes.
     pub(crate) blocked: u16,
-    pub(super) turn_of_plane: u64,
+    pub(crate) turn_of_plane: u64,
     /// Which of `queues` are not empty.
-    pub(super) filled: u16,
+    pub(crate) filled: u16,
     /// Bound work by class and kind (reads, others); all in the first of a class under FIFO.
-    pub(super) queues: [Queue; 2 * Priority::COUNT],
+    pub(crate) queues: [Queue; 2 * Priority::COUNT],
     /// Records in service: several for a multi-plane operation.
     pub(crate) current: u32,
     /// Of the reads in service, those that need another attempt, and the number of the one under way.
-    pub(super) retries: Queue,
-    pub(super) attempt: u32,
+    pub(crate) retries: Queue,
+    pub(crate) attempt: u32,
     /// Bound records waiting.
     pub(crate) queued: u32,
     /// Planes in which a program of a plan finds a page, of each kind.
     pub(crate) writable: [u64; 2],
     pub(crate) since_ns: u64,
     /// Array time that follows the reported data-in.
-    pub(super) cell_after_ns: u64,
+    pub(crate) cell_after_ns: u64,
     /// Operations started: reads, programs, erases, each by cause.
     pub operations: Counts,
     /// Time of the array for them, by cause.
@@ -118,13 +118,35 @@ impl Unit {
         each(u64::from(self.filled)).map(|index| self.queues[index as usize].head)
     }
 
-    pub(crate) fn is_idle(&self) -> bool {
+    /// Whether it does nothing.
+    pub fn is_idle(&self) -> bool {
         self.state == UnitState::Idle
+    }
+
+    /// How many GC runs keep it from serving anything but urgent work.
+    pub fn blocked(&self) -> u16 {
+        self.blocked
+    }
+
+    /// Records that wait for it.
+    pub fn queued(&self) -> u32 {
+        self.queued
+    }
+
+    /// Its planes (bits) of a kind in which a program of a plan finds a page.
+    #[inline]
+    pub fn writable(&self, kind: usize) -> u64 {
+        self.writable[kind]
+    }
+
+    /// Its bit among the LUNs of its channel.
+    pub fn bit(&self) -> u64 {
+        self.bit
     }
 
     /// Which of `queues` it may serve now.
     #[inline]
-    pub(super) fn served(&self) -> u16 {
+    pub(crate) fn served(&self) -> u16 {
         if self.blocked > 0 { self.filled & URGENT_QUEUES } else { self.filled }
     }
 }
@@ -134,16 +156,16 @@ impl Unit {
 pub struct Channel {
     pub(crate) first_unit: u32,
     pub(crate) free_ns: u64,
-    pub(super) has_event: bool,
+    pub(crate) has_event: bool,
     /// Which entries of `wants` are not empty. This and the turns are whole words, lest the processor has to load together what
     /// was just stored apart.
-    pub(super) wanted: u64,
+    pub(crate) wanted: u64,
     pub(crate) turn: u64,
-    pub(super) turn_of_pool: u64,
+    pub(crate) turn_of_pool: u64,
     /// Units by what they want.
-    pub(super) wants: [u64; WANTS],
-    pub(super) idle: u64,
-    pub(super) blocked: u64,
+    pub(crate) wants: [u64; WANTS],
+    pub(crate) idle: u64,
+    pub(crate) blocked: u64,
     /// Units with such planes.
     pub(crate) writable: [u64; 2],
     /// Units of spare chips that have replaced others, which are being rebuilt; none with `rebuild_target` = `member`.
@@ -189,20 +211,37 @@ impl Channel {
         self.idle & !self.blocked & units == units
     }
 
+    /// Records that wait for its units.
+    pub fn queued(&self) -> u32 {
+        self.queued
+    }
+
+    /// The number of its first unit.
+    #[inline]
+    pub fn first_unit(&self) -> u32 {
+        self.first_unit
+    }
+
+    /// Its units (bits) with planes of a kind in which a program of a plan finds a page.
+    #[inline]
+    pub fn writable(&self, kind: usize) -> u64 {
+        self.writable[kind]
+    }
+
     /// How many units do nothing.
-    pub(crate) fn idle_units(&self) -> u32 {
+    pub fn idle_units(&self) -> u32 {
         self.idle.count_ones()
     }
 
     /// Units that could take any program of this kind of planes.
     #[inline]
-    pub(super) fn takers(&self, kind: usize) -> u64 {
+    pub(crate) fn takers(&self, kind: usize) -> u64 {
         self.idle & self.writable[kind] & !self.blocked
     }
 }
 
 /// The numbers of the set bits of `mask`.
-pub(crate) fn each(mut mask: u64) -> impl Iterator<Item = u32> {
+pub fn each(mut mask: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let number = mask.trailing_zeros();
         mask &= mask.wrapping_sub(1);
@@ -212,14 +251,14 @@ pub(crate) fn each(mut mask: u64) -> impl Iterator<Item = u32> {
 
 /// The first set bit of `mask` after position `last`, going round. `mask` must not be zero.
 #[inline]
-pub(crate) fn after(mask: u64, last: u64) -> u32 {
+pub fn after(mask: u64, last: u64) -> u32 {
     let above = mask & (u64::MAX << last << 1);
     (if above != 0 { above } else { mask }).trailing_zeros()
 }
 
 /// The first set bit of `mask` from position `first` on, going round. `mask` must not be zero.
 #[inline]
-pub(crate) fn at_or_after(mask: u64, first: u32) -> u32 {
+pub fn at_or_after(mask: u64, first: u32) -> u32 {
     let above = mask & (u64::MAX << first);
     (if above != 0 { above } else { mask }).trailing_zeros()
 }

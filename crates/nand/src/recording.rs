@@ -1,32 +1,46 @@
 //! Records slices and page operations, only while somebody asks for them.
 
-use super::records::{Record, WorkKind};
-use super::units::UnitState;
-use crate::mapping::space::NIL;
-use crate::{Activity, Done, Flash, Slice, Track};
-use flashraid_vocabulary::Ppn;
+use crate::records::NIL;
+use crate::units::UnitState;
+use crate::{Activity, Done, Nand, Record, Slice, Track, WorkKind};
+use flashraid_vocabulary::{MemberPage, Ppn};
 
-impl Flash {
+/// What is recorded, and what was.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recording {
+    pub(crate) lists_slices: bool,
+    slices: Vec<Slice>,
+    pub(crate) lists_done: bool,
+    done: Vec<Done>,
+    /// Of LUNs that were at work when recording of page operations began: since when.
+    begun_before: Vec<Option<u64>>,
+}
+
+impl Nand {
+    fn address(&self, slot: u32) -> MemberPage {
+        MemberPage::of_entry(slot, self.loads.len() as u32)
+    }
+
     /// Begins to record page operations that start from now on, or ends recording.
     pub fn record_done(&mut self, records: bool) {
-        self.records_done = records;
-        self.begun_before = self.units.iter().map(|unit| (!unit.is_idle()).then_some(unit.since_ns)).collect();
+        self.recording.lists_done = records;
+        self.recording.begun_before = self.units.iter().map(|unit| (!unit.is_idle()).then_some(unit.since_ns)).collect();
     }
 
     /// When the unit of a page operation began with what it did last.
     #[cfg(feature = "mutants")]
-    pub(super) fn began_ns(&self, record: u32) -> u64 {
-        let Record { plane, submitted_ns, .. } = self.records[record as usize];
+    pub(crate) fn began_ns(&self, record: u32) -> u64 {
+        let Record { plane, submitted_ns, .. } = self.records[record];
         if plane == NIL { submitted_ns } else { self.units[self.unit_of_plane(plane) as usize].since_ns }
     }
 
     /// A page operation ends that its unit began at `start_ns`.
     #[cold]
     #[inline(never)]
-    pub(super) fn note_done(&mut self, id: u32, start_ns: u64) {
-        let Record { work, cause, owner, ppn, plane, slot, version, bytes, submitted_ns, .. } = self.records[id as usize];
+    pub(crate) fn note_done(&mut self, id: u32, start_ns: u64) {
+        let Record { work, cause, owner, ppn, plane, slot, version, bytes, submitted_ns, .. } = self.records[id];
         let unit_id = self.unit_of_plane(plane);
-        if self.begun_before[unit_id as usize] == Some(start_ns) {
+        if self.recording.begun_before[unit_id as usize] == Some(start_ns) {
             return;
         }
         let transfers = match work {
@@ -34,7 +48,7 @@ impl Flash {
             WorkKind::Read | WorkKind::MoveRead => self.attempts(id),
             WorkKind::Program | WorkKind::MoveProgram => 1,
         };
-        self.done.push(Done {
+        self.recording.done.push(Done {
             submitted_ns,
             start_ns,
             end_ns: self.now_ns,
@@ -42,7 +56,7 @@ impl Flash {
             cause,
             operation: matches!(work, WorkKind::Read | WorkKind::Program).then_some(owner),
             ppn: Ppn(ppn),
-            member: if slot == NIL { self.member_of_unit(unit_id) } else { Some(self.address(slot).member.0.into()) },
+            member: if slot == NIL { self.units[unit_id as usize].member } else { Some(self.address(slot).member.0.into()) },
             page: (slot != NIL).then(|| (self.address(slot), version)),
             bytes: transfers * bytes,
             failed: false,
@@ -51,30 +65,30 @@ impl Flash {
 
     /// The page operation recorded last has failed.
     #[cold]
-    pub(crate) fn note_failed(&mut self) {
-        if let Some(last) = self.done.last_mut() {
+    pub fn note_failed(&mut self) {
+        if let Some(last) = self.recording.done.last_mut() {
             last.failed = true;
         }
     }
 
     /// Begins or ends recording.
     pub fn record_slices(&mut self, records: bool) {
-        self.records_slices = records;
+        self.recording.lists_slices = records;
     }
 
     /// Takes what was recorded and leaves the empty lists: slices of buses in the order in which they began, those of LUNs and page
     /// operations in the order in which they ended.
     pub fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>) {
         debug_assert!(slices.is_empty() && done.is_empty());
-        std::mem::swap(&mut self.slices, slices);
-        std::mem::swap(&mut self.done, done);
+        std::mem::swap(&mut self.recording.slices, slices);
+        std::mem::swap(&mut self.recording.done, done);
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn note_bus(&mut self, unit_id: u32, duration_ns: u64, id: u32) {
+    pub(crate) fn note_bus(&mut self, unit_id: u32, duration_ns: u64, id: u32) {
         let unit = &self.units[unit_id as usize];
-        let activity = match self.records[id as usize].work {
+        let activity = match self.records[id].work {
             WorkKind::Read | WorkKind::MoveRead if unit.state == UnitState::DataReady => Activity::DataOut,
             WorkKind::Read | WorkKind::MoveRead => Activity::ReadCommand,
             WorkKind::Program | WorkKind::MoveProgram => Activity::DataIn,
@@ -86,17 +100,17 @@ impl Flash {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn note_unit(&mut self, unit_id: u32, id: u32) {
-        let activity = activity_of(self.records[id as usize].work);
+    pub(crate) fn note_unit(&mut self, unit_id: u32, id: u32) {
+        let activity = activity_of(self.records[id].work);
         self.note(Track::Unit(unit_id), unit_id, activity, (self.units[unit_id as usize].since_ns, self.now_ns), id);
     }
 
     fn note(&mut self, track: Track, unit: u32, activity: Activity, (start_ns, end_ns): (u64, u64), id: u32) {
-        let Record { work, cause, owner, ppn, slot, .. } = self.records[id as usize];
+        let Record { work, cause, owner, ppn, slot, .. } = self.records[id];
         let is_planned = matches!(work, WorkKind::Read | WorkKind::Program);
         let page = (slot != NIL).then(|| self.address(slot));
         let operation = is_planned.then_some(owner);
-        self.slices.push(Slice { start_ns, end_ns, track, unit, activity, cause, operation, ppn: Ppn(ppn), page });
+        self.recording.slices.push(Slice { start_ns, end_ns, track, unit, activity, cause, operation, ppn: Ppn(ppn), page });
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is counted: page operations by action and cause, and the load of each member.
 
-use flashraid_vocabulary::{Action, Cause, persistent};
+use flashraid_vocabulary::{Action, Cause};
 
 /// Number of actions counted: reads, programs, erases.
 pub const ACTIONS: usize = 3;
@@ -9,10 +9,10 @@ pub const ACTIONS: usize = 3;
 pub type Counts = [[u64; Cause::COUNT]; ACTIONS];
 
 /// Index of erases in `Counts`.
-pub(crate) const ERASE: usize = 2;
+pub const ERASE: usize = 2;
 
 /// Index of an action in `Counts`.
-pub(crate) fn action_index(action: Action) -> usize {
+pub fn action_index(action: Action) -> usize {
     action as usize
 }
 
@@ -34,13 +34,23 @@ pub struct MemberLoad {
     pub(crate) blocked_epoch: u64,
 }
 
-/// How many pages of a member have versions beside the current one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
-    /// Pages with a base.
-    pub bases: u32,
-    /// Pages with a copy.
-    pub copies: u32,
+/// What a completion reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The data of a program are in the die's register (only if the device reports it).
+    DataIn,
+    /// The page operation has ended.
+    Ended,
+    /// The page operation has failed: a read of a page that is lost now, or a program. The record of a program lives until `repeat` succeeds or
+    /// `abort`.
+    Failed,
 }
 
-persistent!(Held { keeps [bases, copies], });
+/// A page operation made progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Its handle. A read's is free again once the completion is taken; a program's after `commit` or `abort`.
+    pub record: u32,
+    /// What happened.
+    pub progress: Progress,
+}

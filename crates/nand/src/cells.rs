@@ -126,7 +126,7 @@ impl CellTimes {
 
     /// Sensing of one attempt to read a page, the first of which is 0.
     #[inline]
-    pub(super) fn sense_ns(&self, page_in_block: impl FnOnce() -> u32, attempt: u32) -> u64 {
+    pub(crate) fn sense_ns(&self, page_in_block: impl FnOnce() -> u32, attempt: u32) -> u64 {
         let first_ns = self.read_ns[self.type_of(page_in_block)];
         match &self.ldpc {
             Some(ldpc) if attempt > 0 => first_ns + u64::from(attempt) * ldpc.step_ns,
@@ -136,13 +136,13 @@ impl CellTimes {
 
     /// Program of a page.
     #[inline]
-    pub(super) fn program_ns(&self, page_in_block: impl FnOnce() -> u32) -> u64 {
+    pub(crate) fn program_ns(&self, page_in_block: impl FnOnce() -> u32) -> u64 {
         self.program_ns[self.type_of(page_in_block)]
     }
 
     /// Erase of a block.
     #[inline]
-    pub(super) fn erase_ns(&self) -> u64 {
+    pub(crate) fn erase_ns(&self) -> u64 {
         self.erase_ns
     }
 

@@ -1,0 +1,281 @@
+//! Who gets the bus next.
+
+use crate::domains::{Takers, is_for_replacement, pool_of};
+use crate::events::EventQueue;
+use crate::records::{NIL, Records};
+use crate::service::{start_bound, start_from_pool};
+use crate::units::{Channel, DATA_OUT, NOTHING, PHASES, PROGRAM, READ_COMMAND, Unit, UnitState, after};
+use crate::{Nand, Pages};
+
+impl Unit {
+    /// What it would do with the bus in its state.
+    #[inline(always)]
+    fn wanted(&self, state: UnitState, records: &Records) -> u8 {
+        match state {
+            UnitState::Idle => {
+                let filled = self.served();
+                if filled == 0 {
+                    return NOTHING;
+                }
+                let index = filled.trailing_zeros() as usize;
+                let head = &records[self.queues[index].head];
+                let phase = if head.work.reads() { READ_COMMAND } else { PROGRAM };
+                (index / 2) as u8 * PHASES + phase
+            }
+            UnitState::DataReady => records[self.current].priority as u8 * PHASES + DATA_OUT,
+            UnitState::RetryReady => records[self.current].priority as u8 * PHASES + READ_COMMAND,
+            _ => NOTHING,
+        }
+    }
+}
+
+impl Channel {
+    /// The unit, which is one of its own, is in this state from now on.
+    // Always inlined, as callers know the state, and most states want nothing.
+    #[inline(always)]
+    pub(crate) fn set_state(&mut self, unit: &mut Unit, state: UnitState, records: &Records) {
+        unit.state = state;
+        match state {
+            UnitState::Idle => self.idle |= unit.bit,
+            // Nobody goes to these from `Idle`.
+            UnitState::DataReady | UnitState::DataOut | UnitState::Decoding | UnitState::RetryReady => {}
+            UnitState::Reading | UnitState::DataIn | UnitState::Working => self.idle &= !unit.bit,
+        }
+        let want = unit.wanted(state, records);
+        self.note_want(unit, want);
+    }
+
+    /// Makes sure that it is served when its bus is free. `id` is its own.
+    #[inline]
+    fn wait(&mut self, id: u32, events: &mut EventQueue, now_ns: u64) {
+        if !self.has_event {
+            self.has_event = true;
+            events.set_bus(id, self.free_ns, now_ns);
+        }
+    }
+
+    /// Files the unit under what it wants.
+    #[inline(always)]
+    fn note_want(&mut self, unit: &mut Unit, want: u8) {
+        let old = std::mem::replace(&mut unit.want, want);
+        if old == want {
+            return;
+        }
+        if old != NOTHING {
+            let units = &mut self.wants[usize::from(old)];
+            *units &= !unit.bit;
+            if *units == 0 {
+                self.wanted &= !(1 << old);
+            }
+        }
+        if want != NOTHING {
+            self.wants[usize::from(want)] |= unit.bit;
+            self.wanted |= 1 << want;
+        }
+    }
+
+    /// Its LUNs that may take a program of a pool now.
+    #[inline]
+    fn takers_of_pool(&self, pool: u32, of: &Takers) -> u64 {
+        let units = self.takers(of.kind) & of.units;
+        if is_for_replacement(pool) && of.replacement_planes > 0 { units & self.replacements } else { units }
+    }
+}
+
+impl Nand {
+    /// Recomputes what a unit would do with the bus.
+    #[inline]
+    pub fn refresh_want(&mut self, unit_id: u32) {
+        let unit = &mut self.units[unit_id as usize];
+        let want = unit.wanted(unit.state, &self.records);
+        self.channels[unit.channel as usize].note_want(unit, want);
+    }
+
+    /// The unit is in this state from now on.
+    #[inline(always)]
+    pub(crate) fn set_state(&mut self, unit_id: u32, state: UnitState) {
+        let unit = &mut self.units[unit_id as usize];
+        self.channels[unit.channel as usize].set_state(unit, state, &self.records);
+    }
+
+    /// One GC run more or less keeps a LUN from serving anything but urgent work.
+    pub fn set_blocked(&mut self, unit_id: u32, blocked: bool) {
+        let unit = &mut self.units[unit_id as usize];
+        unit.blocked = if blocked { unit.blocked + 1 } else { unit.blocked - 1 };
+        let channel = &mut self.channels[unit.channel as usize];
+        channel.blocked = if unit.blocked > 0 { channel.blocked | unit.bit } else { channel.blocked & !unit.bit };
+        self.refresh_want(unit_id);
+    }
+
+    /// Makes sure that the channel is served when its bus is free.
+    pub fn wait_for_bus(&mut self, channel_id: u32) {
+        self.channels[channel_id as usize].wait(channel_id, &mut self.events, self.now_ns);
+    }
+
+    /// Whether a program may wait in a domain of the channel.
+    #[inline(always)]
+    fn has_waiting_program(&self, channel_id: u32) -> bool {
+        self.waiting.channels >> channel_id & 1 == 1
+    }
+
+    /// When the first program of a class that waits in a pool was submitted.
+    fn waits_since(&self, class: u32, pool: u32) -> u64 {
+        let head = self.waiting.pool(pool).queues[class as usize].head;
+        self.records[head].submitted_ns
+    }
+
+    /// Under FIFO, a waiting program of the same class goes before a command that was submitted later. Data out and retries always go first:
+    /// the register is needed.
+    fn pool_is_older(&self, channel: &Channel, bound: u32, class: u32, pool: u32) -> bool {
+        if bound / u32::from(PHASES) != class || bound % u32::from(PHASES) == u32::from(DATA_OUT) {
+            return false;
+        }
+        let unit = &self.units[(channel.first_unit + after(channel.wants[bound as usize], channel.turn)) as usize];
+        if unit.state == UnitState::RetryReady {
+            return false;
+        }
+        let head = unit.queues[(class * 2) as usize].head;
+        self.waits_since(class, pool) < self.records[head].submitted_ns
+    }
+}
+
+/// Serves the channel if its bus is free, else makes sure that the end of its transfer is noticed. While other units have
+/// events at this very time the bus waits for them, so that it chooses among all that are ready now; also for those of other SSDs, after which
+/// there may be more to do here.
+#[inline]
+pub fn kick<P: Pages>(ssd: &mut P, channel_id: u32) {
+    let nand = ssd.nand_mut();
+    let channel = &mut nand.channels[channel_id as usize];
+    if channel.free_ns > nand.now_ns || nand.events.first_ns() == nand.now_ns || nand.others_have_events {
+        channel.wait(channel_id, &mut nand.events, nand.now_ns);
+    } else if channel.wanted != 0 || nand.has_waiting_program(channel_id) {
+        serve(ssd, channel_id);
+    }
+}
+
+pub(crate) fn bus_event<P: Pages>(ssd: &mut P, channel_id: u32) {
+    let nand = ssd.nand_mut();
+    nand.events.clear_bus(channel_id);
+    let channel = &mut nand.channels[channel_id as usize];
+    channel.has_event = false;
+    if channel.free_ns > nand.now_ns {
+        // Another transfer came first: one that took the last free page of a replacement, for whose sake this bus is looked at.
+        wait_if_wanted(ssd, channel_id);
+    } else if channel.wanted != 0 || nand.has_waiting_program(channel_id) {
+        serve(ssd, channel_id);
+    }
+}
+
+/// Gives the bus, which is free, to who comes next, until it is busy or nobody wants it.
+fn serve<P: Pages>(ssd: &mut P, channel_id: u32) {
+    loop {
+        debug_assert!(ssd.nand().channels[channel_id as usize].free_ns <= ssd.nand().now_ns, "a busy bus is served");
+        let (unit_id, pool) = next_served(ssd, channel_id);
+        if unit_id == NIL {
+            return;
+        }
+        if pool != NIL {
+            start_from_pool(ssd, unit_id, pool);
+        } else {
+            match ssd.nand().units[unit_id as usize].state {
+                UnitState::DataReady => ssd.nand_mut().start_data_out(unit_id),
+                UnitState::RetryReady => ssd.nand_mut().start_retry(unit_id),
+                _ => start_bound(ssd, unit_id),
+            }
+        }
+        if ssd.nand().channels[channel_id as usize].free_ns > ssd.nand().now_ns {
+            return wait_if_wanted(ssd, channel_id);
+        }
+    }
+}
+
+/// Makes sure that the channel is served when its bus, which is busy, is free, if somebody wants it.
+#[inline(always)]
+fn wait_if_wanted<P: Pages>(ssd: &mut P, channel_id: u32) {
+    let channel = &ssd.nand().channels[channel_id as usize];
+    if !channel.has_event && (channel.wanted != 0 || waiting_program(ssd, channel_id).1 != NIL) {
+        ssd.nand_mut().wait_for_bus(channel_id);
+    }
+}
+
+/// Who gets the bus next: a unit for its own work (and `NIL`), or a unit and the pool whose first program it takes; `NIL` for nobody.
+#[inline]
+fn next_served<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
+    let (class, pool) = waiting_program(ssd, channel_id);
+    let nand = ssd.nand();
+    let channel = &nand.channels[channel_id as usize];
+    let bound = channel.wanted.trailing_zeros(); // 64 if nobody wants
+    if pool != NIL {
+        let bound_first = bound < (class + 1) * u32::from(PHASES);
+        if !bound_first || (nand.settings.fifo && nand.pool_is_older(channel, bound, class, pool)) {
+            let takers = channel.takers_of_pool(pool, nand.waiting.takers_of_pool(pool));
+            return (channel.first_unit + after(takers, channel.turn_of_pool), pool);
+        }
+    }
+    if bound == u64::BITS {
+        return (NIL, NIL);
+    }
+    (channel.first_unit + after(channel.wants[bound as usize], channel.turn), NIL)
+}
+
+/// The most urgent program that waits for any unit that could take it: its class and pool, `NIL` for none. A channel mostly
+/// belongs to one domain; with chips as members, to one for each chip; with a mirror chip, to two. Of several the one that has waited
+/// longest is next, so that none starves while another's programs never end, as in a rebuild.
+#[inline(always)]
+fn waiting_program<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
+    if ssd.nand().has_waiting_program(channel_id) { look_for_program(ssd, channel_id) } else { (u32::MAX, NIL) }
+}
+
+fn look_for_program<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
+    let nand = ssd.nand();
+    let channel = &nand.channels[channel_id as usize];
+    let (mut best, mut is_empty) = ((u32::MAX, NIL), nand.waiting.for_replacements == 0);
+    for &domain in &channel.domains {
+        let pool = pool_of(domain, false);
+        is_empty &= nand.waiting.pool(pool).mask == 0;
+        best = more_urgent(ssd, channel, best, pool);
+    }
+    if nand.waiting.for_replacements > 0 {
+        best = urgent_for_replacements(ssd, channel, best);
+    }
+    if is_empty {
+        ssd.nand_mut().waiting.channels &= !(1 << channel_id);
+    }
+    best
+}
+
+#[cold]
+fn urgent_for_replacements<P: Pages>(ssd: &P, channel: &Channel, best: (u32, u32)) -> (u32, u32) {
+    channel.domains.iter().fold(best, |best, domain| more_urgent(ssd, channel, best, pool_of(*domain, true)))
+}
+
+/// The first program of a pool, if one of the channel's units could take it and the best one so far does not go before it.
+#[inline(always)]
+fn more_urgent<P: Pages>(ssd: &P, channel: &Channel, best: (u32, u32), pool: u32) -> (u32, u32) {
+    let nand = ssd.nand();
+    let mask = nand.waiting.pool(pool).mask;
+    // Only after failures may more programs wait than there are pages.
+    if mask != 0 && ssd.has_page(pool / 2) && channel.takers_of_pool(pool, nand.waiting.takers_of_pool(pool)) != 0 {
+        let class = mask.trailing_zeros();
+        if class < best.0 || class == best.0 && nand.waits_since(class, pool) < nand.waits_since(class, best.1) {
+            return (class, pool);
+        }
+    }
+    best
+}
+
+/// Checks that no bus is forgotten: without an event it has nobody to serve, and if no program is looked for, none waits; for tests.
+pub fn check_buses<P: Pages>(ssd: &P) -> Result<(), String> {
+    let nand = ssd.nand();
+    for (id, channel) in (0..).zip(&nand.channels) {
+        let pools = || channel.domains.iter().flat_map(|domain| [false, true].map(|for_replacement| pool_of(*domain, for_replacement)));
+        if !nand.has_waiting_program(id) && pools().any(|pool| nand.waiting.pool(pool).mask != 0) {
+            return Err(format!("a program waits for channel {id}, which does not look for it"));
+        }
+        let may_take = |pool| more_urgent(ssd, channel, (u32::MAX, NIL), pool).1 != NIL;
+        if !channel.has_event && (channel.wanted != 0 || pools().any(may_take)) {
+            return Err(format!("the bus of channel {id} is forgotten, which units want for {:b} or for programs", channel.wanted));
+        }
+    }
+    Ok(())
+}

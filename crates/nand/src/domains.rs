@@ -1,0 +1,236 @@
+//! Programs that any LUN of a space domain may take: where they wait, and who may take them.
+
+use crate::records::{NIL, Queue};
+use crate::units::{Unit, each};
+use crate::{Nand, Record};
+use flashraid_vocabulary::Priority;
+
+/// Planes that hold what a scheme writes.
+pub const DATA: usize = 0;
+/// Planes that hold translation pages: other blocks of the same planes.
+pub const TRANSLATION: usize = 1;
+
+/// The LUNs of a space domain.
+#[derive(Clone, Debug)]
+pub struct Takers {
+    /// Channels that it spans: first, and one past the last.
+    pub channels: (u32, u32),
+    /// Its LUNs in each of these channels.
+    pub units: u64,
+    /// Which of each LUN's planes: `DATA` or `TRANSLATION`.
+    pub kind: usize,
+    /// Planes of LUNs that have replaced others, in which a program of a plan finds a page.
+    pub replacement_planes: u32,
+    /// Next channel to be offered a program, when there are several.
+    pub next_channel: u32,
+}
+
+impl Takers {
+    /// Those of a new domain.
+    pub fn new(channels: (u32, u32), units: u64, kind: usize) -> Self {
+        Self { channels, units, kind, replacement_planes: 0, next_channel: channels.0 }
+    }
+
+    /// Whether it is one LUN alone.
+    #[inline]
+    pub fn is_single(&self) -> bool {
+        self.channels.0 + 1 == self.channels.1 && self.units.is_power_of_two()
+    }
+}
+
+/// Programs that wait, by priority.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pool {
+    /// By class.
+    pub(crate) queues: [Queue; Priority::COUNT],
+    /// Which of them are not empty.
+    pub(crate) mask: u32,
+}
+
+impl Pool {
+    const EMPTY: Pool = Pool { queues: [Queue::EMPTY; Priority::COUNT], mask: 0 };
+}
+
+/// The number of a pool of a domain: of programs that any of its units may take, or of those that only units may take that have replaced others, as long as these
+/// have a free page (SPEC 1.10, ruling 14).
+#[inline]
+pub(crate) fn pool_of(domain: u32, for_replacement: bool) -> u32 {
+    2 * domain + u32::from(for_replacement)
+}
+
+/// Which of the two a pool is.
+#[inline]
+pub(crate) fn is_for_replacement(pool: u32) -> bool {
+    pool % 2 == 1
+}
+
+/// Programs that wait in space domains.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Waiting {
+    /// By domain.
+    pub(crate) takers: Vec<Takers>,
+    /// As `pool_of` numbers them.
+    pub(crate) pools: Vec<Pool>,
+    /// How many there are.
+    count: u32,
+    /// Of these, for replacements.
+    pub(crate) for_replacements: u32,
+    /// Channels (bits) that may find one in the pools of their domains; those that looked in vain are not in it.
+    pub(crate) channels: u64,
+}
+
+impl Waiting {
+    #[inline]
+    pub(crate) fn pool(&self, pool: u32) -> &Pool {
+        &self.pools[pool as usize]
+    }
+
+    #[inline]
+    pub(crate) fn takers_of_pool(&self, pool: u32) -> &Takers {
+        &self.takers[pool as usize / 2]
+    }
+}
+
+impl Nand {
+    /// The device's space domains, by number, once and for all; of those that are `in_use`, channels look for programs.
+    pub fn set_domains(&mut self, takers: Vec<Takers>) {
+        self.waiting.pools = vec![Pool::EMPTY; 2 * takers.len()];
+        self.waiting.takers = takers;
+    }
+
+    /// The channels of a domain look for its programs from now on.
+    pub fn serve_domain(&mut self, domain: u32) {
+        let (first, end) = self.takers(domain).channels;
+        for channel in first..end {
+            self.channels[channel as usize].domains.push(domain);
+        }
+    }
+
+    /// The LUNs of a domain.
+    #[inline]
+    pub fn takers(&self, domain: u32) -> &Takers {
+        &self.waiting.takers[domain as usize]
+    }
+
+    /// The LUNs of a domain.
+    #[inline]
+    pub fn takers_mut(&mut self, domain: u32) -> &mut Takers {
+        &mut self.waiting.takers[domain as usize]
+    }
+
+    /// The only LUN of a domain.
+    #[inline]
+    pub fn only_taker(&self, domain: u32) -> u32 {
+        let takers = self.takers(domain);
+        self.channels[takers.channels.0 as usize].first_unit + takers.units.trailing_zeros()
+    }
+
+    /// Whether a program waits in a domain.
+    #[inline]
+    pub fn has_waiting(&self, domain: u32) -> bool {
+        [false, true].iter().any(|for_replacement| self.waiting.pool(pool_of(domain, *for_replacement)).mask != 0)
+    }
+
+    /// Programs that wait in a domain. Looks at all of them.
+    pub fn count_waiting(&self, domain: u32) -> i64 {
+        let queues = [false, true].into_iter().flat_map(|for_replacement| self.waiting.pool(pool_of(domain, for_replacement)).queues);
+        queues.map(|queue| self.each_queued(queue.head).count() as i64).sum()
+    }
+
+    /// The records of a list.
+    pub(crate) fn each_queued(&self, head: u32) -> impl Iterator<Item = &Record> {
+        let of = |id: u32| (id != NIL).then(|| &self.records[id]);
+        std::iter::successors(of(head), move |record| of(record.next))
+    }
+
+    /// Records that wait at LUNs, and programs that wait in domains. Looks at all of them.
+    pub fn queued(&self) -> impl Iterator<Item = &Record> {
+        let of_pools = self.waiting.pools.iter().flat_map(|pool| pool.queues).map(|queue| queue.head);
+        let of_units = self.units.iter().flat_map(|unit| unit.bound());
+        of_units.chain(of_pools).flat_map(|head| self.each_queued(head))
+    }
+
+    /// Records that wait at LUNs. Looks at all of them.
+    pub fn bound(&self) -> impl Iterator<Item = &Record> {
+        self.units.iter().flat_map(|unit| unit.bound()).flat_map(|head| self.each_queued(head))
+    }
+
+    /// Appends a program to those that wait in its domain.
+    #[inline]
+    pub fn join_pool(&mut self, id: u32, for_replacement: bool) {
+        let Record { domain, priority, .. } = self.records[id];
+        let class = priority as usize;
+        let waiting = &mut self.waiting;
+        let pool = &mut waiting.pools[pool_of(domain, for_replacement) as usize];
+        pool.queues[class].append(id, &mut self.records);
+        pool.mask |= 1 << class;
+        waiting.count += 1;
+        let (first, end) = waiting.takers[domain as usize].channels;
+        waiting.channels |= u64::MAX >> (64 - (end - first)) << first;
+        waiting.for_replacements += u32::from(for_replacement);
+    }
+
+    /// Takes the program out of a pool that has waited longest of the most urgent ones. There must be one.
+    pub(crate) fn pop_pool(&mut self, number: u32) -> u32 {
+        let waiting = &mut self.waiting;
+        waiting.for_replacements -= u32::from(is_for_replacement(number));
+        let pool = &mut waiting.pools[number as usize];
+        let class = pool.mask.trailing_zeros() as usize;
+        let (head, next) = pool.queues[class].pop(&mut self.records);
+        if next == NIL {
+            pool.mask &= !(1 << class);
+        }
+        waiting.count -= 1;
+        if waiting.count == 0 {
+            waiting.channels = 0;
+        }
+        head
+    }
+
+    /// Takes the next program out that waits in a domain, if there is one.
+    pub fn take_waiting(&mut self, domain: u32) -> Option<u32> {
+        let pools = [false, true].map(|for_replacement| pool_of(domain, for_replacement));
+        let pool = pools.into_iter().find(|pool| self.waiting.pool(*pool).mask != 0)?;
+        Some(self.pop_pool(pool))
+    }
+
+    /// A LUN takes the place of another that is dead: its member, and its place in a domain of one of its planes. With `is_target`, programs of a rebuild
+    /// wait for LUNs that have replaced others.
+    pub fn replace_unit(&mut self, domain: u32, old: u32, new: u32, is_target: bool) {
+        self.units[new as usize].member = self.units[old as usize].member;
+        let Unit { channel, bit, .. } = self.units[new as usize];
+        if is_target {
+            self.channels[channel as usize].replacements |= bit;
+        }
+        let was = self.units[old as usize].bit;
+        let takers = self.takers_mut(domain);
+        // A mirror chip has no translation pages, and neither has the spare chip in its place.
+        if takers.units & was != 0 {
+            takers.units |= bit;
+            if takers.channels.0 + 1 == takers.channels.1 {
+                takers.units &= !was;
+            }
+        }
+    }
+
+    /// LUNs that have replaced others are LUNs like them from now on.
+    pub fn end_replacements(&mut self) {
+        self.channels.iter_mut().for_each(|channel| channel.replacements = 0);
+        self.waiting.takers.iter_mut().for_each(|takers| takers.replacement_planes = 0);
+    }
+
+    /// No plane of a replacement has a free page any more: any other plane of the domain takes what waits for them.
+    pub fn release_waiting_for_replacements(&mut self, domain: u32) {
+        let (first, end) = self.takers(domain).channels;
+        if self.waiting.pool(pool_of(domain, true)).mask != 0 {
+            (first..end).for_each(|channel| self.wait_for_bus(channel));
+        }
+    }
+
+    /// Whether none of the LUNs of a domain in one channel does anything, has anything to do, or is kept for a GC run.
+    pub fn is_idle(&self, domain: u32) -> bool {
+        let takers = self.takers(domain);
+        let channel = &self.channels[takers.channels.0 as usize];
+        channel.is_idle(takers.units) && each(takers.units).all(|number| self.units[(channel.first_unit + number) as usize].queued == 0)
+    }
+}

@@ -1,0 +1,47 @@
+//! NAND: buses, LUNs, their queues and the events that drive them, and the times of the cell array.
+//!
+//! It knows physical pages. What they hold, which of them are free, and what is collected is known above, to which [`Pages`] is the only way up: page
+//! operations are queued by physical page (`bind`), or as programs of a space domain that any of its LUNs may take (`join_pool`, `offer`).
+//!
+//! Reading order: `geometry`, `settings`, `pages`, `nand` (the state); `cells`, `units`, `records`, `events`; then what happens to a page operation: `queues`,
+//! `domains`, `arbitration`, `service`, `ending`, and with LDPC `levels`. `counting` and `recording` note what was done, and `slices` says what such notes are.
+
+#![warn(missing_docs)]
+
+#[cfg(feature = "mutants")]
+pub mod accounting;
+mod arbitration;
+mod cells;
+mod counting;
+mod counts;
+mod domains;
+mod ending;
+mod events;
+mod geometry;
+mod levels;
+mod mutants;
+mod nand;
+mod pages;
+mod queues;
+mod recording;
+mod records;
+mod service;
+mod settings;
+mod slices;
+mod units;
+
+pub use arbitration::{check_buses, kick};
+pub use cells::{CellOperation, CellTimes, Ldpc, LevelLaw, MOST_LEVEL, MOST_TYPES};
+pub use counts::{ACTIONS, Completion, Counts, ERASE, MemberLoad, Progress, action_index};
+pub use domains::{DATA, TRANSLATION, Takers};
+pub use events::{EventQueue, NEVER};
+pub use geometry::{Shape, plane_stride, ppn_limit};
+pub use levels::{level_of, read_ns};
+pub use mutants::FlashFault;
+pub use nand::{Nand, advance, serve_due_bus};
+pub use pages::Pages;
+pub use queues::{bind, offer, queue_work};
+pub use records::{About, NIL, Record, WorkKind};
+pub use settings::NandSettings;
+pub use slices::{Activity, Done, Slice, Track};
+pub use units::{Channel, Unit, after, at_or_after, each};

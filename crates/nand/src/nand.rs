@@ -1,0 +1,330 @@
+//! The NAND of one SSD: its state, how it is made, and how its time goes on.
+
+use crate::arbitration::bus_event;
+use crate::domains::Waiting;
+use crate::ending::unit_event;
+use crate::events::{EventQueue, NEVER};
+use crate::levels::{Levels, decoded};
+use crate::recording::Recording;
+use crate::records::{NIL, Records};
+use crate::units::{Channel, Unit};
+use crate::{ACTIONS, Completion, Counts, FlashFault, MemberLoad, NandSettings, Pages, Shape, WorkKind};
+use flashraid_vocabulary::{Cause, Observer, Ppn, persistent};
+
+/// A plane's LUN, and its bit among the LUN's planes.
+#[derive(Clone, Copy, Debug)]
+struct Site {
+    unit: u32,
+    bit: u64,
+}
+
+/// Buses, LUNs, and what is in flight on them.
+#[derive(Clone, Debug)]
+pub struct Nand {
+    pub(crate) settings: NandSettings,
+    pub(crate) shape: Shape,
+    pub(crate) now_ns: u64,
+    pub(crate) channels: Vec<Channel>,
+    pub(crate) units: Vec<Unit>,
+    /// By plane.
+    sites: Vec<Site>,
+    pub(crate) events: EventQueue,
+    pub(crate) records: Records,
+    pub(crate) waiting: Waiting,
+    /// LDPC, if the device has it.
+    pub(crate) levels: Option<Box<Levels>>,
+    /// By member.
+    pub(crate) loads: Vec<MemberLoad>,
+    pub(crate) completed_requests: u64,
+    pub(crate) completions: Vec<Completion>,
+    pub(crate) lists_started: bool,
+    pub(crate) started: Vec<(u32, Ppn, u32)>,
+    pub(crate) recording: Recording,
+    /// What page operations were started, by action and cause.
+    pub(crate) counts: Counts,
+    /// Whether other SSDs have events at this very time.
+    pub(crate) others_have_events: bool,
+    /// Deliberate faults, only for tests of the checkers.
+    #[cfg(feature = "mutants")]
+    pub mutant: Option<FlashFault>,
+}
+
+persistent!(Nand {
+    arrays [channels, units],
+    anew [
+        // Of levels see `save_levels`.
+        settings, shape, sites, levels,
+        // Domains keep whose turn it is, where the layer above saves them; what waits in them is work, of which there is none.
+        waiting,
+        now_ns, events, records, loads, completed_requests, completions, lists_started, started, recording, counts, others_have_events,
+        #[cfg(feature = "mutants")]
+        mutant,
+    ],
+});
+
+impl Nand {
+    /// Nothing is in flight. So many `planes`, those of translation pages included, have this many `blocks` together, the gaps between planes included.
+    pub fn new(settings: NandSettings, shape: Shape, members: u32, planes: u32, blocks: usize) -> Self {
+        let units = shape.units();
+        let has_decoder = settings.cell.ldpc().is_some_and(|ldpc| ldpc.decode_ns > 0);
+        let others = usize::from(settings.has_timer) + usize::from(has_decoder);
+        let site = |plane: u32| {
+            let place = plane % shape.data_planes();
+            Site { unit: place / shape.planes_per_unit, bit: 1 << (place % shape.planes_per_unit) }
+        };
+        Self {
+            now_ns: 0,
+            channels: (0..shape.channels).map(|channel| Channel::new(channel, shape.units_per_channel)).collect(),
+            units: (0..units).map(|unit| Unit::new(unit / shape.units_per_channel, unit % shape.units_per_channel)).collect(),
+            sites: (0..planes).map(site).collect(),
+            events: EventQueue::with_buses((shape.channels + units) as usize + others, units),
+            records: Records::new(),
+            waiting: Waiting::default(),
+            levels: settings.cell.ldpc().map(|ldpc| Box::new(Levels::new(ldpc, blocks))),
+            loads: vec![MemberLoad::default(); members as usize],
+            completed_requests: 0,
+            completions: Vec::new(),
+            lists_started: false,
+            started: Vec::new(),
+            recording: Recording::default(),
+            counts: [[0; Cause::COUNT]; ACTIONS],
+            others_have_events: false,
+            #[cfg(feature = "mutants")]
+            mutant: None,
+            settings,
+            shape,
+        }
+    }
+
+    // ---- what it is ----
+
+    /// What it was told about the device.
+    #[inline]
+    pub fn settings(&self) -> &NandSettings {
+        &self.settings
+    }
+
+    /// Numbers of LUNs, planes, blocks and pages.
+    #[inline]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// LUNs, in order of channel and unit.
+    #[inline]
+    pub fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    /// LUNs, in order of channel and unit.
+    #[inline]
+    pub fn units_mut(&mut self) -> &mut [Unit] {
+        &mut self.units
+    }
+
+    /// Channels.
+    #[inline]
+    pub fn channels(&self) -> &[Channel] {
+        &self.channels
+    }
+
+    /// Channels.
+    #[inline]
+    pub fn channels_mut(&mut self) -> &mut [Channel] {
+        &mut self.channels
+    }
+
+    /// The LUN of a plane.
+    #[inline]
+    pub fn unit_of_plane(&self, plane: u32) -> u32 {
+        self.sites[plane as usize].unit
+    }
+
+    /// A plane's bit among the planes of its LUN.
+    #[inline]
+    pub fn bit_of_plane(&self, plane: u32) -> u64 {
+        self.sites[plane as usize].bit
+    }
+
+    /// The channel of a LUN.
+    #[inline]
+    pub fn channel_of_unit(&self, unit: u32) -> u32 {
+        self.units[unit as usize].channel
+    }
+
+    /// A plan's programs find a page in the plane, whose kind this is, from now on; or they find none. Returns whether that is new.
+    #[inline]
+    pub fn set_writable(&mut self, plane: u32, kind: usize, writable: bool) -> bool {
+        let Site { unit, bit } = self.sites[plane as usize];
+        let unit = &mut self.units[unit as usize];
+        let planes = &mut unit.writable[kind];
+        let was_writable = *planes & bit != 0;
+        *planes = if writable { *planes | bit } else { *planes & !bit };
+        let units = &mut self.channels[unit.channel as usize].writable[kind];
+        *units = if *planes != 0 { *units | unit.bit } else { *units & !unit.bit };
+        writable != was_writable
+    }
+
+    /// Whether a plan's programs find a page in the plane, whose kind this is.
+    pub fn is_writable(&self, plane: u32, kind: usize) -> bool {
+        let Site { unit, bit } = self.sites[plane as usize];
+        self.units[unit as usize].writable[kind] & bit != 0
+    }
+
+    /// Whether the plane is of a LUN that has replaced another, which is being rebuilt.
+    #[inline]
+    pub fn is_of_replacement(&self, plane: u32) -> bool {
+        let unit = &self.units[self.sites[plane as usize].unit as usize];
+        self.channels[unit.channel as usize].replacements & unit.bit != 0
+    }
+
+    /// Whether it makes this fault: never in a product build.
+    #[inline(always)]
+    pub fn makes(&self, fault: FlashFault) -> bool {
+        #[cfg(feature = "mutants")]
+        return self.mutant == Some(fault);
+        #[cfg(not(feature = "mutants"))]
+        {
+            let _ = fault;
+            false
+        }
+    }
+
+    // ---- time ----
+
+    /// Simulated time of the last event processed.
+    #[inline(always)]
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Time of the earliest event, `u64::MAX` if nothing is in flight.
+    #[inline]
+    pub fn next_event_ns(&self) -> u64 {
+        self.events.first_ns()
+    }
+
+    /// The earliest event: its time, `u64::MAX` if nothing is in flight, and whether it is one of a bus (or of the timer or the decoder, which come last).
+    #[inline]
+    pub fn next_event(&self) -> (u64, bool) {
+        let (time_ns, resource) = self.events.first();
+        (time_ns, resource >= self.units.len() as u32)
+    }
+
+    /// Moves the clock to a time before the next event (an arrival).
+    #[inline]
+    pub fn set_now(&mut self, now_ns: u64) {
+        debug_assert!(now_ns >= self.now_ns && now_ns <= self.next_event_ns());
+        self.now_ns = now_ns;
+    }
+
+    /// Tells one SSD of several what it needs to know before it does something: the time, how many requests have completed, and whether other
+    /// SSDs have events at this very time.
+    #[inline]
+    pub fn set_surroundings(&mut self, now_ns: u64, completed_requests: u64, others_have_events: bool) {
+        self.set_now(now_ns);
+        (self.completed_requests, self.others_have_events) = (completed_requests, others_have_events);
+    }
+
+    /// When a LUN next changes its state by itself, `u64::MAX` if it does not.
+    pub fn unit_event_ns(&self, unit: u32) -> u64 {
+        self.events.of(unit as usize)
+    }
+
+    // ---- the timer of the layer above ----
+
+    /// Position of the timer among the events: behind the buses.
+    fn timer(&self) -> usize {
+        self.units.len() + self.channels.len()
+    }
+
+    /// When the timer is due, `u64::MAX` if it is not set.
+    pub fn timer_ns(&self) -> u64 {
+        self.events.of(self.timer())
+    }
+
+    /// Sets the timer, or with `u64::MAX` takes it back.
+    pub fn set_timer(&mut self, time_ns: u64) {
+        self.events.set(self.timer(), time_ns);
+    }
+
+    /// Whether nothing is in flight. The timer may still be set.
+    #[inline]
+    pub fn is_at_rest(&self) -> bool {
+        self.events.first_ns() == NEVER || (self.settings.has_timer && self.events.first_of_others_ns(self.timer()) == NEVER)
+    }
+
+    // ---- what buses and LUNs did ----
+
+    /// Time that a channel's bus was in use before `time_ns`, which no transfer after the one in progress began before, by the cause of the
+    /// work.
+    pub fn bus_busy_ns(&self, channel: u32, time_ns: u64) -> [u64; Cause::COUNT] {
+        let channel = &self.channels[channel as usize];
+        let mut busy_ns = channel.busy_ns;
+        if channel.free_ns > time_ns {
+            // The unit that last had its turn is in the midst of the transfer.
+            let unit = &self.units[channel.first_unit as usize + channel.turn as usize];
+            busy_ns[self.records[unit.current].cause as usize] -= channel.free_ns - time_ns;
+        }
+        busy_ns
+    }
+
+    /// Time that a LUN was at work before `time_ns`, which no event is before that is still to come, by the cause of the work.
+    pub fn unit_busy_ns(&self, unit: u32, time_ns: u64) -> [u64; Cause::COUNT] {
+        let unit = &self.units[unit as usize];
+        let mut busy_ns = unit.busy_ns;
+        if !unit.is_idle() {
+            busy_ns[self.cause_of_work(unit) as usize] += time_ns.saturating_sub(unit.since_ns);
+        }
+        busy_ns
+    }
+
+    /// The cause that work in progress will have been counted under when it ends: of several reads together, that of the last.
+    fn cause_of_work(&self, unit: &Unit) -> Cause {
+        let record = &self.records[unit.current];
+        if record.work.reads() { self.records[self.last_read(unit)].cause } else { record.cause }
+    }
+
+    /// Whether a LUN that began its work before `time_ns` is still at it.
+    pub fn is_at_work_since_before(&self, time_ns: u64) -> bool {
+        self.units.iter().any(|unit| !unit.is_idle() && unit.since_ns < time_ns)
+    }
+
+    /// The pages that programs are being written to. Looks at all LUNs.
+    pub fn programs_in_service(&self) -> impl Iterator<Item = Ppn> {
+        let first = self.units.iter().map(|unit| unit.current).filter(|id| *id != NIL);
+        first.map(|id| &self.records[id]).filter(|record| record.work == WorkKind::Program).map(|record| Ppn(record.ppn))
+    }
+}
+
+/// Processes the earliest event. Completions, and what the layer above has to tell, must be taken before the next call.
+#[inline]
+pub fn advance<P: Pages, O: Observer>(ssd: &mut P, observer: &mut O) {
+    let nand = ssd.nand_mut();
+    let time_ns = nand.events.first_ns();
+    debug_assert!(time_ns >= nand.now_ns && time_ns != NEVER);
+    nand.now_ns = time_ns;
+    if let Some(bus) = nand.events.bus_alone() {
+        return bus_event(ssd, bus);
+    }
+    let (_, resource) = nand.events.first();
+    let (units, channels) = (nand.units.len() as u32, nand.channels.len() as u32);
+    match resource.checked_sub(units) {
+        None => unit_event(ssd, resource, observer),
+        Some(channel) if channel < channels => bus_event(ssd, channel),
+        Some(other) if other == channels && nand.settings.has_timer => ssd.timer_due(),
+        Some(_) => decoded(ssd, observer),
+    }
+}
+
+/// Processes the event of a bus that is due now, if no LUN has an event. Returns whether there was one.
+#[inline]
+pub fn serve_due_bus<P: Pages>(ssd: &mut P) -> bool {
+    let nand = ssd.nand();
+    if !nand.completions.is_empty() {
+        return false;
+    }
+    let Some(bus) = nand.events.bus_alone() else { return false };
+    bus_event(ssd, bus);
+    true
+}

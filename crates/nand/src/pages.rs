@@ -1,0 +1,41 @@
+//! The way up: what NAND asks of the layer above, and tells it.
+
+use crate::Nand;
+use flashraid_vocabulary::{Observer, Ppn};
+
+/// The SSD around the NAND. What happens on a bus may start more there, so the functions of this crate that serve a bus are given the SSD, and find the
+/// NAND in it.
+pub trait Pages {
+    /// Its NAND.
+    fn nand(&self) -> &Nand;
+
+    /// Its NAND.
+    fn nand_mut(&mut self) -> &mut Nand;
+
+    /// Whether a program that waits for any LUN of a space domain would find a page there.
+    fn has_page(&self, domain: u32) -> bool;
+
+    /// The page offset at which the plane would be programmed next for a plan.
+    fn next_offset(&self, plane: u32) -> u32;
+
+    /// The page of a plan's program, which starts now in this plane.
+    fn page_for(&mut self, record: u32, plane: u32) -> Ppn;
+
+    /// The page of GC's program or copyback, which starts now. `None` if there is none: then the record is free again.
+    fn page_for_move(&mut self, record: u32) -> Option<Ppn>;
+
+    /// A plan's program into the plane has started.
+    fn program_started(&mut self, plane: u32);
+
+    /// What a record stands for has ended.
+    fn ended<O: Observer>(&mut self, record: u32, observer: &mut O);
+
+    /// A read has had its last attempt, and the page cannot be corrected.
+    fn uncorrectable(&mut self, ppn: Ppn);
+
+    /// P/E cycles of a block.
+    fn erases(&self, block: usize) -> u32;
+
+    /// The timer (`Nand::set_timer`) is due.
+    fn timer_due(&mut self);
+}

@@ -1,0 +1,159 @@
+//! How page operations come in: records, and the queues of LUNs that they wait in.
+
+#[cfg(feature = "mutants")]
+use crate::accounting::{self, Slip};
+use crate::arbitration::kick;
+use crate::records::{NIL, Queue};
+use crate::units::UnitState;
+use crate::{About, Nand, Pages, Record, WorkKind};
+use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority, Version};
+
+impl Nand {
+    // ---- records ----
+
+    /// A page operation is in flight from now on. Returns its handle.
+    #[inline]
+    pub fn add_record(&mut self, record: Record) -> u32 {
+        self.records.add(record)
+    }
+
+    /// It is no more, and its handle free.
+    #[inline]
+    pub fn remove_record(&mut self, record: u32) {
+        self.records.remove(record);
+    }
+
+    /// A page operation in flight.
+    #[inline(always)]
+    pub fn record(&self, record: u32) -> &Record {
+        &self.records[record]
+    }
+
+    /// A page operation in flight.
+    #[inline(always)]
+    pub fn record_mut(&mut self, record: u32) -> &mut Record {
+        &mut self.records[record]
+    }
+
+    /// Asks the processor for a record.
+    #[inline]
+    pub fn prefetch_record(&self, record: u32) {
+        self.records.prefetch(record);
+    }
+
+    /// What a completion is about.
+    #[inline]
+    pub fn about(&self, record: u32) -> About {
+        let Record { owner, work, cause, host_waits, member, submitted_ns, ppn, .. } = self.records[record];
+        #[cfg(feature = "mutants")]
+        let submitted_ns = if accounting::makes(Slip::MemberLatencyFromStart) { self.began_ns(record) } else { submitted_ns };
+        let action = if work == WorkKind::Read { Action::Read } else { Action::Program };
+        About { owner, action, cause, host_waits, member: MemberId(member), submitted_ns, ppn: Ppn(ppn) }
+    }
+
+    // ---- queues ----
+
+    /// Takes the programs of a domain out of the LUN's queues, and returns them, the most urgent first.
+    pub fn unbind_programs(&mut self, unit_id: u32, domain: u32) -> Vec<u32> {
+        let mut programs = Vec::new();
+        for index in 0..2 * Priority::COUNT {
+            let unit = &mut self.units[unit_id as usize];
+            if unit.filled >> index & 1 == 0 {
+                continue;
+            }
+            let mut id = unit.queues[index].head;
+            let mut others = Queue::EMPTY;
+            while id != NIL {
+                let Record { next, work, domain: of, .. } = self.records[id];
+                self.records[id].next = NIL;
+                if work == WorkKind::Program && of == domain {
+                    programs.push(id)
+                } else {
+                    others.append(id, &mut self.records)
+                }
+                id = next;
+            }
+            let unit = &mut self.units[unit_id as usize];
+            unit.queues[index] = others;
+            unit.filled = if others.head == NIL { unit.filled & !(1 << index) } else { unit.filled };
+        }
+        self.units[unit_id as usize].queued -= programs.len() as u32;
+        let channel = self.units[unit_id as usize].channel;
+        self.channels[channel as usize].queued -= programs.len() as u32;
+        self.refresh_want(unit_id);
+        programs
+    }
+
+    /// Takes the first record out of a LUN's queue. Returns it, and the next one.
+    #[inline]
+    pub(crate) fn pop_bound(&mut self, unit_id: u32, index: usize) -> (u32, u32) {
+        let unit = &mut self.units[unit_id as usize];
+        let (head, next) = unit.queues[index].pop(&mut self.records);
+        if next == NIL {
+            unit.filled &= !(1 << index);
+        }
+        unit.queued -= 1;
+        let channel = unit.channel;
+        self.channels[channel as usize].queued -= 1;
+        (head, next)
+    }
+}
+
+/// Queues a record at its LUN.
+#[inline(always)]
+pub fn bind<P: Pages>(ssd: &mut P, id: u32) {
+    let nand = ssd.nand_mut();
+    let Record { work, priority, unit: unit_id, .. } = nand.records[id];
+    let index = priority as usize * 2 + usize::from(!nand.settings.fifo && !work.reads());
+    let unit = &mut nand.units[unit_id as usize];
+    unit.queues[index].append(id, &mut nand.records);
+    unit.filled |= 1 << index;
+    unit.queued += 1;
+    let (channel, is_idle) = (unit.channel, unit.state == UnitState::Idle);
+    nand.channels[channel as usize].queued += 1;
+    if is_idle {
+        nand.refresh_want(unit_id);
+        kick(ssd, channel);
+    }
+}
+
+/// Lets the domain's channels, in turn, serve what waits in it.
+#[inline(always)]
+pub fn offer<P: Pages>(ssd: &mut P, domain: u32) {
+    let (first, end) = ssd.nand().takers(domain).channels;
+    let mut channel = ssd.nand().takers(domain).next_channel;
+    for _ in first..end {
+        let next = if channel + 1 == end { first } else { channel + 1 };
+        ssd.nand_mut().takers_mut(domain).next_channel = next;
+        kick(ssd, channel);
+        if !ssd.nand().has_waiting(domain) {
+            return;
+        }
+        channel = next;
+    }
+}
+
+/// Queues GC's work on a plane.
+pub fn queue_work<P: Pages>(ssd: &mut P, plane: u32, work: WorkKind, ppn: u32, cause: Cause, priority: Priority) {
+    let nand = ssd.nand_mut();
+    let record = Record {
+        next: NIL,
+        slot: NIL,
+        ppn,
+        owner: plane,
+        unit: nand.unit_of_plane(plane),
+        plane,
+        domain: NIL,
+        bytes: nand.settings.page_bytes,
+        submitted_ns: nand.now_ns,
+        member: 0,
+        work,
+        cause,
+        priority,
+        version: Version::Current,
+        keep_base: false,
+        host_waits: false,
+    };
+    let id = nand.records.add(record);
+    bind(ssd, id);
+}

@@ -1,0 +1,176 @@
+//! Page operations in flight.
+
+use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority, Version, memory};
+use std::ops::{Index, IndexMut};
+
+/// "No operation", and no plane or domain of one.
+pub const NIL: u32 = u32::MAX;
+
+/// Page operations in flight for which there is space without growing.
+const ROOM: usize = 1 << 21;
+
+/// What a record makes its LUN do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum WorkKind {
+    /// Read for a plan.
+    Read,
+    /// Program for a plan.
+    Program,
+    /// GC's read of a page to move.
+    MoveRead,
+    /// GC's program of a moved page.
+    MoveProgram,
+    /// GC's move inside the plane.
+    CopyBack,
+    /// GC's erase.
+    Erase,
+}
+
+impl WorkKind {
+    /// Whether data leave the array over the bus.
+    #[inline]
+    pub fn reads(self) -> bool {
+        matches!(self, Self::Read | Self::MoveRead)
+    }
+}
+
+/// A page operation in flight. NAND notes version, slot and member in what it records; they mean something to the layer above alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Record {
+    /// The next one of a list.
+    pub next: u32,
+    /// Number of the logical page in the map; `NIL` of GC's work.
+    pub slot: u32,
+    /// The physical page: of a program from its start.
+    pub ppn: u32,
+    /// The operation whose plan it is of; of GC's work the plane.
+    pub owner: u32,
+    /// The LUN, once it is known.
+    pub unit: u32,
+    /// The plane, once it is known.
+    pub plane: u32,
+    /// The space domain of a program.
+    pub domain: u32,
+    /// Bytes of data that cross the bus.
+    pub bytes: u32,
+    /// When it was submitted.
+    pub submitted_ns: u64,
+    /// The member that it counts for.
+    pub member: u16,
+    /// What is to be done.
+    pub work: WorkKind,
+    /// Why.
+    pub cause: Cause,
+    /// Its service class.
+    pub priority: Priority,
+    /// The version of the logical page.
+    pub version: Version,
+    /// What a program supersedes becomes the base.
+    pub keep_base: bool,
+    /// The host's response waits for it.
+    pub host_waits: bool,
+}
+
+/// The records of all page operations in flight, by their handles.
+#[derive(Clone, Debug)]
+pub(crate) struct Records {
+    list: Vec<Record>,
+    free: u32,
+}
+
+impl Records {
+    pub(crate) fn new() -> Self {
+        Self { list: memory::reserved(ROOM), free: NIL }
+    }
+
+    pub(crate) fn add(&mut self, record: Record) -> u32 {
+        match self.free {
+            NIL => {
+                self.list.push(record);
+                self.list.len() as u32 - 1
+            }
+            free => {
+                self.free = self[free].next;
+                self[free] = record;
+                free
+            }
+        }
+    }
+
+    pub(crate) fn remove(&mut self, record: u32) {
+        self[record].next = self.free;
+        self.free = record;
+    }
+
+    /// Asks the processor for a record.
+    #[inline]
+    pub(crate) fn prefetch(&self, record: u32) {
+        memory::prefetch(&self.list, record as usize);
+    }
+}
+
+impl Index<u32> for Records {
+    type Output = Record;
+
+    #[inline(always)]
+    fn index(&self, record: u32) -> &Record {
+        &self.list[record as usize]
+    }
+}
+
+impl IndexMut<u32> for Records {
+    #[inline(always)]
+    fn index_mut(&mut self, record: u32) -> &mut Record {
+        &mut self.list[record as usize]
+    }
+}
+
+/// A first-in first-out list of page operations, linked through their records.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queue {
+    pub(crate) head: u32,
+    pub(crate) tail: u32,
+}
+
+impl Queue {
+    /// An empty list.
+    pub(crate) const EMPTY: Queue = Queue { head: NIL, tail: NIL };
+
+    /// Appends a record that is in no list.
+    #[inline]
+    pub(crate) fn append(&mut self, record: u32, records: &mut Records) {
+        if self.head == NIL {
+            self.head = record;
+        } else {
+            records[self.tail].next = record;
+        }
+        self.tail = record;
+    }
+
+    /// Takes the first record out, which there must be. Returns it, and the next one.
+    #[inline]
+    pub(crate) fn pop(&mut self, records: &mut Records) -> (u32, u32) {
+        let next = std::mem::replace(&mut records[self.head].next, NIL);
+        (std::mem::replace(&mut self.head, next), next)
+    }
+}
+
+/// What a completion is about.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// The operation, as it was given with the submission.
+    pub owner: u32,
+    /// Read or program.
+    pub action: Action,
+    /// Why.
+    pub cause: Cause,
+    /// Whether the host's response waits for it.
+    pub host_waits: bool,
+    /// The member.
+    pub member: MemberId,
+    /// When it was submitted.
+    pub submitted_ns: u64,
+    /// The physical page: of a read from its submission, of a program from its start.
+    pub ppn: Ppn,
+}

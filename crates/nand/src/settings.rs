@@ -1,0 +1,42 @@
+//! What a device is, as NAND needs it.
+
+use crate::CellTimes;
+
+/// Everything that NAND is told about the device beside its shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NandSettings {
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Bus time of one byte in either direction, in picoseconds.
+    pub bus_ps_per_byte: u64,
+    /// Bus time of the command and address of a read.
+    pub read_command_ns: u64,
+    /// Bus time of the command and address of a program, before its data.
+    pub program_command_ns: u64,
+    /// Bus time of the command and address of an erase.
+    pub erase_command_ns: u64,
+    /// All wait in the order of their arrival, whatever their kind; else reads go first.
+    pub fifo: bool,
+    /// One array operation may read or program a page in each of several planes of a LUN.
+    pub multi_plane: bool,
+    /// The end of data-in of programs is reported.
+    pub reports_data_in: bool,
+    /// The layer above has a timer.
+    pub has_timer: bool,
+    /// Times of the cell array.
+    pub cell: CellTimes,
+}
+
+impl NandSettings {
+    /// Bus time of `bytes` of data, rounded up to a nanosecond.
+    #[inline]
+    pub fn transfer_ns(&self, bytes: u32) -> u64 {
+        (u64::from(bytes) * self.bus_ps_per_byte).div_ceil(1000)
+    }
+
+    /// Bus time of a page.
+    #[inline]
+    pub fn page_transfer_ns(&self) -> u64 {
+        self.transfer_ns(self.page_bytes)
+    }
+}
