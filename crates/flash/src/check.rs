@@ -89,7 +89,7 @@ impl Flash {
 
     /// Checks the load that schemes see.
     fn check_loads(&self) -> Result<(), String> {
-        for (member, (queued, load)) in self.recount_queued().into_iter().zip(self.nand.loads()).enumerate() {
+        for (member, (queued, load)) in self.recount_queued().into_iter().zip(self.nand.loads().iter()).enumerate() {
             if queued.0 > load.reads || queued.1 > load.programs {
                 return Err(format!("{queued:?} reads and programs wait for member {member}, counted {:?}", (load.reads, load.programs)));
             }

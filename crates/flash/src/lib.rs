@@ -24,7 +24,7 @@ mod view;
 #[cfg(feature = "mutants")]
 pub use flashraid_nand::accounting;
 pub use flashraid_nand::{
-    ACTIONS, About, Activity, CellOperation, CellTimes, Channel, Completion, Counts, Done, EventQueue, FlashFault, Ldpc, LevelLaw,
+    ACTIONS, About, Activity, CellOperation, CellTimes, Channel, Completion, Counts, Done, EventQueue, FlashFault, Ldpc, LevelLaw, Levels,
     MOST_LEVEL, MOST_TYPES, MemberLoad, Progress, Slice, Track, Unit, level_of, ppn_limit,
 };
 pub use gc::state::{GcCounts, GcUnderWay, MergeKind};

@@ -3,7 +3,7 @@
 use crate::Flash;
 use crate::mapping::blocks::{BlockState, WriteStream};
 use flashraid_nand::{Nand, Pages, Record, WorkKind};
-use flashraid_vocabulary::{Observer, Ppn};
+use flashraid_vocabulary::{MemberId, Observer, Ppn};
 
 impl Pages for Flash {
     #[inline(always)]
@@ -57,7 +57,7 @@ impl Pages for Flash {
         let Record { work, member, ppn, cause, .. } = *self.nand.record(record);
         match work {
             WorkKind::Read | WorkKind::Program => {
-                self.nand.load_mut(member.into()).in_service -= 1;
+                self.nand.loads_mut()[MemberId(member)].in_service -= 1;
                 self.dismiss(cause);
                 if work == WorkKind::Read {
                     self.read_ended(Ppn(ppn));
@@ -106,18 +106,18 @@ impl Flash {
     /// A program of the page starts.
     #[inline]
     fn note_program(&mut self, ppn: Ppn) {
-        if self.nand.has_levels() {
+        let now_ns = self.nand.now_ns();
+        if let Some(levels) = self.nand.levels_mut() {
             let block = self.shape.block_of(ppn);
             if self.blocks.blocks[block].written == 1 {
-                self.nand.note_first_program(block);
+                levels.note_first_program(block, now_ns);
             }
         }
     }
 
     /// Whether pages of the block cannot be corrected as soon as they are programmed.
     fn is_too_worn_to_read(&self, block: usize) -> bool {
-        let highest = self.settings.cell.ldpc().map(|ldpc| ldpc.highest);
-        highest.is_some_and(|highest| self.nand.level_when_new(block, self.blocks.erases[block]) > highest)
+        self.nand.levels().is_some_and(|levels| levels.is_worn_out(block, self.blocks.erases[block]))
     }
 
     /// Whether the erase of a block retires it: a page of it was lost, as all pages of it would be.

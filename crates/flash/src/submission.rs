@@ -2,7 +2,7 @@
 
 use crate::{About, Flash};
 use flashraid_nand::{NIL, Record, WorkKind, bind, offer};
-use flashraid_vocabulary::{Action, Cause, Health, PageOperation, Ppn, Priority, Transfer};
+use flashraid_vocabulary::{Action, Cause, Health, MemberId, PageOperation, Ppn, Priority, Transfer};
 
 impl Flash {
     /// The record of a program that is not submitted yet.
@@ -48,13 +48,13 @@ impl Flash {
     fn take_in<const ON_ITS_WAY: bool>(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
         debug_assert!(self.health == Health::ReadWrite || (self.health == Health::ReadOnly && operation.action == Action::Read));
         let is_of_host = operation.host_waits && operation.priority == Priority::Host;
-        let (member, version) = (operation.address.member.0, operation.version);
+        let (member, version) = (operation.address.member, operation.version);
         let admitted = |flash: &mut Self| if ON_ITS_WAY { operation.priority } else { flash.admit(operation.cause, operation.priority) };
         if operation.action == Action::Read {
             let ppn = self.maps.get(version, self.slot(operation.address))?;
             let block = self.shape.block_of(ppn);
             self.blocks.blocks[block].reads += if ON_ITS_WAY { 2 } else { 1 };
-            self.nand.note_submitted(member, is_of_host, 1, 0);
+            self.note_submitted(member, is_of_host, 1, 0);
             let (priority, plane) = (admitted(self), self.shape.plane_of(ppn));
             let unit = self.nand.unit_of_plane(plane);
             let read = Record { work: WorkKind::Read, ppn: ppn.0, plane, unit, priority, ..self.program_record(operation, owner) };
@@ -64,7 +64,7 @@ impl Flash {
             }
             return Some(id);
         }
-        self.nand.note_submitted(member, is_of_host, 0, 1);
+        self.note_submitted(member, is_of_host, 0, 1);
         let (priority, domain) = (admitted(self), self.domain_of(operation.address, version));
         let program = Record { domain, priority, ..self.program_record(operation, owner) };
         let id = self.nand.add_record(program);
@@ -72,6 +72,17 @@ impl Flash {
             self.queue_program(id);
         }
         Some(id)
+    }
+
+    /// A page operation was submitted: of the host, which waits for it, or not.
+    #[inline]
+    fn note_submitted(&mut self, member: MemberId, is_of_host: bool, reads: i32, programs: i32) {
+        let now_ns = self.nand.now_ns();
+        let loads = self.nand.loads_mut();
+        loads.queue_changes(member, reads, programs);
+        if is_of_host {
+            loads[member].last_host_ns = now_ns;
+        }
     }
 
     /// Queues a program, counted as queued, for which a page of its domain is reserved: at its unit, if the domain has no other and a page for each reservation, else

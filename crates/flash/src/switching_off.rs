@@ -81,7 +81,7 @@ impl Persistent for Flash {
         self.held[..].save(to)?;
         self.faults.save(to)?;
         self.hybrid.iter().try_for_each(|hybrid| hybrid.save(to))?;
-        self.nand.save_levels(to)
+        self.nand.levels().into_iter().try_for_each(|levels| levels.save(self.nand.now_ns(), to))
     }
 
     fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
@@ -135,6 +135,6 @@ impl Persistent for Flash {
         held[..].restore(from)?;
         faults.restore(from)?;
         hybrid.iter_mut().try_for_each(|hybrid| hybrid.restore(from))?;
-        nand.restore_levels(from)
+        nand.levels_mut().into_iter().try_for_each(|levels| levels.restore(from))
     }
 }

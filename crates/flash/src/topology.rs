@@ -113,7 +113,7 @@ impl Flash {
                 Member::Chip => channel * chips + chip,
                 Member::Device => 0,
             };
-            self.nand.units_mut()[unit as usize].member = (chip < chips).then_some(member);
+            self.nand.set_member(unit, (chip < chips).then_some(member));
         }
     }
 

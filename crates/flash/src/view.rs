@@ -21,7 +21,7 @@ impl Flash {
     /// `View::read_load` at this time.
     pub fn read_load_at_time(&self, address: MemberPage, version: Version, now_ns: u64) -> Option<ReadLoad> {
         let ppn = self.lookup(address, version)?;
-        let load = self.nand.load(address.member);
+        let load = &self.nand.loads()[address.member];
         let gc = self.gc_blocking(self.unit_of(ppn)).map(|plane| self.gc_load(plane, now_ns));
         Some(ReadLoad { read_ns: read_ns(self, ppn.0), reads: load.reads, programs: load.programs, gc })
     }
@@ -74,7 +74,7 @@ impl View for Flash {
     }
 
     fn queued(&self, member: MemberId) -> (u32, u32) {
-        let load = self.nand.load(member);
+        let load = &self.nand.loads()[member];
         (load.reads, load.programs)
     }
 
@@ -99,7 +99,7 @@ impl View for Flash {
     }
 
     fn is_idle(&self, member: MemberId) -> bool {
-        let load = self.nand.load(member);
+        let load = &self.nand.loads()[member];
         load.reads + load.programs + load.in_service + load.gc_runs == 0
     }
 
@@ -163,10 +163,10 @@ impl View for Flash {
     }
 
     fn last_host_ns(&self, member: MemberId) -> u64 {
-        self.nand.load(member).last_host_ns
+        self.nand.loads()[member].last_host_ns
     }
 
     fn is_collecting(&self, member: MemberId) -> bool {
-        self.nand.load(member).gc_runs > 0
+        self.nand.loads()[member].gc_runs > 0
     }
 }

@@ -1,4 +1,4 @@
-//! What is counted: page operations by action and cause, and the load of each member.
+//! What is counted and reported of page operations.
 
 use flashraid_vocabulary::{Action, Cause};
 
@@ -14,24 +14,6 @@ pub const ERASE: usize = 2;
 /// Index of an action in `Counts`.
 pub fn action_index(action: Action) -> usize {
     action as usize
-}
-
-/// Load and traffic of one member.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MemberLoad {
-    /// Reads queued and not started.
-    pub reads: u32,
-    /// Programs queued and not started.
-    pub programs: u32,
-    /// Page operations of plans in service.
-    pub in_service: u32,
-    /// GC runs in progress in the member.
-    pub gc_runs: u32,
-    /// When a page operation that the host waits for was last submitted; 0 if none was.
-    pub last_host_ns: u64,
-    /// Sum over completed host requests of the queue length found at their completion (SPEC 3.6).
-    pub(crate) blocked_sum: u64,
-    pub(crate) blocked_epoch: u64,
 }
 
 /// What a completion reports.

@@ -3,11 +3,11 @@
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
 use crate::arbitration::kick;
-use crate::levels::attempt_ended;
+use crate::attempts::attempt_ended;
 use crate::records::NIL;
 use crate::units::UnitState;
 use crate::{Completion, Nand, Pages, Progress, Record};
-use flashraid_vocabulary::Observer;
+use flashraid_vocabulary::{MemberId, Observer};
 
 pub(crate) fn unit_event<P: Pages, O: Observer>(ssd: &mut P, unit_id: u32, observer: &mut O) {
     let nand = ssd.nand_mut();
@@ -111,7 +111,7 @@ impl Nand {
     /// A program of a plan that never started fails.
     pub fn complete_unstarted(&mut self, id: u32) {
         let Record { member, .. } = self.records[id];
-        self.queue_changes(member, 0, -1);
+        self.loads.queue_changes(MemberId(member), 0, -1);
         self.completions.push(Completion { record: id, progress: Progress::Failed });
     }
 

@@ -4,21 +4,22 @@
 //! operations are queued by physical page (`bind`), or as programs of a space domain that any of its LUNs may take (`join_pool`, `offer`).
 //!
 //! Reading order: `geometry`, `settings`, `pages`, `nand` (the state); `cells`, `units`, `records`, `events`; then what happens to a page operation: `queues`,
-//! `domains`, `arbitration`, `service`, `ending`, and with LDPC `levels`. `counting` and `recording` note what was done, and `slices` says what such notes are.
+//! `domains`, `arbitration`, `service`, `ending`, and with LDPC `levels` and `attempts`. `loads` and `recording` note what was done, and `slices` says what such notes are.
 
 #![warn(missing_docs)]
 
 #[cfg(feature = "mutants")]
 pub mod accounting;
 mod arbitration;
+mod attempts;
 mod cells;
-mod counting;
 mod counts;
 mod domains;
 mod ending;
 mod events;
 mod geometry;
 mod levels;
+mod loads;
 mod mutants;
 mod nand;
 mod pages;
@@ -32,11 +33,12 @@ mod units;
 
 pub use arbitration::{check_buses, kick};
 pub use cells::{CellOperation, CellTimes, Ldpc, LevelLaw, MOST_LEVEL, MOST_TYPES};
-pub use counts::{ACTIONS, Completion, Counts, ERASE, MemberLoad, Progress, action_index};
+pub use counts::{ACTIONS, Completion, Counts, ERASE, Progress, action_index};
 pub use domains::{DATA, TRANSLATION, Takers};
 pub use events::{EventQueue, NEVER};
 pub use geometry::{Shape, plane_stride, ppn_limit};
-pub use levels::{level_of, read_ns};
+pub use levels::{Levels, level_of, read_ns};
+pub use loads::{Loads, MemberLoad};
 pub use mutants::FlashFault;
 pub use nand::{Nand, advance, serve_due_bus};
 pub use pages::Pages;

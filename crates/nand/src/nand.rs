@@ -1,14 +1,16 @@
 //! The NAND of one SSD: its state, how it is made, and how its time goes on.
 
 use crate::arbitration::bus_event;
+use crate::attempts::decoded;
 use crate::domains::Waiting;
 use crate::ending::unit_event;
 use crate::events::{EventQueue, NEVER};
-use crate::levels::{Levels, decoded};
+use crate::levels::Levels;
+use crate::loads::Loads;
 use crate::recording::Recording;
 use crate::records::{NIL, Records};
 use crate::units::{Channel, Unit};
-use crate::{ACTIONS, Completion, Counts, FlashFault, MemberLoad, NandSettings, Pages, Shape, WorkKind};
+use crate::{ACTIONS, Completion, Counts, FlashFault, NandSettings, Pages, Shape, WorkKind};
 use flashraid_vocabulary::{Cause, Observer, Ppn, persistent};
 
 /// A plane's LUN, and its bit among the LUN's planes.
@@ -33,9 +35,7 @@ pub struct Nand {
     pub(crate) waiting: Waiting,
     /// LDPC, if the device has it.
     pub(crate) levels: Option<Box<Levels>>,
-    /// By member.
-    pub(crate) loads: Vec<MemberLoad>,
-    pub(crate) completed_requests: u64,
+    pub(crate) loads: Loads,
     pub(crate) completions: Vec<Completion>,
     pub(crate) lists_started: bool,
     pub(crate) started: Vec<(u32, Ppn, u32)>,
@@ -52,11 +52,11 @@ pub struct Nand {
 persistent!(Nand {
     arrays [channels, units],
     anew [
-        // Of levels see `save_levels`.
+        // Levels are saved behind all else (`Levels::save`).
         settings, shape, sites, levels,
         // Domains keep whose turn it is, where the layer above saves them; what waits in them is work, of which there is none.
         waiting,
-        now_ns, events, records, loads, completed_requests, completions, lists_started, started, recording, counts, others_have_events,
+        now_ns, events, records, loads, completions, lists_started, started, recording, counts, others_have_events,
         #[cfg(feature = "mutants")]
         mutant,
     ],
@@ -81,8 +81,7 @@ impl Nand {
             records: Records::new(),
             waiting: Waiting::default(),
             levels: settings.cell.ldpc().map(|ldpc| Box::new(Levels::new(ldpc, blocks))),
-            loads: vec![MemberLoad::default(); members as usize],
-            completed_requests: 0,
+            loads: Loads::new(members),
             completions: Vec::new(),
             lists_started: false,
             started: Vec::new(),
@@ -116,22 +115,15 @@ impl Nand {
         &self.units
     }
 
-    /// LUNs, in order of channel and unit.
-    #[inline]
-    pub fn units_mut(&mut self) -> &mut [Unit] {
-        &mut self.units
+    /// A LUN is of this member, or of none.
+    pub fn set_member(&mut self, unit: u32, member: Option<u32>) {
+        self.units[unit as usize].member = member;
     }
 
     /// Channels.
     #[inline]
     pub fn channels(&self) -> &[Channel] {
         &self.channels
-    }
-
-    /// Channels.
-    #[inline]
-    pub fn channels_mut(&mut self) -> &mut [Channel] {
-        &mut self.channels
     }
 
     /// The LUN of a plane.
@@ -223,7 +215,7 @@ impl Nand {
     #[inline]
     pub fn set_surroundings(&mut self, now_ns: u64, completed_requests: u64, others_have_events: bool) {
         self.set_now(now_ns);
-        (self.completed_requests, self.others_have_events) = (completed_requests, others_have_events);
+        (self.loads.completed_requests, self.others_have_events) = (completed_requests, others_have_events);
     }
 
     /// When a LUN next changes its state by itself, `u64::MAX` if it does not.

@@ -1,9 +1,11 @@
-//! Records slices and page operations, only while somebody asks for them.
+//! Counts page operations by action and cause, and records slices and page operations while somebody asks for them.
 
+#[cfg(feature = "mutants")]
+use crate::accounting::{self, Slip};
 use crate::records::NIL;
 use crate::units::UnitState;
-use crate::{Activity, Done, Nand, Record, Slice, Track, WorkKind};
-use flashraid_vocabulary::{MemberPage, Ppn};
+use crate::{Activity, Counts, Done, Loads, Nand, Record, Slice, Track, WorkKind};
+use flashraid_vocabulary::{Cause, MemberPage, Ppn};
 
 /// What is recorded, and what was.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +19,48 @@ pub(crate) struct Recording {
 }
 
 impl Nand {
+    // ---- counts ----
+
+    /// What page operations were started, by action and cause.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// A LUN starts this action.
+    #[inline]
+    pub(crate) fn count(&mut self, unit: u32, action: usize, cause: Cause) {
+        self.units[unit as usize].operations[action][cause as usize] += 1;
+        #[cfg(feature = "mutants")]
+        let cause = match cause {
+            Cause::Wear if accounting::makes(Slip::WearAsGc) => Cause::Gc,
+            Cause::Rebuild if action == 1 && accounting::makes(Slip::RebuildAsParity) => Cause::Parity,
+            cause => cause,
+        };
+        self.counts[action][cause as usize] += 1;
+    }
+
+    /// A deliberate fault: an erase that has failed counts twice.
+    #[cfg(feature = "mutants")]
+    pub fn count_erase_again(&mut self, plane: u32, cause: Cause) {
+        self.count(self.unit_of_plane(plane), crate::counts::ERASE, cause);
+    }
+
+    /// Loads of members.
+    #[inline]
+    pub fn loads(&self) -> &Loads {
+        &self.loads
+    }
+
+    /// Loads of members.
+    #[inline]
+    pub fn loads_mut(&mut self) -> &mut Loads {
+        &mut self.loads
+    }
+
+    // ---- records ----
+
     fn address(&self, slot: u32) -> MemberPage {
-        MemberPage::of_entry(slot, self.loads.len() as u32)
+        MemberPage::of_entry(slot, self.loads.members())
     }
 
     /// Begins to record page operations that start from now on, or ends recording.

@@ -7,7 +7,7 @@ use crate::levels::note_read;
 use crate::records::NIL;
 use crate::units::{UnitState, after};
 use crate::{FlashFault, Nand, Pages, Record, WorkKind};
-use flashraid_vocabulary::{Action, Ppn};
+use flashraid_vocabulary::{Action, MemberId, Ppn};
 
 /// Where a program waits.
 #[derive(Clone, Copy)]
@@ -94,8 +94,8 @@ impl Nand {
     fn note_start(&mut self, id: u32, ppn: Ppn, reads: i32, programs: i32) {
         let Record { owner, slot, member, .. } = self.records[id];
         self.note_started(owner, ppn, slot);
-        self.queue_changes(member, reads, programs);
-        self.loads[usize::from(member)].in_service += 1;
+        self.loads.queue_changes(MemberId(member), reads, programs);
+        self.loads[MemberId(member)].in_service += 1;
     }
 
     pub(crate) fn start_data_out(&mut self, unit_id: u32) {

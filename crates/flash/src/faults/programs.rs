@@ -2,7 +2,7 @@
 
 use crate::Flash;
 use flashraid_nand::{NEVER, NIL, Record};
-use flashraid_vocabulary::{Action, Cause, MemberPage, PageOperation, Ppn, Sources, Version};
+use flashraid_vocabulary::{Action, Cause, MemberId, MemberPage, PageOperation, Ppn, Sources, Version};
 
 impl Flash {
     /// More pages of a domain may be reserved than there are: what waits at its unit waits in the domain instead, so that nothing behind it
@@ -66,7 +66,8 @@ impl Flash {
         }
         self.domains[domain as usize].reserved += 1;
         self.pool_if_short(domain);
-        self.nand.queue_changes(self.nand.record(record).member, 0, 1);
+        let member = MemberId(self.nand.record(record).member);
+        self.nand.loads_mut().queue_changes(member, 0, 1);
         self.queue_program(record);
         true
     }

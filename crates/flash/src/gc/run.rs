@@ -6,7 +6,7 @@ use crate::{Flash, FlashFault, GcQuery, MapEvent, MemberLoad};
 #[cfg(feature = "mutants")]
 use flashraid_nand::accounting::{self, Slip};
 use flashraid_nand::{Record, WorkKind, each, kick, queue_work};
-use flashraid_vocabulary::{Cause, GcBlockingScope, MemberPage, Observer, Ppn, Version};
+use flashraid_vocabulary::{Cause, GcBlockingScope, MemberId, MemberPage, Observer, Ppn, Version};
 
 impl Flash {
     // ---- start ----
@@ -160,7 +160,7 @@ impl Flash {
 
     pub(crate) fn load_of_plane(&mut self, plane: u32) -> &mut MemberLoad {
         let member = self.member_of_unit(self.nand.unit_of_plane(plane)).expect("planes of idle spare chips are never collected");
-        self.nand.load_mut(member as usize)
+        &mut self.nand.loads_mut()[MemberId(member as u16)]
     }
 
     // ---- what is blocked meanwhile ----
@@ -356,7 +356,9 @@ impl Flash {
         if self.has_failures() {
             self.faults.readable_again(first, self.shape.pages_per_block);
         }
-        self.nand.note_block_erased(self.shape.block_of(first));
+        if let Some(levels) = self.nand.levels_mut() {
+            levels.note_erased(self.shape.block_of(first));
+        }
         self.change_space(plane, |blocks| blocks.erased(plane, victim));
         if self.reports_moves() {
             self.map_events.push(MapEvent::Ended { plane });

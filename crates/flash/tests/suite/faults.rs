@@ -180,7 +180,7 @@ fn what_is_under_way_on_a_dead_chip_fails_and_programs_are_repeated_beside_it() 
     };
     let pages: Vec<u32> = (0..150).filter(|page| on_chip(&host.flash, page)).take(4).collect();
     (140..150).for_each(|page| assert!(host.write(MemberPage::new(0, page), Version::Current, false)));
-    while host.flash.nand().load(MemberId(0)).in_service < 6 {
+    while host.flash.nand().loads()[MemberId(0)].in_service < 6 {
         assert!(host.advance());
     }
     pages.iter().for_each(|page| assert!(host.read(MemberPage::new(0, *page), Version::Current)));
@@ -203,11 +203,11 @@ fn programs_of_a_dead_member_fail_until_a_spare_chip_takes_its_place() {
                 pages_per_member: 48,
                 ..settings(placement)
             });
-            let free = host.flash.nand().load(MemberId(4)).programs;
+            let free = host.flash.nand().loads()[MemberId(4)].programs;
             (0..20).for_each(|page| assert!(host.write(MemberPage::new(4, page), Version::Current, false)));
-            assert!(host.flash.nand().load(MemberId(4)).programs > free);
+            assert!(host.flash.nand().loads()[MemberId(4)].programs > free);
             host.flash.fail(&Fault::Loss(Part::Member(4)));
-            assert_eq!(host.flash.nand().load(MemberId(4)).programs, 0, "those that have not begun fail at once");
+            assert_eq!(host.flash.nand().loads()[MemberId(4)].programs, 0, "those that have not begun fail at once");
             assert!(host.flash.nand_mut().completions().iter().all(|completion| completion.progress == Progress::Failed));
             assert_eq!(host.flash.dead_chips(), [(1, 1)]);
             assert_eq!(host.flash.replace(1, 1), spare_chips == 1);

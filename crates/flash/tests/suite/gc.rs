@@ -79,7 +79,7 @@ fn of_equal_costs_nothing_is_committed() {
 fn commits_come_before_moves() {
     let mut host = overwritten(one_plane(false), &[(1, true), (3, true)]);
     assert_eq!((host.asked, host.commits.len()), ([2, 0], 2));
-    assert_eq!(host.flash.nand().load(page(0).member).gc_runs, 1);
+    assert_eq!(host.flash.nand().loads()[page(0).member].gc_runs, 1);
     assert_eq!(host.flash.nand().next_event_ns(), u64::MAX, "it waits");
     // The start of the program that brought the plane below the threshold.
     let begun_ns = host.flash.nand().now_ns() - (1 + 4096 + 100);
@@ -136,7 +136,7 @@ fn a_victim_without_gain_is_left() {
     assert_eq!(host.asked, [2, 0], "both are to be moved");
     host.finish();
     assert_eq!((host.flash.nand().counts()[1][GC], erased(&host)), (0, vec![]));
-    assert_eq!(host.flash.nand().load(page(0).member).gc_runs, 0);
+    assert_eq!(host.flash.nand().loads()[page(0).member].gc_runs, 0);
     // Nor does it keep a block with garbage from being collected.
     assert!(host.write(page(8), Version::Current, false));
     host.finish();
@@ -152,7 +152,7 @@ fn a_late_commit_is_harmless() {
     let ppn = host.flash.lookup(page(0), Version::Current).unwrap();
     let Part::Page { channel, chip, die, plane, block, .. } = host.flash.part_of(ppn) else { unreachable!() };
     host.fail(Fault::Loss(Part::Block { channel, chip, die, plane, block }));
-    assert_eq!(host.flash.nand().load(page(0).member).gc_runs, 0);
+    assert_eq!(host.flash.nand().loads()[page(0).member].gc_runs, 0);
     while host.end_commit() {}
     host.finish();
     assert_eq!((host.flash.nand().counts()[2][GC], host.flash.take_gc_query()), (0, None));

@@ -171,7 +171,7 @@ fn semivalid_pages_are_committed_before_a_merge() {
     assert_eq!((host.asked[0], host.commits.len(), host.flash.nand().next_event_ns()), (3, 1, u64::MAX));
     host.end_commit();
     assert_eq!((host.asked[0], host.flash.nand().counts()[2][GC]), (3, 0));
-    assert_eq!(host.flash.nand().load(MemberId(0)).gc_runs, 0, "put off: asking again at once does not help");
+    assert_eq!(host.flash.nand().loads()[MemberId(0)].gc_runs, 0, "put off: asking again at once does not help");
     assert_eq!((host.flash.take_freed(), host.flash.check()), (None, Ok(())));
     host.flash.unmap(page(3), Version::Base);
     assert_eq!(host.flash.take_freed(), Some(0), "nothing else would tell who waits that the merge may begin");

@@ -334,7 +334,7 @@ fn runs_under_way_are_the_last() {
             host.advance();
         }
         let erased = |host: &Host| host.flash.erase_counts().sum::<u32>();
-        let (before, under_way) = (erased(&host), host.flash.nand().load(MemberId(0)).gc_runs);
+        let (before, under_way) = (erased(&host), host.flash.nand().loads()[MemberId(0)].gc_runs);
         host.flash.set_health(Health::ReadOnly);
         (0..20).for_each(|number| host.flash.unmap(page(number), Version::Current));
         host.finish();

@@ -57,7 +57,7 @@ fn each_attempt_senses_longer_and_transfers_again() {
             assert_eq!(host.flash.nand().channels()[0].busy_ns[Cause::Host as usize], transfers * (1 + TRANSFER));
             let mut by_level = [0; 5];
             by_level[level as usize] = 1;
-            assert_eq!(host.flash.nand().reads_by_level(), Some(&by_level[..]));
+            assert_eq!(host.flash.nand().levels().unwrap().reads_by_level(), by_level);
             let load = host.flash.read_load_at_time(page(2), Version::Current, host.flash.nand().now_ns()).unwrap();
             assert_eq!(load.read_ns, array_ns + u64::from(level + 1) * decode_ns, "what a scheme is told");
         }
@@ -110,7 +110,7 @@ fn planes_are_read_again_only_where_that_is_needed() {
     let both = 2 + 10_000 + 2 * TRANSFER;
     let again: u64 = [11_000, 12_000].iter().map(|sense_ns| 1 + sense_ns + TRANSFER).sum();
     assert_eq!(host.flash.nand().now_ns() - start_ns, alone + both + again);
-    assert_eq!(host.flash.nand().reads_by_level().unwrap(), [2, 0, 1, 0, 0]);
+    assert_eq!(host.flash.nand().levels().unwrap().reads_by_level(), [2, 0, 1, 0, 0]);
     let array_ns = host.flash.nand().units()[0].array_ns[Cause::Host as usize] - written_ns;
     assert_eq!(array_ns, 2 * 10_000 + 11_000 + 12_000);
 }
@@ -279,7 +279,7 @@ fn what_the_last_attempt_does_not_correct_is_lost() {
         assert!(host.flash.has_failures() && host.flash.is_lost(page(1), Version::Current));
         let mut told: Vec<_> = std::iter::from_fn(|| host.flash.take_unreadable()).map(|(page, _)| page.page.0).collect();
         told.sort_unstable();
-        assert_eq!(host.flash.nand().reads_by_level().unwrap().last(), Some(&(told.len() as u64)));
+        assert_eq!(host.flash.nand().levels().unwrap().reads_by_level().last(), Some(&(told.len() as u64)));
         if is_retired {
             // GC has tried to move the others, and found them lost.
             assert_eq!(told, [0, 1, 2, 3]);

@@ -2,7 +2,7 @@
 //! pages are in them. LUNs, buses and physical pages of all SSDs are numbered one SSD after the other.
 
 use super::Counts;
-use flashraid_flash::{Flash, GcCounts, GcUnderWay, Held, MemberLoad, Space};
+use flashraid_flash::{Flash, GcCounts, GcUnderWay, Held, Levels, MemberLoad, Space};
 use flashraid_vocabulary::{Cause, MemberId, Part, Ppn};
 
 /// A LUN of one of the SSDs.
@@ -80,10 +80,10 @@ pub trait Inspect {
         })
     }
 
-    /// Reads by level, in all SSDs with LDPC together (`Nand::reads_by_level`); empty without LDPC.
+    /// Reads by level, in all SSDs with LDPC together (`Levels::reads_by_level`); empty without LDPC.
     fn reads_by_level(&self) -> Vec<u64> {
         let mut sum = Vec::new();
-        for of_ssd in self.ssds().iter().filter_map(|flash| flash.nand().reads_by_level()) {
+        for of_ssd in self.ssds().iter().filter_map(|flash| flash.nand().levels()).map(Levels::reads_by_level) {
             sum.resize(of_ssd.len().max(sum.len()), 0);
             // Those that could not be corrected are the last of each.
             let (lost, corrected) = of_ssd.split_last().expect("there is a level");
@@ -120,7 +120,7 @@ pub trait Inspect {
     /// Load of a member.
     fn load(&self, member: MemberId) -> &MemberLoad {
         let (flash, member) = self.home(member);
-        flash.nand().load(member)
+        &flash.nand().loads()[member]
     }
 
     /// Versions of a member's pages beside the current ones.

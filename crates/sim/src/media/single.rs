@@ -267,16 +267,16 @@ impl Media for Flash {
     }
 
     fn requests_completed(&self) -> u64 {
-        self.nand().requests_completed()
+        self.nand().loads().requests_completed()
     }
 
     fn blocked_sum(&self, member: u32) -> u64 {
-        self.nand().blocked_sum(member, self.nand().requests_completed())
+        self.nand().loads().blocked_sum(MemberId(member as u16), self.requests_completed())
     }
 
     #[inline(always)]
     fn request_completed(&mut self) {
-        self.nand_mut().request_completed();
+        self.nand_mut().loads_mut().request_completed();
     }
 
     fn record(&mut self, what: Recording, records: bool) {

@@ -225,7 +225,7 @@ fn retries_make_the_tail_that_their_probability_tells() {
         let at = (quantile * READS as f64) as usize;
         assert_eq!(latencies[at], latency_ns(level), "the quantile {quantile}");
     }
-    let of_level = engine.media.nand().reads_by_level().unwrap();
+    let of_level = engine.media.nand().levels().unwrap().reads_by_level();
     for level in 0..7 {
         let of = latencies.iter().filter(|latency| **latency == latency_ns(level)).count() as u64;
         assert_eq!(of, of_level[level as usize], "level {level}");

@@ -185,7 +185,7 @@ fn all_planes_of_a_channel_may_collect_at_once() {
     let space = engine.space_pages();
     engine.fill(space);
     engine.submit(&pages(HostOp::Trim, 0, space), true);
-    assert!(engine.media.nand().load(MemberId(0)).gc_runs > 256, "{} collections", engine.media.nand().load(MemberId(0)).gc_runs);
+    assert!(engine.media.nand().loads()[MemberId(0)].gc_runs > 256, "{} collections", engine.media.nand().loads()[MemberId(0)].gc_runs);
     engine.submit(&pages(HostOp::Write, 0, 64), true);
     engine.finish().unwrap();
     assert!(engine.completed.iter().all(|completed| completed.ok));

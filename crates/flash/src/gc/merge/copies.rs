@@ -173,7 +173,9 @@ impl Flash {
         if !self.nand.makes(FlashFault::KeepTaken) {
             self.hybrid_mut().forget_block(index);
         }
-        self.nand.note_block_erased(index);
+        if let Some(levels) = self.nand.levels_mut() {
+            levels.note_erased(index);
+        }
         self.blocks.erased(plane, block);
     }
 

@@ -530,7 +530,7 @@ impl Media for Array {
 
     fn blocked_sum(&self, member: u32) -> u64 {
         let ssds = self.ssds.iter().zip(&self.member_of).filter(|(_, of)| **of == member);
-        ssds.map(|(flash, _)| flash.nand().blocked_sum(0, self.completed_requests)).sum()
+        ssds.map(|(flash, _)| flash.nand().loads().blocked_sum(MemberId(0), self.completed_requests)).sum()
     }
 
     fn record(&mut self, what: Recording, records: bool) {
