@@ -11,8 +11,8 @@ impl Flash {
         if !self.maps.has_right_counts() {
             return Err("bases and copies in runs of slots are counted wrongly".into());
         }
-        let mut live = vec![0u16; self.blocks.blocks.len()];
-        let mut bases = vec![0u16; self.blocks.blocks.len()];
+        let mut live = vec![0u16; self.space.blocks.blocks.len()];
+        let mut bases = vec![0u16; self.space.blocks.blocks.len()];
         let mut held = vec![Held::default(); self.members as usize];
         for version in [Version::Current, Version::Base, Version::Copy] {
             for slot in 0..(self.settings.pages_per_member + self.settings.translation_pages) * self.members {
@@ -36,7 +36,7 @@ impl Flash {
         if held != self.held {
             return Err(format!("{held:?} bases and copies, counted {:?}", self.held));
         }
-        for (index, block) in self.blocks.blocks.iter().enumerate() {
+        for (index, block) in self.space.blocks.blocks.iter().enumerate() {
             if (block.live, block.bases) != (live[index], bases[index]) {
                 let (live, bases) = (live[index], bases[index]);
                 return Err(format!(
@@ -44,17 +44,17 @@ impl Flash {
                     block.live, block.bases
                 ));
             }
-            let (plane, number) = self.blocks.place(index);
-            if self.victims.pinned(plane).contains(&number) != (block.listed && block.bases > 0) {
+            let (plane, number) = self.space.blocks.place(index);
+            if self.space.victims.pinned(plane).contains(&number) != (block.listed && block.bases > 0) {
                 return Err(format!("block {index} {block:?} is wrongly among those with bases, or not"));
             }
             if block.listed != (block.state == BlockState::Closed && block.pending == 0) {
                 return Err(format!("block {index} {block:?} is wrongly listed or unlisted"));
             }
         }
-        for (id, domain) in self.domains.iter().enumerate() {
-            let planes = (0..self.blocks.planes.len() as u32).filter(|plane| self.domain_of_plane(*plane) == id as u32);
-            let pages: i64 = planes.map(|plane| i64::from(self.blocks.host_pages(plane))).sum();
+        for (id, domain) in self.space.domains.iter().enumerate() {
+            let planes = (0..self.space.blocks.planes.len() as u32).filter(|plane| self.domain_of_plane(*plane) == id as u32);
+            let pages: i64 = planes.map(|plane| i64::from(self.space.blocks.host_pages(plane))).sum();
             let overdrawn = domain.reserved > domain.free_pages && !self.has_failures();
             if pages != domain.free_pages || domain.reserved < 0 || overdrawn {
                 return Err(format!("domain {id}: {pages} free pages, counted {}, reserved {}", domain.free_pages, domain.reserved));
@@ -105,12 +105,12 @@ impl Flash {
     /// What must hold of planes and reservations, failures or not.
     fn check_faults(&self) -> Result<(), String> {
         let mut gone = vec![0; self.members as usize];
-        let mut living = vec![0; self.domains.len()];
-        let mut units = vec![0; self.domains.len()];
-        let mut replacements = vec![0; self.domains.len()];
-        for (id, plane) in self.blocks.planes.iter().enumerate() {
-            let first = self.blocks.index(id as u32, 0);
-            let blocks = &self.blocks.blocks[first..first + plane.blocks as usize];
+        let mut living = vec![0; self.space.domains.len()];
+        let mut units = vec![0; self.space.domains.len()];
+        let mut replacements = vec![0; self.space.domains.len()];
+        for (id, plane) in self.space.blocks.planes.iter().enumerate() {
+            let first = self.space.blocks.index(id as u32, 0);
+            let blocks = &self.space.blocks.blocks[first..first + plane.blocks as usize];
             let count = |state: BlockState| blocks.iter().filter(|block| block.state == state).count() as u32;
             let unwritten = |state: BlockState| {
                 blocks
@@ -146,14 +146,14 @@ impl Flash {
             let is_replacement = self.nand.is_of_replacement(id as u32);
             let writable = self.nand.is_writable(id as u32, self.nand.takers(domain).kind);
             replacements[domain as usize] += u32::from(is_replacement && writable);
-            if writable != (self.blocks.host_pages(id as u32) > 0) {
-                return Err(format!("plane {id} with {} pages is writable: {writable}", self.blocks.host_pages(id as u32)));
+            if writable != (self.space.blocks.host_pages(id as u32) > 0) {
+                return Err(format!("plane {id} with {} pages is writable: {writable}", self.space.blocks.host_pages(id as u32)));
             }
         }
         if gone != self.faults.pages_gone {
             return Err(format!("{gone:?} pages are gone, counted {:?}", self.faults.pages_gone));
         }
-        for (id, domain) in self.domains.iter().enumerate() {
+        for (id, domain) in self.space.domains.iter().enumerate() {
             let takers = self.nand.takers(id as u32);
             if units[id] != 0 && takers.channels.0 + 1 == takers.channels.1 && takers.units != units[id] {
                 return Err(format!("domain {id} has planes in units {:b}: {takers:?}", units[id]));
@@ -167,7 +167,7 @@ impl Flash {
             }
         }
         for Record { domain, .. } in self.nand.bound().filter(|record| record.work == WorkKind::Program) {
-            if self.domains[*domain as usize].free_pages < self.domains[*domain as usize].reserved {
+            if self.space.domains[*domain as usize].free_pages < self.space.domains[*domain as usize].reserved {
                 return Err(format!("a program is bound to a unit of domain {domain}, which is short of pages"));
             }
         }
@@ -177,16 +177,16 @@ impl Flash {
     /// Checks that no plane is starved which a GC run would help, and none runs.
     fn check_starved(&self) -> Result<(), String> {
         let is_forgotten = |plane: &u32| {
-            let state = &self.blocks.planes[*plane as usize];
-            let is_due = state.in_use && !state.dead && self.blocks.host_pages(*plane) == 0 && !self.is_collecting(*plane);
+            let state = &self.space.blocks.planes[*plane as usize];
+            let is_due = state.in_use && !state.dead && self.space.blocks.host_pages(*plane) == 0 && !self.is_collecting(*plane);
             is_due
-                && self.victims.pinned(*plane).is_empty()
-                && self.victims.best(*plane).is_some_and(|victim| self.can_move(*plane, victim))
+                && self.space.victims.pinned(*plane).is_empty()
+                && self.space.victims.best(*plane).is_some_and(|victim| self.can_move(*plane, victim))
         };
         match (0..self.planes()).find(|plane| self.hybrid.is_none() && self.is_collectable() && is_forgotten(plane)) {
             Some(plane) => Err(format!(
                 "plane {plane} is short of erased blocks, has garbage, and does not collect it: {:?}",
-                self.blocks.planes[plane as usize]
+                self.space.blocks.planes[plane as usize]
             )),
             None => Ok(()),
         }
@@ -194,14 +194,18 @@ impl Flash {
 
     /// Checks the number of erased blocks in all.
     fn check_free_blocks(&self) -> Result<(), String> {
-        let free: u32 = self.blocks.planes.iter().filter(|plane| plane.in_use).map(|plane| plane.free_blocks).sum();
-        if free == self.blocks.free_blocks { Ok(()) } else { Err(format!("{free} erased blocks, counted as {}", self.blocks.free_blocks)) }
+        let free: u32 = self.space.blocks.planes.iter().filter(|plane| plane.in_use).map(|plane| plane.free_blocks).sum();
+        if free == self.space.blocks.free_blocks {
+            Ok(())
+        } else {
+            Err(format!("{free} erased blocks, counted as {}", self.space.blocks.free_blocks))
+        }
     }
 
     /// Checks that units are blocked by the GC runs that do, and no others.
     fn check_blocked(&self) -> Result<(), String> {
         let mut blocked = vec![0; self.nand.units().len()];
-        for (plane, gc) in self.gc_runs.iter().enumerate() {
+        for (plane, gc) in self.gc.runs.iter().enumerate() {
             if gc.victim != NONE && gc.stage.blocks_units() {
                 self.units_blocked_by(plane as u32).for_each(|unit| blocked[unit as usize] += 1);
             }
@@ -216,23 +220,23 @@ impl Flash {
     fn check_hybrid(&self) -> Result<(), String> {
         let hybrid = self.hybrid();
         for (domain, instance) in hybrid.instances.iter().enumerate().filter(|(_, instance)| instance.member != NIL) {
-            let plane = self.domains[domain].plane;
-            let state = &self.blocks.planes[plane as usize];
+            let plane = self.space.domains[domain].plane;
+            let state = &self.space.blocks.planes[plane as usize];
             let fault = |what: String| Err(format!("instance {domain} {instance:?}: {what}"));
             let is_merging = self.is_collecting(plane);
             let count = |state: BlockState| {
-                (0..self.blocks.planes[plane as usize].blocks as u16)
-                    .filter(|block| self.blocks.blocks[self.blocks.index(plane, *block)].state == state)
+                (0..self.space.blocks.planes[plane as usize].blocks as u16)
+                    .filter(|block| self.space.blocks.blocks[self.space.blocks.index(plane, *block)].state == state)
                     .count() as u32
             };
             if state.dead {
                 continue;
             }
             let logical = &hybrid.logical[domain * hybrid.per_instance as usize..][..hybrid.per_instance as usize];
-            let has_bases = (0..state.blocks as u16).any(|block| self.blocks.blocks[self.blocks.index(plane, block)].bases > 0);
+            let has_bases = (0..state.blocks as u16).any(|block| self.space.blocks.blocks[self.space.blocks.index(plane, block)].bases > 0);
             // Nothing would tell whoever waits for a page to try again, though nothing is in the way of a merge.
             let is_forgotten = instance.starved && !is_merging && !has_bases && logical.iter().all(|logical| logical.active == 0);
-            if is_forgotten && !self.freed.contains(&(domain as u32)) {
+            if is_forgotten && !self.space.freed.contains(&(domain as u32)) {
                 return fault("somebody waits for a page, and nothing is merged".into());
             }
             let (mut data_blocks, mut held, mut pending) = (0, 0, 0);
@@ -240,20 +244,20 @@ impl Flash {
                 let number = domain as u32 * hybrid.per_instance + number;
                 let mut reserved = u32::from(logical.reserved_log);
                 if logical.data != NONE {
-                    let index = self.blocks.index(plane, logical.data);
+                    let index = self.space.blocks.index(plane, logical.data);
                     data_blocks += 1;
                     reserved += hybrid.reservations_in(index);
-                    if hybrid.owner[index] != number || !matches!(self.blocks.blocks[index].state, BlockState::Data) {
-                        return fault(format!("data block of {number} {logical:?} is {:?}", self.blocks.blocks[index]));
+                    if hybrid.owner[index] != number || !matches!(self.space.blocks.blocks[index].state, BlockState::Data) {
+                        return fault(format!("data block of {number} {logical:?} is {:?}", self.space.blocks.blocks[index]));
                     }
                     let taken: u32 = hybrid.taken[index * hybrid.words..][..hybrid.words].iter().map(|word| word.count_ones()).sum();
-                    if taken != u32::from(self.blocks.blocks[index].written) + hybrid.reservations_in(index) {
-                        return fault(format!("{taken} offsets of {:?} are taken", self.blocks.blocks[index]));
+                    if taken != u32::from(self.space.blocks.blocks[index].written) + hybrid.reservations_in(index) {
+                        return fault(format!("{taken} offsets of {:?} are taken", self.space.blocks.blocks[index]));
                     }
                 }
                 let sequential = instance.sequential;
-                if sequential != NONE && hybrid.owner[self.blocks.index(plane, sequential)] == number {
-                    reserved += hybrid.reservations_in(self.blocks.index(plane, sequential));
+                if sequential != NONE && hybrid.owner[self.space.blocks.index(plane, sequential)] == number {
+                    reserved += hybrid.reservations_in(self.space.blocks.index(plane, sequential));
                 }
                 if u32::from(logical.active) < reserved || (logical.merging && (!is_merging || logical.active > 0)) {
                     return fault(format!("logical block {number} {logical:?}"));
@@ -264,7 +268,7 @@ impl Flash {
                     let Some(ppn) = self.maps.get(Version::Current, slot).filter(|ppn| *ppn != self.faults.lost) else { continue };
                     let block = self.shape.block_of(ppn);
                     let at_offset = ppn.0 % self.shape.pages_per_block == offset;
-                    let (of, entry) = (hybrid.owner[block], &self.blocks.blocks[block]);
+                    let (of, entry) = (hybrid.owner[block], &self.space.blocks.blocks[block]);
                     let fits =
                         entry.state == BlockState::Retired || (of == number && (at_offset || entry.state != BlockState::Data)) || of == NIL;
                     if !fits || u64::from(number) != u64::from(self.logical_of(slot)) {
@@ -273,7 +277,7 @@ impl Flash {
                 }
             }
             for block in 0..state.blocks as u16 {
-                pending += u32::from(self.blocks.blocks[self.blocks.index(plane, block)].pending);
+                pending += u32::from(self.space.blocks.blocks[self.space.blocks.index(plane, block)].pending);
             }
             // The page that a merge is programming is pending too, and so is no logical block's.
             if pending != held && !(is_merging && pending == held + 1) {
@@ -282,7 +286,7 @@ impl Flash {
             let (mut listed, mut log) = (u32::from(instance.sequential != NONE), instance.oldest);
             while log != NONE {
                 listed += 1;
-                log = self.blocks.blocks[self.blocks.index(plane, log)].next;
+                log = self.space.blocks.blocks[self.space.blocks.index(plane, log)].next;
             }
             if (!is_merging && listed != instance.logs) || instance.logs > hybrid.most_logs {
                 return fault(format!("{listed} log blocks"));

@@ -28,7 +28,7 @@ pub use flashraid_nand::{
     MOST_LEVEL, MOST_TYPES, MemberLoad, Progress, Slice, Track, Unit, level_of, ppn_limit,
 };
 pub use gc::state::{GcCounts, GcUnderWay, MergeKind};
-pub use mapping::blocks::Space;
+pub use mapping::blocks::Usage;
 pub use news::{GcQuery, Held, MapEvent};
 pub use settings::{Given, Placement, Settings};
 pub use ssd::Flash;

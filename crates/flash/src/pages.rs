@@ -18,11 +18,11 @@ impl Pages for Flash {
 
     #[inline(always)]
     fn has_page(&self, domain: u32) -> bool {
-        self.domains[domain as usize].free_pages > 0
+        self.space.domains[domain as usize].free_pages > 0
     }
 
     fn next_offset(&self, plane: u32) -> u32 {
-        self.blocks.next_offset(plane, WriteStream::Host)
+        self.space.blocks.next_offset(plane, WriteStream::Host)
     }
 
     #[inline(always)]
@@ -31,7 +31,7 @@ impl Pages for Flash {
         self.maps.prefetch(slot); // for the end of the program
         let ppn = if self.hybrid.is_some() { self.take_reserved(slot) } else { self.take_host_page(plane) };
         self.note_program(ppn);
-        self.domains[domain as usize].reserved -= 1;
+        self.space.domains[domain as usize].reserved -= 1;
         self.maps.label(ppn, version, slot);
         ppn
     }
@@ -73,7 +73,7 @@ impl Pages for Flash {
     /// they are programmed, it is retired as after a failed program.
     fn uncorrectable(&mut self, ppn: Ppn) {
         let block = self.shape.block_of(ppn);
-        if self.blocks.blocks[block].state == BlockState::Retired {
+        if self.space.blocks.blocks[block].state == BlockState::Retired {
             return;
         }
         self.faults.any = true;
@@ -93,7 +93,7 @@ impl Pages for Flash {
     }
 
     fn erases(&self, block: usize) -> u32 {
-        self.blocks.erases[block]
+        self.space.blocks.erases[block]
     }
 
     /// GC in idle time.
@@ -109,7 +109,7 @@ impl Flash {
         let now_ns = self.nand.now_ns();
         if let Some(levels) = self.nand.levels_mut() {
             let block = self.shape.block_of(ppn);
-            if self.blocks.blocks[block].written == 1 {
+            if self.space.blocks.blocks[block].written == 1 {
                 levels.note_first_program(block, now_ns);
             }
         }
@@ -117,7 +117,7 @@ impl Flash {
 
     /// Whether pages of the block cannot be corrected as soon as they are programmed.
     fn is_too_worn_to_read(&self, block: usize) -> bool {
-        self.nand.levels().is_some_and(|levels| levels.is_worn_out(block, self.blocks.erases[block]))
+        self.nand.levels().is_some_and(|levels| levels.is_worn_out(block, self.space.blocks.erases[block]))
     }
 
     /// Whether the erase of a block retires it: a page of it was lost, as all pages of it would be.

@@ -2,7 +2,7 @@
 
 use crate::faults::PageLocation;
 use crate::mapping::blocks::NONE;
-use crate::{Flash, GcUnderWay, Space};
+use crate::{Flash, GcUnderWay, Usage};
 use flashraid_nand::{DATA, NIL};
 use flashraid_vocabulary::{MemberId, Part, Ppn};
 
@@ -10,35 +10,35 @@ impl Flash {
     // ---- space and wear ----
 
     /// How full the device is.
-    pub fn space(&self) -> Space {
-        self.blocks.space()
+    pub fn usage(&self) -> Usage {
+        self.space.blocks.usage()
     }
 
     /// Erase count of each block.
     pub fn erase_counts(&self) -> impl Iterator<Item = u32> + Clone {
-        self.blocks.erase_counts()
+        self.space.blocks.erase_counts()
     }
 
     /// Erases of each block before time began.
     pub fn preset_erases(&self) -> u32 {
-        self.preset_erases
+        self.space.blocks.preset
     }
 
     /// Erases of all blocks since the device was new, those before time began included.
     #[inline]
     pub fn total_erases(&self) -> u64 {
-        self.blocks.total_erases
+        self.space.blocks.total_erases
     }
 
     /// Erases that all blocks together endure; `u64::MAX` without a limit.
     #[inline]
     pub fn endurance(&self) -> u64 {
-        self.blocks.endurance
+        self.space.blocks.endurance
     }
 
     /// Whether all erases that the blocks endure are spent.
     pub fn is_worn_out(&self) -> bool {
-        self.blocks.total_erases >= self.blocks.endurance
+        self.space.blocks.total_erases >= self.space.blocks.endurance
     }
 
     /// Share of the endurance that is spent; `None` without a limit.
@@ -58,7 +58,7 @@ impl Flash {
 
     /// Erased blocks of each plane of a LUN.
     pub fn free_blocks_of_planes(&self, unit: u32) -> impl Iterator<Item = u32> {
-        self.blocks.planes[self.shape.first_plane(unit, DATA) as usize..][..self.shape.planes_per_unit as usize]
+        self.space.blocks.planes[self.shape.first_plane(unit, DATA) as usize..][..self.shape.planes_per_unit as usize]
             .iter()
             .map(|plane| plane.free_blocks)
     }
@@ -69,7 +69,7 @@ impl Flash {
     pub fn gc_runs_under_way(&self) -> GcUnderWay {
         let mut collecting = GcUnderWay::default();
         let data_planes = self.shape.data_planes();
-        for (plane, gc) in (0..).zip(&self.gc_runs).filter(|(_, gc)| gc.victim != NONE) {
+        for (plane, gc) in (0..).zip(&self.gc.runs).filter(|(_, gc)| gc.victim != NONE) {
             collecting.merges |= self.hybrid.is_some();
             collecting.of_data |= self.hybrid.is_none() && plane < data_planes;
             collecting.of_map |= plane >= data_planes;
@@ -84,20 +84,20 @@ impl Flash {
     pub fn is_alive(&self, member: MemberId) -> bool {
         (0..self.planes()).any(|plane| {
             let is_its = self.member_of_unit(self.nand.unit_of_plane(plane)) == Some(member.0.into());
-            let state = &self.blocks.planes[plane as usize];
+            let state = &self.space.blocks.planes[plane as usize];
             is_its && state.in_use && !state.dead && state.blocks > 0
         })
     }
 
     /// Whether the LUN is in use: a spare chip that replaces none is not, nor is a chip that was replaced.
     pub fn is_in_use(&self, unit: u32) -> bool {
-        let planes = &self.blocks.planes[self.shape.first_plane(unit, DATA) as usize..][..self.shape.planes_per_unit as usize];
+        let planes = &self.space.blocks.planes[self.shape.first_plane(unit, DATA) as usize..][..self.shape.planes_per_unit as usize];
         planes.iter().any(|plane| plane.in_use)
     }
 
     /// Whether a block is out of use in a part that lives. Looks at all planes.
     pub fn has_retired_blocks(&self) -> bool {
-        self.has_failures() && self.blocks.planes.iter().any(|plane| plane.in_use && !plane.dead && plane.retired > 0)
+        self.has_failures() && self.space.blocks.planes.iter().any(|plane| plane.in_use && !plane.dead && plane.retired > 0)
     }
 
     /// Channels (bits) of which a chip that holds data is dead, and those of which a mirror chip is; without those that others replace.
@@ -116,7 +116,7 @@ impl Flash {
         let spares = self.settings.geometry.chips_per_channel..self.settings.chips_per_channel();
         let mut planes =
             (0..self.shape.data_planes()).filter(|plane| spares.contains(&self.shape.chip_of_unit(self.nand.unit_of_plane(*plane))));
-        self.has_failures() && planes.any(|plane| self.blocks.planes[plane as usize].in_use)
+        self.has_failures() && planes.any(|plane| self.space.blocks.planes[plane as usize].in_use)
     }
 
     /// Whether the page stands for versions that could not be allocated.
@@ -144,11 +144,11 @@ impl Flash {
         let blocks = self
             .planes_of(part)
             .into_iter()
-            .flat_map(move |plane| (0..self.blocks.planes[plane as usize].blocks as u16).map(move |number| (plane, number)));
+            .flat_map(move |plane| (0..self.space.blocks.planes[plane as usize].blocks as u16).map(move |number| (plane, number)));
         let blocks = blocks.filter(move |block| in_part.is_none_or(|one| one == *block));
         let only = if let Part::Page { page, .. } = *part { Some(page) } else { None };
         let pages = blocks.flat_map(|(plane, number)| {
-            let first = self.shape.first_ppn(self.blocks.index(plane, number));
+            let first = self.shape.first_ppn(self.space.blocks.index(plane, number));
             (0..self.shape.pages_per_block).map(move |page| (page, Ppn(first.0 + page)))
         });
         pages.filter(move |(page, _)| only.is_none_or(|only| only == *page)).map(|(_, ppn)| ppn)

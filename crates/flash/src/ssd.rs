@@ -3,15 +3,14 @@
 //! What it does stands beside the parts of the state that this concerns, as further methods: `mapping`, `nand`, `collection`, `faults`.
 
 use crate::faults::Faults;
-use crate::gc::state::Gc;
+use crate::gc::state::Collection;
 use crate::gc::victims::Victims;
 use crate::mapping::blocks::{BlockState, Blocks};
-use crate::mapping::filling::Filling;
 use crate::mapping::hybrid::Hybrid;
 use crate::mapping::maps::Maps;
-use crate::mapping::phases::Phases;
-use crate::mapping::space::Domain;
-use crate::{GcCounts, GcQuery, Held, MapEvent, Placement, Settings};
+use crate::mapping::space::Space;
+use crate::untimed::Untimed;
+use crate::{GcCounts, Held, Placement, Settings};
 use flashraid_nand::{FlashFault, Nand, Shape, advance, ppn_limit, serve_due_bus};
 use flashraid_vocabulary::{Geometry, Health, MemberId, Observer, Ppn, WearLeveling};
 
@@ -27,38 +26,14 @@ pub struct Flash {
     pub(crate) members: u32,
     pub(crate) nand: Nand,
     pub(crate) maps: Maps,
-    pub(crate) blocks: Blocks,
-    pub(crate) victims: Victims,
-    pub(crate) domains: Vec<Domain>,
-    /// The domain of each plane; `NIL` for those of spare chips that replace none.
-    pub(crate) domain_of_plane: Vec<u32>,
-    pub(crate) gc_runs: Vec<Gc>,
-    pub(crate) cold: Vec<std::collections::BinaryHeap<std::cmp::Reverse<(u32, u16)>>>,
-    pub(crate) freed: Vec<u32>,
-    pub(crate) gc_queries: Vec<GcQuery>,
-    pub(crate) map_events: Vec<MapEvent>,
-    pub(crate) untimed: bool,
-    pub(crate) programmed_now: u64,
-    pub(crate) victims_now: u64,
-    /// Of each unit, pages that GC moved to it, and erases of GC, before the device was switched on.
-    pub(crate) gc_before: Vec<[u64; 2]>,
-    /// What GC runs have done beside the page operations that NAND counts.
-    pub collected: GcCounts,
+    /// By member.
     pub(crate) held: Vec<Held>,
+    pub(crate) space: Space,
+    pub(crate) gc: Collection,
+    pub(crate) untimed: Untimed,
     /// Whether it may be programmed and collected.
     pub(crate) health: Health,
-    /// With coordinated migration: page operations of migrations that are submitted and have not ended.
-    pub(crate) migrations: u32,
-    pub(crate) static_planes: Vec<u32>,
-    /// Number of the first member's domain of translation pages.
-    pub(crate) translation_domains: u32,
     pub(crate) faults: Faults,
-    /// Erases of each block before time began.
-    pub(crate) preset_erases: u32,
-    /// The fill, while it is under way.
-    pub(crate) filling: Option<Box<Filling>>,
-    /// Pages that planes take before time begins.
-    pub(crate) phases: Option<Box<Phases>>,
     /// Hybrid mapping, if the device has it.
     pub(crate) hybrid: Option<Box<Hybrid>>,
 }
@@ -91,39 +66,30 @@ impl Flash {
         let mut flash = Self {
             nand: Nand::new(settings.nand(), shape, members, planes, blocks.blocks.len()),
             maps: Maps::new(slots, page_limit),
-            faults: Faults::new(&settings, Ppn(page_limit as u32 - 1)),
-            preset_erases: 0,
-            victims: Victims::new(planes, geometry.pages_per_block),
-            domains: Vec::new(),
-            domain_of_plane: Vec::new(),
-            gc_runs: vec![Gc::IDLE; planes as usize],
-            cold: vec![Default::default(); planes as usize],
-            freed: Vec::with_capacity(MOST_FREED),
-            gc_queries: Vec::new(),
-            map_events: Vec::new(),
-            untimed: false,
-            programmed_now: 0,
-            victims_now: 0,
-            gc_before: vec![[0; 2]; shape.units() as usize],
-            collected: GcCounts::default(),
             held: vec![Held::default(); members as usize],
-            health: Health::ReadWrite,
-            migrations: 0,
-            static_planes: Vec::new(),
-            translation_domains: 0,
-            filling: None,
-            phases: None,
             hybrid: is_hybrid.then(|| Box::new(Hybrid::new(&settings, planes as usize, blocks.blocks.len()))),
-            blocks,
+            space: Space {
+                blocks,
+                victims: Victims::new(planes, geometry.pages_per_block),
+                domains: Vec::new(),
+                domain_of_plane: Vec::new(),
+                translation_domains: 0,
+                static_planes: Vec::new(),
+                freed: Vec::with_capacity(MOST_FREED),
+            },
+            gc: Collection::new(planes, shape.units()),
+            untimed: Untimed::default(),
+            health: Health::ReadWrite,
+            faults: Faults::new(&settings, Ppn(page_limit as u32 - 1)),
             settings,
             shape,
             members,
         };
         // The sentinel of lost pages lies in the gap behind the last plane.
         let gap = shape.block_of(flash.faults.lost);
-        flash.blocks.blocks[gap].state = BlockState::Retired;
+        flash.space.blocks.blocks[gap].state = BlockState::Retired;
         flash.assign_units();
-        flash.static_planes = flash.order_static_planes();
+        flash.space.static_planes = flash.order_static_planes();
         flash.form_domains();
         if is_hybrid {
             flash.form_instances();
@@ -158,7 +124,7 @@ impl Flash {
 
     /// Number of planes, translation planes included.
     pub fn planes(&self) -> u32 {
-        self.blocks.planes.len() as u32
+        self.space.blocks.planes.len() as u32
     }
 
     /// The number above those of all physical pages.
@@ -168,13 +134,18 @@ impl Flash {
 
     /// Number of space domains.
     pub fn domains(&self) -> usize {
-        self.domains.len()
+        self.space.domains.len()
     }
 
     /// Versions of a member's pages beside the current ones.
     #[inline]
     pub fn held(&self, member: MemberId) -> Held {
         self.held[usize::from(member.0)]
+    }
+
+    /// What GC runs have done beside the page operations that NAND counts.
+    pub fn collected(&self) -> GcCounts {
+        self.gc.counts
     }
 
     /// Its NAND: buses, LUNs, and what they do.

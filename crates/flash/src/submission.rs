@@ -53,7 +53,7 @@ impl Flash {
         if operation.action == Action::Read {
             let ppn = self.maps.get(version, self.slot(operation.address))?;
             let block = self.shape.block_of(ppn);
-            self.blocks.blocks[block].reads += if ON_ITS_WAY { 2 } else { 1 };
+            self.space.blocks.blocks[block].reads += if ON_ITS_WAY { 2 } else { 1 };
             self.note_submitted(member, is_of_host, 1, 0);
             let (priority, plane) = (admitted(self), self.shape.plane_of(ppn));
             let unit = self.nand.unit_of_plane(plane);
@@ -90,7 +90,7 @@ impl Flash {
     #[inline(always)]
     pub(crate) fn queue_program(&mut self, id: u32) {
         let domain_id = self.nand.record(id).domain;
-        let domain = &self.domains[domain_id as usize];
+        let domain = &self.space.domains[domain_id as usize];
         self.nand.record_mut(id).plane = domain.plane;
         if self.nand.takers(domain_id).is_single() && domain.free_pages >= domain.reserved {
             if self.hybrid.is_none() || !self.has_failures() || self.keeps_reservation(id) {
@@ -100,7 +100,8 @@ impl Flash {
             self.fail_unstarted(id);
         } else {
             self.join_pool(id);
-            offer(self, domain_id);
+            let turn = self.space.domains[domain_id as usize].next_channel;
+            self.space.domains[domain_id as usize].next_channel = offer(self, domain_id, turn);
         }
     }
 

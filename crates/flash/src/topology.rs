@@ -68,8 +68,8 @@ impl Flash {
             takers.extend((0..self.members).map(|member| Takers { kind: TRANSLATION, ..of_member(member) }));
         }
         let plane = |id: u32| if is_static && id < translation_domains { id } else { NIL };
-        self.domains = (0..).zip(&takers).map(|(id, takers)| Domain::new(plane(id), takers)).collect();
-        self.translation_domains = translation_domains;
+        self.space.domains = (0..).zip(&takers).map(|(id, takers)| Domain::new(plane(id), takers)).collect();
+        self.space.translation_domains = translation_domains;
         self.nand.set_domains(takers);
         let domain_of = |plane: u32| {
             let (kind, place) =
@@ -77,14 +77,14 @@ impl Flash {
             match (self.member_of_unit(place / self.shape.planes_per_unit), kind) {
                 (None, _) => NIL,
                 (Some(member), DATA) => self.find_domain(plane, member),
-                (Some(member), _) => self.translation_domains + member,
+                (Some(member), _) => self.space.translation_domains + member,
             }
         };
-        self.domain_of_plane = (0..self.planes()).map(domain_of).collect();
+        self.space.domain_of_plane = (0..self.planes()).map(domain_of).collect();
         for plane in 0..self.planes() {
             self.join_domain(plane);
         }
-        for (id, _) in (0..).zip(&self.domains).filter(|(_, domain)| domain.living_planes > 0) {
+        for (id, _) in (0..).zip(&self.space.domains).filter(|(_, domain)| domain.living_planes > 0) {
             self.nand.serve_domain(id);
         }
     }
@@ -133,7 +133,7 @@ impl Flash {
     #[inline]
     pub fn domain_of(&self, address: MemberPage, version: Version) -> u32 {
         if self.settings.is_translation(address.page) {
-            return self.translation_domains + u32::from(address.member.0);
+            return self.space.translation_domains + u32::from(address.member.0);
         }
         match self.settings.placement {
             Placement::Static => self.static_plane(address),
@@ -145,7 +145,7 @@ impl Flash {
     }
 
     pub(crate) fn static_plane(&self, address: MemberPage) -> u32 {
-        let offset = self.static_planes[(address.page.0 as usize) % self.static_planes.len()];
+        let offset = self.space.static_planes[(address.page.0 as usize) % self.space.static_planes.len()];
         let member = u32::from(address.member.0);
         let planes_per_channel = self.shape.planes_per_channel();
         if self.settings.member_is_chip() {
@@ -171,6 +171,6 @@ impl Flash {
     /// The domain of a plane; `NIL` for those of spare chips that replace none.
     #[inline]
     pub(crate) fn domain_of_plane(&self, plane: u32) -> u32 {
-        self.domain_of_plane[plane as usize]
+        self.space.domain_of_plane[plane as usize]
     }
 }

@@ -39,14 +39,14 @@ impl Flash {
         self.shape
             .neighbors(unit)
             .flat_map(|other| (0..kinds as usize).flat_map(move |kind| planes(other, kind)))
-            .filter(|plane| self.is_collecting(*plane) && self.gc_runs[*plane as usize].stage.blocks_units())
+            .filter(|plane| self.is_collecting(*plane) && self.gc.runs[*plane as usize].stage.blocks_units())
             .filter(|plane| self.units_blocked_by(*plane).any(|blocked| blocked == unit))
-            .max_by_key(|plane| self.gc_runs[*plane as usize].since_ns)
+            .max_by_key(|plane| self.gc.runs[*plane as usize].since_ns)
     }
 
     fn gc_load(&self, plane: u32, now_ns: u64) -> GcLoad {
-        let run = &self.gc_runs[plane as usize];
-        let block = self.blocks.index(plane, run.victim);
+        let run = &self.gc.runs[plane as usize];
+        let block = self.space.blocks.index(plane, run.victim);
         let victim = self.shape.first_ppn(block).0;
         let unit = self.nand.unit_of_plane(plane);
         let chip = self.shape.neighbors(unit).filter(|other| self.shape.chip_of_unit(*other) == self.shape.chip_of_unit(unit));
@@ -117,7 +117,7 @@ impl View for Flash {
     }
 
     fn can_allocate(&self, address: MemberPage) -> bool {
-        let domain = &self.domains[self.domain_of(address, Version::Current) as usize];
+        let domain = &self.space.domains[self.domain_of(address, Version::Current) as usize];
         domain.free_pages > domain.reserved
     }
 
@@ -138,7 +138,7 @@ impl View for Flash {
             return false;
         }
         let id = self.members + u32::from(member.0);
-        let domain = &self.domains[id as usize];
+        let domain = &self.space.domains[id as usize];
         domain.free_pages > domain.reserved && !self.nand.has_waiting(id) && self.nand.is_idle(id)
     }
 

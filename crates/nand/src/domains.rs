@@ -21,14 +21,12 @@ pub struct Takers {
     pub kind: usize,
     /// Planes of LUNs that have replaced others, in which a program of a plan finds a page.
     pub replacement_planes: u32,
-    /// Next channel to be offered a program, when there are several.
-    pub next_channel: u32,
 }
 
 impl Takers {
     /// Those of a new domain.
     pub fn new(channels: (u32, u32), units: u64, kind: usize) -> Self {
-        Self { channels, units, kind, replacement_planes: 0, next_channel: channels.0 }
+        Self { channels, units, kind, replacement_planes: 0 }
     }
 
     /// Whether it is one LUN alone.

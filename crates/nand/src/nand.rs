@@ -54,7 +54,7 @@ persistent!(Nand {
     anew [
         // Levels are saved behind all else (`Levels::save`).
         settings, shape, sites, levels,
-        // Domains keep whose turn it is, where the layer above saves them; what waits in them is work, of which there is none.
+        // Work, of which there is none; time and statistics.
         waiting,
         now_ns, events, records, loads, completions, lists_started, started, recording, counts, others_have_events,
         #[cfg(feature = "mutants")]

@@ -117,20 +117,19 @@ pub fn bind<P: Pages>(ssd: &mut P, id: u32) {
     }
 }
 
-/// Lets the domain's channels, in turn, serve what waits in it.
+/// Lets the domain's channels serve what waits in it, from this one on, in turn. Returns whose turn is next.
 #[inline(always)]
-pub fn offer<P: Pages>(ssd: &mut P, domain: u32) {
+pub fn offer<P: Pages>(ssd: &mut P, domain: u32, mut channel: u32) -> u32 {
     let (first, end) = ssd.nand().takers(domain).channels;
-    let mut channel = ssd.nand().takers(domain).next_channel;
     for _ in first..end {
-        let next = if channel + 1 == end { first } else { channel + 1 };
-        ssd.nand_mut().takers_mut(domain).next_channel = next;
-        kick(ssd, channel);
+        let offered = channel;
+        channel = if channel + 1 == end { first } else { channel + 1 };
+        kick(ssd, offered);
         if !ssd.nand().has_waiting(domain) {
-            return;
+            break;
         }
-        channel = next;
     }
+    channel
 }
 
 /// Queues GC's work on a plane.

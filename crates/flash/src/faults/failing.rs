@@ -15,21 +15,21 @@ impl Flash {
             Fault::ParityCache => return, // no flash is concerned
             Fault::Loss(part) => match (self.block_of_part(&part), part) {
                 (Some((plane, number)), Part::Page { page, .. }) => {
-                    let block = self.blocks.index(plane, number);
-                    if self.blocks.blocks[block].state != BlockState::Retired {
+                    let block = self.space.blocks.index(plane, number);
+                    if self.space.blocks.blocks[block].state != BlockState::Retired {
                         self.faults.unreadable.insert(self.shape.first_ppn(block).0 + page);
                     }
                 }
                 (Some((plane, number)), _) => {
                     self.retire_block(plane, number);
-                    if self.blocks.planes[plane as usize].in_use {
+                    if self.space.blocks.planes[plane as usize].in_use {
                         self.collect_if_starved(plane);
                     }
                 }
                 (None, _) => self.planes_of(&part).into_iter().for_each(|plane| self.fail_plane(plane)),
             },
         }
-        for domain in 0..self.domains.len() as u32 {
+        for domain in 0..self.space.domains.len() as u32 {
             if !self.domain_is_alive(domain) {
                 self.fail_waiting(domain);
             }
@@ -38,15 +38,15 @@ impl Flash {
     }
 
     fn fail_plane(&mut self, plane: u32) {
-        let state = &self.blocks.planes[plane as usize];
+        let state = &self.space.blocks.planes[plane as usize];
         if state.dead {
             return;
         }
         let (blocks, gone, domain) = (state.blocks, state.blocks - state.retired, self.domain_of_plane(plane));
         (0..blocks as u16).for_each(|number| self.unlist(plane, number));
-        self.blocks.planes[plane as usize].dead = true;
+        self.space.blocks.planes[plane as usize].dead = true;
         if domain != NIL {
-            self.domains[domain as usize].living_planes -= u32::from(blocks > 0);
+            self.space.domains[domain as usize].living_planes -= u32::from(blocks > 0);
         }
         self.change_space(plane, |all| (0..blocks as u16).for_each(|number| all.close(plane, number, BlockState::Retired)));
         self.cut_gc(plane);
@@ -62,15 +62,15 @@ impl Flash {
 
     /// Takes a block off the victim lists, if it is in one.
     fn unlist(&mut self, plane: u32, number: u16) {
-        if self.blocks.blocks[self.blocks.index(plane, number)].listed {
-            self.victims.remove(plane, number, self.blocks.of_plane(plane));
+        if self.space.blocks.blocks[self.space.blocks.index(plane, number)].listed {
+            self.space.victims.remove(plane, number, self.space.blocks.of_plane(plane));
         }
     }
 
     /// The block is out of use for good, and what it holds is lost.
     pub(crate) fn retire_block(&mut self, plane: u32, number: u16) {
-        let block = self.blocks.index(plane, number);
-        let state = self.blocks.blocks[block].state;
+        let block = self.space.blocks.index(plane, number);
+        let state = self.space.blocks.blocks[block].state;
         if state == BlockState::Retired {
             return;
         }
@@ -87,8 +87,8 @@ impl Flash {
 
     /// A program in the block has failed: it takes no more, and is retired once its live pages are moved.
     pub(crate) fn doom(&mut self, block: usize) {
-        let (plane, number) = self.blocks.place(block);
-        if matches!(self.blocks.blocks[block].state, BlockState::Open | BlockState::Closed) {
+        let (plane, number) = self.space.blocks.place(block);
+        if matches!(self.space.blocks.blocks[block].state, BlockState::Open | BlockState::Closed) {
             self.unlist(plane, number);
             self.change_space(plane, |blocks| blocks.close(plane, number, BlockState::Doomed));
             self.faults.doomed.push((plane, number));
@@ -99,10 +99,10 @@ impl Flash {
 
     /// The block takes no more programs until it is erased.
     pub(crate) fn seal(&mut self, block: usize) {
-        let (plane, number) = self.blocks.place(block);
-        if self.blocks.blocks[block].state == BlockState::Open {
+        let (plane, number) = self.space.blocks.place(block);
+        if self.space.blocks.blocks[block].state == BlockState::Open {
             self.change_space(plane, |blocks| blocks.close(plane, number, BlockState::Closed));
-            if self.blocks.blocks[block].pending == 0 {
+            if self.space.blocks.blocks[block].pending == 0 {
                 self.list_victim(block);
             }
             self.collect_if_starved(plane);
@@ -112,7 +112,7 @@ impl Flash {
     /// GC starts below the same share of what is left of the plane.
     pub(super) fn set_threshold(&mut self, plane: u32) {
         if plane < self.shape.data_planes() {
-            let state = &mut self.blocks.planes[plane as usize];
+            let state = &mut self.space.blocks.planes[plane as usize];
             let pages = (state.blocks - state.retired) * self.shape.pages_per_block;
             state.gc_pages = share_of_pages(self.settings.gc_threshold, pages);
             state.idle_pages = share_of_pages(self.settings.gc_idle_threshold, pages);

@@ -14,7 +14,7 @@ impl Flash {
     /// Whether the page can be read no more. For programmed pages.
     pub fn is_lost_page(&self, ppn: Ppn) -> bool {
         self.faults.any
-            && (self.blocks.blocks[self.shape.block_of(ppn)].state == BlockState::Retired || self.faults.unreadable.contains(&ppn.0))
+            && (self.space.blocks.blocks[self.shape.block_of(ppn)].state == BlockState::Retired || self.faults.unreadable.contains(&ppn.0))
     }
 
     /// Whether the page has this version, and it can be read no more.
@@ -33,13 +33,13 @@ impl Flash {
 
     /// Whether anything of the domain lives, full or not.
     pub fn domain_is_alive(&self, domain: u32) -> bool {
-        self.domains[domain as usize].living_planes > 0
+        self.space.domains[domain as usize].living_planes > 0
     }
 
     /// Whether failures have taken pages of the domain for good.
     pub fn domain_has_losses(&self, domain: u32) -> bool {
         let planes = (0..self.planes()).filter(|plane| self.domain_of_plane(*plane) == domain);
-        let retired: u32 = planes.map(|plane| self.blocks.planes[plane as usize].retired).sum();
+        let retired: u32 = planes.map(|plane| self.space.blocks.planes[plane as usize].retired).sum();
         self.faults.any && (retired > 0 || !self.domain_is_alive(domain))
     }
 

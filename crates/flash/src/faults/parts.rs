@@ -21,9 +21,9 @@ impl Flash {
         let (number, in_unit) = (unit % self.shape.units_per_channel, plane % self.shape.planes_per_unit);
         let (chips, planes) = (self.settings.chips_per_channel(), self.settings.geometry.planes_per_die);
         let die = if self.settings.chip_serial() { in_unit / planes } else { number / chips };
-        let block = ppn.0 / self.shape.pages_per_block - self.blocks.index(site, 0) as u32;
+        let block = ppn.0 / self.shape.pages_per_block - self.space.blocks.index(site, 0) as u32;
         // Translation planes are the last blocks.
-        let before = if site == plane { 0 } else { self.blocks.planes[plane as usize].blocks };
+        let before = if site == plane { 0 } else { self.space.blocks.planes[plane as usize].blocks };
         PageLocation {
             unit,
             channel: unit / self.shape.units_per_channel,
@@ -56,14 +56,14 @@ impl Flash {
     pub(crate) fn block_of_part(&self, part: &Part) -> Option<(u32, u16)> {
         let (Part::Block { block, .. } | Part::Page { block, .. }) = *part else { return None };
         let plane = self.planes_of(part)[0];
-        let blocks = self.blocks.planes[plane as usize].blocks;
+        let blocks = self.space.blocks.planes[plane as usize].blocks;
         Some(if block < blocks { (plane, block as u16) } else { (plane + self.shape.data_planes(), (block - blocks) as u16) })
     }
 
     /// Numbers of the planes that the part is, or lies in: also of the translation planes, which are other blocks of the same planes.
     pub fn planes_of(&self, part: &Part) -> Vec<u32> {
-        let planes = 0..self.blocks.planes.len() as u32;
-        let place = |plane: &u32| self.locate(self.shape.first_ppn(self.blocks.index(*plane, 0)));
+        let planes = 0..self.space.blocks.planes.len() as u32;
+        let place = |plane: &u32| self.locate(self.shape.first_ppn(self.space.blocks.index(*plane, 0)));
         planes.filter(|plane| self.is_in_plane_of(part, &place(plane))).collect()
     }
 }

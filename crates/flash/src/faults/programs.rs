@@ -8,7 +8,7 @@ impl Flash {
     /// More pages of a domain may be reserved than there are: what waits at its unit waits in the domain instead, so that nothing behind it
     /// is kept from the unit, GC's work least of all.
     pub(crate) fn pool_if_short(&mut self, domain_id: u32) {
-        let domain = &self.domains[domain_id as usize];
+        let domain = &self.space.domains[domain_id as usize];
         if self.nand.takers(domain_id).is_single() && domain.free_pages < domain.reserved {
             for id in self.nand.unbind_programs(self.nand.only_taker(domain_id), domain_id) {
                 self.nand.record_mut(id).unit = NIL;
@@ -34,7 +34,7 @@ impl Flash {
         if self.hybrid.is_some() {
             self.cancel_reservation(slot);
         }
-        self.domains[domain as usize].reserved -= 1;
+        self.space.domains[domain as usize].reserved -= 1;
         self.nand.complete_unstarted(id);
     }
 
@@ -44,7 +44,7 @@ impl Flash {
             return false;
         }
         let before = self.nand.completions().len();
-        (0..self.domains.len() as u32).for_each(|domain| self.fail_waiting(domain));
+        (0..self.space.domains.len() as u32).for_each(|domain| self.fail_waiting(domain));
         let failed: Vec<u32> = self.nand.completions()[before..].iter().map(|completion| completion.record).collect();
         failed.iter().for_each(|record| self.nand.record_mut(*record).domain = NIL);
         !failed.is_empty()
@@ -64,7 +64,7 @@ impl Flash {
         if self.hybrid.is_some() {
             self.owe_page(self.nand.record(record).slot);
         }
-        self.domains[domain as usize].reserved += 1;
+        self.space.domains[domain as usize].reserved += 1;
         self.pool_if_short(domain);
         let member = MemberId(self.nand.record(record).member);
         self.nand.loads_mut().queue_changes(member, 0, 1);

@@ -22,8 +22,8 @@ impl Flash {
 
     fn is_dead_chip(&self, channel: u32, chip: u32) -> bool {
         let planes = self.planes_of(&Part::Chip { channel, chip });
-        planes.iter().all(|plane| self.blocks.planes[*plane as usize].dead)
-            && planes.iter().any(|plane| self.blocks.planes[*plane as usize].in_use)
+        planes.iter().all(|plane| self.space.blocks.planes[*plane as usize].dead)
+            && planes.iter().any(|plane| self.space.blocks.planes[*plane as usize].in_use)
     }
 
     /// Puts a spare chip of the channel in the place of a chip of which nothing lives: its domains, for data or for copies, and its member.
@@ -32,7 +32,7 @@ impl Flash {
         let planes_of = |chip| self.planes_of(&Part::Chip { channel, chip });
         let is_spare = |chip: &u32| {
             let planes = planes_of(*chip);
-            planes.iter().all(|plane| !self.blocks.planes[*plane as usize].in_use && !self.blocks.planes[*plane as usize].dead)
+            planes.iter().all(|plane| !self.space.blocks.planes[*plane as usize].in_use && !self.space.blocks.planes[*plane as usize].dead)
         };
         let Some(spare) = (self.settings.geometry.chips_per_channel..self.settings.chips_per_channel()).find(is_spare) else {
             return false;
@@ -45,7 +45,7 @@ impl Flash {
         // Translation planes, which come last, first take their blocks from the data planes.
         let data_planes = self.shape.data_planes();
         for &(old, new) in pairs.iter().filter(|(_, new)| *new >= data_planes) {
-            self.blocks.split(new - data_planes, new, self.blocks.planes[old as usize].blocks);
+            self.space.blocks.split(new - data_planes, new, self.space.blocks.planes[old as usize].blocks);
         }
         for (old, new) in pairs {
             self.set_threshold(new);
@@ -60,28 +60,29 @@ impl Flash {
         let is_target = self.settings.given.rebuild_target == RebuildTarget::Replacement;
         let (old_unit, new_unit) = (self.nand.unit_of_plane(old), self.nand.unit_of_plane(new));
         self.nand.replace_unit(domain_id, old_unit, new_unit, is_target);
-        self.domain_of_plane[new as usize] = domain_id;
-        let (blocks, retired) = (self.blocks.planes[old as usize].blocks, self.blocks.planes[new as usize].retired);
+        self.space.domain_of_plane[new as usize] = domain_id;
+        let (blocks, retired) = (self.space.blocks.planes[old as usize].blocks, self.space.blocks.planes[new as usize].retired);
         self.note_gone(new, retired);
         if new < self.shape.data_planes() && !self.holds_copies(domain_id) {
             let member = self.member_of_unit(new_unit).expect("a chip in use has a member");
             self.faults.pages_gone[member as usize] -= blocks * self.shape.pages_per_block;
         }
-        let domain = &mut self.domains[domain_id as usize];
+        let domain = &mut self.space.domains[domain_id as usize];
         if domain.plane == old {
             domain.plane = new;
         }
-        self.blocks.total_erases = self.blocks.total_erases - self.blocks.erases_of_plane(old) + self.blocks.erases_of_plane(new);
-        self.domain_of_plane[old as usize] = NIL;
-        self.blocks.set_in_use(old, false);
+        self.space.blocks.total_erases =
+            self.space.blocks.total_erases - self.space.blocks.erases_of_plane(old) + self.space.blocks.erases_of_plane(new);
+        self.space.domain_of_plane[old as usize] = NIL;
+        self.space.blocks.set_in_use(old, false);
         self.join_domain(new);
-        self.freed.push(domain_id);
+        self.space.freed.push(domain_id);
     }
 
     /// An erased SSD takes the place of one that is dead: of every version that the dead one held, nothing is left, and pages reserved there are
     /// reserved here. Looks at all pages.
     pub fn take_over(&mut self, dead: &mut Flash) {
-        debug_assert!(self.domains.len() == dead.domains.len() && self.hybrid.is_none());
+        debug_assert!(self.space.domains.len() == dead.space.domains.len() && self.hybrid.is_none());
         self.faults.any = true;
         let pages = self.settings.pages_per_member.min(dead.settings.pages_per_member);
         for slot in 0..pages * self.members {
@@ -90,7 +91,7 @@ impl Flash {
                 self.held[(slot % self.members) as usize].bases += u32::from(version == Version::Base);
             }
         }
-        for (new, old) in self.domains.iter_mut().zip(&mut dead.domains) {
+        for (new, old) in self.space.domains.iter_mut().zip(&mut dead.space.domains) {
             new.reserved += std::mem::take(&mut old.reserved);
         }
     }

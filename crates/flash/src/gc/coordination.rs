@@ -14,23 +14,23 @@ impl Flash {
     /// Whether Algorithm 3 lets migrations go before GC: enough blocks are erased.
     fn has_free_blocks(&self) -> bool {
         let all = self.settings.geometry.physical_pages() / u64::from(self.shape.pages_per_block);
-        f64::from(self.blocks.free_blocks) > self.settings.migration_free_blocks * all as f64
+        f64::from(self.space.blocks.free_blocks) > self.settings.migration_free_blocks * all as f64
     }
 
     /// The class of the next step of a plane's GC run.
     pub(super) fn gc_priority(&self, plane: u32) -> Priority {
-        let (run, state) = (&self.gc_runs[plane as usize], &self.blocks.planes[plane as usize]);
+        let (run, state) = (&self.gc.runs[plane as usize], &self.space.blocks.planes[plane as usize]);
         let is_urgent = self.blocking_scope(plane) != GcBlockingScope::None
             || state.free_blocks < self.settings.given.gc_reserve_blocks
             || run.urgent
-            || (self.migrations > 0 && !self.has_free_blocks());
+            || (self.gc.migrations > 0 && !self.has_free_blocks());
         if is_urgent { Priority::Urgent } else { Priority::Gc }
     }
 
     /// What a GC run of the plane that begins now blocks, page by page when coordinated; and whether it goes before the host, as free pages are
     /// below the minimum. Without either of the two features of SPEC 5.7 that is left to the blocking scope.
     pub(super) fn manner_of_gc(&self, plane: u32) -> (bool, bool) {
-        let state = &self.blocks.planes[plane as usize];
+        let state = &self.space.blocks.planes[plane as usize];
         let coordinates = self.settings.coordinates_migration;
         let urgent = (coordinates || self.collects_when_idle()) && state.free_pages < state.gc_pages;
         (coordinates && !urgent, urgent)
@@ -45,7 +45,7 @@ impl Flash {
     #[cold]
     fn admit_migration(&mut self, asked: Priority) -> Priority {
         let is_collecting = self.nand.loads().iter().any(|load| load.gc_runs > 0);
-        self.migrations += u32::from(self.settings.coordinates_migration);
+        self.gc.migrations += u32::from(self.settings.coordinates_migration);
         match asked {
             Priority::Migration if self.settings.coordinates_migration && is_collecting && self.has_free_blocks() => Priority::Urgent,
             Priority::Migration => Priority::Gc,
@@ -57,7 +57,7 @@ impl Flash {
     #[inline]
     pub(crate) fn dismiss(&mut self, cause: Cause) {
         if cause == Cause::Migration {
-            self.migrations -= u32::from(self.settings.coordinates_migration);
+            self.gc.migrations -= u32::from(self.settings.coordinates_migration);
         }
     }
 }

@@ -20,9 +20,9 @@ impl Flash {
             }
             self.change_space(plane, |blocks| blocks.planes[plane as usize].debt = false);
             if self.reports_moves() {
-                self.map_events.push(MapEvent::Ended { plane });
+                self.gc.map_events.push(MapEvent::Ended { plane });
             }
-            self.gc_queries.retain(|query| !matches!(query, GcQuery::Semivalid(of, _) if *of == plane));
+            self.gc.queries.retain(|query| !matches!(query, GcQuery::Semivalid(of, _) if *of == plane));
         }
     }
 
@@ -35,7 +35,7 @@ impl Flash {
 
     /// The victim is lost: the GC run ends when what it does has ended, or now if it waits.
     pub(crate) fn victim_lost(&mut self, plane: u32) {
-        if matches!(self.gc_runs[plane as usize].stage, GcStage::Asking | GcStage::Committing | GcStage::Reads) {
+        if matches!(self.gc.runs[plane as usize].stage, GcStage::Asking | GcStage::Committing | GcStage::Reads) {
             self.cut_gc(plane);
         }
     }
@@ -46,19 +46,19 @@ impl Flash {
         let (version, slot) = self.maps.live(ppn).expect("a live page");
         self.maps.set(version, slot, self.faults.lost);
         let block = self.shape.block_of(ppn);
-        self.blocks.blocks[block].live -= 1;
-        self.blocks.blocks[block].bases -= u16::from(version == Version::Base && !self.settings.moves_bases);
+        self.space.blocks.blocks[block].live -= 1;
+        self.space.blocks.blocks[block].bases -= u16::from(version == Version::Base && !self.settings.moves_bases);
         if self.reports_moves() && !self.settings.is_translation(self.address(slot).page) {
-            self.map_events.push(MapEvent::Moved { plane: self.shape.plane_of(ppn), version, slot });
+            self.gc.map_events.push(MapEvent::Moved { plane: self.shape.plane_of(ppn), version, slot });
         }
     }
 
     /// Whether a failure undid what work of GC was to do, and if so does what is left to do. `ppn` is the page of the work.
     #[cold]
     pub(super) fn is_cut_short(&mut self, plane: u32, work: WorkKind, ppn: Ppn) -> bool {
-        let Gc { victim, moving, .. } = self.gc_runs[plane as usize];
+        let Gc { victim, moving, .. } = self.gc.runs[plane as usize];
         let programs = matches!(work, WorkKind::MoveProgram | WorkKind::CopyBack);
-        if self.blocks.planes[plane as usize].dead {
+        if self.space.blocks.planes[plane as usize].dead {
             if programs {
                 self.settle(self.shape.block_of(ppn));
             }
@@ -67,8 +67,8 @@ impl Flash {
         if self.hybrid.is_some() {
             return self.is_merge_disturbed(plane, work, Ppn(ppn.0));
         }
-        let block = self.blocks.index(plane, victim);
-        let victim_lost = self.blocks.blocks[block].state == BlockState::Retired;
+        let block = self.space.blocks.index(plane, victim);
+        let victim_lost = self.space.blocks.blocks[block].state == BlockState::Retired;
         let source_lost = work != WorkKind::Erase && self.is_lost_page(Ppn(moving));
         let target_lost = programs && self.is_lost_page(ppn);
         let fails = (programs || work == WorkKind::Erase) && self.fails_now(work, ppn) || work == WorkKind::Erase && self.is_too_worn(ppn);
@@ -92,7 +92,7 @@ impl Flash {
             self.gc_cut(plane);
         } else {
             // The page is moved again, if it is still there.
-            self.gc_runs[plane as usize].cursor = (moving - self.shape.first_ppn(block).0) as u16;
+            self.gc.runs[plane as usize].cursor = (moving - self.shape.first_ppn(block).0) as u16;
             self.continue_gc(plane);
         }
         true
@@ -102,7 +102,7 @@ impl Flash {
     /// the page up.
     #[cold]
     fn is_merge_disturbed(&mut self, plane: u32, work: WorkKind, ppn: Ppn) -> bool {
-        if work == WorkKind::Erase || !self.is_lost_page(Ppn(self.gc_runs[plane as usize].moving)) {
+        if work == WorkKind::Erase || !self.is_lost_page(Ppn(self.gc.runs[plane as usize].moving)) {
             return false;
         }
         if work != WorkKind::MoveRead {
@@ -116,7 +116,7 @@ impl Flash {
     /// The victim of a GC run that gives nothing back is empty.
     #[cold]
     pub(super) fn retire_victim(&mut self, plane: u32) {
-        let victim = self.gc_runs[plane as usize].victim;
+        let victim = self.gc.runs[plane as usize].victim;
         self.cut_gc(plane);
         self.retire_block(plane, victim);
         self.gc_cut(plane);
@@ -125,9 +125,9 @@ impl Flash {
     /// A block that is retired in the end gives nothing back: what is taken for its pages is no loan, and leaves the reserve alone.
     #[cold]
     pub(super) fn take_scarce_move_page(&mut self, plane: u32) -> Option<(usize, u32)> {
-        let retires = self.gc_runs[plane as usize].retires;
+        let retires = self.gc.runs[plane as usize].retires;
         let needed = if retires { self.settings.given.gc_reserve_blocks } else { 1 };
-        if self.blocks.left(plane, WriteStream::Gc) == 0 && self.blocks.planes[plane as usize].free_blocks < needed {
+        if self.space.blocks.left(plane, WriteStream::Gc) == 0 && self.space.blocks.planes[plane as usize].free_blocks < needed {
             return None;
         }
         Some(self.change_space(plane, |blocks| {
@@ -146,16 +146,16 @@ impl Flash {
         let Record { plane, unit, .. } = *self.nand.record(id);
         self.nand.remove_record(id);
         self.nand.refresh_want(unit);
-        let Gc { victim, retires, .. } = self.gc_runs[plane as usize];
+        let Gc { victim, retires, .. } = self.gc.runs[plane as usize];
         self.cut_gc(plane);
         if victim == NONE {
             return;
         }
-        let block = self.blocks.index(plane, victim);
-        match self.blocks.blocks[block].state {
-            BlockState::Victim if retires => self.blocks.blocks[block].state = BlockState::Doomed,
+        let block = self.space.blocks.index(plane, victim);
+        match self.space.blocks.blocks[block].state {
+            BlockState::Victim if retires => self.space.blocks.blocks[block].state = BlockState::Doomed,
             BlockState::Victim => {
-                self.blocks.blocks[block].state = BlockState::Closed;
+                self.space.blocks.blocks[block].state = BlockState::Closed;
                 self.list_victim(block);
             }
             _ => {}
@@ -167,24 +167,24 @@ impl Flash {
     /// Moves what lives in a doomed block of the plane, to retire it, if there is space that nobody else needs.
     #[cold]
     pub(crate) fn drain_doomed(&mut self, plane: u32) {
-        if self.is_collecting(plane) || self.untimed || !self.is_collectable() {
+        if self.is_collecting(plane) || self.untimed.is_on || !self.is_collectable() {
             return;
         }
-        let state = &self.blocks.planes[plane as usize];
-        let mut most = self.blocks.left(plane, WriteStream::Gc);
+        let state = &self.space.blocks.planes[plane as usize];
+        let mut most = self.space.blocks.left(plane, WriteStream::Gc);
         let domain = self.domain_of_plane(plane);
         if domain != NIL && state.free_blocks >= self.settings.given.gc_reserve_blocks {
-            let Domain { free_pages, reserved, .. } = self.domains[domain as usize];
+            let Domain { free_pages, reserved, .. } = self.space.domains[domain as usize];
             most += if free_pages - reserved >= i64::from(self.shape.pages_per_block) { self.shape.pages_per_block } else { 0 };
         }
         let fits = |number: &u16| {
-            let block = &self.blocks.blocks[self.blocks.index(plane, *number)];
+            let block = &self.space.blocks.blocks[self.space.blocks.index(plane, *number)];
             block.pending == 0 && u32::from(block.live) <= most
         };
         let doomed = self.faults.doomed_of(plane).find(fits);
         if let Some(victim) = doomed {
-            let block = self.blocks.index(plane, victim);
-            self.blocks.blocks[block].state = BlockState::Victim;
+            let block = self.space.blocks.index(plane, victim);
+            self.space.blocks.blocks[block].state = BlockState::Victim;
             self.begin_gc(plane, Gc { victim, retires: true, ..Gc::IDLE });
         }
     }

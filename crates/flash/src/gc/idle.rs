@@ -24,7 +24,7 @@ impl Flash {
     /// From now on it may be programmed and collected, or not. A GC run under way ends all the same.
     pub fn set_health(&mut self, health: Health) {
         self.health = health;
-        if self.is_collectable() && !self.untimed {
+        if self.is_collectable() && !self.untimed.is_on {
             for plane in 0..self.planes() {
                 self.collect_if_low(plane);
                 self.collect_if_starved(plane);
@@ -48,7 +48,7 @@ impl Flash {
     /// Whether a GC run that moves so many pages of a block frees enough: a page, or in idle time a share of the block, while nothing but that asks for GC.
     pub(super) fn frees_enough(&self, plane: u32, moves: u32) -> bool {
         let freed = self.shape.pages_per_block - moves;
-        let state = &self.blocks.planes[plane as usize];
+        let state = &self.space.blocks.planes[plane as usize];
         let is_needed = !self.collects_when_idle() || self.is_low(plane) || state.free_blocks < self.settings.given.gc_reserve_blocks;
         freed > 0 && (is_needed || freed >= share_of_pages(self.settings.gc_idle_gain, self.shape.pages_per_block))
     }
@@ -62,7 +62,7 @@ impl Flash {
     /// A plane may have to be collected in idle time: sets the timer if it is not set.
     #[cold]
     pub(crate) fn collect_when_idle(&mut self) {
-        if self.collects_when_idle() && !self.untimed && self.is_collectable() && self.nand.timer_ns() == NEVER {
+        if self.collects_when_idle() && !self.untimed.is_on && self.is_collectable() && self.nand.timer_ns() == NEVER {
             self.nand.set_timer(self.idle_at_ns().max(self.nand.now_ns()));
         }
     }
@@ -75,7 +75,7 @@ impl Flash {
         }
         self.nand.set_timer(NEVER);
         for plane in 0..self.planes() {
-            let state = &self.blocks.planes[plane as usize];
+            let state = &self.space.blocks.planes[plane as usize];
             if state.free_pages < state.idle_pages {
                 self.start_gc(plane);
             }

@@ -18,10 +18,10 @@ impl Flash {
         if self.is_low(plane) {
             if self.is_collecting(plane) {
                 let (_, urgent) = self.manner_of_gc(plane);
-                self.gc_runs[plane as usize].urgent |= urgent;
+                self.gc.runs[plane as usize].urgent |= urgent;
             }
             self.start_gc(plane);
-        } else if self.blocks.planes[plane as usize].free_pages < self.blocks.planes[plane as usize].idle_pages {
+        } else if self.space.blocks.planes[plane as usize].free_pages < self.space.blocks.planes[plane as usize].idle_pages {
             self.collect_when_idle();
         }
     }
@@ -30,15 +30,15 @@ impl Flash {
     /// may be older than its last block, and then nothing else tells that it is starved.)
     #[inline]
     pub(super) fn is_low(&self, plane: u32) -> bool {
-        let state = &self.blocks.planes[plane as usize];
-        state.free_pages < state.gc_pages || self.blocks.host_pages(plane) == 0
+        let state = &self.space.blocks.planes[plane as usize];
+        state.free_pages < state.gc_pages || self.space.blocks.host_pages(plane) == 0
     }
 
     /// Starts a GC run if host programs get no new block in this plane. If it is to be collected in idle time, the timer sees to that.
     #[inline]
     pub(crate) fn collect_if_starved(&mut self, plane: u32) {
-        let state = &self.blocks.planes[plane as usize];
-        if state.free_blocks < self.settings.given.gc_reserve_blocks && !self.untimed {
+        let state = &self.space.blocks.planes[plane as usize];
+        if state.free_blocks < self.settings.given.gc_reserve_blocks && !self.untimed.is_on {
             self.start_gc(plane);
         } else if state.free_pages < state.idle_pages {
             self.collect_when_idle();
@@ -49,7 +49,7 @@ impl Flash {
         if self.is_collecting(plane) || !self.is_collectable() {
             return;
         }
-        if !self.victims.pinned(plane).is_empty() {
+        if !self.space.victims.pinned(plane).is_empty() {
             return self.start_among_pinned(plane);
         }
         self.collect_best(plane);
@@ -57,8 +57,8 @@ impl Flash {
 
     /// Collects the closed block without semivalid pages that has the fewest live ones, if that frees enough.
     pub(super) fn collect_best(&mut self, plane: u32) {
-        if let Some(victim) = self.victims.best(plane)
-            && self.frees_enough(plane, self.blocks.blocks[self.blocks.index(plane, victim)].live.into())
+        if let Some(victim) = self.space.victims.best(plane)
+            && self.frees_enough(plane, self.space.blocks.blocks[self.space.blocks.index(plane, victim)].live.into())
             && self.can_move(plane, victim)
         {
             self.collect_block(plane, victim, false);
@@ -70,8 +70,8 @@ impl Flash {
         let query = GcQuery::Victim(plane);
         if !self.settings.commit_aware {
             self.choose_victim(plane, &|_| (0, 0));
-        } else if !self.gc_queries.contains(&query) {
-            self.gc_queries.push(query);
+        } else if !self.gc.queries.contains(&query) {
+            self.gc.queries.push(query);
         }
     }
 
@@ -86,11 +86,11 @@ impl Flash {
             return self.choose_log(plane, commit_cost);
         }
         let cost_ns = |reads: u32, programs: u32| self.settings.cell.mean_cost_ns(reads.into(), programs.into());
-        let block_of = |number: u16| self.blocks.blocks[self.blocks.index(plane, number)];
-        let unpinned = self.victims.best(plane).map(|number| (u32::from(block_of(number).live), number));
+        let block_of = |number: u16| self.space.blocks.blocks[self.space.blocks.index(plane, number)];
+        let unpinned = self.space.victims.best(plane).map(|number| (u32::from(block_of(number).live), number));
         let unpinned = unpinned.filter(|(live, _)| self.frees_enough(plane, *live));
         let mut best = unpinned.map(|(live, number)| (cost_ns(live, live), number));
-        for &number in self.victims.pinned(plane) {
+        for &number in self.space.victims.pinned(plane) {
             let moves = u32::from(block_of(number).live - block_of(number).bases);
             if !self.frees_enough(plane, moves) {
                 continue;
@@ -116,13 +116,13 @@ impl Flash {
 
     /// Whether there are pages for the live ones of a victim: always, unless failures took from what is kept for that.
     pub(crate) fn can_move(&self, plane: u32, victim: u16) -> bool {
-        let live = u32::from(self.blocks.blocks[self.blocks.index(plane, victim)].live);
-        let free_blocks = self.blocks.planes[plane as usize].free_blocks;
-        live <= self.blocks.left(plane, WriteStream::Gc) + free_blocks * self.shape.pages_per_block
+        let live = u32::from(self.space.blocks.blocks[self.space.blocks.index(plane, victim)].live);
+        let free_blocks = self.space.blocks.planes[plane as usize].free_blocks;
+        live <= self.space.blocks.left(plane, WriteStream::Gc) + free_blocks * self.shape.pages_per_block
     }
 
     pub(crate) fn is_collecting(&self, plane: u32) -> bool {
-        self.gc_runs[plane as usize].victim != NONE
+        self.gc.runs[plane as usize].victim != NONE
     }
 
     pub(super) fn collect_block(&mut self, plane: u32, victim: u16, wear: bool) {
@@ -133,28 +133,28 @@ impl Flash {
     pub(super) fn begin_gc(&mut self, plane: u32, gc: Gc) {
         let (pagewise, urgent) = self.manner_of_gc(plane);
         self.note_run(plane, Gc { pagewise, urgent: urgent && !gc.wear, ..gc });
-        let block = self.blocks.index(plane, gc.victim);
-        if self.blocks.blocks[block].bases > 0 { self.ask_about_bases(plane, gc.victim) } else { self.start_moves(plane) }
+        let block = self.space.blocks.index(plane, gc.victim);
+        if self.space.blocks.blocks[block].bases > 0 { self.ask_about_bases(plane, gc.victim) } else { self.start_moves(plane) }
     }
 
     /// The run of the plane is this one from now on.
     pub(super) fn note_run(&mut self, plane: u32, gc: Gc) {
-        let victim = &self.blocks.blocks[self.blocks.index(plane, gc.victim)];
-        self.gc_runs[plane as usize] = Gc { since_ns: self.nand.now_ns(), to_move: victim.live - victim.bases, ..gc };
+        let victim = &self.space.blocks.blocks[self.space.blocks.index(plane, gc.victim)];
+        self.gc.runs[plane as usize] = Gc { since_ns: self.nand.now_ns(), to_move: victim.live - victim.bases, ..gc };
         self.load_of_plane(plane).gc_runs += 1;
     }
 
     /// Moves and erase, with the units blocked.
     pub(super) fn start_moves(&mut self, plane: u32) {
-        self.gc_runs[plane as usize].stage = GcStage::Moving;
+        self.gc.runs[plane as usize].stage = GcStage::Moving;
         self.block_units(plane, true);
         self.continue_gc(plane);
     }
 
     /// Takes a block off the victim lists.
     pub(crate) fn claim(&mut self, plane: u32, victim: u16) {
-        let blocks = self.blocks.of_plane(plane);
-        self.victims.remove(plane, victim, blocks);
+        let blocks = self.space.blocks.of_plane(plane);
+        self.space.victims.remove(plane, victim, blocks);
         blocks[usize::from(victim)].state = BlockState::Victim;
     }
 
@@ -179,12 +179,12 @@ impl Flash {
     }
 
     pub(super) fn blocking_scope(&self, plane: u32) -> GcBlockingScope {
-        if self.gc_runs[plane as usize].pagewise { GcBlockingScope::None } else { self.settings.given.gc_blocking_scope }
+        if self.gc.runs[plane as usize].pagewise { GcBlockingScope::None } else { self.settings.given.gc_blocking_scope }
     }
 
     /// The run of the plane is over.
     pub(super) fn end_run(&mut self, plane: u32) -> Gc {
-        let run = &mut self.gc_runs[plane as usize];
+        let run = &mut self.gc.runs[plane as usize];
         let idle = Gc { pagewise: run.pagewise, ..Gc::IDLE };
         std::mem::replace(run, idle)
     }
@@ -210,27 +210,27 @@ impl Flash {
     }
 
     pub(super) fn gc_cause(&self, plane: u32) -> Cause {
-        if self.gc_runs[plane as usize].wear { Cause::Wear } else { Cause::Gc }
+        if self.gc.runs[plane as usize].wear { Cause::Wear } else { Cause::Gc }
     }
 
     /// Moves the next live page of the victim, or erases it when there is none left.
     pub(super) fn continue_gc(&mut self, plane: u32) {
-        let Gc { victim, mut cursor, move_semivalid, .. } = self.gc_runs[plane as usize];
-        let block = self.blocks.index(plane, victim);
+        let Gc { victim, mut cursor, move_semivalid, .. } = self.gc.runs[plane as usize];
+        let block = self.space.blocks.index(plane, victim);
         let first = self.shape.first_ppn(block).0;
-        while self.blocks.blocks[block].live > 0 {
+        while self.space.blocks.blocks[block].live > 0 {
             let ppn = first + u32::from(cursor);
             match self.maps.live(Ppn(ppn)) {
                 None => cursor += 1,
                 Some(_) if self.has_failures() && self.is_lost_page(Ppn(ppn)) => self.give_up(Ppn(ppn)),
                 Some((Version::Base, slot)) if self.settings.moves_bases && !move_semivalid => {
-                    let state = &mut self.gc_runs[plane as usize];
+                    let state = &mut self.gc.runs[plane as usize];
                     (state.cursor, state.stage) = (cursor, GcStage::Asking);
-                    self.gc_queries.push(GcQuery::Semivalid(plane, self.address(slot)));
+                    self.gc.queries.push(GcQuery::Semivalid(plane, self.address(slot)));
                     return;
                 }
                 Some(_) => {
-                    let state = &mut self.gc_runs[plane as usize];
+                    let state = &mut self.gc.runs[plane as usize];
                     (state.cursor, state.stage, state.moving, state.move_semivalid) = (cursor + 1, GcStage::Moving, ppn, false);
                     let work = if self.settings.given.copyback { WorkKind::CopyBack } else { WorkKind::MoveRead };
                     self.gc_work(plane, work, ppn);
@@ -238,8 +238,8 @@ impl Flash {
                 }
             }
         }
-        if self.blocks.blocks[block].reads > 0 && !self.nand.makes(FlashFault::EraseUnderRead) {
-            self.gc_runs[plane as usize].stage = GcStage::Reads;
+        if self.space.blocks.blocks[block].reads > 0 && !self.nand.makes(FlashFault::EraseUnderRead) {
+            self.gc.runs[plane as usize].stage = GcStage::Reads;
             // The reads that we wait for may be queued at a unit that we block.
             self.block_units(plane, false);
         } else {
@@ -248,8 +248,8 @@ impl Flash {
     }
 
     fn erase_victim(&mut self, plane: u32, first: u32) {
-        self.gc_runs[plane as usize].stage = GcStage::Erasing;
-        if self.gc_runs[plane as usize].retires {
+        self.gc.runs[plane as usize].stage = GcStage::Erasing;
+        if self.gc.runs[plane as usize].retires {
             return self.retire_victim(plane);
         }
         self.gc_work(plane, WorkKind::Erase, first);
@@ -259,11 +259,11 @@ impl Flash {
     #[inline]
     pub(crate) fn read_ended(&mut self, ppn: Ppn) {
         let block = self.shape.block_of(ppn);
-        let entry = &mut self.blocks.blocks[block];
+        let entry = &mut self.space.blocks.blocks[block];
         entry.reads -= 1;
         if entry.reads == 0 && entry.state == BlockState::Victim {
             let plane = self.shape.plane_of(ppn);
-            if self.gc_runs[plane as usize].stage == GcStage::Reads {
+            if self.gc.runs[plane as usize].stage == GcStage::Reads {
                 self.block_units(plane, true);
                 if self.hybrid.is_some() { self.erase_next(plane) } else { self.erase_victim(plane, self.shape.first_ppn(block).0) }
             }
@@ -276,7 +276,7 @@ impl Flash {
             return self.is_collecting(plane).then(|| self.merge_page(plane));
         }
         let (block, offset) = match self.has_failures() {
-            false => self.blocks.take(plane, WriteStream::Gc),
+            false => self.space.blocks.take(plane, WriteStream::Gc),
             true => self.take_scarce_move_page(plane)?,
         };
         Some(Ppn(block as u32 * self.shape.pages_per_block + offset))
@@ -292,7 +292,7 @@ impl Flash {
         match work {
             WorkKind::MoveRead => self.gc_work(plane, WorkKind::MoveProgram, ppn),
             WorkKind::MoveProgram | WorkKind::CopyBack => {
-                let from = Ppn(self.gc_runs[plane as usize].moving);
+                let from = Ppn(self.gc.runs[plane as usize].moving);
                 self.switch_moved(from, Ppn(ppn), observer);
                 if self.hybrid.is_some() { self.continue_merge(plane) } else { self.continue_gc(plane) }
             }
@@ -321,19 +321,19 @@ impl Flash {
                 self.invalidate(newer);
                 self.maps.set(version, slot, to);
                 self.maps.label(to, version, slot);
-                self.blocks.blocks[block].live += 1;
+                self.space.blocks.blocks[block].live += 1;
             }
         }
         if let Some((version, slot)) = self.maps.live(from) {
             self.maps.set(version, slot, to);
             self.maps.label(to, version, slot);
             let base = u16::from(version == Version::Base && !self.settings.moves_bases);
-            self.blocks.blocks[old_block].live -= 1;
-            self.blocks.blocks[old_block].bases -= base;
-            self.blocks.blocks[block].live += 1;
-            self.blocks.blocks[block].bases += base;
+            self.space.blocks.blocks[old_block].live -= 1;
+            self.space.blocks.blocks[old_block].bases -= base;
+            self.space.blocks.blocks[block].live += 1;
+            self.space.blocks.blocks[block].bases += base;
             if self.reports_moves() && !self.settings.is_translation(self.address(slot).page) {
-                self.map_events.push(MapEvent::Moved { plane: self.shape.plane_of(from), version, slot });
+                self.gc.map_events.push(MapEvent::Moved { plane: self.shape.plane_of(from), version, slot });
             }
         }
         self.settle(block);
@@ -342,13 +342,13 @@ impl Flash {
     /// The victim is erased: its block is free again, and space may have been gained.
     pub(crate) fn erased<O: Observer>(&mut self, plane: u32, observer: &mut O) {
         let Gc { victim, since_ns, .. } = self.end_run(plane);
-        let first = self.shape.first_ppn(self.blocks.index(plane, victim));
-        if !self.untimed {
-            self.collected.gc_runs += 1;
-            self.collected.time_ns += self.nand.now_ns() - since_ns;
+        let first = self.shape.first_ppn(self.space.blocks.index(plane, victim));
+        if !self.untimed.is_on {
+            self.gc.counts.gc_runs += 1;
+            self.gc.counts.time_ns += self.nand.now_ns() - since_ns;
             #[cfg(feature = "mutants")]
             if accounting::makes(Slip::GcWithoutErase) {
-                self.collected.time_ns -= self.settings.cell.mean_ns(crate::CellOperation::Erase);
+                self.gc.counts.time_ns -= self.settings.cell.mean_ns(crate::CellOperation::Erase);
             }
         }
         self.load_of_plane(plane).gc_runs -= 1;
@@ -361,7 +361,7 @@ impl Flash {
         }
         self.change_space(plane, |blocks| blocks.erased(plane, victim));
         if self.reports_moves() {
-            self.map_events.push(MapEvent::Ended { plane });
+            self.gc.map_events.push(MapEvent::Ended { plane });
         }
     }
 }

@@ -1,6 +1,10 @@
 //! How far the GC run of a plane is, and what GC runs have done.
 
 use crate::mapping::blocks::NONE;
+use crate::{GcQuery, MapEvent};
+use flashraid_vocabulary::persistent;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GcStage {
@@ -61,6 +65,43 @@ impl Gc {
         since_ns: 0,
         to_move: 0,
     };
+}
+
+/// GC runs of all planes, and what is known for the next ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Collection {
+    /// By plane.
+    pub(crate) runs: Vec<Gc>,
+    /// By plane, closed blocks by their erases, for static wear leveling; those that were erased since count no more.
+    pub(crate) cold: Vec<BinaryHeap<Reverse<(u32, u16)>>>,
+    pub(crate) queries: Vec<GcQuery>,
+    pub(crate) map_events: Vec<MapEvent>,
+    /// Of each unit, pages that GC moved to it, and erases of GC, before the device was switched on.
+    pub(crate) before: Vec<[u64; 2]>,
+    pub(crate) counts: GcCounts,
+    /// With coordinated migration: page operations of migrations that are submitted and have not ended.
+    pub(crate) migrations: u32,
+}
+
+persistent!(Collection {
+    arrays [cold],
+    // Work, of which there is none, and statistics. To what was before is added what was done since (`Flash::gc_so_far`).
+    anew [runs, queries, map_events, before, counts, migrations],
+});
+
+impl Collection {
+    /// Nothing is collected.
+    pub(crate) fn new(planes: u32, units: u32) -> Self {
+        Self {
+            runs: vec![Gc::IDLE; planes as usize],
+            cold: vec![BinaryHeap::new(); planes as usize],
+            queries: Vec::new(),
+            map_events: Vec::new(),
+            before: vec![[0; 2]; units as usize],
+            counts: GcCounts::default(),
+            migrations: 0,
+        }
+    }
 }
 
 /// Which GC runs are in flight.

@@ -10,32 +10,31 @@ impl Flash {
     /// once they replace one; then the chip that they replace counts no more.
     pub fn limit_erases(&mut self, pe_limit: u32, preset: u32) {
         debug_assert!(self.total_erases() == 0 && preset < pe_limit);
-        let blocks = self.blocks.erase_counts().count() as u64;
-        self.blocks.endurance = blocks * u64::from(pe_limit);
+        let blocks = self.space.blocks.erase_counts().count() as u64;
+        self.space.blocks.endurance = blocks * u64::from(pe_limit);
         self.preset_wear(preset);
     }
 
     /// Each block has been erased so often before. The device must be new.
     pub fn preset_wear(&mut self, erases: u32) {
-        self.blocks.preset_erases(erases);
-        self.preset_erases = erases;
+        self.space.blocks.preset_erases(erases);
     }
 
     /// A block was closed: it may grow cold.
     pub(crate) fn note_cold(&mut self, plane: u32, block: u16) {
         let per_plane = self.settings.geometry.blocks_per_plane as usize;
-        let erases = self.blocks.erases[self.blocks.index(plane, block)];
-        if self.cold[plane as usize].len() >= 2 * per_plane {
-            let mut entries = std::mem::take(&mut self.cold[plane as usize]).into_vec();
+        let erases = self.space.blocks.erases[self.space.blocks.index(plane, block)];
+        if self.gc.cold[plane as usize].len() >= 2 * per_plane {
+            let mut entries = std::mem::take(&mut self.gc.cold[plane as usize]).into_vec();
             entries.retain(|Reverse((erases, block))| self.is_cold(plane, *block, *erases));
-            self.cold[plane as usize] = entries.into();
+            self.gc.cold[plane as usize] = entries.into();
         }
-        self.cold[plane as usize].push(Reverse((erases, block)));
+        self.gc.cold[plane as usize].push(Reverse((erases, block)));
     }
 
     fn is_cold(&self, plane: u32, block: u16, erases: u32) -> bool {
-        let index = self.blocks.index(plane, block);
-        self.blocks.blocks[index].listed && self.blocks.erases[index] == erases
+        let index = self.space.blocks.index(plane, block);
+        self.space.blocks.blocks[index].listed && self.space.blocks.erases[index] == erases
     }
 
     /// Moves the coldest block of the plane if the block just erased is worn that much more, and space is not short.
@@ -44,16 +43,16 @@ impl Flash {
         if wear_leveling != WearLeveling::Static || !self.is_collectable() {
             return;
         }
-        if self.gc_runs[plane as usize].victim != NONE
-            || self.blocks.planes[plane as usize].free_blocks < self.settings.given.gc_reserve_blocks
+        if self.gc.runs[plane as usize].victim != NONE
+            || self.space.blocks.planes[plane as usize].free_blocks < self.settings.given.gc_reserve_blocks
         {
             return;
         }
-        while let Some(Reverse((erases, block))) = self.cold[plane as usize].peek().copied() {
+        while let Some(Reverse((erases, block))) = self.gc.cold[plane as usize].peek().copied() {
             if !self.is_cold(plane, block, erases) {
-                self.cold[plane as usize].pop();
+                self.gc.cold[plane as usize].pop();
             } else {
-                if self.blocks.most_erases(plane) - erases > spread && self.can_move(plane, block) {
+                if self.space.blocks.most_erases(plane) - erases > spread && self.can_move(plane, block) {
                     self.collect_block(plane, block, true);
                 }
                 return;

@@ -14,7 +14,7 @@ impl Flash {
         if self.hybrid.is_some() && !self.reserve_page(self.slot(address)) {
             return false;
         }
-        self.domains[domain as usize].reserve()
+        self.space.domains[domain as usize].reserve()
     }
 
     /// Releases what `reserve` has reserved.
@@ -23,29 +23,29 @@ impl Flash {
             self.cancel_reservation(self.slot(address));
         }
         let domain = self.domain_of(address, version);
-        self.domains[domain as usize].reserved -= 1;
-        self.freed.push(domain);
+        self.space.domains[domain as usize].reserved -= 1;
+        self.space.freed.push(domain);
     }
 
     /// Domains that gained space, in order. Who takes them empties the list.
     #[inline]
     pub fn freed(&mut self) -> &mut Vec<u32> {
-        &mut self.freed
+        &mut self.space.freed
     }
 
     /// Takes a domain that gained space since the last call; operations may wait for it.
     #[inline]
     pub fn take_freed(&mut self) -> Option<u32> {
-        self.freed.pop()
+        self.space.freed.pop()
     }
 
     /// Takes the next page of a plane for a host program. The page stays pending.
     #[inline]
     pub(crate) fn take_host_page(&mut self, plane: u32) -> Ppn {
-        let (block, offset) = self.blocks.take(plane, WriteStream::Host);
+        let (block, offset) = self.space.blocks.take(plane, WriteStream::Host);
         let domain = self.domain_of_plane(plane);
-        self.domains[domain as usize].free_pages -= 1;
-        if offset + 1 == self.shape.pages_per_block && self.blocks.host_pages(plane) == 0 {
+        self.space.domains[domain as usize].free_pages -= 1;
+        if offset + 1 == self.shape.pages_per_block && self.space.blocks.host_pages(plane) == 0 {
             self.set_writable(plane, false);
         }
         Ppn(block as u32 * self.shape.pages_per_block + offset)
@@ -75,15 +75,15 @@ impl Flash {
 
     /// Changes what programs of plans may take in a plane, and lets its domain know.
     pub(crate) fn change_space<R>(&mut self, plane: u32, change: impl FnOnce(&mut Blocks) -> R) -> R {
-        let before = i64::from(self.blocks.host_pages(plane));
-        let result = change(&mut self.blocks);
-        let after = i64::from(self.blocks.host_pages(plane));
+        let before = i64::from(self.space.blocks.host_pages(plane));
+        let result = change(&mut self.space.blocks);
+        let after = i64::from(self.space.blocks.host_pages(plane));
         let domain = self.domain_of_plane(plane);
         if after != before && domain != NIL {
-            self.domains[domain as usize].free_pages += after - before;
+            self.space.domains[domain as usize].free_pages += after - before;
             self.set_writable(plane, after > 0);
             if after > before {
-                self.freed.push(domain);
+                self.space.freed.push(domain);
             } else {
                 self.pool_if_short(domain);
             }
@@ -93,12 +93,12 @@ impl Flash {
 
     /// The plane's pages are free for programs of its domain, if it has one.
     pub(crate) fn join_domain(&mut self, plane: u32) {
-        let pages = self.blocks.host_pages(plane);
+        let pages = self.space.blocks.host_pages(plane);
         let domain = self.domain_of_plane(plane);
-        self.blocks.set_in_use(plane, domain != NIL);
+        self.space.blocks.set_in_use(plane, domain != NIL);
         if domain != NIL {
-            self.domains[domain as usize].free_pages += i64::from(pages);
-            self.domains[domain as usize].living_planes += u32::from(self.blocks.planes[plane as usize].blocks > 0);
+            self.space.domains[domain as usize].free_pages += i64::from(pages);
+            self.space.domains[domain as usize].living_planes += u32::from(self.space.blocks.planes[plane as usize].blocks > 0);
             self.set_writable(plane, pages > 0);
         }
     }

@@ -72,7 +72,7 @@ persistent!(Block {
 
 /// How full flash is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Space {
+pub struct Usage {
     /// Pages that can hold something.
     pub pages: u64,
     /// Of these, pages that hold what is needed: data, redundancy, the map, and old versions that recovery needs.
@@ -81,14 +81,14 @@ pub struct Space {
     pub kept_pages: u64,
 }
 
-impl Space {
+impl Usage {
     /// Pages that are not live and may be garbage before GC must run.
     pub fn usable_pages(&self) -> u64 {
         (self.pages - self.live_pages).saturating_sub(self.kept_pages)
     }
 }
 
-impl std::ops::Add for Space {
+impl std::ops::Add for Usage {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -154,6 +154,8 @@ pub struct Blocks {
     pub blocks: Vec<Block>,
     /// Erase count of each block.
     pub erases: Vec<u32>,
+    /// Erases of each block before time began.
+    pub(crate) preset: u32,
     /// Sum of the erase counts of all blocks but those of spare chips that replace none.
     pub(crate) total_erases: u64,
     /// The sum at which the device is worn out.
@@ -176,7 +178,7 @@ pub struct Blocks {
 persistent!(Blocks {
     keeps [total_erases, free_blocks],
     arrays [blocks, erases, planes],
-    anew [endurance, wears_out, blocks_per_plane, stride, pages_per_block, gc_reserve_blocks, wear_dynamic, is_hybrid],
+    anew [preset, endurance, wears_out, blocks_per_plane, stride, pages_per_block, gc_reserve_blocks, wear_dynamic, is_hybrid],
 });
 
 /// So large a share of these pages, rounded up.
@@ -220,6 +222,7 @@ impl Blocks {
         Self {
             blocks: memory::filled(Block::default(), blocks),
             erases: memory::zeroed(blocks),
+            preset: 0,
             total_erases: 0,
             endurance: u64::MAX,
             wears_out: false,
@@ -255,6 +258,7 @@ impl Blocks {
 
     /// All blocks but those of spare chips that replace none have been erased so often before.
     pub(crate) fn preset_erases(&mut self, erases: u32) {
+        self.preset = erases;
         for (id, plane) in self.planes.iter_mut().enumerate().filter(|(_, plane)| plane.in_use) {
             self.erases[id * self.stride as usize..][..plane.blocks as usize].fill(erases);
             plane.most_erases = erases;
@@ -275,17 +279,17 @@ impl Blocks {
     }
 
     /// Pages of the blocks in use, how many of them are live, and how many GC keeps free, but for spare chips that replace none.
-    pub(crate) fn space(&self) -> Space {
+    pub(crate) fn usage(&self) -> Usage {
         let planes = self.blocks.chunks(self.stride as usize).zip(&self.planes).filter(|(_, plane)| plane.in_use);
-        planes.map(|(blocks, plane)| self.space_of(&blocks[..plane.blocks as usize], plane)).fold(Space::default(), |sum, of| sum + of)
+        planes.map(|(blocks, plane)| self.usage_of(&blocks[..plane.blocks as usize], plane)).fold(Usage::default(), |sum, of| sum + of)
     }
 
-    fn space_of(&self, blocks: &[Block], plane: &Plane) -> Space {
+    fn usage_of(&self, blocks: &[Block], plane: &Plane) -> Usage {
         let usable = blocks.iter().filter(|block| block.state != BlockState::Retired);
         let (blocks, live_pages) = usable.fold((0, 0), |(blocks, live), block| (blocks + 1, live + u64::from(block.live)));
         let pages = blocks * u64::from(self.pages_per_block);
         let kept = plane.gc_pages.max(self.gc_reserve_blocks * self.pages_per_block);
-        Space { pages, live_pages, kept_pages: u64::from(kept).min(pages) }
+        Usage { pages, live_pages, kept_pages: u64::from(kept).min(pages) }
     }
 
     /// Pages that host programs may still take in the plane.

@@ -43,25 +43,25 @@ impl Flash {
         if pages > self.settings.geometry.physical_pages() / LARGE_SHARE as u64 {
             self.maps.expect_fill();
         }
-        let is_erased = self.blocks.planes.iter().all(|plane| plane.open[WriteStream::Host as usize] == NONE);
+        let is_erased = self.space.blocks.planes.iter().all(|plane| plane.open[WriteStream::Host as usize] == NONE);
         if self.hybrid.is_none() && is_erased {
-            let turns = (0..self.domains.len() as u32).map(|domain| self.turns_of(domain)).collect();
-            self.filling = Some(Box::new(Filling { turns, left: vec![Left { next: 0, end: 0 }; self.blocks.planes.len()] }));
+            let turns = (0..self.space.domains.len() as u32).map(|domain| self.turns_of(domain)).collect();
+            self.untimed.filling = Some(Box::new(Filling { turns, left: vec![Left { next: 0, end: 0 }; self.space.blocks.planes.len()] }));
         }
     }
 
     /// A whole cycle of turns.
     fn turns_of(&mut self, domain: u32) -> Turns {
-        let first = self.domains[domain as usize].fill_turn;
+        let first = self.space.domains[domain as usize].fill_turn;
         let (mut planes, mut states) = (Vec::new(), Vec::new());
-        let entry = &self.domains[domain as usize];
+        let entry = &self.space.domains[domain as usize];
         if self.settings.placement == Placement::Static && self.nand.takers(domain).kind == DATA {
             return Turns { planes: vec![entry.plane], states: vec![first], next: 0 };
         }
         loop {
-            states.push(self.domains[domain as usize].fill_turn);
+            states.push(self.space.domains[domain as usize].fill_turn);
             planes.push(self.next_plane(domain));
-            if self.domains[domain as usize].fill_turn == first {
+            if self.space.domains[domain as usize].fill_turn == first {
                 return Turns { planes, states, next: 0 };
             }
         }
@@ -74,17 +74,17 @@ impl Flash {
         if version != Version::Current || self.maps.get(version, slot).is_some() {
             return None;
         }
-        let Filling { turns, left } = &mut **self.filling.as_mut()?;
+        let Filling { turns, left } = &mut **self.untimed.filling.as_mut()?;
         let turns = &mut turns[domain as usize];
         let plane = turns.planes[turns.next];
         let cursor = &mut left[plane as usize];
         if cursor.next == cursor.end {
             // A plane without a page for the host is passed over, and turns are no longer the same.
-            if self.blocks.host_pages(plane) == 0 {
+            if self.space.blocks.host_pages(plane) == 0 {
                 return None;
             }
-            let block = self.blocks.open(plane, WriteStream::Host);
-            let first = self.blocks.index(plane, block) as u32 * self.shape.pages_per_block;
+            let block = self.space.blocks.open(plane, WriteStream::Host);
+            let first = self.space.blocks.index(plane, block) as u32 * self.shape.pages_per_block;
             *cursor = Left { next: first, end: first + self.shape.pages_per_block };
         }
         let ppn = Ppn(cursor.next);
@@ -94,7 +94,7 @@ impl Flash {
         if let Some(plane) = turns.planes.get(turns.next + AHEAD) {
             self.maps.prefetch_label(Ppn(left[*plane as usize].next));
         }
-        self.domains[domain as usize].free_pages -= 1;
+        self.space.domains[domain as usize].free_pages -= 1;
         self.maps.label(ppn, version, slot);
         self.maps.set(version, slot, ppn);
         if is_full {
@@ -107,15 +107,15 @@ impl Flash {
     fn take_filled(&mut self, plane: u32, end: u32) {
         let block = self.shape.block_of(Ppn(end - 1));
         let count = end - self.shape.first_ppn(block).0;
-        self.blocks.planes[plane as usize].free_pages -= count;
-        let entry = &mut self.blocks.blocks[block];
+        self.space.blocks.planes[plane as usize].free_pages -= count;
+        let entry = &mut self.space.blocks.blocks[block];
         (entry.written, entry.live) = (count as u16, count as u16);
         if count < self.shape.pages_per_block {
             return;
         }
         entry.state = BlockState::Closed;
-        self.blocks.planes[plane as usize].open[WriteStream::Host as usize] = NONE;
-        if self.blocks.host_pages(plane) == 0 {
+        self.space.blocks.planes[plane as usize].open[WriteStream::Host as usize] = NONE;
+        if self.space.blocks.host_pages(plane) == 0 {
             self.set_writable(plane, false);
         }
         self.list_victim(block);
@@ -124,14 +124,14 @@ impl Flash {
     /// The fill is over, or something else is to happen.
     #[inline]
     pub fn end_filling(&mut self) {
-        if let Some(filling) = self.filling.take() {
+        if let Some(filling) = self.untimed.filling.take() {
             self.take_all_filled(&filling);
         }
     }
 
     #[cold]
     fn take_all_filled(&mut self, filling: &Filling) {
-        for (domain, turns) in self.domains.iter_mut().zip(&filling.turns) {
+        for (domain, turns) in self.space.domains.iter_mut().zip(&filling.turns) {
             domain.fill_turn = turns.states[turns.next];
         }
         for (plane, left) in (0..).zip(&filling.left) {

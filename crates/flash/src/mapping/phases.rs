@@ -23,7 +23,7 @@ impl Flash {
             return 0;
         }
         self.end_filling();
-        let mut left = vec![Vec::new(); self.domains.len()];
+        let mut left = vec![Vec::new(); self.space.domains.len()];
         for plane in 0..self.shape.data_planes() {
             let domain = self.domain_of_plane(plane);
             if domain == NIL || self.nand.takers(domain).kind != DATA || self.holds_copies(domain) {
@@ -35,31 +35,31 @@ impl Flash {
             }
         }
         let pages = left.iter().flatten().map(|(_, pages)| u64::from(*pages)).sum();
-        self.phases = Some(Box::new(Phases { left }));
+        self.untimed.phases = Some(Box::new(Phases { left }));
         pages
     }
 
     /// Whether a plane in which this page may be placed is still to take pages.
     pub fn is_to_advance(&self, address: MemberPage) -> bool {
         let domain = self.domain_of(address, Version::Current);
-        self.phases.as_ref().is_some_and(|phases| !phases.left[domain as usize].is_empty())
+        self.untimed.phases.as_ref().is_some_and(|phases| !phases.left[domain as usize].is_empty())
     }
 
     /// Planes take turns again.
     pub fn end_phases(&mut self) {
-        self.phases = None;
+        self.untimed.phases = None;
     }
 
     /// The plane of a domain that takes the next page because of its phase, if there is one.
     #[cold]
     pub(crate) fn advance_phase(&mut self, domain: u32) -> Option<u32> {
-        let planes = &mut self.phases.as_mut()?.left[domain as usize];
+        let planes = &mut self.untimed.phases.as_mut()?.left[domain as usize];
         let (plane, pages) = planes.last_mut()?;
         let plane = *plane;
         *pages -= 1;
         if *pages == 0 {
             planes.pop();
         }
-        (self.blocks.host_pages(plane) > 0).then_some(plane)
+        (self.space.blocks.host_pages(plane) > 0).then_some(plane)
     }
 }

@@ -1,6 +1,9 @@
 //! Space domains: sets of planes that share their free pages, because a program may take any of them. Which LUNs these are, NAND knows.
 
+use super::blocks::Blocks;
+use crate::gc::victims::Victims;
 use flashraid_nand::Takers;
+use flashraid_vocabulary::persistent;
 
 /// A space domain.
 #[derive(Clone, Debug)]
@@ -14,15 +17,23 @@ pub(crate) struct Domain {
     pub(crate) living_planes: u32,
     /// Under static placement, its one data plane.
     pub(crate) plane: u32,
+    /// Next channel to be offered a program, when there are several.
+    pub(crate) next_channel: u32,
     /// Turn of placement in no simulated time: channel, unit in the channel, plane in the unit.
     pub(crate) fill_turn: (u32, u32, u32),
 }
+
+persistent!(Domain {
+    keeps [free_pages, living_planes, next_channel, fill_turn],
+    // Nothing is reserved, and spare chips and what they replace are not saved.
+    anew [reserved, plane],
+});
 
 impl Domain {
     /// Without pages: planes join it (`Flash::join_domain`).
     pub(crate) fn new(plane: u32, takers: &Takers) -> Self {
         let fill_turn = (takers.channels.0, takers.units.trailing_zeros(), 0);
-        Self { free_pages: 0, reserved: 0, living_planes: 0, plane, fill_turn }
+        Self { free_pages: 0, reserved: 0, living_planes: 0, plane, next_channel: takers.channels.0, fill_turn }
     }
 
     /// Reserves a page, if there is one that is not reserved yet.
@@ -32,3 +43,26 @@ impl Domain {
         granted
     }
 }
+
+/// Blocks and the domains that share them: what is free, and what may be collected.
+#[derive(Clone, Debug)]
+pub(crate) struct Space {
+    pub(crate) blocks: Blocks,
+    pub(crate) victims: Victims,
+    pub(crate) domains: Vec<Domain>,
+    /// The domain of each plane; `NIL` for those of spare chips that replace none.
+    pub(crate) domain_of_plane: Vec<u32>,
+    /// Number of the first member's domain of translation pages.
+    pub(crate) translation_domains: u32,
+    /// The planes of a member in the order in which static placement cycles through them, as offsets from its first channel's first plane.
+    pub(crate) static_planes: Vec<u32>,
+    /// Domains that gained space, of which nobody has been told.
+    pub(crate) freed: Vec<u32>,
+}
+
+persistent!(Space {
+    keeps [blocks, victims],
+    arrays [domains],
+    // What is made of the configuration, and news, of which there are none.
+    anew [domain_of_plane, translation_domains, static_planes, freed],
+});

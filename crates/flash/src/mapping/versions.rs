@@ -39,7 +39,7 @@ impl Flash {
     #[inline]
     pub(crate) fn name(&mut self, version: Version, slot: u32, ppn: Ppn, keep_base: bool) {
         let block = self.shape.block_of(ppn);
-        self.blocks.blocks[block].live += 1;
+        self.space.blocks.blocks[block].live += 1;
         self.supersede(version, slot, ppn, keep_base);
         self.settle(block);
         if self.hybrid.is_some() {
@@ -70,7 +70,7 @@ impl Flash {
     /// A programmed page of the block is pending no more; a full block without pending pages can become a victim.
     #[inline]
     pub(crate) fn settle(&mut self, block: usize) {
-        let entry = &mut self.blocks.blocks[block];
+        let entry = &mut self.space.blocks.blocks[block];
         entry.pending -= 1;
         if entry.pending == 0 && matches!(entry.state, BlockState::Closed | BlockState::Doomed) {
             self.list_victim(block);
@@ -78,11 +78,11 @@ impl Flash {
     }
 
     pub(crate) fn list_victim(&mut self, block: usize) {
-        let (plane, number) = self.blocks.place(block);
-        if self.blocks.blocks[block].state == BlockState::Doomed {
+        let (plane, number) = self.space.blocks.place(block);
+        if self.space.blocks.blocks[block].state == BlockState::Doomed {
             return self.drain_doomed(plane);
         }
-        self.victims.insert(plane, number, self.blocks.of_plane(plane));
+        self.space.victims.insert(plane, number, self.space.blocks.of_plane(plane));
         if self.settings.given.wear_leveling == WearLeveling::Static {
             self.note_cold(plane, number);
         }
@@ -93,18 +93,18 @@ impl Flash {
     #[inline]
     pub(crate) fn invalidate(&mut self, ppn: Ppn) {
         let block = self.shape.block_of(ppn);
-        let entry = &mut self.blocks.blocks[block];
+        let entry = &mut self.space.blocks.blocks[block];
         if !entry.listed {
             if ppn != self.faults.lost {
                 entry.live -= 1;
             }
             return;
         }
-        let (plane, number) = self.blocks.place(block);
-        let blocks = self.blocks.of_plane(plane);
-        self.victims.remove(plane, number, blocks);
+        let (plane, number) = self.space.blocks.place(block);
+        let blocks = self.space.blocks.of_plane(plane);
+        self.space.victims.remove(plane, number, blocks);
         blocks[usize::from(number)].live -= 1;
-        self.victims.insert(plane, number, blocks);
+        self.space.victims.insert(plane, number, blocks);
         self.collect_if_starved(plane);
     }
 
@@ -154,15 +154,15 @@ impl Flash {
             return;
         }
         let block = self.shape.block_of(ppn);
-        let (plane, number) = self.blocks.place(block);
-        let listed = self.blocks.blocks[block].listed;
+        let (plane, number) = self.space.blocks.place(block);
+        let listed = self.space.blocks.blocks[block].listed;
         if listed {
-            self.victims.remove(plane, number, self.blocks.of_plane(plane));
+            self.space.victims.remove(plane, number, self.space.blocks.of_plane(plane));
         }
-        let entry = &mut self.blocks.blocks[block];
+        let entry = &mut self.space.blocks.blocks[block];
         entry.bases = entry.bases.wrapping_add_signed(change);
         if listed {
-            self.victims.insert(plane, number, self.blocks.of_plane(plane));
+            self.space.victims.insert(plane, number, self.space.blocks.of_plane(plane));
         }
         // One page less to move. (Of a base that goes the page is still to be counted off.)
         if listed && change > 0 {
@@ -189,7 +189,7 @@ impl Flash {
     #[inline(always)]
     pub fn prefetch_block(&self, slot: u32) {
         if let Some(ppn) = self.maps.get(Version::Current, slot) {
-            memory::prefetch(&self.blocks.blocks, self.shape.block_of(ppn));
+            memory::prefetch(&self.space.blocks.blocks, self.shape.block_of(ppn));
             if self.keeps_versions() {
                 self.maps.prefetch_label(ppn);
             }
@@ -206,7 +206,7 @@ impl Flash {
     #[inline]
     pub fn prefetch_commit(&self, record: u32) {
         let Record { ppn, slot, .. } = *self.nand.record(record);
-        memory::prefetch(&self.blocks.blocks, self.shape.block_of(Ppn(ppn)));
+        memory::prefetch(&self.space.blocks.blocks, self.shape.block_of(Ppn(ppn)));
         self.maps.prefetch(slot);
     }
 

@@ -94,7 +94,7 @@ fn commits_come_before_moves() {
     assert_eq!((host.flash.nand().counts()[1][GC], host.flash.nand().counts()[2][GC], erased(&host)), (3, 1, vec![0]));
     assert!(host.flash.lookup(page(1), Version::Base).is_none() && host.flash.lookup(page(3), Version::Base).is_some());
     let time_ns = host.flash.nand().now_ns() - begun_ns;
-    assert_eq!(host.flash.collected, GcCounts { gc_runs: 1, merges: [0; 3], time_ns }, "from the choice to the erase");
+    assert_eq!(host.flash.collected(), GcCounts { gc_runs: 1, merges: [0; 3], time_ns }, "from the choice to the erase");
 }
 
 /// A page that becomes semivalid while commits are under way is moved; one that is released meanwhile is not.

@@ -43,7 +43,7 @@ fn write(host: &mut Host, pages: impl IntoIterator<Item = u32>) {
 
 /// Merges by kind, pages copied, blocks erased.
 fn done(host: &Host) -> ([u64; 3], u64, u64) {
-    (host.flash.collected.merges, host.flash.nand().counts()[1][GC], host.flash.nand().counts()[2][GC])
+    (host.flash.collected().merges, host.flash.nand().counts()[1][GC], host.flash.nand().counts()[2][GC])
 }
 
 fn block_of(host: &Host, number: u32) -> u32 {
@@ -147,7 +147,7 @@ fn a_full_merge_takes_as_long_as_its_copies_and_erases() {
         assert!(host.advance());
     }
     assert_eq!(host.flash.nand().now_ns() - begun_ns, merge_ns + 1 + 10 + 4096, "the chip is blocked meanwhile");
-    assert_eq!(host.flash.collected.time_ns, merge_ns);
+    assert_eq!(host.flash.collected().time_ns, merge_ns);
 }
 
 /// Before the data block is erased, its semivalid pages are committed; until none is left.
@@ -422,7 +422,7 @@ fn random_work_leaves_everything_consistent() {
             }
         }
         host.finish();
-        (0..3).for_each(|kind| merges[kind] += host.flash.collected.merges[kind]);
+        (0..3).for_each(|kind| merges[kind] += host.flash.collected().merges[kind]);
         asked = [asked[0] + host.asked[0], asked[1] + host.asked[1]];
         completed += host.completed[1];
     }

@@ -2,7 +2,7 @@
 //! pages are in them. LUNs, buses and physical pages of all SSDs are numbered one SSD after the other.
 
 use super::Counts;
-use flashraid_flash::{Flash, GcCounts, GcUnderWay, Held, Levels, MemberLoad, Space};
+use flashraid_flash::{Flash, GcCounts, GcUnderWay, Held, Levels, MemberLoad, Usage};
 use flashraid_vocabulary::{Cause, MemberId, Part, Ppn};
 
 /// A LUN of one of the SSDs.
@@ -145,12 +145,12 @@ pub trait Inspect {
 
     /// What GC runs have done beside the page operations.
     fn collected(&self) -> GcCounts {
-        self.ssds().iter().fold(GcCounts::default(), |sum, flash| sum + flash.collected)
+        self.ssds().iter().fold(GcCounts::default(), |sum, flash| sum + flash.collected())
     }
 
     /// How much space there is, and how much of it holds pages.
-    fn space(&self) -> Space {
-        self.ssds_in_use().map(Flash::space).fold(Space::default(), |sum, space| sum + space)
+    fn usage(&self) -> Usage {
+        self.ssds_in_use().map(Flash::usage).fold(Usage::default(), |sum, usage| sum + usage)
     }
 
     /// Erase counts of all blocks in use.

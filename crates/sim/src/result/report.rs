@@ -178,7 +178,7 @@ impl Simulation {
     }
 
     fn report_capacity<C: Content, M: Media>(&self, engine: &Engine<C, M>) -> Capacity {
-        let (page_bytes, space) = (u64::from(self.device.config.device.page_bytes), engine.media.space());
+        let (page_bytes, space) = (u64::from(self.device.config.device.page_bytes), engine.media.usage());
         Capacity {
             raw_bytes: self.device.config.array.derived(&self.device.config.device).raw_bytes,
             share_of_preset: self.device.config.device.share_of_preset(),

@@ -52,7 +52,7 @@ fn merges_commit_what_they_erase() {
             // Of such small drives the parity's chip mostly has no page at hand.
             let widened = widened.commits;
             assert!(merged > 20 && merged + widened > 200, "{mapping} {policy}: {merged} commits for merges, {widened} widened");
-            let merges = engine.media.collected.merges;
+            let merges = engine.media.collected().merges;
             assert!(merges[MergeKind::Full as usize] > 100, "{merges:?}");
         }
     }
@@ -65,11 +65,11 @@ fn merges_account_for_what_the_flash_does() {
         let config = small(scheme, &[]);
         let mut engine = engine(&config, tags(&config));
         overwrite(&mut engine, 2000);
-        let [switch, partial, full] = engine.media.collected.merges;
+        let [switch, partial, full] = engine.media.collected().merges;
         let [reads, copies, erases] = [0, 1, 2].map(|action: usize| engine.media.nand().counts()[action][Cause::Gc as usize]);
         assert_eq!((reads, erases), (copies, switch + partial + 2 * full), "{scheme}");
         assert!(copies <= 16 * full + 15 * partial, "{scheme}");
-        assert_eq!(engine.media.collected.gc_runs, switch + partial + full, "{scheme}: one logical block each under BAST");
+        assert_eq!(engine.media.collected().gc_runs, switch + partial + full, "{scheme}: one logical block each under BAST");
     }
 }
 
@@ -86,6 +86,6 @@ fn drives_are_aged_without_time() {
         assert!(reached.write_amplification > 2.0, "{reached:?}");
         engine.media.check().unwrap();
         assert!(verify::stored(&engine).is_clean());
-        assert!(engine.media.collected.gc_runs == 0 && engine.now_ns() == 0);
+        assert!(engine.media.collected().gc_runs == 0 && engine.now_ns() == 0);
     }
 }

@@ -82,7 +82,7 @@ fn what_redundancy_can_recover_comes_back_elsewhere_and_the_rest_is_reported() {
         engine.media.check().unwrap();
         if repairs {
             let stored = verify::stored(&engine);
-            assert_eq!((stored.mismatches, stored.pages_gone, engine.media.collected.gc_runs), (0, gone.len() as u64, 0));
+            assert_eq!((stored.mismatches, stored.pages_gone, engine.media.collected().gc_runs), (0, gone.len() as u64, 0));
             // What came back is read without another error, unless it went to a block that had been opened long before.
             for _ in 0..2 {
                 let bad = unreadable(&engine, 5);

@@ -314,7 +314,7 @@ pub fn submit_random<M: Media>(engine: &mut Engine<Tags, M>, random: &mut SplitM
 pub fn finish_clean(engine: &mut Engine<Tags>, what: &str) {
     engine.finish().unwrap();
     engine.media.check().unwrap();
-    assert!(engine.media.collected.gc_runs > 0, "{what}: GC had to work");
+    assert!(engine.media.collected().gc_runs > 0, "{what}: GC had to work");
     assert!(engine.completed.iter().all(|completed| completed.ok), "{what}");
     let found = verify::stored(engine);
     assert!(found.is_clean() && found.pages_gone == 0, "{what}: {found:?}");

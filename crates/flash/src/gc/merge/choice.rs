@@ -8,7 +8,7 @@ use flashraid_vocabulary::{MemberId, MemberPage, Ppn, Version};
 impl Flash {
     /// Starts the merge that frees space for a page, unless one runs or what it takes is in use.
     pub(crate) fn start_merge_for(&mut self, Spot { domain, logical, offset }: Spot) {
-        let plane = self.domains[domain as usize].plane;
+        let plane = self.space.domains[domain as usize].plane;
         if self.is_collecting(plane) || !self.is_collectable() {
             return;
         }
@@ -20,14 +20,14 @@ impl Flash {
         };
         let member = MemberId(self.member_of_unit(self.nand.unit_of_plane(plane)).expect("an instance has a member") as u16);
         if own != NONE {
-            let owner = hybrid.owner[self.blocks.index(plane, own)];
+            let owner = hybrid.owner[self.space.blocks.index(plane, own)];
             if hybrid.logical[owner as usize].active == 0 {
                 self.begin_merge(plane, own);
             }
-        } else if self.settings.commit_aware && !hybrid.shared && self.held(member).bases > 0 && !self.untimed {
+        } else if self.settings.commit_aware && !hybrid.shared && self.held(member).bases > 0 && !self.untimed.is_on {
             let query = GcQuery::Victim(plane);
-            if !self.gc_queries.contains(&query) {
-                self.gc_queries.push(query);
+            if !self.gc.queries.contains(&query) {
+                self.gc.queries.push(query);
             }
         } else {
             self.choose_log(plane, &|_| (0, 0));
@@ -50,7 +50,7 @@ impl Flash {
                     break;
                 }
             }
-            log = self.blocks.blocks[self.blocks.index(plane, log)].next;
+            log = self.space.blocks.blocks[self.space.blocks.index(plane, log)].next;
         }
         if let Some((_, log)) = best {
             self.begin_merge(plane, log);
@@ -58,33 +58,33 @@ impl Flash {
     }
 
     fn may_merge(&self, plane: u32, log: u16) -> bool {
-        let index = self.blocks.index(plane, log);
+        let index = self.space.blocks.index(plane, log);
         let is_active = |logical: u32| self.hybrid().logical[logical as usize].active > 0 && !self.nand.makes(FlashFault::MergeActive);
         if !self.hybrid().shared {
             return !is_active(self.hybrid().owner[index]);
         }
-        let entry = &self.blocks.blocks[index];
+        let entry = &self.space.blocks.blocks[index];
         u32::from(entry.written) == self.shape.pages_per_block && entry.pending == 0 && !self.logicals_in(index).any(is_active)
     }
 
     /// Logical blocks of the valid pages of a log block, page by page.
     pub(super) fn logicals_in(&self, block: usize) -> impl Iterator<Item = u32> {
-        let (first, entry) = (self.shape.first_ppn(block).0, &self.blocks.blocks[block]);
+        let (first, entry) = (self.shape.first_ppn(block).0, &self.space.blocks.blocks[block]);
         let live = (first..first + u32::from(entry.written)).filter_map(|ppn| self.maps.live(Ppn(ppn)));
         live.filter(|(version, _)| *version == Version::Current).map(|(_, slot)| self.logical_of(slot))
     }
 
     pub(super) fn is_in_order(&self, plane: u32, log: u16) -> bool {
-        let index = self.blocks.index(plane, log);
-        let entry = &self.blocks.blocks[index];
+        let index = self.space.blocks.index(plane, log);
+        let entry = &self.space.blocks.blocks[index];
         self.hybrid().in_order[index] && entry.bases == 0 && entry.live == entry.written && entry.written > 0
     }
 
     fn merge_cost_ns(&self, plane: u32, log: u16, commit_cost: &dyn Fn(MemberPage) -> (u32, u32)) -> u64 {
-        let owner = self.hybrid().owner[self.blocks.index(plane, log)];
+        let owner = self.hybrid().owner[self.space.blocks.index(plane, log)];
         let data = self.hybrid().logical[owner as usize].data;
         let valid = |block: u16| {
-            let entry = &self.blocks.blocks[self.blocks.index(plane, block)];
+            let entry = &self.space.blocks.blocks[self.space.blocks.index(plane, block)];
             u32::from(entry.live - entry.bases)
         };
         let copies = valid(data) + if self.is_in_order(plane, log) { 0 } else { valid(log) };

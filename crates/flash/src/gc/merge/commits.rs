@@ -20,7 +20,7 @@ impl Flash {
     }
 
     pub(super) fn begin_merge(&mut self, plane: u32, log: u16) {
-        let index = self.blocks.index(plane, log);
+        let index = self.space.blocks.index(plane, log);
         let domain = self.domain_of_merge(plane);
         let mut logicals = std::mem::take(&mut self.merge_mut(plane).logicals);
         logicals.clear();
@@ -41,7 +41,7 @@ impl Flash {
         let erase = std::mem::take(&mut self.merge_mut(plane).erase);
         self.hybrid_mut().merges[domain] = Merge { logicals, erase, target: NONE, keeps_log: true, ..Merge::default() };
         self.note_run(plane, Gc { victim: log, ..Gc::IDLE });
-        if !self.untimed {
+        if !self.untimed.is_on {
             self.commit_or_go_on(plane);
         }
     }
@@ -53,12 +53,15 @@ impl Flash {
             return erase.iter().map(|(block, _)| *block).collect();
         }
         let sequential = self.hybrid().instances[self.domain_of_merge(plane)].sequential;
-        let mut blocks = vec![self.gc_runs[plane as usize].victim];
+        let mut blocks = vec![self.gc.runs[plane as usize].victim];
         if self.nand.makes(FlashFault::CommitLogOnly) {
             return blocks;
         }
         blocks.extend(logicals.iter().map(|logical| self.hybrid().logical[*logical as usize].data).filter(|data| *data != NONE));
-        if sequential != NONE && sequential != blocks[0] && logicals.contains(&self.hybrid().owner[self.blocks.index(plane, sequential)]) {
+        if sequential != NONE
+            && sequential != blocks[0]
+            && logicals.contains(&self.hybrid().owner[self.space.blocks.index(plane, sequential)])
+        {
             blocks.push(sequential);
         }
         blocks
@@ -67,10 +70,10 @@ impl Flash {
     /// Asks about the semivalid pages of the blocks to be erased, or goes on if there are none.
     pub(super) fn commit_or_go_on(&mut self, plane: u32) {
         let blocks = self.doomed_blocks(plane);
-        let bases: u16 = blocks.iter().map(|block| self.blocks.blocks[self.blocks.index(plane, *block)].bases).sum();
+        let bases: u16 = blocks.iter().map(|block| self.space.blocks.blocks[self.space.blocks.index(plane, *block)].bases).sum();
         let Merge { begun, refused, released, asked, .. } = *self.merge(plane);
         if bases == 0 {
-            self.gc_runs[plane as usize].stage = GcStage::Moving;
+            self.gc.runs[plane as usize].stage = GcStage::Moving;
             self.block_units(plane, true);
             return if begun { self.erase_next(plane) } else { self.start_copies(plane) };
         }
@@ -79,18 +82,18 @@ impl Flash {
             if !begun {
                 return self.leave_merge(plane);
             }
-            let state = &mut self.gc_runs[plane as usize];
+            let state = &mut self.gc.runs[plane as usize];
             (state.stage, state.uncommitted) = (GcStage::Committing, 0);
             return;
         }
         let now_ns = self.nand.now_ns();
         let merge = self.merge_mut(plane);
         (merge.refused, merge.asked) = (false, Some((released, now_ns)));
-        let state = &mut self.gc_runs[plane as usize];
+        let state = &mut self.gc.runs[plane as usize];
         (state.stage, state.uncommitted) = (GcStage::Committing, bases);
         for block in blocks.into_iter().rev() {
             let asked: Vec<_> = self.bases_in(plane, block).map(|slot| GcQuery::Semivalid(plane, self.address(slot))).collect();
-            self.gc_queries.extend(asked.into_iter().rev());
+            self.gc.queries.extend(asked.into_iter().rev());
         }
     }
 
@@ -101,7 +104,7 @@ impl Flash {
 
     /// A base was released; a merge that could not get it committed goes on, and one that was put off may begin.
     pub(in crate::gc) fn base_of_merge_released(&mut self, plane: u32) {
-        let Gc { victim, stage, uncommitted, .. } = self.gc_runs[plane as usize];
+        let Gc { victim, stage, uncommitted, .. } = self.gc.runs[plane as usize];
         if victim == NONE {
             let domain = self.domain_of_plane(plane);
             if domain != NIL && self.hybrid().instances[domain as usize].starved {
@@ -133,7 +136,7 @@ impl Flash {
     /// Nothing is merged in the plane any more.
     pub(crate) fn end_merge(&mut self, plane: u32) {
         self.load_of_plane(plane).gc_runs -= 1;
-        self.gc_runs[plane as usize] = Gc::IDLE;
+        self.gc.runs[plane as usize] = Gc::IDLE;
         let logicals = std::mem::take(&mut self.merge_mut(plane).logicals);
         for &logical in &logicals {
             self.hybrid_mut().logical[logical as usize].merging = self.nand.makes(FlashFault::KeepMerging);

@@ -14,11 +14,11 @@ impl Flash {
 
     /// Begins the merge of the current logical block.
     pub(crate) fn prepare_logical(&mut self, plane: u32) {
-        let log = self.gc_runs[plane as usize].victim;
-        let index = self.blocks.index(plane, log);
+        let log = self.gc.runs[plane as usize].victim;
+        let index = self.space.blocks.index(plane, log);
         let Merge { logicals, current, .. } = self.merge(plane);
         let is_own = self.hybrid().owner[index] == logicals[*current];
-        let written = self.blocks.blocks[index].written;
+        let written = self.space.blocks.blocks[index].written;
         let kind = match is_own && self.is_in_order(plane, log) {
             true if u32::from(written) == self.shape.pages_per_block => MergeKind::Switch,
             true => MergeKind::Partial,
@@ -41,11 +41,11 @@ impl Flash {
             }
             self.merge_mut(plane).offset += 1;
             let Some(ppn) = self.slot_in(logical, offset).and_then(|slot| self.maps.get(Version::Current, slot)) else { continue };
-            let is_logged = || self.shape.block_of(ppn) == self.blocks.index(plane, self.gc_runs[plane as usize].victim);
+            let is_logged = || self.shape.block_of(ppn) == self.space.blocks.index(plane, self.gc.runs[plane as usize].victim);
             if self.nand.makes(FlashFault::MergeDataOnly) && is_logged() {
                 continue;
             }
-            if ppn == self.faults.lost || (target != NONE && self.shape.block_of(ppn) == self.blocks.index(plane, target)) {
+            if ppn == self.faults.lost || (target != NONE && self.shape.block_of(ppn) == self.space.blocks.index(plane, target)) {
                 continue;
             }
             if self.has_failures() && self.is_lost_page(ppn) {
@@ -64,9 +64,9 @@ impl Flash {
             self.merge_mut(plane).target = target;
         }
         let Merge { target, offset, .. } = *self.merge(plane);
-        let index = self.blocks.index(plane, target);
+        let index = self.space.blocks.index(plane, target);
         self.hybrid_mut().take(index, offset as u16 - 1);
-        let entry = &mut self.blocks.blocks[index];
+        let entry = &mut self.space.blocks.blocks[index];
         entry.written += 1;
         entry.pending += 1;
         Ppn(self.shape.first_ppn(index).0 + offset - 1)
@@ -82,7 +82,7 @@ impl Flash {
     pub(in crate::gc) fn continue_merge(&mut self, plane: u32) {
         match self.next_copy(plane) {
             Some(from) => {
-                let state = &mut self.gc_runs[plane as usize];
+                let state = &mut self.gc.runs[plane as usize];
                 (state.stage, state.moving) = (GcStage::Moving, from.0);
                 let work = if self.settings.given.copyback { WorkKind::CopyBack } else { WorkKind::MoveRead };
                 self.gc_work(plane, work, from.0);
@@ -97,11 +97,11 @@ impl Flash {
     /// All pages of the current logical block are in its new data block.
     pub(crate) fn logical_merged(&mut self, plane: u32) {
         let domain = self.domain_of_merge(plane);
-        let log = self.gc_runs[plane as usize].victim;
+        let log = self.gc.runs[plane as usize].victim;
         let Merge { logicals, current, kind, target, .. } = self.merge(plane);
         let (logical, kind, target) = (logicals[*current], *kind, *target);
         let sequential = self.hybrid().instances[domain].sequential;
-        let is_own = |block: u16| self.hybrid().owner[self.blocks.index(plane, block)] == logical;
+        let is_own = |block: u16| self.hybrid().owner[self.space.blocks.index(plane, block)] == logical;
         // Pages in sequence of the same logical block are garbage now.
         let also = sequential != NONE && sequential != log && (is_own(sequential) || self.nand.makes(FlashFault::EraseForeignLog));
         if is_own(log) {
@@ -114,8 +114,8 @@ impl Flash {
             if kind == MergeKind::Full {
                 self.merge_mut(plane).erase.push((log, true));
             } else {
-                let index = self.blocks.index(plane, log);
-                self.blocks.blocks[index].state = BlockState::Data;
+                let index = self.space.blocks.index(plane, log);
+                self.space.blocks.blocks[index].state = BlockState::Data;
                 self.hybrid_mut().instances[domain].logs -= 1;
             }
         }
@@ -130,27 +130,27 @@ impl Flash {
             self.merge_mut(plane).erase.push((old, false));
         }
         self.merge_mut(plane).current += 1;
-        if !self.untimed {
-            self.collected.merges[kind as usize] += 1;
+        if !self.untimed.is_on {
+            self.gc.counts.merges[kind as usize] += 1;
         }
     }
 
     /// Erases the next block that is left over.
     pub(in crate::gc) fn erase_next(&mut self, plane: u32) {
         let Some(&(block, _)) = self.merge(plane).erase.last() else { return self.after_erase(plane) };
-        let index = self.blocks.index(plane, block);
-        if self.blocks.blocks[index].bases > 0 && !self.nand.makes(FlashFault::CommitLogOnly) {
+        let index = self.space.blocks.index(plane, block);
+        if self.space.blocks.blocks[index].bases > 0 && !self.nand.makes(FlashFault::CommitLogOnly) {
             // A discard has left a page that recovery needs: it is committed as the others were.
             self.block_units(plane, false);
             return self.commit_or_go_on(plane);
         }
-        self.blocks.blocks[index].state = BlockState::Victim;
-        if self.blocks.blocks[index].reads > 0 && !self.nand.makes(FlashFault::EraseUnderRead) {
-            self.gc_runs[plane as usize].stage = GcStage::Reads;
+        self.space.blocks.blocks[index].state = BlockState::Victim;
+        if self.space.blocks.blocks[index].reads > 0 && !self.nand.makes(FlashFault::EraseUnderRead) {
+            self.gc.runs[plane as usize].stage = GcStage::Reads;
             self.block_units(plane, false);
             return;
         }
-        self.gc_runs[plane as usize].stage = GcStage::Erasing;
+        self.gc.runs[plane as usize].stage = GcStage::Erasing;
         self.gc_work(plane, WorkKind::Erase, self.shape.first_ppn(index).0);
     }
 
@@ -164,7 +164,7 @@ impl Flash {
         let (block, is_log) = self.merge_mut(plane).erase.pop().expect("it was erased");
         let domain = self.domain_of_merge(plane);
         self.hybrid_mut().instances[domain].logs -= u32::from(is_log);
-        let index = self.blocks.index(plane, block);
+        let index = self.space.blocks.index(plane, block);
         let first = self.shape.first_ppn(index);
         observer.erased(first, self.shape.pages_per_block);
         if self.has_failures() {
@@ -176,7 +176,7 @@ impl Flash {
         if let Some(levels) = self.nand.levels_mut() {
             levels.note_erased(index);
         }
-        self.blocks.erased(plane, block);
+        self.space.blocks.erased(plane, block);
     }
 
     /// Nothing is left to be erased: the next logical block, or the log block that they shared, or the end.
@@ -189,8 +189,8 @@ impl Flash {
             self.give_log(plane);
             return self.erase_next(plane);
         }
-        self.collected.gc_runs += 1;
-        self.collected.time_ns += self.nand.now_ns() - self.gc_runs[plane as usize].since_ns;
+        self.gc.counts.gc_runs += 1;
+        self.gc.counts.time_ns += self.nand.now_ns() - self.gc.runs[plane as usize].since_ns;
         self.end_merge(plane);
         self.block_units(plane, false);
         self.wake(self.domain_of_plane(plane));
@@ -201,7 +201,7 @@ impl Flash {
 
     /// No page of the shared log block is valid any more.
     pub(crate) fn give_log(&mut self, plane: u32) {
-        let log = self.gc_runs[plane as usize].victim;
+        let log = self.gc.runs[plane as usize].victim;
         self.remove_log(self.domain_of_plane(plane), log);
         let merge = self.merge_mut(plane);
         merge.keeps_log = false;

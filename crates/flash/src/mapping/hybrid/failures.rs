@@ -12,16 +12,16 @@ impl Flash {
     pub(crate) fn forget_instance(&mut self, domain: u32, plane: u32) {
         let Instance { member, position, sequential, .. } = self.hybrid().instances[domain as usize];
         let first = domain * self.hybrid().per_instance;
-        let in_sequence = if sequential == NONE { NIL } else { self.hybrid().owner[self.blocks.index(plane, sequential)] };
+        let in_sequence = if sequential == NONE { NIL } else { self.hybrid().owner[self.space.blocks.index(plane, sequential)] };
         for logical in first..first + self.hybrid().per_instance {
             let Logical { data, reserved_log, unbacked, .. } = self.hybrid().logical[logical as usize];
             let reservations =
-                |block: u16| if block == NONE { 0 } else { self.hybrid().reservations_in(self.blocks.index(plane, block)) as u16 };
+                |block: u16| if block == NONE { 0 } else { self.hybrid().reservations_in(self.space.blocks.index(plane, block)) as u16 };
             let reserved = reservations(data) + if logical == in_sequence { reservations(sequential) } else { 0 } + reserved_log;
             self.hybrid_mut().logical[logical as usize] = Logical { unbacked: unbacked + reserved, ..EMPTY };
         }
-        for block in 0..self.blocks.planes[plane as usize].blocks as u16 {
-            let index = self.blocks.index(plane, block);
+        for block in 0..self.space.blocks.planes[plane as usize].blocks as u16 {
+            let index = self.space.blocks.index(plane, block);
             self.hybrid_mut().forget_block(index);
         }
         let hybrid = self.hybrid_mut();

@@ -25,7 +25,7 @@ impl Flash {
 
     /// Names the planes of each member's instances.
     pub(crate) fn form_instances(&mut self) {
-        let planes = self.static_planes.len() as u32;
+        let planes = self.space.static_planes.len() as u32;
         for (member, position) in (0..self.members).flat_map(|member| (0..planes).map(move |position| (member, position))) {
             let domain = self.static_plane(MemberPage { member: MemberId(member as u16), page: LocalPage(position) });
             self.hybrid_mut().instances[domain as usize] = Instance::new(member, position);
@@ -49,7 +49,7 @@ impl Flash {
         let address = self.address(slot);
         let (block, offset) = (address.page.0 / self.shape.pages_per_block, (address.page.0 % self.shape.pages_per_block) as u16);
         let domain = self.domain_of_block(address);
-        Spot { domain, logical: domain * self.hybrid().per_instance + block / self.static_planes.len() as u32, offset }
+        Spot { domain, logical: domain * self.hybrid().per_instance + block / self.space.static_planes.len() as u32, offset }
     }
 
     pub(crate) fn logical_of(&self, slot: u32) -> u32 {
@@ -60,7 +60,7 @@ impl Flash {
     pub(crate) fn slot_in(&self, logical: u32, offset: u32) -> Option<u32> {
         let per_instance = self.hybrid().per_instance;
         let Instance { member, position, .. } = self.hybrid().instances[(logical / per_instance) as usize];
-        let page = (logical % per_instance * self.static_planes.len() as u32 + position) * self.shape.pages_per_block + offset;
+        let page = (logical % per_instance * self.space.static_planes.len() as u32 + position) * self.shape.pages_per_block + offset;
         (page < self.settings.pages_per_member).then(|| MemberPage::new(member as u16, page).entry(self.members))
     }
 
@@ -71,9 +71,9 @@ impl Flash {
         let hybrid = self.hybrid();
         let Logical { data, log, reserved_log, merging, .. } = hybrid.logical[logical as usize];
         let instance = &hybrid.instances[domain as usize];
-        let plane = self.domains[domain as usize].plane;
-        let index = |block: u16| self.blocks.index(plane, block);
-        let left = |block: u16| self.shape.pages_per_block - u32::from(self.blocks.blocks[index(block)].written);
+        let plane = self.space.domains[domain as usize].plane;
+        let index = |block: u16| self.space.blocks.index(plane, block);
+        let left = |block: u16| self.shape.pages_per_block - u32::from(self.space.blocks.blocks[index(block)].written);
         if merging {
             return None;
         }
@@ -116,7 +116,7 @@ impl Flash {
             self.start_merge_for(spot);
             return false;
         };
-        let plane = self.domains[domain as usize].plane;
+        let plane = self.space.domains[domain as usize].plane;
         let block = match place {
             Destination::Offset(block) => block,
             Destination::NewData => {
@@ -137,7 +137,7 @@ impl Flash {
             }
             Destination::Log => NONE,
         };
-        let index = self.blocks.index(plane, block);
+        let index = self.space.blocks.index(plane, block);
         let hybrid = self.hybrid.as_mut().expect("a device with log blocks");
         let (instance, state) = (&mut hybrid.instances[domain as usize], &mut hybrid.logical[logical as usize]);
         state.active += 1;
@@ -156,10 +156,10 @@ impl Flash {
     /// The block at an offset of which a page is reserved.
     pub(super) fn reserved_block(&self, Spot { domain, logical, offset }: Spot) -> Option<u16> {
         let hybrid = self.hybrid();
-        let plane = self.domains[domain as usize].plane;
+        let plane = self.space.domains[domain as usize].plane;
         let blocks = [hybrid.logical[logical as usize].data, hybrid.instances[domain as usize].sequential];
         blocks.into_iter().find(|block| {
-            let index = self.blocks.index(plane, *block);
+            let index = self.space.blocks.index(plane, *block);
             *block != NONE && hybrid.owner[index] == logical && hybrid.is_reserved(index, offset)
         })
     }
@@ -167,8 +167,8 @@ impl Flash {
     /// A reservation will not be used.
     pub(crate) fn cancel_reservation(&mut self, slot: u32) {
         let spot = self.spot(slot);
-        let (plane, block) = (self.domains[spot.domain as usize].plane, self.reserved_block(spot));
-        let index = block.map(|block| self.blocks.index(plane, block));
+        let (plane, block) = (self.space.domains[spot.domain as usize].plane, self.reserved_block(spot));
+        let index = block.map(|block| self.space.blocks.index(plane, block));
         let hybrid = self.hybrid.as_mut().expect("a device with log blocks");
         let state = &mut hybrid.logical[spot.logical as usize];
         match index {
@@ -203,7 +203,7 @@ impl Flash {
     /// Whoever waits for a page of the domain may try again.
     pub(crate) fn wake(&mut self, domain: u32) {
         self.hybrid_mut().instances[domain as usize].starved = false;
-        self.freed.push(domain);
+        self.space.freed.push(domain);
         if !self.hybrid().waiting.is_empty() {
             self.place_waiting(domain);
         }
