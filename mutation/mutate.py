@@ -28,15 +28,15 @@ RECORD = HERE / "samples.toml"
 WORK = ROOT / "target" / "mutation"
 TREE = WORK / "tree"  # the copy with the mutants in it
 
-MUTATED = ["crates/redundancy/src", "crates/flash/src", "crates/sim/src/engine", "crates/sim/src/buffer"]
-PACKAGES = ["flashraid-redundancy", "flashraid-flash", "flashraid-sim"]
+MUTATED = ["crates/redundancy/src", "crates/nand/src", "crates/ftl/src", "crates/sim/src/engine", "crates/sim/src/buffer"]
+PACKAGES = ["flashraid-redundancy", "flashraid-nand", "flashraid-ftl", "flashraid-sim"]
 # Its counts of kills are golden figures, which any change moves: they say nothing about who notices a fault.
 LEFT_OUT = {"sim/mutants"}
 # A test that compares whole results with those of the commit before: it says that something changed, not what is wrong.
 GOLDENS = "sim/goldens"
 GOLDEN_TEST = "results_are_those_of_every_build"
 # Those that notice most come first, then those that take long, then goldens: what they alone notice is counted apart.
-ORDER = ["redundancy/", "flash/", "sim/timing", "sim/flashraid_sim", "sim/"]
+ORDER = ["redundancy/", "nand/", "ftl/", "sim/timing", "sim/flashraid_sim", "sim/"]
 SLOW = ["sim/effects", "sim/recompute", "sim/allocations", "sim/properties", "sim/torture"]
 # Programs that hold all tests of a crate, a file each.
 TESTS_OF_CRATES = {"suite", "schemes"}

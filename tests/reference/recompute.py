@@ -56,7 +56,7 @@ NOT_RECOMPUTED = {
     "mapping*": "lookups in RAM; crates/sim/tests/suite/translation.rs and a model of the table check them",
     "guard/hits guard/misses guard/commit* guard/widened guard/widen_reads": DECIDED,
     "guard/entries guard/most_entries guard/old_pages guard/most_old_pages buffer/pages_buffered": AT_THE_END,
-    "collection/merges_*": "they differ in what they leave, not in what they do: crates/flash/tests/suite/hybrid.rs",
+    "collection/merges_*": "they differ in what they leave, not in what they do: crates/ftl/tests/suite/hybrid.rs",
     "members/*/free_blocks members/*/state losses* capacity/live_pages": AT_THE_END,
     "capacity/effective_over_provisioning": AT_THE_END,
     "capacity/usable_over_provisioning": AT_THE_END,

@@ -3,7 +3,7 @@
 use crate::records::{NIL, Queue};
 use crate::units::{Unit, each};
 use crate::{Nand, Record};
-use flashraid_vocabulary::Priority;
+use flashraid_vocabulary::{Cause, Priority};
 
 /// Planes that hold what a scheme writes.
 pub const DATA: usize = 0;
@@ -112,7 +112,7 @@ impl Nand {
 
     /// The LUNs of a domain.
     #[inline]
-    pub fn takers_mut(&mut self, domain: u32) -> &mut Takers {
+    pub(crate) fn takers_mut(&mut self, domain: u32) -> &mut Takers {
         &mut self.waiting.takers[domain as usize]
     }
 
@@ -153,10 +153,11 @@ impl Nand {
         self.units.iter().flat_map(|unit| unit.bound()).flat_map(|head| self.each_queued(head))
     }
 
-    /// Appends a program to those that wait in its domain.
+    /// Appends a program to those that wait in its domain; one of a rebuild to those for LUNs that have replaced others, as long as these have a page.
     #[inline]
-    pub fn join_pool(&mut self, id: u32, for_replacement: bool) {
-        let Record { domain, priority, .. } = self.records[id];
+    pub fn join_pool(&mut self, id: u32) {
+        let Record { domain, priority, cause, .. } = self.records[id];
+        let for_replacement = cause == Cause::Rebuild && self.takers(domain).replacement_planes > 0;
         let class = priority as usize;
         let waiting = &mut self.waiting;
         let pool = &mut waiting.pools[pool_of(domain, for_replacement) as usize];
@@ -217,10 +218,17 @@ impl Nand {
         self.waiting.takers.iter_mut().for_each(|takers| takers.replacement_planes = 0);
     }
 
-    /// No plane of a replacement has a free page any more: any other plane of the domain takes what waits for them.
-    pub fn release_waiting_for_replacements(&mut self, domain: u32) {
-        let (first, end) = self.takers(domain).channels;
-        if self.waiting.pool(pool_of(domain, true)).mask != 0 {
+    /// A plane of a replacement has a free page from now on, or has none. When none has, any other plane of the domain takes what waits for them.
+    #[cold]
+    pub(crate) fn count_replacement_plane(&mut self, domain: u32, writable: bool) {
+        let takers = self.takers_mut(domain);
+        if writable {
+            takers.replacement_planes += 1;
+            return;
+        }
+        takers.replacement_planes -= 1;
+        let (first, end) = takers.channels;
+        if takers.replacement_planes == 0 && self.waiting.pool(pool_of(domain, true)).mask != 0 {
             (first..end).for_each(|channel| self.wait_for_bus(channel));
         }
     }

@@ -138,23 +138,36 @@ impl Nand {
         self.sites[plane as usize].bit
     }
 
+    /// The LUN of a physical page.
+    pub fn unit_of(&self, ppn: Ppn) -> u32 {
+        self.unit_of_plane(self.shape.plane_of(ppn))
+    }
+
+    /// The member that a LUN belongs to; `None` for those of spare chips that replace none.
+    pub fn member_of_unit(&self, unit: u32) -> Option<u32> {
+        self.units[unit as usize].member
+    }
+
     /// The channel of a LUN.
     #[inline]
     pub fn channel_of_unit(&self, unit: u32) -> u32 {
         self.units[unit as usize].channel
     }
 
-    /// A plan's programs find a page in the plane, whose kind this is, from now on; or they find none. Returns whether that is new.
+    /// Plans' programs find a page in a plane of the domain from now on; or they find none.
     #[inline]
-    pub fn set_writable(&mut self, plane: u32, kind: usize, writable: bool) -> bool {
-        let Site { unit, bit } = self.sites[plane as usize];
+    pub fn set_writable(&mut self, plane: u32, domain: u32, writable: bool) {
+        let (Site { unit, bit }, kind) = (self.sites[plane as usize], self.takers(domain).kind);
         let unit = &mut self.units[unit as usize];
         let planes = &mut unit.writable[kind];
         let was_writable = *planes & bit != 0;
         *planes = if writable { *planes | bit } else { *planes & !bit };
-        let units = &mut self.channels[unit.channel as usize].writable[kind];
+        let channel = &mut self.channels[unit.channel as usize];
+        let units = &mut channel.writable[kind];
         *units = if *planes != 0 { *units | unit.bit } else { *units & !unit.bit };
-        writable != was_writable
+        if channel.replacements & unit.bit != 0 && writable != was_writable {
+            self.count_replacement_plane(domain, writable);
+        }
     }
 
     /// Whether a plan's programs find a page in the plane, whose kind this is.

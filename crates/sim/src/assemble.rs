@@ -4,7 +4,7 @@ use crate::config::{Config, ConfigError, Device, GcPolicy, Mapping};
 use crate::engine::content::Content;
 use crate::engine::{Dftl, Engine, Options, RebuildOptions};
 use crate::media::{Array, LinkTimes, Media};
-use flashraid_flash::{Flash, Placement, Settings};
+use flashraid_ftl::{Flash, Placement, Settings};
 use flashraid_redundancy::Scheme;
 
 /// Share of erased blocks above which migration goes before GC where they are coordinated (SPEC 5.3).
@@ -29,9 +29,9 @@ fn ssd(config: &Config, scheme: &dyn Scheme, number: u32) -> Flash {
     let mut flash = Flash::new(Settings { cell: config.device.cells(number), ..settings });
     match pe_limit {
         0 if erases_before == 0 => {}
-        0 => flash.preset_wear(erases_before),
-        limit if config.array.is_single() => flash.limit_erases(limit, erases_before),
-        limit => flash.limit_erases(limit, config.array.preset_erases(number, limit)),
+        0 => flash.space_mut().preset_wear(erases_before),
+        limit if config.array.is_single() => flash.space_mut().limit_erases(limit, erases_before),
+        limit => flash.space_mut().limit_erases(limit, config.array.preset_erases(number, limit)),
     }
     flash
 }

@@ -4,7 +4,7 @@ use crate::config::{
     Allocation, Array, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Spare, Survival, find_scheme, keys,
 };
 use crate::presets::PRESETS;
-use flashraid_flash::Placement;
+use flashraid_ftl::Placement;
 use flashraid_redundancy::{Entry, Protects, SCHEMES, Values, WriteBuffer};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -6,7 +6,7 @@ use crate::config::{Config, ConfigError, GcPhases, Precondition, Survival, share
 use crate::drive::{Header, file};
 use crate::engine::content::Content;
 use crate::engine::{Engine, Reached};
-use crate::media::{Flash, Media};
+use crate::media::Media;
 use crate::result::types::Drive;
 use flashraid_vocabulary::wall::Stopwatch;
 use flashraid_workload::SplitMix64;
@@ -85,7 +85,7 @@ pub fn preparation(config: &Config) -> Option<String> {
 
 /// What is done before the first request may not wear out an SSD, which cannot fail before time begins.
 fn refuse_worn_out(media: &impl Media) -> Result<(), ConfigError> {
-    match media.ssds().iter().position(Flash::is_worn_out) {
+    match media.ssds().iter().position(|flash| flash.space().is_worn_out()) {
         None => Ok(()),
         Some(ssd) => Err(ConfigError(format!(
             "SSD {ssd} is worn out before the first request, by what fill and precondition erase: allowed is a larger pe_limit, a lower age, or a \

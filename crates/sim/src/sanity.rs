@@ -4,7 +4,7 @@
 use crate::config::{Config, Device, Fit, Lun, Transfer};
 use crate::error::RunError;
 use crate::listing;
-use flashraid_flash::CellOperation;
+use flashraid_ftl::CellOperation;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::{OnError, TimeUnit, can_be_read_again, in_order};
 use rustc_hash::FxHashMap;

@@ -1,9 +1,9 @@
 //! What a run counts: sums are integers, histograms have three significant digits, and everything can be merged.
 
 use crate::waits::Waits;
-use flashraid_flash::Counts;
+use flashraid_ftl::Counts;
 #[cfg(feature = "mutants")]
-use flashraid_flash::accounting::{self, Slip};
+use flashraid_ftl::accounting::{self, Slip};
 use flashraid_redundancy::Failure;
 use flashraid_vocabulary::{Action, Cause, HostOp, MemberId};
 use hdrhistogram::Histogram;

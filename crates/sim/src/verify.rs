@@ -186,7 +186,7 @@ impl Checked for Tags {
 pub(crate) fn failed_unit(media: &impl Media, protects: Protects, ppn: Ppn) -> Option<u32> {
     let (ssd, ppn) = media.locate(ppn);
     let flash = &media.ssds()[ssd];
-    let unit = flash.unit_of(ppn);
+    let unit = flash.nand().unit_of(ppn);
     if media.ssds().len() > 1 && protects != Protects::None {
         // Whatever a scheme calls it, a member of an array is an SSD, and fails as one.
         return media.member_in(ssd, 0);
@@ -197,7 +197,7 @@ pub(crate) fn failed_unit(media: &impl Media, protects: Protects, ppn: Ppn) -> O
             Some(flash.nand().channel_of_unit(unit) * flash.settings().chips_per_channel() + flash.nand().shape().chip_of_unit(unit))
         }
         Protects::Channel => Some(flash.nand().channel_of_unit(unit)),
-        Protects::Member | Protects::Device => flash.member_of_unit(unit).and_then(|member| media.member_in(ssd, member)),
+        Protects::Member | Protects::Device => flash.nand().member_of_unit(unit).and_then(|member| media.member_in(ssd, member)),
     }
 }
 

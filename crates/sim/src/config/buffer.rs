@@ -2,7 +2,7 @@
 
 use super::{Config, Destage, DestageUnit, Device, NvramVictim, share_of};
 use crate::buffer::{BufferKind, BufferOptions, DestageOptions, DestageRule, VictimRule};
-use flashraid_flash::CellOperation;
+use flashraid_ftl::CellOperation;
 
 /// By how much slower a buffer destages, unless it is told, than the device programs: an update of parity takes two programs, and GC may take as many
 /// again. So destaging alone does not keep the device busy.

@@ -2,7 +2,7 @@
 
 use super::error::refuse;
 use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Member, Until, find_scheme};
-use flashraid_flash::Placement;
+use flashraid_ftl::Placement;
 use flashraid_redundancy::rebuild::{ORDERS, Order, default_order, find_order};
 use flashraid_redundancy::{Build, Protects, Scheme};
 use flashraid_vocabulary::names::nearest;

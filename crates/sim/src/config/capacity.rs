@@ -2,7 +2,7 @@
 
 use super::{Allocation, Array, Config, DestageUnit, Device, Lun, Mapping, Member};
 use crate::presets::PRESETS;
-use flashraid_flash::Placement;
+use flashraid_ftl::Placement;
 use flashraid_redundancy::{Scheme, find};
 use flashraid_vocabulary::Geometry;
 use schemars::JsonSchema;
@@ -415,7 +415,7 @@ impl Device {
 
     /// One past the largest physical page number.
     pub fn ppn_limit(&self) -> u64 {
-        flashraid_flash::ppn_limit(&self.geometry(), self.spare_chips, self.mapping == Mapping::Dftl)
+        flashraid_ftl::ppn_limit(&self.geometry(), self.spare_chips, self.mapping == Mapping::Dftl)
     }
 
     /// Most logical pages that a space domain can hold ([`most_logical_pages`]).

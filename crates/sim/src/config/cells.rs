@@ -2,7 +2,7 @@
 
 use super::error::refuse;
 use super::{ConfigError, Device};
-use flashraid_flash::{CellTimes, Ldpc, LevelLaw, MOST_LEVEL, MOST_TYPES};
+use flashraid_ftl::{CellTimes, Ldpc, LevelLaw, MOST_LEVEL, MOST_TYPES};
 
 /// The law of levels that `ldpc` names; `Some(None)` for `none`, and `None` for what is not allowed.
 pub(super) fn law(text: &str) -> Option<Option<LevelLaw>> {

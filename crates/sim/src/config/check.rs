@@ -2,7 +2,7 @@
 
 use super::error::refuse;
 use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Mapping, Until, find_scheme};
-use flashraid_flash::Placement;
+use flashraid_ftl::Placement;
 use flashraid_redundancy::{Bases, Choice, Scheme};
 use flashraid_vocabulary::SemivalidAction;
 

@@ -3,7 +3,7 @@
 use super::error::refuse;
 use super::{Allocation, ConfigError, Destage, Device, Ftl, Mapping, Member, WearLeveling};
 use crate::buffer::MOST_PAGE_BYTES;
-use flashraid_flash::Placement;
+use flashraid_ftl::Placement;
 
 /// Pages are numbered with 30 bits.
 const MOST_PHYSICAL_PAGES: u128 = (1 << 30) - 1;

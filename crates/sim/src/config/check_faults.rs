@@ -2,7 +2,7 @@
 
 use super::{Config, ConfigError, Injection, Target, Trigger, find_scheme};
 use crate::assemble::settings;
-use flashraid_flash::Placement;
+use flashraid_ftl::Placement;
 use flashraid_vocabulary::{Failure, Fault, Part};
 
 impl Config {

@@ -10,7 +10,7 @@ use super::preparation::{Precondition, Until, Warmup};
 use super::words::{
     AfterLoss, Allocation, Destage, DestageUnit, Fit, Ftl, GcPhases, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten,
 };
-use flashraid_flash::{Given, MOST_LEVEL};
+use flashraid_ftl::{Given, MOST_LEVEL};
 use flashraid_redundancy::Choice;
 use flashraid_vocabulary::{
     GcBlockingScope, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Transfer, WearLeveling, WriteCompletes,
@@ -97,7 +97,7 @@ fn is_time(time_ns: f64) -> bool {
 }
 
 // Between them stand those that the flash layer takes as they are given.
-flashraid_flash::given_settings! {
+flashraid_ftl::given_settings! {
     table {
         /// Geometry, timing, FTL and buffers of the device.
         Device, "device"
@@ -224,7 +224,7 @@ macro_rules! given_by {
     };
 }
 
-flashraid_flash::given_settings! { given_by {} {} {} }
+flashraid_ftl::given_settings! { given_by {} {} {} }
 
 /// The redundancy scheme. Its parameters are keys of the same table; the registry lists them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use super::built::survives;
 use super::{Config, Mapping, Member, find_scheme};
-use flashraid_flash::Placement;
+use flashraid_ftl::Placement;
 use flashraid_redundancy::{Protects, Scheme};
 use schemars::JsonSchema;
 use serde::Serialize;

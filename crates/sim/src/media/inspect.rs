@@ -2,7 +2,7 @@
 //! pages are in them. LUNs, buses and physical pages of all SSDs are numbered one SSD after the other.
 
 use super::Counts;
-use flashraid_flash::{Flash, GcCounts, GcUnderWay, Held, Levels, MemberLoad, Usage};
+use flashraid_ftl::{Flash, GcCounts, GcUnderWay, Held, Levels, MemberLoad, Usage};
 use flashraid_vocabulary::{Cause, MemberId, Part, Ppn};
 
 /// A LUN of one of the SSDs.
@@ -21,7 +21,7 @@ pub struct LunAt<'a> {
 impl LunAt<'_> {
     /// Whether it takes part: no spare that is not in use, and none that was replaced.
     pub fn is_in_use(&self) -> bool {
-        self.is_of_member && self.member.is_some() && self.flash.is_in_use(self.unit)
+        self.is_of_member && self.member.is_some() && self.flash.space().is_in_use(self.unit)
     }
 
     /// Page operations started, by action and cause.
@@ -70,7 +70,7 @@ pub trait Inspect {
     /// All LUNs.
     fn luns(&self) -> impl Iterator<Item = LunAt<'_>> {
         self.ssds().iter().enumerate().flat_map(move |(ssd, flash)| {
-            let member = move |unit| flash.member_of_unit(unit).and_then(|member| self.member_in(ssd, member));
+            let member = move |unit| flash.nand().member_of_unit(unit).and_then(|member| self.member_in(ssd, member));
             (0..flash.nand().units().len() as u32).map(move |unit| LunAt {
                 flash,
                 unit,
@@ -150,12 +150,12 @@ pub trait Inspect {
 
     /// How much space there is, and how much of it holds pages.
     fn usage(&self) -> Usage {
-        self.ssds_in_use().map(Flash::usage).fold(Usage::default(), |sum, usage| sum + usage)
+        self.ssds_in_use().map(|flash| flash.space().usage()).fold(Usage::default(), |sum, usage| sum + usage)
     }
 
     /// Erase counts of all blocks in use.
     fn erase_counts(&self) -> impl Iterator<Item = u32> + Clone {
-        self.ssds_in_use().flat_map(Flash::erase_counts)
+        self.ssds_in_use().flat_map(|flash| flash.space().erase_counts())
     }
 
     /// GC runs that are in flight.

@@ -14,8 +14,8 @@ mod single;
 
 pub use array::{Array, LinkTimes};
 #[cfg(feature = "mutants")]
-pub use flashraid_flash::accounting;
-pub use flashraid_flash::{About, Activity, Completion, Counts, Done, Flash, FlashFault, GcQuery, MapEvent, Progress, Slice, Track};
+pub use flashraid_ftl::accounting;
+pub use flashraid_ftl::{About, Activity, Completion, Counts, Done, Flash, FlashFault, GcQuery, MapEvent, Progress, Slice, Track};
 pub use inspect::{Inspect, LunAt};
 pub use interface::{Ahead, Answer, Lun, Media, News, Program, Recording, Repeated, Untimed};
 pub use shape::Shape;

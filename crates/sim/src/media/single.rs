@@ -4,7 +4,7 @@ use super::{
     About, Ahead, Answer, Completion, Counts, Done, FlashFault, Lun, MapEvent, Media, News, Program, Recording, Repeated, Shape, Slice,
     Untimed,
 };
-use flashraid_flash::{Flash, Placement};
+use flashraid_ftl::{Flash, Placement};
 use flashraid_vocabulary::{Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
 
 impl Media for Flash {
@@ -17,14 +17,14 @@ impl Media for Flash {
             to_twin: if settings.member_is_chip() && geometry.channels > 1 { geometry.chips_per_channel } else { 1 },
             page_bytes: geometry.page_bytes,
             pages_per_block: geometry.pages_per_block,
-            planes: self.planes(),
+            planes: self.space().planes(),
             units: self.nand().shape().units(),
-            domains: self.domains() as u32,
+            domains: self.space().domains() as u32,
             binds_members: !matches!(settings.placement, Placement::Groups(_)),
             has_mirrors: settings.given.mirror_chips > 0,
             has_log_blocks: settings.log_blocks > 0,
             reports_data_in: settings.reports_data_in(),
-            collects_when_idle: self.collects_when_idle(),
+            collects_when_idle: self.settings().collects_when_idle(),
             reads_may_fail: settings.cell.ldpc().is_some_and(|ldpc| ldpc.can_fail()),
         }
     }
@@ -74,13 +74,13 @@ impl Media for Flash {
 
     #[inline(always)]
     fn has_news(&self) -> bool {
-        Flash::has_news(self) || self.wears_out()
+        Flash::has_news(self) || self.space().wears_out()
     }
 
     #[inline(always)]
     fn take_news(&mut self) -> Option<News> {
-        let news = self.take_freed().map(News::Freed).or_else(|| self.take_gc_query().map(News::Asked));
-        news.or_else(|| self.take_wear_out().then_some(News::WornOut(0)))
+        let news = self.space_mut().take_freed().map(News::Freed).or_else(|| self.take_gc_query().map(News::Asked));
+        news.or_else(|| self.space_mut().take_wear_out().then_some(News::WornOut(0)))
     }
 
     #[inline(always)]
@@ -98,7 +98,7 @@ impl Media for Flash {
 
     #[inline(always)]
     fn domain_of(&self, page: MemberPage, version: Version) -> u32 {
-        Flash::domain_of(self, page, version)
+        self.space().domain_of(page, version)
     }
 
     #[inline(always)]
@@ -112,7 +112,7 @@ impl Media for Flash {
     }
 
     fn domain_is_alive(&self, domain: u32) -> bool {
-        Flash::domain_is_alive(self, domain)
+        self.space().domain_is_alive(domain)
     }
 
     fn domain_has_losses(&self, domain: u32) -> bool {
@@ -126,7 +126,7 @@ impl Media for Flash {
 
     #[inline(always)]
     fn about(&self, record: u32) -> About {
-        Flash::about(self, record)
+        self.nand().about(record)
     }
 
     fn program(&self, record: u32) -> Program {
@@ -136,12 +136,12 @@ impl Media for Flash {
 
     #[inline(always)]
     fn next_in_list(&mut self, record: u32) -> &mut u32 {
-        Flash::next_in_list(self, record)
+        &mut self.nand_mut().record_mut(record).next
     }
 
     #[inline(always)]
     fn forget(&mut self, record: u32) {
-        Flash::forget(self, record);
+        self.nand_mut().remove_record(record);
     }
 
     #[inline(always)]
@@ -291,7 +291,7 @@ impl Media for Flash {
     }
 
     fn lun(&self, unit: u32) -> Lun {
-        Lun { member: self.member_of_unit(unit), free_blocks: self.free_blocks_of_unit(unit) }
+        Lun { member: self.nand().member_of_unit(unit), free_blocks: self.space().free_blocks_of_unit(unit) }
     }
 
     #[inline(always)]

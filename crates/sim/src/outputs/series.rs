@@ -8,7 +8,7 @@ use crate::error::RunError;
 use crate::media::{LunAt, Media};
 use crate::result::is_apart;
 use crate::statistics::{KINDS, Latency};
-use flashraid_flash::Counts;
+use flashraid_ftl::Counts;
 use flashraid_vocabulary::{Action, Cause, MemberId};
 use std::fmt::Display;
 use std::io::Write;
@@ -113,7 +113,7 @@ impl Series {
             if !luns[id].is_in_use() {
                 continue;
             }
-            for free in flash.free_blocks_of_planes(unit) {
+            for free in flash.space().free_blocks_of_planes(unit) {
                 blocks[member] = (blocks[member].0 + u64::from(free), blocks[member].1.min(free));
             }
         }
@@ -129,8 +129,8 @@ impl Series {
         bus.iter().for_each(|busy_ns| row.share((*busy_ns).into(), length_ns.into()));
         for flash in engine.media.ssds().iter().filter(|_| engine.media.ssds().len() > 1) {
             // An endurance without a limit divides nothing.
-            let endurance = flash.age().map_or(0, |_| flash.endurance());
-            row.share(flash.total_erases().into(), endurance.into());
+            let endurance = flash.space().age().map_or(0, |_| flash.space().endurance());
+            row.share(flash.space().total_erases().into(), endurance.into());
             row.number(flash.free_blocks(0));
         }
         row.end();

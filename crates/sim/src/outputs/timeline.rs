@@ -9,7 +9,7 @@ use crate::engine::recorder::{Moment, RequestRecord};
 use crate::engine::{Engine, FaultRecord, RebuildRecord};
 use crate::error::RunError;
 use crate::media::Media;
-use flashraid_flash::{Slice, Track};
+use flashraid_ftl::{Slice, Track};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::ops::Range;

@@ -31,15 +31,15 @@ impl Simulation {
             let settings = flash.settings();
             let luns = flash.nand().units().len() as u32 / settings.chips_per_channel() * settings.geometry.chips_per_channel;
             let averaged_ns = (now.now_ns - averaged_from.now_ns) as f64;
-            let blocks = flash.erase_counts().count() as u64;
+            let blocks = flash.space().erase_counts().count() as u64;
             Ssd {
                 number: number as u32,
                 member: media.member_in(number, 0),
                 state: state(media, number),
-                age: flash.age(),
-                total_erases: flash.total_erases(),
-                preset_erases: blocks * u64::from(flash.preset_erases()),
-                erase_mean: flash.total_erases() as f64 / blocks as f64,
+                age: flash.space().age(),
+                total_erases: flash.space().total_erases(),
+                preset_erases: blocks * u64::from(flash.space().preset_erases()),
+                erase_mean: flash.space().total_erases() as f64 / blocks as f64,
                 free_blocks: flash.free_blocks(0),
                 busy_fraction: ratio((busy_ns(now) - busy_ns(averaged_from)) as f64, f64::from(luns) * averaged_ns),
                 flash_ops: flash_ops(&ops),

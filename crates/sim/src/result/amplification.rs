@@ -5,7 +5,7 @@
 use super::figures::ratio;
 use super::types::WriteAmplificationBy;
 use crate::statistics::Statistics;
-use flashraid_flash::Counts;
+use flashraid_ftl::Counts;
 use flashraid_vocabulary::{Action, Cause};
 
 /// What write amplification is made of, by the causes of programs.

@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::media::Media;
 use crate::simulation::Simulation;
-use flashraid_flash::ACTIONS;
+use flashraid_ftl::ACTIONS;
 use flashraid_vocabulary::Cause;
 
 impl Simulation {

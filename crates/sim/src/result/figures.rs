@@ -2,7 +2,7 @@
 
 use super::types::{ByCause, ChiSquare, EraseRange, FlashOps, LatencyFigures, LatencyQuantile, LatencySummary};
 use crate::statistics::Latency;
-use flashraid_flash::Counts;
+use flashraid_ftl::Counts;
 use flashraid_vocabulary::Cause;
 use libm::erfc;
 use std::f64::consts::PI;

@@ -8,7 +8,7 @@ use crate::engine::content::Content;
 use crate::engine::translation::TranslationCounts;
 use crate::media::Media;
 use crate::statistics::kind;
-use flashraid_flash::{Counts, GcCounts};
+use flashraid_ftl::{Counts, GcCounts};
 use flashraid_redundancy::{GuardCounts, ParityUpdates};
 use flashraid_vocabulary::{Cause, HostOp, HostRequest};
 

@@ -13,8 +13,8 @@ use crate::engine::translation::TranslationCounts;
 use crate::engine::{Engine, Exposure, ReadErrors, RebuildRecord, ReplacementRecord};
 use crate::media::{Counts, LunAt, Media};
 #[cfg(feature = "mutants")]
-use flashraid_flash::accounting::{self, Slip};
-use flashraid_flash::{ACTIONS, CellOperation, CellTimes};
+use flashraid_ftl::accounting::{self, Slip};
+use flashraid_ftl::{ACTIONS, CellOperation, CellTimes};
 use flashraid_redundancy::{CommitCause, Commits, GuardCounts, Migrated};
 use flashraid_vocabulary::{Action, Cause, MemberId};
 

@@ -22,7 +22,7 @@ use crate::simulation::Simulation;
 use crate::statistics::{KINDS, Latency, Statistics};
 use crate::verify::Verification;
 #[cfg(feature = "mutants")]
-use flashraid_flash::accounting::{self, Slip};
+use flashraid_ftl::accounting::{self, Slip};
 use flashraid_vocabulary::{Action, Cause};
 use serde::Serialize;
 

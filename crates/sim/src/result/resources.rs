@@ -9,7 +9,7 @@ use crate::engine::content::Content;
 use crate::media::{LunAt, Media};
 use crate::simulation::Simulation;
 #[cfg(feature = "mutants")]
-use flashraid_flash::accounting::{self, Slip};
+use flashraid_ftl::accounting::{self, Slip};
 use flashraid_vocabulary::{Action, Cause, MemberId};
 
 const PROGRAM: usize = Action::Program as usize;
@@ -62,7 +62,7 @@ impl Simulation {
                     p90_ns,
                     p99_ns,
                     p99_9_ns,
-                    free_blocks: units.iter().map(|unit| luns[*unit].flash.free_blocks_of_unit(luns[*unit].unit)).sum(),
+                    free_blocks: units.iter().map(|unit| luns[*unit].flash.space().free_blocks_of_unit(luns[*unit].unit)).sum(),
                     parity_share: if all_parities > 0.0 { parities_of(member) / all_parities } else { 0.0 },
                     state: state(media, MemberId(member as u16)),
                 }

@@ -10,7 +10,7 @@ use crate::engine::content::Content;
 use crate::engine::{Engine, RebuildRecord};
 use crate::media::{Counts, Media};
 use crate::statistics::Latency;
-use flashraid_flash::{ACTIONS, CellOperation, Settings};
+use flashraid_ftl::{ACTIONS, CellOperation, Settings};
 use flashraid_vocabulary::Cause;
 
 /// The times of a run since measuring began.
@@ -294,7 +294,7 @@ mod tests {
     fn a_clock_out_of_order_is_an_error() {
         use crate::any_engine::AnyEngine;
         use crate::{Config, Simulation, Source};
-        use flashraid_flash::FlashFault;
+        use flashraid_ftl::FlashFault;
         use flashraid_vocabulary::{HostOp, HostRequest};
         let result = |fault: Option<FlashFault>| {
             let config = Config::assemble(Some("tiny"), Some("raid5"), None, &[]).expect("legal settings");

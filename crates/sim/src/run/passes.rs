@@ -88,7 +88,7 @@ impl Passes {
             return Stage::Replaying { requests, share };
         }
         let worn = engine.retired();
-        let living = engine.media.ssds_in_use().filter(|flash| !flash.is_worn_out()).filter_map(|flash| flash.age());
+        let living = engine.media.ssds_in_use().filter(|flash| !flash.space().is_worn_out()).filter_map(|flash| flash.space().age());
         let eldest = living.fold(0.0, f64::max);
         Stage::Ageing { worn, share: ((f64::from(worn) + eldest) / f64::from(self.worn)).min(1.0) }
     }

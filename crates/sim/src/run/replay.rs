@@ -14,7 +14,7 @@ use crate::simulation::Simulation;
 use crate::time::{Jitter, LATEST_NS, Speed};
 use crate::verify::{Checked, Checks};
 #[cfg(feature = "mutants")]
-use flashraid_flash::accounting::{self, Slip};
+use flashraid_ftl::accounting::{self, Slip};
 use flashraid_vocabulary::wall::Stopwatch;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::{Compactor, OnError, Trace, TraceError, TraceSummary};

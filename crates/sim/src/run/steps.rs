@@ -14,7 +14,7 @@ use crate::prepared::Prepared;
 use crate::result::{EngineCost, RunResult, Source, text};
 use crate::simulation::Simulation;
 #[cfg(feature = "mutants")]
-use flashraid_flash::accounting::{self, Slip};
+use flashraid_ftl::accounting::{self, Slip};
 use flashraid_vocabulary::Cause;
 use flashraid_vocabulary::wall::Stopwatch;
 use flashraid_workload::{Trace, TraceError, can_be_read_again, in_order};

@@ -3,7 +3,7 @@
 use crate::config::{Config, Mapping, WearLeveling, WriteCompletes};
 use crate::engine::in_flight::InFlight;
 use crate::media::Media;
-use flashraid_flash::GcUnderWay;
+use flashraid_ftl::GcUnderWay;
 use flashraid_redundancy::{Entry, Redundancy};
 use flashraid_vocabulary::{MemberId, SemivalidAction};
 use std::cell::OnceCell;

@@ -160,7 +160,7 @@ fn check_load(engine: &Engine<Untracked>, seen: &mut [u64; 2], runs: &mut Runs) 
             let load = media.read_load(page, Version::Current).expect("the device is filled");
             assert_eq!((load.read_ns, load.reads, load.programs), (20_000, reads, programs), "{member:?}");
             let Some(gc) = load.gc else { continue };
-            let unit = media.unit_of(media.lookup(page, Version::Current).unwrap());
+            let unit = media.nand().unit_of(media.lookup(page, Version::Current).unwrap());
             let (channel, luns) = (media.nand().channel_of_unit(unit), media.luns().count() as u32);
             // With a narrower scope the run is in the page's own chip.
             let of_chips = |chip: Option<u32>, action: usize| {

@@ -1,7 +1,7 @@
 //! Hybrid mapping under schemes that delay parities: merges commit semivalid pages first (SPEC 4.4, 6.3).
 
 use crate::support::{config, engine, pages, tags};
-use flashraid_flash::MergeKind;
+use flashraid_ftl::MergeKind;
 use flashraid_redundancy::{CommitCause, GuardCounts};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Content;

@@ -63,7 +63,7 @@ fn copies_are_placed_independently() {
     let place = |lpn: u32, mirror: u16| {
         let address = MemberPage { member: MemberId(mirror), page: LocalPage(lpn) };
         let ppn = engine.media.lookup(address, Version::Current).expect("written");
-        let unit = engine.media.unit_of(ppn);
+        let unit = engine.media.nand().unit_of(ppn);
         (engine.media.nand().channel_of_unit(unit), engine.media.nand().shape().chip_of_unit(unit), ppn)
     };
     let copies: Vec<_> = (7..12).map(|lpn| (place(lpn, 0), place(lpn, 1))).collect();

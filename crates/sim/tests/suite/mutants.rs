@@ -3,7 +3,7 @@
 
 use crate::support::committed::{check_part, held_part, is_blessing};
 use crate::support::{config, engine, proving, request, tags};
-use flashraid_flash::FlashFault;
+use flashraid_ftl::FlashFault;
 use flashraid_sim::Config;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;

@@ -158,7 +158,7 @@ fn dies_of_one_space_take_turns() {
         engine.submit(&write(at(0)), true);
         engine.finish().unwrap();
         let flash = &engine.media;
-        let dies = (0..flash.nand().units().len()).filter(|unit| flash.member_of_unit(*unit as u32) == Some(0));
+        let dies = (0..flash.nand().units().len()).filter(|unit| flash.nand().member_of_unit(*unit as u32) == Some(0));
         let of_dies: Vec<u64> = dies.map(|unit| flash.nand().units()[unit].operations[1].iter().sum()).collect();
         let (least, most) = (program / 8, program.div_ceil(8));
         assert!(of_dies.len() == 8 && of_dies.iter().all(|programs| (least..=most).contains(programs)), "{program}: {of_dies:?}");

@@ -1,7 +1,7 @@
 //! Pages that LDPC cannot correct: what redundancy brings back, and what it cannot; and latencies of reads with retries.
 
 use crate::support::{config, engine_on, engine_with, filled, pages, proving, scenario, submit_random, tags};
-use flashraid_flash::{Flash, level_of};
+use flashraid_ftl::{Flash, level_of};
 use flashraid_redundancy::SCHEMES;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::engine::{Engine, ReadErrors};

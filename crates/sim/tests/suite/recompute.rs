@@ -2,7 +2,7 @@
 //! scenario; and deliberate faults of accounting are convicted by it.
 
 use crate::support::{SCENARIOS, own_folder, proving, scenario};
-use flashraid_flash::accounting::{SLIPS, Slip, make};
+use flashraid_ftl::accounting::{SLIPS, Slip, make};
 use flashraid_redundancy::SCHEMES;
 use flashraid_sim::{Config, Outputs, run};
 use std::collections::{BTreeMap, BTreeSet};

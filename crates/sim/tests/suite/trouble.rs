@@ -1,7 +1,7 @@
 //! What must not hang, panic or pass unnoticed: stalls, and running out of space.
 
 use crate::support::{config, engine_with, pages, request};
-use flashraid_flash::{Flash, ppn_limit};
+use flashraid_ftl::{Flash, ppn_limit};
 use flashraid_redundancy::{Build, Decisions, Extent, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step, find};
 use flashraid_sim::Simulation;
 use flashraid_sim::assemble::{options, settings};
@@ -85,7 +85,7 @@ fn overfull(scheme: &str, pages_per_member: u32, pairs: &[(&str, &str)]) -> Engi
     };
     let scheme = find(scheme).unwrap().build(&build).unwrap();
     let settings =
-        flashraid_flash::Settings { pages_per_member, ..settings(&config.device, config.placement(&*scheme), scheme.moves_bases(), false) };
+        flashraid_ftl::Settings { pages_per_member, ..settings(&config.device, config.placement(&*scheme), scheme.moves_bases(), false) };
     let tags = Tags::new(ppn_limit(&settings.geometry, settings.given.spare_chips, false), scheme.user_pages());
     let options = options(&config, scheme.user_pages());
     Engine::new(scheme, Flash::new(settings), tags, options)

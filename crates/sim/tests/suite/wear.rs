@@ -28,7 +28,7 @@ fn spread(wear_leveling: &str, wear_leveling_threshold: &str, writes: u64) -> (u
     }
     engine.finish().unwrap();
     engine.media.check().unwrap();
-    let erases: Vec<u32> = engine.media.erase_counts().collect();
+    let erases: Vec<u32> = engine.media.space().erase_counts().collect();
     assert_eq!(erases.len(), 8 * 16);
     let total: u64 = erases.iter().map(|erases| u64::from(*erases)).sum();
     assert_eq!(total, engine.media.nand().counts()[2].iter().sum::<u64>(), "erases are counted by block and by cause");

@@ -6,7 +6,7 @@ use flashraid_sim::assemble;
 use flashraid_sim::config::Config;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Untracked;
-use flashraid_sim::media::{Array, Flash, Inspect};
+use flashraid_sim::media::{Array, Inspect};
 use flashraid_sim::result::types::{SsdState, WearOut};
 use flashraid_sim::{Finished, Outputs, RunResult, Simulation, Stage, run};
 use flashraid_vocabulary::{HostOp, Lpn, MemberId, View};
@@ -105,7 +105,7 @@ fn reached(config: &Config, erases: &[u64]) -> Vec<Option<u64>> {
         while engine.next_event_ns().is_some_and(|time_ns| time_ns <= (number + 1) * 1_000_000) {
             engine.advance().unwrap();
             for (ssd, time) in times.iter_mut().enumerate() {
-                let total = engine.media.ssds()[ssd].total_erases();
+                let total = engine.media.ssds()[ssd].space().total_erases();
                 assert_eq!(total, engine.media.erases(MemberId(ssd as u16)));
                 if total >= erases[ssd] && time.is_none() {
                     *time = Some(engine.now_ns());
@@ -421,5 +421,5 @@ fn settings_that_cannot_be_are_refused() {
     let percent = array("raid5", &[("devices", "4"), ("pe_limit", "100"), ("ages", "[50%, 0.25]")]);
     assert_eq!(percent.array.ages, [0.5, 0.25]);
     let flash = |config: &Config| -> Engine<Untracked, Array> { assemble::engine(config, |_, _| Untracked).unwrap() };
-    assert_eq!(flash(&percent).media.ssds().iter().map(Flash::preset_erases).collect::<Vec<_>>(), [50, 25, 0, 0]);
+    assert_eq!(flash(&percent).media.ssds().iter().map(|ssd| ssd.space().preset_erases()).collect::<Vec<_>>(), [50, 25, 0, 0]);
 }

@@ -4,7 +4,7 @@ pub mod committed;
 #[path = "../../../workload/tests/suite/support/own_folder.rs"]
 mod own_folder;
 
-use flashraid_flash::Placement;
+use flashraid_ftl::Placement;
 use flashraid_redundancy::{Redundancy, SCHEMES, Scheme, find};
 use flashraid_sim::Config;
 use flashraid_sim::assemble::{Assembled, options};

@@ -34,13 +34,14 @@ impl Array {
         }
         if flash.has_news() {
             let first = member * self.domains_each;
-            self.freed
-                .extend(flash.freed().drain(..).filter(|_| self.ssd_of[member as usize] as usize == ssd).map(|domain| first + domain));
+            self.freed.extend(
+                flash.space_mut().freed().drain(..).filter(|_| self.ssd_of[member as usize] as usize == ssd).map(|domain| first + domain),
+            );
             let questions = flash.gc_queries_waiting();
             self.asking.extend((self.asked_by[ssd]..questions).map(|_| ssd as u32));
             self.asked_by[ssd] = questions;
         }
-        if flash.take_wear_out() {
+        if flash.space_mut().take_wear_out() {
             self.worn_out.push(ssd as u32);
         }
         let (time_ns, is_of_bus) = flash.nand().next_event();

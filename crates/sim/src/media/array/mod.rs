@@ -15,7 +15,7 @@ use super::{
     About, Ahead, Answer, Completion, Counts, Done, Flash, FlashFault, GcQuery, Inspect, Lun, MapEvent, Media, News, Program, Recording,
     Repeated, Shape, Slice, Track, Untimed,
 };
-use flashraid_flash::{ACTIONS, EventQueue};
+use flashraid_ftl::{ACTIONS, EventQueue};
 use flashraid_vocabulary::{
     Cause, Change, Failure, Fault, Health, LocalPage, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version, persistent,
 };
@@ -281,12 +281,12 @@ impl Media for Array {
 
     fn domain_is_alive(&self, domain: u32) -> bool {
         let (ssd, domain) = self.domain(domain);
-        domain < self.ssds[ssd].domains() as u32 && self.ssds[ssd].domain_is_alive(domain)
+        domain < self.ssds[ssd].space().domains() as u32 && self.ssds[ssd].domain_is_alive(domain)
     }
 
     fn domain_has_losses(&self, domain: u32) -> bool {
         let (ssd, domain) = self.domain(domain);
-        domain < self.ssds[ssd].domains() as u32 && self.ssds[ssd].domain_has_losses(domain)
+        domain < self.ssds[ssd].space().domains() as u32 && self.ssds[ssd].domain_has_losses(domain)
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! Planes, LUNs, buses and physical pages of an array, numbered one SSD after the other.
 
-use flashraid_flash::Flash;
+use flashraid_ftl::Flash;
 use flashraid_vocabulary::{Observer, Ppn};
 use std::ops::Index;
 
@@ -39,7 +39,7 @@ pub(super) struct FirstNumbers(Vec<Numbers>);
 impl FirstNumbers {
     pub(super) fn of(ssds: &[Flash]) -> Self {
         let ends = ssds.iter().scan(Numbers::default(), |at, flash| {
-            at.plane += flash.planes();
+            at.plane += flash.space().planes();
             at.unit += flash.nand().units().len() as u32;
             at.bus += flash.nand().channels().len() as u32;
             at.page += flash.ppn_limit();

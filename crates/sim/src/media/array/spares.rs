@@ -23,7 +23,7 @@ impl Array {
             return record;
         }
         let operation = self.ssds[ssd].program_of(local);
-        let owner = self.ssds[ssd].about(local).owner;
+        let owner = self.ssds[ssd].nand().about(local).owner;
         self.at(ssd, |flash| flash.abort(local));
         let spare = self.ssd(self.member(ssd));
         let anew = self.at(spare, |flash| flash.unallocated(&operation, owner));

@@ -4,7 +4,7 @@ use super::Array;
 use super::links::{FROM_SSD, LinkTimes, Links, TO_SSD};
 use super::numbers::{NEVER, NIL};
 use crate::media::{Completion, Progress};
-use flashraid_flash::EventQueue;
+use flashraid_ftl::EventQueue;
 use flashraid_vocabulary::{Action, PageOperation};
 
 impl Array {
@@ -38,7 +38,7 @@ impl Array {
     /// A page operation has made progress in its SSD: the data of a read have to cross the link.
     fn returns(&mut self, ssd: usize, completion: Completion) {
         let Completion { record, progress } = completion;
-        let is_read = self.ssds[ssd].about(record).action == Action::Read;
+        let is_read = self.ssds[ssd].nand().about(record).action == Action::Read;
         match progress {
             Progress::Ended if is_read => self.wait_for_lane(2 * ssd + FROM_SSD, record),
             Progress::Failed if is_read => self.deliver(ssd, completion),
@@ -73,9 +73,9 @@ impl Array {
             return self.events.set(event, NEVER);
         }
         let (flash, is_to_ssd) = (&self.ssds[lane / 2], lane % 2 == TO_SSD);
-        let about = flash.about(state.crossing);
+        let about = flash.nand().about(state.crossing);
         let has_data = !is_to_ssd || about.action == Action::Program;
-        let data_ns = if has_data { times.data_ns(flash.transferred_bytes(state.crossing)) } else { 0 };
+        let data_ns = if has_data { times.data_ns(flash.nand().record(state.crossing).bytes) } else { 0 };
         let duration_ns = data_ns + if is_to_ssd { times.command_ns } else { 0 };
         (state.until_ns, state.cause) = (now_ns + duration_ns, about.cause);
         state.busy_ns[about.cause as usize] += duration_ns;
@@ -92,7 +92,7 @@ impl Array {
             (record, TO_SSD) => self.at(lane / 2, |flash| flash.arrive(record)),
             (record, _) => {
                 let flash = &self.ssds[lane / 2];
-                let is_lost = flash.has_failures() && flash.is_lost_page(flash.about(record).ppn);
+                let is_lost = flash.has_failures() && flash.is_lost_page(flash.nand().about(record).ppn);
                 self.deliver(lane / 2, Completion { record, progress: if is_lost { Progress::Failed } else { Progress::Ended } });
             }
         }

@@ -108,11 +108,11 @@ impl View for Array {
     }
 
     fn erases(&self, member: MemberId) -> u64 {
-        self.flash(member).total_erases()
+        self.flash(member).space().total_erases()
     }
 
     fn endurance(&self, member: MemberId) -> u64 {
-        self.flash(member).endurance()
+        self.flash(member).space().endurance()
     }
 
     fn health(&self, member: MemberId) -> Health {

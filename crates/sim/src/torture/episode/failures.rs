@@ -96,8 +96,8 @@ impl<M: Media> Episode<M> {
         let is_wanted = |media: &M, ppn: Ppn| {
             let (ssd, ppn) = media.locate(ppn);
             let flash = &media.ssds()[ssd];
-            let channel = flash.nand().channel_of_unit(flash.unit_of(ppn));
-            let is_copy = flash.is_of_mirror(ppn);
+            let channel = flash.nand().channel_of_unit(flash.nand().unit_of(ppn));
+            let is_copy = flash.space().is_of_mirror(ppn);
             if mirrors == 0 { is_copy } else { mirrors >> channel & 1 == 1 && !is_copy }
         };
         let found = (0..20).find_map(|_| self.any_living_page().filter(|ppn| is_wanted(&self.engine.media, *ppn)));

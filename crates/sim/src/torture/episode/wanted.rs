@@ -5,7 +5,7 @@ use crate::engine::Outcome;
 use crate::engine::in_flight::InFlight;
 use crate::media::Media;
 use crate::torture::states::{Instant, Known, STATES, has_semivalid};
-use flashraid_flash::GcUnderWay;
+use flashraid_ftl::GcUnderWay;
 use flashraid_vocabulary::{Health, Version};
 
 impl<M: Media> Episode<M> {

@@ -155,7 +155,7 @@ fn check_groups<C: Content, M: Media>(engine: &Engine<C, M>, config: &Config) {
     while let Some(slot) = flash.next_mapped(next, flash.settings().pages_per_member * members) {
         let address = flash.address(slot);
         let ppn = flash.lookup(address, Version::Current).expect("a mapped page");
-        let channel = flash.nand().channel_of_unit(flash.unit_of(ppn));
+        let channel = flash.nand().channel_of_unit(flash.nand().unit_of(ppn));
         assert_eq!(channel / channels, u32::from(address.member.0) / (members / groups), "{address:?} lies on channel {channel}");
         next = slot + 1;
     }
@@ -466,7 +466,7 @@ fn bytes_convict_faults_of_a_buffer() {
 #[cfg(feature = "mutants")]
 #[test]
 fn tags_convict_faults() {
-    use flashraid_flash::FlashFault;
+    use flashraid_ftl::FlashFault;
     use flashraid_sim::mutants::{EngineFault, FAULTS};
 
     const MOST_CASES: u64 = 20;

@@ -1,0 +1,20 @@
+//! GC and wear leveling: choice of victims, and the moves.
+//!
+//! One victim at a time in each plane is moved page by page inside the plane, then erased. It takes no lock. A move copies a page and switches the map only
+//! if the map still names the old page; a block with a dispatched read is erased when the read has ended. A semivalid page is a question to the layer
+//! above, which answers with `Flash::rule`. Static wear leveling is a GC run whose victim is a cold block instead of the emptiest.
+//!
+//! Of a scheme that commits semivalid pages, a GC run has two phases (SPEC 4.4). First all semivalid pages of the victim are
+//! asked about and those to be committed waited for, with nothing blocked, as the commits may need any unit. Then moves and erase follow
+//! in one go, and a page that is still semivalid, or again, is moved.
+//!
+//! Reading order: `state`, `run` (the plain course), `queries`, `wear`, `idle`, `coordination`, `failures`; `merge` for hybrid mapping.
+
+mod coordination;
+mod failures;
+mod idle;
+mod merge;
+mod queries;
+mod run;
+pub(crate) mod state;
+mod wear;

@@ -1,0 +1,229 @@
+//! What a device is, as the flash layer needs it.
+
+use flashraid_nand::{CellTimes, NandSettings, Shape};
+use flashraid_vocabulary::{
+    GcBlockingScope, Geometry, LocalPage, Lun, Member, Part, RebuildTarget, Scheduling, Transfer, WearLeveling, WriteCompletes,
+};
+
+/// How a program finds its plane, and so which planes share their free space (a *space domain*).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Plane by arithmetic on the local page; each plane is a domain of its own.
+    Static,
+    /// Any plane of the member, idle units first; each member is a domain, and its mirror chips, if it has any, are another.
+    Member,
+    /// As `Static`, by arithmetic on the logical block: hybrid mapping, and only that.
+    Blocks,
+    /// Any plane of a group of members; `n` groups of equal size.
+    Groups(u32),
+}
+
+/// The settings of a device that the flash layer takes as they are given. Each is declared once, here: it is a field of [`Given`] and a key of the
+/// configuration. The columns are those of the tables of settings (`config/schema.rs` of flashraid-sim), which give them their meaning.
+///
+/// Calls the macro `$then` with the list in braces, between what else the table has.
+#[macro_export]
+macro_rules! given_settings {
+    ($then:ident { $($head:tt)* } { $($before:tt)* } { $($after:tt)* }) => {
+        $then! { $($head)* {
+            $($before)*
+            /// Chips on each channel, of `chips_per_channel`, that hold only mirror copies. A scheme that uses mirror chips sets its own default.
+            mirror_chips: u32 = Some("0"), "", whole(0, 63), EVER;
+            /// Additional chips on each channel that stay idle until a chip fails and then replace it. They are not part of any other capacity.
+            spare_chips: u32 = Some("0"), "", whole(0, 63), EVER, Draw::OneOf(&["0", "0", "1", "2", "3", "4"]);
+            /// Where a rebuild programs what it restores of a member that has several living chips. Programs of the host take any of them.
+            rebuild_target: RebuildTarget = Some("replacement"), "", Kind::Word(RebuildTarget::WORDS), REBUILT_ON_SPARE_CHIPS;
+            /// Bus time of one byte in either direction, in picoseconds (25,000 is 40 MB/s); with 0, transfers take no time.
+            bus_ps_per_byte: u64 = None, "ps/byte", whole(0, 1_000_000_000), EVER, Draw::OneOf(&["25000", "25000", "1000", "0"]);
+            /// Bus time of the command and address of a read.
+            read_command_ns: u64 = None, "ns", whole(0, LONGEST_NS), EVER, Draw::OneOf(&["0", "100", "5000"]);
+            /// Bus time of the command and address of a program, before its data.
+            program_command_ns: u64 = None, "ns", whole(0, LONGEST_NS), EVER, Draw::OneOf(&["0", "100", "5000"]);
+            /// Bus time of the command and address of an erase.
+            erase_command_ns: u64 = None, "ns", whole(0, LONGEST_NS), ERASED, Draw::OneOf(&["0", "100", "5000"]);
+            /// The unit of placement, failure and health: the disk of the redundancy group.
+            member: Member = Some("channel"), "", Kind::Word(Member::WORDS), WITH_CHOICE_OF_UNIT;
+            /// The LUN: the unit that executes one array operation at a time.
+            lun: Lun = Some("die"), "", Kind::Word(Lun::WORDS), WITH_DIES;
+            /// The order of operations within a service class on one LUN.
+            scheduling: Scheduling = Some("read_first"), "", Kind::Word(Scheduling::WORDS), EVER;
+            /// When the host sees a program as completed.
+            write_completes: WriteCompletes = Some("program_end"), "", Kind::Word(WriteCompletes::WORDS), EVER;
+            /// How much of a page is transferred over the bus.
+            transfer: Transfer = Some("touched"), "", Kind::Word(Transfer::WORDS), PARTS_TOUCHED;
+            /// Whether one array operation may read or program a page in each of several planes of a LUN.
+            multi_plane: bool = Some("false"), "", Kind::Flag, WITH_PLANES;
+            /// Whether GC moves pages within a plane without transferring data over the bus.
+            copyback: bool = Some("false"), "", Kind::Flag, COLLECTED;
+            /// How GC and allocation even out erase counts.
+            wear_leveling: WearLeveling = Some("dynamic"), "", Kind::Word(WearLeveling::WORDS), COLLECTED;
+            /// With static wear leveling: the difference between erase counts in a plane above which cold blocks are moved.
+            wear_leveling_threshold: u32 = Some("100"), "erases", whole(1, u32::MAX as u64), LEVELED;
+            /// The unit that serves no host operations while a GC run moves pages.
+            gc_blocking_scope: GcBlockingScope = Some("chip"), "", Kind::Word(GcBlockingScope::WORDS), COLLECTED;
+            /// With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough.
+            gc_reserve_blocks: u32 = Some("2"), "blocks", whole(2, 65_534), EVER, Draw::OneOf(&["2", "2", "3"]);
+            /// The SSD is idle when no page operation that the host waits for has arrived for this time; then come GC in idle time (`gc_idle_threshold`)
+            /// and migrations.
+            idle_ns: u64 = Some("1000000"), "ns", whole(1, LONGEST_NS), WITH_WORK_IN_IDLE_TIME;
+            $($after)*
+        } }
+    };
+}
+
+macro_rules! fields {
+    ({ $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr, $unit:literal, $kind:expr, $effect:expr $(, $draw:expr)? $(; before $version:literal: $before:literal)*;)+ }) => {
+        /// Settings of the device, as users give them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct Given { $($(#[doc = $doc])+ pub $key: $type,)+ }
+    };
+}
+
+given_settings! { fields {} {} {} }
+
+/// Everything that the flash layer is told about the device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Shape.
+    pub geometry: Geometry,
+    /// What is taken as it is given.
+    pub given: Given,
+    /// Logical pages that each member offers to the scheme.
+    pub pages_per_member: u32,
+    /// The last blocks of each plane that hold translation pages and nothing else: a *translation plane* of its own, with its own free
+    /// space and its own GC. 0 for none; mirror chips have none.
+    pub translation_blocks: u32,
+    /// Local pages of each member that are translation pages; their numbers follow `pages_per_member`.
+    pub translation_pages: u32,
+    /// Log blocks of each plane, with `Placement::Blocks`; then `gc_threshold` must be 0.
+    pub log_blocks: u32,
+    /// Log blocks serve all logical blocks (FAST); else each one serves one (BAST).
+    pub shared_logs: bool,
+    /// Cell array times.
+    pub cell: CellTimes,
+    /// Order of the member's chips (W), dies (D) and planes (P) under static placement, fastest first.
+    pub static_order: [u8; 3],
+    /// How programs find their plane.
+    pub placement: Placement,
+    /// Free pages of a plane, as a share of its pages, below which a program starts a GC run.
+    pub gc_threshold: f64,
+    /// Free pages of a plane, as a share of its pages, below which an idle device (`Given::idle_ns`) collects it (SPEC 5.7); 0 for never, else above
+    /// `gc_threshold`.
+    pub gc_idle_threshold: f64,
+    /// Pages of a victim, as a share of a block, that a GC run in idle time frees at least (SPEC 5.7 has no such rule: 0).
+    pub gc_idle_gain: f64,
+    /// GC goes page by page and shares the device with migration by need (SPEC 5.7, Algorithm 3).
+    pub coordinates_migration: bool,
+    /// With that: the share of the device's blocks that must be erased for migration to go before GC.
+    pub migration_free_blocks: f64,
+    /// GC runs move semivalid pages like valid ones; else the layer above commits them first, so that they need no move (SPEC 4.4).
+    pub moves_bases: bool,
+    /// Victims are chosen by what moves and commits cost; else by moves alone.
+    pub commit_aware: bool,
+}
+
+impl Settings {
+    /// Whether members are chips.
+    pub fn member_is_chip(&self) -> bool {
+        self.given.member == Member::Chip
+    }
+
+    /// Whether there is one member, which is the device.
+    pub fn member_is_device(&self) -> bool {
+        self.given.member == Member::Device
+    }
+
+    /// Whether a chip executes one array operation at a time; else each die does.
+    pub fn chip_serial(&self) -> bool {
+        self.given.lun == Lun::Chip
+    }
+
+    /// Whether the end of data-in is reported of programs that the host waits for.
+    pub fn reports_data_in(&self) -> bool {
+        self.given.write_completes == WriteCompletes::DataIn
+    }
+
+    /// Whether GC starts in idle time.
+    pub fn collects_when_idle(&self) -> bool {
+        self.gc_idle_threshold > 0.0
+    }
+
+    /// Members of the device.
+    pub fn members(&self) -> u32 {
+        match self.given.member {
+            Member::Channel => self.geometry.channels,
+            Member::Chip => self.geometry.channels * self.geometry.chips_per_channel,
+            Member::Device => 1,
+        }
+    }
+
+    /// Whether programs of this local page go to translation planes.
+    #[inline]
+    pub(crate) fn is_translation(&self, page: LocalPage) -> bool {
+        page.0 >= self.pages_per_member
+    }
+
+    /// Whether chip `chip` of a channel was made to hold copies.
+    pub fn is_mirror_chip(&self, chip: u32) -> bool {
+        let chips = self.geometry.chips_per_channel;
+        (chips - self.given.mirror_chips..chips).contains(&chip)
+    }
+
+    /// Chips of a channel: data, mirror, spare.
+    pub fn chips_per_channel(&self) -> u32 {
+        self.geometry.chips_per_channel + self.given.spare_chips
+    }
+
+    /// What NAND is told of them.
+    pub fn nand(&self) -> NandSettings {
+        let given = &self.given;
+        NandSettings {
+            page_bytes: self.geometry.page_bytes,
+            bus_ps_per_byte: given.bus_ps_per_byte,
+            read_command_ns: given.read_command_ns,
+            program_command_ns: given.program_command_ns,
+            erase_command_ns: given.erase_command_ns,
+            fifo: given.scheduling == Scheduling::Fifo,
+            multi_plane: given.multi_plane,
+            reports_data_in: self.reports_data_in(),
+            has_timer: self.collects_when_idle(),
+            cell: self.cell,
+        }
+    }
+
+    /// Numbers of LUNs, planes, blocks and pages.
+    pub fn shape(&self) -> Shape {
+        Shape::new(&self.geometry, self.given.spare_chips, self.chip_serial())
+    }
+
+    /// Whether the device has such a part; if not, what is wrong and what is allowed.
+    pub fn part_exists(&self, part: &Part) -> Result<(), String> {
+        let geometry = &self.geometry;
+        let (channels, chips) = (geometry.channels, self.chips_per_channel());
+        let within = |level: &str, number: u32, of: &str, levels: &str, count: u32| match number < count {
+            true => Ok(()),
+            false if count == 1 => Err(format!("{level} {number}: {of} has {level} 0 only")),
+            false => Err(format!("{level} {number}: {of} has {levels} 0 to {}", count - 1)),
+        };
+        let channel = |number| within("channel", number, "the device", "channels", channels);
+        let chip = |number| within("chip", number, "each channel", "chips", chips);
+        let die = |number| within("die", number, "each chip", "dies", geometry.dies_per_chip);
+        let plane = |number| within("plane", number, "each die", "planes", geometry.planes_per_die);
+        let block = |number| within("block", number, "each plane", "blocks", geometry.blocks_per_plane);
+        let page = |number| within("page", number, "each block", "pages", geometry.pages_per_block);
+        match *part {
+            Part::Device => Ok(()),
+            Part::Member(m) => within("member", m, "the device", "members", self.members()),
+            Part::Channel(c) => channel(c),
+            Part::Chip { channel: c, chip: w } => channel(c).and(chip(w)),
+            Part::Die { channel: c, chip: w, die: d } => channel(c).and(chip(w)).and(die(d)),
+            Part::Plane { channel: c, chip: w, die: d, plane: p } => channel(c).and(chip(w)).and(die(d)).and(plane(p)),
+            Part::Block { channel: c, chip: w, die: d, plane: p, block: b } => {
+                channel(c).and(chip(w)).and(die(d)).and(plane(p)).and(block(b))
+            }
+            Part::Page { channel: c, chip: w, die: d, plane: p, block: b, page: g } => {
+                channel(c).and(chip(w)).and(die(d)).and(plane(p)).and(block(b)).and(page(g))
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Pages taken for programs, and what changes the pages that programs may take.
+
+use super::Space;
+use super::blocks::{BlockState, Blocks, WriteStream, share_of_pages};
+use flashraid_nand::{NIL, Nand, Takers, after, at_or_after};
+use flashraid_vocabulary::Ppn;
+
+impl Space {
+    /// Domains that gained space, in order. Who takes them empties the list.
+    #[inline]
+    pub fn freed(&mut self) -> &mut Vec<u32> {
+        &mut self.freed
+    }
+
+    /// Takes a domain that gained space since the last call; operations may wait for it.
+    #[inline]
+    pub fn take_freed(&mut self) -> Option<u32> {
+        self.freed.pop()
+    }
+
+    /// Takes the next page of a plane for a host program. The page stays pending.
+    #[inline]
+    pub(crate) fn take_host_page(&mut self, nand: &mut Nand, plane: u32) -> Ppn {
+        let (block, offset) = self.blocks.take(plane, WriteStream::Host);
+        let domain = self.domain_of_plane(plane);
+        self.domains[domain as usize].free_pages -= 1;
+        if offset + 1 == self.shape.pages_per_block && self.blocks.host_pages(plane) == 0 {
+            self.set_writable(nand, plane, false);
+        }
+        Ppn(block as u32 * self.shape.pages_per_block + offset)
+    }
+
+    /// Programs of plans find a page in the plane from now on, or they find none.
+    pub(crate) fn set_writable(&mut self, nand: &mut Nand, plane: u32, writable: bool) {
+        nand.set_writable(plane, self.domain_of_plane(plane), writable);
+    }
+
+    /// Changes what programs of plans may take in a plane, and lets its domain know.
+    pub(crate) fn change_space<R>(&mut self, nand: &mut Nand, plane: u32, change: impl FnOnce(&mut Blocks) -> R) -> R {
+        let before = i64::from(self.blocks.host_pages(plane));
+        let result = change(&mut self.blocks);
+        let after = i64::from(self.blocks.host_pages(plane));
+        let domain = self.domain_of_plane(plane);
+        if after != before && domain != NIL {
+            self.domains[domain as usize].free_pages += after - before;
+            self.set_writable(nand, plane, after > 0);
+            if after > before {
+                self.freed.push(domain);
+            } else {
+                self.pool_if_short(nand, domain);
+            }
+        }
+        result
+    }
+
+    /// The plane's pages are free for programs of its domain, if it has one.
+    pub(crate) fn join_domain(&mut self, nand: &mut Nand, plane: u32) {
+        let pages = self.blocks.host_pages(plane);
+        let domain = self.domain_of_plane(plane);
+        self.blocks.set_in_use(plane, domain != NIL);
+        if domain != NIL {
+            self.domains[domain as usize].free_pages += i64::from(pages);
+            self.domains[domain as usize].living_planes += u32::from(self.blocks.planes[plane as usize].blocks > 0);
+            self.set_writable(nand, plane, pages > 0);
+        }
+    }
+
+    /// More pages of a domain may be reserved than there are: what waits at its unit waits in the domain instead, so that nothing behind it
+    /// is kept from the unit, GC's work least of all.
+    pub(crate) fn pool_if_short(&mut self, nand: &mut Nand, domain_id: u32) {
+        let domain = &self.domains[domain_id as usize];
+        if nand.takers(domain_id).is_single() && domain.free_pages < domain.reserved {
+            for id in nand.unbind_programs(nand.only_taker(domain_id), domain_id) {
+                nand.record_mut(id).unit = NIL;
+                nand.join_pool(id);
+            }
+        }
+    }
+
+    /// The plane whose turn it is: channels in turn, then units, then planes, as an idle device deals out what comes one page after
+    /// the other; the nearest writable one if that is full. Programs in time have turns of their own, so that what is placed
+    /// while they run does not follow them around.
+    pub(crate) fn next_plane(&mut self, nand: &Nand, domain: u32) -> u32 {
+        let entry = &mut self.domains[domain as usize];
+        let Takers { channels: (first, end), units, kind, .. } = *nand.takers(domain);
+        let (mut channel, unit, plane) = entry.fill_turn;
+        entry.fill_turn.0 = if channel + 1 == end { first } else { channel + 1 };
+        if channel + 1 == end {
+            let next = after(units, u64::from(unit));
+            entry.fill_turn.1 = next;
+            if next <= unit {
+                entry.fill_turn.2 = if plane + 1 == self.shape.planes_per_unit { 0 } else { plane + 1 };
+            }
+        }
+        while nand.channels()[channel as usize].writable(kind) & units == 0 {
+            channel = if channel + 1 == end { first } else { channel + 1 };
+        }
+        let channel = &nand.channels()[channel as usize];
+        let unit = channel.first_unit() + at_or_after(channel.writable(kind) & units, unit);
+        self.shape.first_plane(unit, kind) + at_or_after(nand.units()[unit as usize].writable(kind), plane)
+    }
+
+    /// Takes a block off the victim lists, if it is in one.
+    pub(crate) fn unlist(&mut self, plane: u32, number: u16) {
+        if self.blocks.blocks[self.blocks.index(plane, number)].listed {
+            self.victims.remove(plane, number, self.blocks.of_plane(plane));
+        }
+    }
+
+    /// Takes a block off the victim lists.
+    pub(crate) fn claim(&mut self, plane: u32, victim: u16) {
+        let blocks = self.blocks.of_plane(plane);
+        self.victims.remove(plane, victim, blocks);
+        blocks[usize::from(victim)].state = BlockState::Victim;
+    }
+
+    /// GC starts below the same share of what is left of the plane.
+    pub(crate) fn set_threshold(&mut self, plane: u32) {
+        if plane < self.shape.data_planes() {
+            let state = &mut self.blocks.planes[plane as usize];
+            let pages = (state.blocks - state.retired) * self.shape.pages_per_block;
+            state.gc_pages = share_of_pages(self.settings.gc_threshold, pages);
+            state.idle_pages = share_of_pages(self.settings.gc_idle_threshold, pages);
+        }
+    }
+}

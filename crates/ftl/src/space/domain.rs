@@ -1,0 +1,43 @@
+//! Space domains: sets of planes that share their free pages, because a program may take any of them. Which LUNs these are, NAND knows.
+
+use flashraid_nand::Takers;
+use flashraid_vocabulary::persistent;
+
+/// A space domain.
+#[derive(Clone, Debug)]
+pub(crate) struct Domain {
+    /// Pages that host programs may still take.
+    pub(crate) free_pages: i64,
+    /// Of these, reserved for operations whose programs have not taken theirs yet. After failures more may be reserved than there are:
+    /// then programs wait for GC.
+    pub(crate) reserved: i64,
+    /// Planes of it that live.
+    pub(crate) living_planes: u32,
+    /// Under static placement, its one data plane.
+    pub(crate) plane: u32,
+    /// Next channel to be offered a program, when there are several.
+    pub(crate) next_channel: u32,
+    /// Turn of placement in no simulated time: channel, unit in the channel, plane in the unit.
+    pub(crate) fill_turn: (u32, u32, u32),
+}
+
+persistent!(Domain {
+    keeps [free_pages, living_planes, next_channel, fill_turn],
+    // Nothing is reserved, and spare chips and what they replace are not saved.
+    anew [reserved, plane],
+});
+
+impl Domain {
+    /// Without pages: planes join it (`Flash::join_domain`).
+    pub(crate) fn new(plane: u32, takers: &Takers) -> Self {
+        let fill_turn = (takers.channels.0, takers.units.trailing_zeros(), 0);
+        Self { free_pages: 0, reserved: 0, living_planes: 0, plane, next_channel: takers.channels.0, fill_turn }
+    }
+
+    /// Reserves a page, if there is one that is not reserved yet.
+    pub(crate) fn reserve(&mut self) -> bool {
+        let granted = self.free_pages > self.reserved;
+        self.reserved += i64::from(granted);
+        granted
+    }
+}

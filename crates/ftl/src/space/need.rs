@@ -1,0 +1,62 @@
+//! Whether a plane needs GC, what GC may take there, and when the device is worn out.
+
+use super::Space;
+use super::blocks::{WriteStream, share_of_pages};
+
+impl Space {
+    /// Whether Algorithm 3 lets migrations go before GC: enough blocks are erased.
+    pub(crate) fn has_free_blocks(&self) -> bool {
+        let all = self.settings.geometry.physical_pages() / u64::from(self.shape.pages_per_block);
+        f64::from(self.blocks.free_blocks) > self.settings.migration_free_blocks * all as f64
+    }
+
+    /// Whether a program into the plane makes it collect: it is below the threshold, or has no page left for host programs. (All its garbage
+    /// may be older than its last block, and then nothing else tells that it is starved.)
+    #[inline]
+    pub(crate) fn is_low(&self, plane: u32) -> bool {
+        let state = &self.blocks.planes[plane as usize];
+        state.free_pages < state.gc_pages || self.blocks.host_pages(plane) == 0
+    }
+
+    /// Whether there are pages for the live ones of a victim: always, unless failures took from what is kept for that.
+    pub(crate) fn can_move(&self, plane: u32, victim: u16) -> bool {
+        let live = u32::from(self.blocks.blocks[self.blocks.index(plane, victim)].live);
+        let free_blocks = self.blocks.planes[plane as usize].free_blocks;
+        live <= self.blocks.left(plane, WriteStream::Gc) + free_blocks * self.shape.pages_per_block
+    }
+
+    /// Whether a GC run that moves so many pages of a block frees enough: a page, or in idle time a share of the block, while nothing but that asks for GC.
+    pub(crate) fn frees_enough(&self, plane: u32, moves: u32) -> bool {
+        let freed = self.shape.pages_per_block - moves;
+        let state = &self.blocks.planes[plane as usize];
+        let is_needed =
+            !self.settings.collects_when_idle() || self.is_low(plane) || state.free_blocks < self.settings.given.gc_reserve_blocks;
+        freed > 0 && (is_needed || freed >= share_of_pages(self.settings.gc_idle_gain, self.shape.pages_per_block))
+    }
+
+    /// Whether `take_wear_out` has something to tell.
+    #[inline]
+    pub fn wears_out(&self) -> bool {
+        self.blocks.wears_out
+    }
+
+    /// Whether the device is worn out, and this was not asked since then.
+    #[inline]
+    pub fn take_wear_out(&mut self) -> bool {
+        std::mem::take(&mut self.blocks.wears_out)
+    }
+
+    /// Every block endures so many erases, and has been erased `preset` times before. For a new device. Spare chips that replace none are new, and count
+    /// once they replace one; then the chip that they replace counts no more.
+    pub fn limit_erases(&mut self, pe_limit: u32, preset: u32) {
+        debug_assert!(self.total_erases() == 0 && preset < pe_limit);
+        let blocks = self.blocks.erase_counts().count() as u64;
+        self.blocks.endurance = blocks * u64::from(pe_limit);
+        self.preset_wear(preset);
+    }
+
+    /// Each block has been erased so often before. The device must be new.
+    pub fn preset_wear(&mut self, erases: u32) {
+        self.blocks.preset_erases(erases);
+    }
+}

@@ -1,0 +1,177 @@
+//! How domains are formed, and in which of them a program takes its page: by arithmetic on its address.
+
+use super::Space;
+use super::domain::Domain;
+use crate::Placement;
+use flashraid_nand::{DATA, NIL, Nand, TRANSLATION, Takers};
+use flashraid_vocabulary::{LocalPage, Member, MemberPage, Version};
+
+impl Space {
+    /// The members of LUNs as long as no spare chip is in use.
+    pub(crate) fn assign_units(&self, nand: &mut Nand) {
+        let chips = self.settings.geometry.chips_per_channel;
+        for unit in 0..self.shape.units() {
+            let (channel, chip) = (unit / self.shape.units_per_channel, self.shape.chip_of_unit(unit));
+            let member = match self.settings.given.member {
+                Member::Channel => channel,
+                Member::Chip => channel * chips + chip,
+                Member::Device => 0,
+            };
+            nand.set_member(unit, (chip < chips).then_some(member));
+        }
+    }
+
+    /// The member's planes, as offsets from its first channel's first plane, in the order in which static placement cycles through them: through
+    /// the channels first, if the member has several.
+    fn order_static_planes(&self) -> Vec<u32> {
+        let geometry = self.settings.geometry;
+        let chips = if self.settings.member_is_chip() { 1 } else { geometry.chips_per_channel };
+        let channels = if self.settings.member_is_device() { geometry.channels } else { 1 };
+        let extent = |level: u8| match level {
+            b'W' => chips,
+            b'D' => geometry.dies_per_chip,
+            _ => geometry.planes_per_die,
+        };
+        let order = self.settings.static_order;
+        let mut planes = Vec::new();
+        for slow in 0..extent(order[2]) {
+            for middle in 0..extent(order[1]) {
+                for fast in 0..extent(order[0]) {
+                    let index = |level: u8| [fast, middle, slow][order.iter().position(|l| *l == level).expect("a permutation")];
+                    let offset = self.shape.plane_offset(index(b'W'), index(b'D'), index(b'P'));
+                    planes.extend((0..channels).map(|channel| channel * self.shape.planes_per_channel() + offset));
+                }
+            }
+        }
+        planes
+    }
+
+    /// Forms the domains, and lets planes join them.
+    pub(crate) fn form_domains(&mut self, nand: &mut Nand) {
+        self.static_planes = self.order_static_planes();
+        let channels = self.settings.geometry.channels;
+        let chips = self.settings.geometry.chips_per_channel;
+        let units_of = |chips: &mut dyn Iterator<Item = u32>| chips.fold(0, |mask, chip| mask | self.shape.chip_units(chip));
+        let all_units = units_of(&mut (0..chips));
+        let mirrors = units_of(&mut (0..chips).filter(|chip| self.settings.is_mirror_chip(*chip)));
+        let domain = |channels: (u32, u32), units: u64| Takers::new(channels, units, DATA);
+        let of_member = |m: u32| match self.settings.given.member {
+            Member::Chip => domain((m / chips, m / chips + 1), self.shape.chip_units(m % chips)),
+            Member::Channel => domain((m, m + 1), all_units & !mirrors),
+            Member::Device => domain((0, channels), all_units),
+        };
+        let is_static = matches!(self.settings.placement, Placement::Static | Placement::Blocks);
+        let mut takers: Vec<Takers> = match self.settings.placement {
+            Placement::Static | Placement::Blocks => (0..self.shape.data_planes())
+                .map(|plane| {
+                    let unit = plane / self.shape.planes_per_unit;
+                    let channel = unit / self.shape.units_per_channel;
+                    domain((channel, channel + 1), 1 << (unit % self.shape.units_per_channel))
+                })
+                .collect(),
+            Placement::Member => {
+                let copies = (0..channels).filter(|_| mirrors != 0).map(|c| domain((c, c + 1), mirrors));
+                (0..self.members).map(of_member).chain(copies).collect()
+            }
+            Placement::Groups(groups) => {
+                let size = channels / groups;
+                (0..groups).map(|g| domain((g * size, (g + 1) * size), all_units)).collect()
+            }
+        };
+        let translation_domains = takers.len() as u32;
+        if self.settings.translation_blocks > 0 {
+            takers.extend((0..self.members).map(|member| Takers { kind: TRANSLATION, ..of_member(member) }));
+        }
+        let plane = |id: u32| if is_static && id < translation_domains { id } else { NIL };
+        self.domains = (0..).zip(&takers).map(|(id, takers)| Domain::new(plane(id), takers)).collect();
+        self.translation_domains = translation_domains;
+        nand.set_domains(takers);
+        let domain_of = |plane: u32| {
+            let (kind, place) =
+                if plane < self.shape.data_planes() { (DATA, plane) } else { (TRANSLATION, plane - self.shape.data_planes()) };
+            match (nand.units()[(place / self.shape.planes_per_unit) as usize].member, kind) {
+                (None, _) => NIL,
+                (Some(member), DATA) => self.find_domain(plane, member),
+                (Some(member), _) => self.translation_domains + member,
+            }
+        };
+        self.domain_of_plane = (0..self.planes()).map(domain_of).collect();
+        for plane in 0..self.planes() {
+            self.join_domain(nand, plane);
+        }
+        for (id, _) in (0..).zip(&self.domains).filter(|(_, domain)| domain.living_planes > 0) {
+            nand.serve_domain(id);
+        }
+    }
+
+    fn find_domain(&self, plane: u32, member: u32) -> u32 {
+        let unit = plane / self.shape.planes_per_unit;
+        let channel = unit / self.shape.units_per_channel;
+        match self.settings.placement {
+            Placement::Member if self.settings.member_is_device() => 0,
+            Placement::Static | Placement::Blocks => plane,
+            Placement::Member => {
+                let is_copy = !self.settings.member_is_chip() && self.settings.is_mirror_chip(self.shape.chip_of_unit(unit));
+                member + if is_copy { self.members } else { 0 }
+            }
+            Placement::Groups(groups) => channel / (self.settings.geometry.channels / groups),
+        }
+    }
+
+    /// The space domain in which a program of this version takes its page.
+    #[inline]
+    pub fn domain_of(&self, address: MemberPage, version: Version) -> u32 {
+        if self.settings.is_translation(address.page) {
+            return self.translation_domains + u32::from(address.member.0);
+        }
+        match self.settings.placement {
+            Placement::Static => self.static_plane(address),
+            Placement::Blocks => self.domain_of_block(address),
+            Placement::Member if version == Version::Copy => self.members + u32::from(address.member.0),
+            Placement::Member => u32::from(address.member.0),
+            Placement::Groups(groups) => u32::from(address.member.0) / (self.members / groups),
+        }
+    }
+
+    pub(crate) fn static_plane(&self, address: MemberPage) -> u32 {
+        let offset = self.static_planes[(address.page.0 as usize) % self.static_planes.len()];
+        let member = u32::from(address.member.0);
+        let planes_per_channel = self.shape.planes_per_channel();
+        if self.settings.member_is_chip() {
+            let chips = self.settings.geometry.chips_per_channel;
+            member / chips * planes_per_channel + offset + self.shape.plane_offset(member % chips, 0, 0)
+        } else {
+            member * planes_per_channel + offset
+        }
+    }
+
+    /// The instance in which a page of this logical block of a member goes.
+    pub(crate) fn domain_of_block(&self, address: MemberPage) -> u32 {
+        self.static_plane(MemberPage { page: LocalPage(address.page.0 / self.shape.pages_per_block), ..address })
+    }
+
+    /// The domain of a plane; `NIL` for those of spare chips that replace none.
+    #[inline]
+    pub(crate) fn domain_of_plane(&self, plane: u32) -> u32 {
+        self.domain_of_plane[plane as usize]
+    }
+
+    /// Number of planes, translation planes included.
+    pub fn planes(&self) -> u32 {
+        self.blocks.planes.len() as u32
+    }
+
+    /// Number of space domains.
+    pub fn domains(&self) -> usize {
+        self.domains.len()
+    }
+
+    pub(crate) fn holds_copies(&self, domain: u32) -> bool {
+        self.settings.given.mirror_chips > 0 && (self.members..2 * self.members).contains(&domain)
+    }
+
+    /// Whether anything of the domain lives, full or not.
+    pub fn domain_is_alive(&self, domain: u32) -> bool {
+        self.domains[domain as usize].living_planes > 0
+    }
+}

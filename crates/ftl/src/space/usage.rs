@@ -1,0 +1,80 @@
+//! How full and worn flash is: for reports, logs and torture.
+
+use super::Space;
+use super::blocks::Usage;
+use flashraid_nand::{DATA, NIL};
+use flashraid_vocabulary::Ppn;
+
+impl Space {
+    /// How full the device is.
+    pub fn usage(&self) -> Usage {
+        self.blocks.usage()
+    }
+
+    /// Erase count of each block.
+    pub fn erase_counts(&self) -> impl Iterator<Item = u32> + Clone {
+        self.blocks.erase_counts()
+    }
+
+    /// Erases of each block before time began.
+    pub fn preset_erases(&self) -> u32 {
+        self.blocks.preset
+    }
+
+    /// Erases of all blocks since the device was new, those before time began included.
+    #[inline]
+    pub fn total_erases(&self) -> u64 {
+        self.blocks.total_erases
+    }
+
+    /// Erases that all blocks together endure; `u64::MAX` without a limit.
+    #[inline]
+    pub fn endurance(&self) -> u64 {
+        self.blocks.endurance
+    }
+
+    /// Whether all erases that the blocks endure are spent.
+    pub fn is_worn_out(&self) -> bool {
+        self.blocks.total_erases >= self.blocks.endurance
+    }
+
+    /// Share of the endurance that is spent; `None` without a limit.
+    pub fn age(&self) -> Option<f64> {
+        (self.endurance() < u64::MAX).then(|| self.total_erases() as f64 / self.endurance() as f64)
+    }
+
+    /// Erased blocks of a LUN.
+    pub fn free_blocks_of_unit(&self, unit: u32) -> u64 {
+        self.free_blocks_of_planes(unit).map(u64::from).sum()
+    }
+
+    /// Erased blocks of each plane of a LUN.
+    pub fn free_blocks_of_planes(&self, unit: u32) -> impl Iterator<Item = u32> {
+        self.blocks.planes[self.shape.first_plane(unit, DATA) as usize..][..self.shape.planes_per_unit as usize]
+            .iter()
+            .map(|plane| plane.free_blocks)
+    }
+
+    /// Whether the LUN is in use: a spare chip that replaces none is not, nor is a chip that was replaced.
+    pub fn is_in_use(&self, unit: u32) -> bool {
+        let planes = &self.blocks.planes[self.shape.first_plane(unit, DATA) as usize..][..self.shape.planes_per_unit as usize];
+        planes.iter().any(|plane| plane.in_use)
+    }
+
+    /// Whether a block is out of use in a part that lives. Looks at all planes.
+    pub fn has_retired_blocks(&self) -> bool {
+        self.blocks.planes.iter().any(|plane| plane.in_use && !plane.dead && plane.retired > 0)
+    }
+
+    /// Whether a physical page lies on a mirror chip.
+    pub fn is_of_mirror(&self, ppn: Ppn) -> bool {
+        let domain = self.domain_of_plane(self.shape.plane_of(ppn));
+        domain != NIL && self.holds_copies(domain)
+    }
+
+    /// Checks the number of erased blocks in all.
+    pub(crate) fn check_free_blocks(&self) -> Result<(), String> {
+        let free: u32 = self.blocks.planes.iter().filter(|plane| plane.in_use).map(|plane| plane.free_blocks).sum();
+        if free == self.blocks.free_blocks { Ok(()) } else { Err(format!("{free} erased blocks, counted as {}", self.blocks.free_blocks)) }
+    }
+}
