@@ -192,7 +192,7 @@ pub trait Inspect {
 
     /// Whether blocks of living planes are out of use.
     fn has_retired_blocks(&self) -> bool {
-        self.ssds().iter().any(Flash::has_retired_blocks)
+        self.ssds().iter().any(|flash| flash.space().has_retired_blocks())
     }
 
     /// Whether spare chips are in use.
