@@ -7,7 +7,8 @@ whether it runs to its end, not how fast.
 
 `--instructions` only counts the instructions for each request, and compares them with the least of
 `benches/history.csv`: exit status 1 if a case takes above 3 % more than that, counted with the same compiler. Without
-valgrind nothing is counted, and nothing fails. `--record RELEASE` measures all of it and adds a line.
+valgrind nothing is counted, and nothing fails. `--record RELEASE` measures all of it and adds a line; with
+`--accept WHY` lines before it bind no more, as what they counted did less.
 """
 
 import argparse
@@ -353,8 +354,12 @@ def all_instructions(effort: Effort) -> dict[str, float]:
 
 
 def least_instructions() -> dict[str, tuple[int, str]]:
-    """The least instructions of each case in the history, counted with this compiler, and the release that had them."""
-    lines = [line for line in history() if line["rustc"] == compiler()]
+    """The least instructions of each case since the last line of the history that accepts more, counted with this
+    compiler, and the release that had them.
+    """
+    lines = history()
+    since = max((at for at, line in enumerate(lines) if line["accepts"]), default=0)
+    lines = [line for line in lines[since:] if line["rustc"] == compiler()]
     known = {
         case.name: [(int(line[case.name]), line["release"]) for line in lines if line.get(case.name)] for case in CASES
     }
@@ -379,11 +384,17 @@ def history() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def record(release: str, report: dict[str, Any]) -> None:
-    """Adds a line to the history."""
+def record(release: str, accepts: str, report: dict[str, Any]) -> None:
+    """Adds a line to the history, which may say why more instructions than before are accepted."""
     lines = history()
     counts = {name: str(round(count)) for name, count in report["instructions_per_request"].items()}
-    line = {"release": release, "rustc": compiler(), "random_read_ns": str(round(report["random_read_ns"])), **counts}
+    line = {
+        "release": release,
+        "rustc": compiler(),
+        "random_read_ns": str(round(report["random_read_ns"])),
+        **counts,
+        "accepts": accepts,
+    }
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
     writer.writeheader()
@@ -407,7 +418,10 @@ def main() -> int:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--instructions", action="store_true", help="only count instructions, and compare them")
     what.add_argument("--record", metavar="RELEASE", help="add a line to benches/history.csv")
+    parser.add_argument("--accept", metavar="WHY", default="", help="with --record: lines before this one bind no more")
     given = parser.parse_args()
+    if given.accept and given.record is None:
+        parser.error("--accept says why the line of --record may have more instructions: it is missing")
     if given.record is not None and given.quick:
         parser.error("--record: a line holds figures of all the work: allowed without --quick")
     if given.record is not None and shutil.which("valgrind") is None:
@@ -434,7 +448,7 @@ def bench(given: argparse.Namespace, effort: Effort) -> int:
     if effort.shrink == 1:
         refuse_growth(report.get("instructions_per_request", {}))
     if given.record is not None:
-        record(given.record, report)
+        record(given.record, given.accept, report)
     return 0
 
 

@@ -15,11 +15,11 @@ import peers
 import run
 
 HISTORY = """\
-release,rustc,random_read_ns,raid0 a,ppc a400
+release,rustc,random_read_ns,raid0 a,ppc a400,accepts
 first,1.95.0,172,5000,
-best,1.96.0,172,1000,2000
-other,1.95.0,172,4000,9000
-last,1.96.0,172,1100,1900
+best,1.96.0,172,1000,2000,
+other,1.95.0,172,4000,9000,
+last,1.96.0,172,1100,1900,
 """
 
 
@@ -39,16 +39,30 @@ def test_counts_are_compared_with_the_least_of_the_same_compiler(history):
         run.refuse_growth({"raid0 a": 1031, "ppc a400": 1000})
 
 
+def test_lines_before_one_that_accepts_more_bind_no_more(history):
+    run.record("waits", "it does more", {"random_read_ns": 172, "instructions_per_request": {"raid0 a": 1200}})
+    assert run.least_instructions() == {"raid0 a": (1200, "waits")}
+    run.record("faster", "", {"random_read_ns": 172, "instructions_per_request": {"raid0 a": 1150, "ppc a400": 2500}})
+    assert run.least_instructions() == {"raid0 a": (1150, "faster"), "ppc a400": (2500, "faster")}
+
+
 def test_a_line_is_added_to_the_history_or_nothing_is(history):
     report = {"random_read_ns": 150.4, "instructions_per_request": {"raid0 a": 999.7}}
-    run.record("new", report)
+    run.record("new", "", report)
     lines = list(csv.DictReader(history.read_text().splitlines()))
     assert len(lines) == 5
-    line = {"release": "new", "rustc": "1.96.0", "random_read_ns": "150", "raid0 a": "1000", "ppc a400": ""}
+    line = {
+        "release": "new",
+        "rustc": "1.96.0",
+        "random_read_ns": "150",
+        "raid0 a": "1000",
+        "ppc a400": "",
+        "accepts": "",
+    }
     assert lines[-1] == line
     before = history.read_text()
     with pytest.raises(ValueError, match="unknown"):
-        run.record("newer", report | {"instructions_per_request": {"unknown": 1}})
+        run.record("newer", "", report | {"instructions_per_request": {"unknown": 1}})
     assert history.read_text() == before
 
 

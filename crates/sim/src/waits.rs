@@ -43,8 +43,8 @@ type Longest = (u64, Reverse<u64>);
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
-    /// Arrival of the first measured request.
-    first_ns: Option<u64>,
+    /// Arrivals of the first measured request and of the last, once one has arrived.
+    first_ns: u64,
     last_ns: u64,
     /// The last arrival at which every measured request before had been answered.
     caught_up_ns: u64,
@@ -63,9 +63,10 @@ impl Waits {
     /// A measured request arrives.
     #[inline]
     pub fn arrived(&mut self, now_ns: u64) {
-        match self.first_ns {
-            Some(_) => self.between_arrivals.add(now_ns - self.last_ns),
-            None => self.first_ns = Some(now_ns),
+        if self.arrived > 0 {
+            self.between_arrivals.add(now_ns - self.last_ns);
+        } else {
+            self.first_ns = now_ns;
         }
         self.last_ns = now_ns;
         if self.arrived == self.answered {
@@ -78,14 +79,26 @@ impl Waits {
     #[inline]
     pub fn answered(&mut self, arrival_ns: u64, latency_ns: Option<u64>) {
         self.answered += 1;
-        let (Some(first_ns), Some(latency_ns)) = (self.first_ns, latency_ns) else { return };
+        let Some(latency_ns) = latency_ns else { return };
         let answer_ns = arrival_ns + latency_ns;
         // What is answered together, as a write with the flush behind it, has waited for one event.
-        if self.last_answer_ns > 0 && answer_ns > self.last_answer_ns {
+        if answer_ns > self.last_answer_ns && self.last_answer_ns > 0 {
             self.between_answers.add(answer_ns - self.last_answer_ns);
         }
         self.last_answer_ns = answer_ns;
-        let since_ns = arrival_ns - first_ns;
+        let since_ns = arrival_ns - self.first_ns;
+        if since_ns >> self.bits >= SLICES as u64 {
+            self.widen(since_ns);
+        }
+        let longest = &mut self.longest[(since_ns >> self.bits) as usize % SLICES];
+        if latency_ns >= longest.0 {
+            *longest = (latency_ns, Reverse(arrival_ns)).max(*longest);
+        }
+    }
+
+    /// Makes slices longer until the last one is of this time.
+    #[cold]
+    fn widen(&mut self, since_ns: u64) {
         while since_ns >> self.bits >= SLICES as u64 {
             self.longest = std::array::from_fn(|at| match 2 * at {
                 pair if pair < SLICES => self.longest[pair].max(self.longest[pair + 1]),
@@ -93,15 +106,13 @@ impl Waits {
             });
             self.bits += 1;
         }
-        let longest = &mut self.longest[(since_ns >> self.bits) as usize];
-        *longest = (latency_ns, Reverse(arrival_ns)).max(*longest);
     }
 
     /// By how much the longest wait grew from the first to the last quarter of the arrivals, over the time between the two arrivals: for a device that
     /// takes X times as long as the requests take to arrive, X - 1. Zero if it keeps up: what waits at the end came in the last quarter, hardly waits
     /// longer, or does so no more than chance explains. `None` if all arrived at once.
     pub fn growth(&self) -> Option<f64> {
-        let first_ns = self.first_ns?;
+        let first_ns = self.first_ns;
         let span_ns = self.last_ns - first_ns;
         if span_ns == 0 {
             return None;

@@ -99,9 +99,12 @@ fn drive<C: Content, M: Media>(
 ) -> Vec<CompletedRequest> {
     let mut watch = Watch { credit: 0, pages_an_event: proving(PROOF_PAGES_AN_EVENT, SLICE_PAGES_AN_EVENT), look };
     let end = |engine: &mut Engine<C, M>, watch: &mut Watch<C, M>| {
+        // As `Simulation::finish` does: while everything comes to its end, nothing leaves a buffer by itself.
+        engine.set_destaging(false);
         while engine.advance().unwrap_or_else(|error| panic!("{error}")) {
             watch.event(engine);
         }
+        engine.set_destaging(true);
         assert_eq!(engine.outstanding(), 0);
         quiet(engine);
     };
