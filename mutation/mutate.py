@@ -28,7 +28,13 @@ RECORD = HERE / "samples.toml"
 WORK = ROOT / "target" / "mutation"
 TREE = WORK / "tree"  # the copy with the mutants in it
 
-MUTATED = ["crates/redundancy/src", "crates/nand/src", "crates/ftl/src", "crates/sim/src/engine", "crates/sim/src/buffer"]
+MUTATED = [
+    "crates/redundancy/src",
+    "crates/nand/src",
+    "crates/ftl/src",
+    "crates/sim/src/engine",
+    "crates/sim/src/buffer",
+]
 PACKAGES = ["flashraid-redundancy", "flashraid-nand", "flashraid-ftl", "flashraid-sim"]
 # Its counts of kills are golden figures, which any change moves: they say nothing about who notices a fault.
 LEFT_OUT = {"sim/mutants"}
