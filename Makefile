@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates devices profiles -name '*.rs' -o -name '*.toml')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo format test test-rust test-python prove bench mutate fuzz validate papers docs wheel sdist clean
+.PHONY: help demo format bless test test-rust test-python prove bench mutate fuzz validate papers docs wheel sdist clean
 
 ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 define MISSING
@@ -40,6 +40,7 @@ endif
 help:
 	@echo 'make demo      real traces under RAID layouts, compared, with reports for a browser'
 	@echo 'make format    formats Rust and Python'
+	@echo 'make bless     writes documents, types and golden results anew (WHAT=documents:: one of them); look at git diff'
 	@echo 'make test      every test and lint'
 	@echo 'make prove     the longer proofs'
 	@echo 'make bench     speed and memory'
@@ -65,6 +66,11 @@ demo: .venv/built
 format: .venv/testing
 	cargo fmt --all -- $(SCHEMES)
 	.venv/bin/ruff format -q $(PYTHON_SOURCES)
+
+# What is made of the code and kept in files. The drives of tests/golden/drives are not among it: they are written when their format is raised (CONTRIBUTING.md).
+WHAT := config:: generated:: documents:: determinism::
+bless:
+	FLASHRAID_BLESS=1 cargo test -q -p flashraid-sim --all-features --test suite -- $(WHAT)
 
 # The release build is for the most part one job for one core, and so is the end of many a test program: both languages are tested at once.
 test:

@@ -8,7 +8,7 @@ use std::fmt::Write;
 const HEAD: &str = "\
 # Configuration
 
-Generated from the schema by `FLASHRAID_BLESS=1 cargo test -p flashraid-sim --test suite config`; do not edit.
+Generated from the schema by `make bless`; do not edit.
 
 Settings are read from the device (a preset or a TOML file), then from a configuration file (TOML, or the JSON of a result, whose `config`
 object is complete: what one of an older version lacks is what that version did), then from options, arguments and `--set key=value`. A later value replaces an earlier one, also if `--set` is repeated. An option and a

@@ -454,7 +454,7 @@ fn drives_of_this_format_are_read() {
             let header = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 1;
             zstd::decode_all(&bytes[header..bytes.len() - 32]).unwrap()
         };
-        let what = "what a drive keeps has changed: raise FORMAT of sim/src/drive or the scheme's drive_format, and write the files with FLASHRAID_BLESS=1";
+        let what = "what a drive keeps has changed: raise FORMAT of sim/src/drive or the scheme's drive_format, and write the files with make bless WHAT=drives::";
         assert!(state(&path) == state(&again), "{name}: {what}");
     }
 }

@@ -52,7 +52,7 @@ fn check(tests: &str, name: &str, held: &str, fresh: &str) {
     let (held, fresh) = (lines(held), lines(fresh));
     let (held, fresh) = held.iter().zip(&fresh).find(|(held, fresh)| held != fresh).expect("a difference");
     panic!(
-        "{name} is missing or stale: FLASHRAID_BLESS=1 cargo test -p flashraid-sim --all-features --test suite {tests} writes it\n\
+        "{name} is missing or stale: make bless WHAT={tests} writes it\n\
          it has: {held}\nshould: {fresh}"
     );
 }
