@@ -125,9 +125,4 @@ impl Flash {
         self.is_too_worn_to_read(self.shape.block_of(first))
             && self.faults.unreadable.range(first.0..first.0 + self.shape.pages_per_block).next().is_some()
     }
-
-    /// Takes a version of a page that was found to be lost since this was last asked.
-    pub fn take_unreadable(&mut self) -> Option<(flashraid_vocabulary::MemberPage, flashraid_vocabulary::Version)> {
-        self.faults.untold.pop()
-    }
 }

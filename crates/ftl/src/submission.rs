@@ -56,7 +56,7 @@ impl Flash {
     // ---- submission ----
 
     /// Queues a page operation of the plan of `owner`, which completions name again. A read must be of a written version: it is bound to the page that holds it now, which is
-    /// not erased before the read ends. A program's page is chosen when it starts; it uses a page reserved by `reserve_page`.
+    /// not erased before the read ends. A program's page is chosen when it starts; it uses a page that `reserve` has reserved.
     /// Returns the record, or `None` for a read of a version that is not written.
     #[inline]
     pub fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {

@@ -108,7 +108,7 @@ impl Nand {
     }
 
     /// Makes sure that the channel is served when its bus is free.
-    pub fn wait_for_bus(&mut self, channel_id: u32) {
+    pub(crate) fn wait_for_bus(&mut self, channel_id: u32) {
         self.channels[channel_id as usize].wait(channel_id, &mut self.events, self.now_ns);
     }
 

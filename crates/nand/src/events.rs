@@ -52,7 +52,7 @@ impl EventQueue {
     }
 
     /// The same, of which those from `buses` on, up to 64, are buses, with `set_bus` and `clear_bus`.
-    pub fn with_buses(resources: usize, buses: u32) -> Self {
+    pub(crate) fn with_buses(resources: usize, buses: u32) -> Self {
         Self {
             heap: vec![NO_EVENT; 2 * resources + 3],
             len: 0,
@@ -71,7 +71,7 @@ impl EventQueue {
 
     /// Sets the event of a bus that has none: it is due now unless its time is later. The time must not move on before it.
     #[inline]
-    pub fn set_bus(&mut self, bus: u32, time_ns: u64, now_ns: u64) {
+    pub(crate) fn set_bus(&mut self, bus: u32, time_ns: u64, now_ns: u64) {
         if time_ns > now_ns {
             return self.set((self.buses + bus) as usize, time_ns);
         }
@@ -82,7 +82,7 @@ impl EventQueue {
 
     /// Takes the bus's event, which must be the first, away.
     #[inline]
-    pub fn clear_bus(&mut self, bus: u32) {
+    pub(crate) fn clear_bus(&mut self, bus: u32) {
         if self.due & 1 << bus == 0 {
             return self.lift((self.buses + bus) as usize);
         }
@@ -114,7 +114,7 @@ impl EventQueue {
 
     /// Takes the resource's event, which must be the first, away until it is set again.
     #[inline]
-    pub fn lift(&mut self, resource: usize) {
+    pub(crate) fn lift(&mut self, resource: usize) {
         if self.is_lifted {
             self.close_gap();
         }

@@ -134,7 +134,7 @@ impl Nand {
 
     /// A plane's bit among the planes of its LUN.
     #[inline]
-    pub fn bit_of_plane(&self, plane: u32) -> u64 {
+    pub(crate) fn bit_of_plane(&self, plane: u32) -> u64 {
         self.sites[plane as usize].bit
     }
 

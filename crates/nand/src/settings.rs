@@ -30,7 +30,7 @@ pub struct NandSettings {
 impl NandSettings {
     /// Bus time of `bytes` of data, rounded up to a nanosecond.
     #[inline]
-    pub fn transfer_ns(&self, bytes: u32) -> u64 {
+    pub(crate) fn transfer_ns(&self, bytes: u32) -> u64 {
         (u64::from(bytes) * self.bus_ps_per_byte).div_ceil(1000)
     }
 

@@ -31,6 +31,11 @@ impl Flash {
         }
     }
 
+    /// Takes a version of a page that was found to be lost since this was last asked.
+    pub fn take_unreadable(&mut self) -> Option<(MemberPage, Version)> {
+        self.faults.untold.pop()
+    }
+
     /// Whether failures have taken pages of the domain for good.
     pub fn domain_has_losses(&self, domain: u32) -> bool {
         let planes = (0..self.space.planes()).filter(|plane| self.space.domain_of_plane(*plane) == domain);

@@ -130,7 +130,7 @@ impl std::ops::BitOr for GcUnderWay {
     }
 }
 
-/// What GC runs have done beside their page operations (`Flash::counts`, causes `Gc` and `Wear`).
+/// What GC runs have done beside their page operations (`Nand::counts`, causes `Gc` and `Wear`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcCounts {
     /// Victims erased, or merges of log blocks.

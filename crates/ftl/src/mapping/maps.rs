@@ -5,8 +5,7 @@
 //! slot and version a page was programmed for; a page is live while the forward map of that version still names it, so nothing
 //! has to be written to a page's entry when it is superseded.
 
-use flashraid_vocabulary::memory;
-use flashraid_vocabulary::{Persistent, Ppn, Version};
+use flashraid_vocabulary::{Persistent, Ppn, Version, memory};
 use std::io::{self, Read, Write};
 
 /// Slots are 30-bit numbers; the two bits above them hold the version.

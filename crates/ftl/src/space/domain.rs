@@ -28,7 +28,7 @@ persistent!(Domain {
 });
 
 impl Domain {
-    /// Without pages: planes join it (`Flash::join_domain`).
+    /// Without pages: planes join it (`Space::join_domain`).
     pub(crate) fn new(plane: u32, takers: &Takers) -> Self {
         let fill_turn = (takers.channels.0, takers.units.trailing_zeros(), 0);
         Self { free_pages: 0, reserved: 0, living_planes: 0, plane, next_channel: takers.channels.0, fill_turn }
