@@ -144,7 +144,7 @@ impl Flash {
                 gone[member as usize] += plane.retired * self.shape.pages_per_block;
             }
             let is_replacement = self.nand.is_of_replacement(id as u32);
-            let writable = self.nand.is_writable(id as u32, self.nand.takers(domain).kind);
+            let writable = self.nand.is_writable(id as u32, domain);
             replacements[domain as usize] += u32::from(is_replacement && writable);
             if writable != (self.space.blocks.host_pages(id as u32) > 0) {
                 return Err(format!("plane {id} with {} pages is writable: {writable}", self.space.blocks.host_pages(id as u32)));

@@ -1,14 +1,14 @@
 //! One SSD above its NAND: page maps, free space, GC and wear.
 //!
 //! The layer above submits page operations by (member, page, version) and gets completions; it never learns a physical page
-//! but to label contents. Reading order: `settings`, `ssd` (the state of one SSD), `space`, `mapping`, `submission`, `pages` (what NAND asks), `gc`, `faults`; then
+//! but to label contents. Reading order: `settings`, `news` (what it tells), `ssd` (the parts of one SSD), `space`, `mapping`, `submission`, `pages` (what NAND asks), `gc`, `faults`; then
 //! `untimed` (fill and precondition), `switching_off` (what is kept then), `view` (what schemes may look at), `report` and `check`.
 
 #![warn(missing_docs)]
 
 mod check;
 mod faults;
-pub mod gc;
+mod gc;
 pub mod mapping;
 mod news;
 mod pages;
@@ -24,8 +24,8 @@ mod view;
 #[cfg(feature = "mutants")]
 pub use flashraid_nand::accounting;
 pub use flashraid_nand::{
-    ACTIONS, About, Activity, CellOperation, CellTimes, Channel, Completion, Counts, Done, EventQueue, FlashFault, Ldpc, LevelLaw, Levels,
-    MOST_LEVEL, MOST_TYPES, MemberLoad, Progress, Slice, Track, Unit, level_of, ppn_limit,
+    ACTIONS, About, Activity, CellOperation, CellTimes, Completion, Counts, Done, EventQueue, FlashFault, Ldpc, LevelLaw, Levels,
+    MOST_LEVEL, MOST_TYPES, MemberLoad, Progress, Slice, Track, level_of, ppn_limit,
 };
 pub use gc::state::{GcCounts, GcUnderWay, MergeKind};
 pub use news::{GcQuery, Held, MapEvent};

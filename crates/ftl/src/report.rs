@@ -1,4 +1,4 @@
-//! What reports, logs and torture look at, and the engine does not: how full and worn flash is, what buses and LUNs did, and what has failed.
+//! What reports, logs and torture look at, and the engine does not: what is in flight, what has failed, and where parts are.
 
 use crate::faults::PageLocation;
 use crate::space::blocks::NONE;
@@ -7,7 +7,7 @@ use flashraid_nand::NIL;
 use flashraid_vocabulary::{MemberId, Part, Ppn};
 
 impl Flash {
-    // ---- space and wear ----
+    // ---- space ----
 
     /// Erased blocks of a member, without those of its translation planes.
     pub fn free_blocks(&self, member: u32) -> u64 {

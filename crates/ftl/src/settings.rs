@@ -1,4 +1,4 @@
-//! What a device is, as the flash layer needs it.
+//! What a device is, as its FTL needs it.
 
 use flashraid_nand::{CellTimes, NandSettings, Shape};
 use flashraid_vocabulary::{
@@ -18,7 +18,7 @@ pub enum Placement {
     Groups(u32),
 }
 
-/// The settings of a device that the flash layer takes as they are given. Each is declared once, here: it is a field of [`Given`] and a key of the
+/// The settings of a device that NAND and FTL take as they are given. Each is declared once, here: it is a field of [`Given`] and a key of the
 /// configuration. The columns are those of the tables of settings (`config/schema.rs` of flashraid-sim), which give them their meaning.
 ///
 /// Calls the macro `$then` with the list in braces, between what else the table has.
@@ -81,7 +81,7 @@ macro_rules! fields {
 
 given_settings! { fields {} {} {} }
 
-/// Everything that the flash layer is told about the device.
+/// Everything that an SSD is told about the device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Shape.

@@ -1,6 +1,6 @@
 //! One SSD, without a clock of its own: it is told the time. Its state, how it is made, and how its time goes on.
 //!
-//! What it does stands beside the parts of the state that this concerns, as further methods: `mapping`, `nand`, `collection`, `faults`.
+//! What it does stands beside the parts that this concerns, as further methods: `mapping`, `submission`, `pages`, `gc`, `faults`.
 
 use crate::faults::Faults;
 use crate::gc::state::Collection;

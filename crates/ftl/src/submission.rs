@@ -126,6 +126,7 @@ impl Flash {
         } else {
             self.nand.join_pool(id);
             let turn = self.space.domains[domain_id as usize].next_channel;
+            // What the offer sets in motion submits no other program of a plan.
             self.space.domains[domain_id as usize].next_channel = offer(self, domain_id, turn);
         }
     }

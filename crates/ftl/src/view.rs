@@ -35,7 +35,7 @@ impl Flash {
             let first = self.shape.first_plane(other, kind);
             first..first + self.shape.planes_per_unit
         };
-        let kinds = self.space.planes() / (self.shape.units() * self.shape.planes_per_unit);
+        let kinds = self.space.planes() / self.shape.data_planes();
         self.shape
             .neighbors(unit)
             .flat_map(|other| (0..kinds as usize).flat_map(move |kind| planes(other, kind)))
@@ -139,7 +139,7 @@ impl View for Flash {
         }
         let id = self.members + u32::from(member.0);
         let domain = &self.space.domains[id as usize];
-        domain.free_pages > domain.reserved && !self.nand.has_waiting(id) && self.nand.is_idle(id)
+        domain.free_pages > domain.reserved && !self.nand.has_waiting(id) && self.nand.domain_is_idle(id)
     }
 
     fn bases(&self, member: MemberId) -> u32 {

@@ -1,6 +1,6 @@
 //! Who gets the bus next.
 
-use crate::domains::{Takers, is_for_replacement, pool_of};
+use crate::domains::{Takers, is_for_replacement, pool_of, pools_of};
 use crate::events::EventQueue;
 use crate::records::{NIL, Records};
 use crate::service::{start_bound, start_from_pool};
@@ -153,6 +153,7 @@ pub fn kick<P: Pages>(ssd: &mut P, channel_id: u32) {
     }
 }
 
+/// The bus is free, or due to look whether it is.
 pub(crate) fn bus_event<P: Pages>(ssd: &mut P, channel_id: u32) {
     let nand = ssd.nand_mut();
     nand.events.clear_bus(channel_id);
@@ -268,7 +269,7 @@ fn more_urgent<P: Pages>(ssd: &P, channel: &Channel, best: (u32, u32), pool: u32
 pub fn check_buses<P: Pages>(ssd: &P) -> Result<(), String> {
     let nand = ssd.nand();
     for (id, channel) in (0..).zip(&nand.channels) {
-        let pools = || channel.domains.iter().flat_map(|domain| [false, true].map(|for_replacement| pool_of(*domain, for_replacement)));
+        let pools = || channel.domains.iter().flat_map(|domain| pools_of(*domain));
         if !nand.has_waiting_program(id) && pools().any(|pool| nand.waiting.pool(pool).mask != 0) {
             return Err(format!("a program waits for channel {id}, which does not look for it"));
         }

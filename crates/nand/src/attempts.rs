@@ -15,7 +15,7 @@ use flashraid_vocabulary::{Observer, Ppn};
 use std::collections::VecDeque;
 
 fn decode_ns(nand: &Nand) -> u64 {
-    nand.levels().map_or(0, |levels| levels.ldpc.decode_ns)
+    nand.levels().expect("a device with LDPC").ldpc.decode_ns
 }
 
 /// The LUN has no more data to give. Returns whether it goes on with pages that were not corrected.

@@ -23,15 +23,15 @@ pub enum Progress {
     DataIn,
     /// The page operation has ended.
     Ended,
-    /// The page operation has failed: a read of a page that is lost now, or a program. The record of a program lives until `repeat` succeeds or
-    /// `abort`.
+    /// The page operation has failed: a read of a page that is lost now, or a program. The record of a program lives until the layer above
+    /// repeats it or gives it up.
     Failed,
 }
 
 /// A page operation made progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Its handle. A read's is free again once the completion is taken; a program's after `commit` or `abort`.
+    /// Its handle, until the layer above removes the record.
     pub record: u32,
     /// What happened.
     pub progress: Progress,

@@ -56,6 +56,12 @@ pub(crate) fn pool_of(domain: u32, for_replacement: bool) -> u32 {
     2 * domain + u32::from(for_replacement)
 }
 
+/// Both pools of a domain.
+#[inline]
+pub(crate) fn pools_of(domain: u32) -> [u32; 2] {
+    [pool_of(domain, false), pool_of(domain, true)]
+}
+
 /// Which of the two a pool is.
 #[inline]
 pub(crate) fn is_for_replacement(pool: u32) -> bool {
@@ -90,7 +96,7 @@ impl Waiting {
 }
 
 impl Nand {
-    /// The device's space domains, by number, once and for all; of those that are `in_use`, channels look for programs.
+    /// The device's space domains, by number, once and for all. Channels look for programs of those that are served (`serve_domain`).
     pub fn set_domains(&mut self, takers: Vec<Takers>) {
         self.waiting.pools = vec![Pool::EMPTY; 2 * takers.len()];
         self.waiting.takers = takers;
@@ -126,12 +132,12 @@ impl Nand {
     /// Whether a program waits in a domain.
     #[inline]
     pub fn has_waiting(&self, domain: u32) -> bool {
-        [false, true].iter().any(|for_replacement| self.waiting.pool(pool_of(domain, *for_replacement)).mask != 0)
+        pools_of(domain).iter().any(|pool| self.waiting.pool(*pool).mask != 0)
     }
 
     /// Programs that wait in a domain. Looks at all of them.
     pub fn count_waiting(&self, domain: u32) -> i64 {
-        let queues = [false, true].into_iter().flat_map(|for_replacement| self.waiting.pool(pool_of(domain, for_replacement)).queues);
+        let queues = pools_of(domain).into_iter().flat_map(|pool| self.waiting.pool(pool).queues);
         queues.map(|queue| self.each_queued(queue.head).count() as i64).sum()
     }
 
@@ -188,8 +194,7 @@ impl Nand {
 
     /// Takes the next program out that waits in a domain, if there is one.
     pub fn take_waiting(&mut self, domain: u32) -> Option<u32> {
-        let pools = [false, true].map(|for_replacement| pool_of(domain, for_replacement));
-        let pool = pools.into_iter().find(|pool| self.waiting.pool(*pool).mask != 0)?;
+        let pool = pools_of(domain).into_iter().find(|pool| self.waiting.pool(*pool).mask != 0)?;
         Some(self.pop_pool(pool))
     }
 
@@ -234,7 +239,7 @@ impl Nand {
     }
 
     /// Whether none of the LUNs of a domain in one channel does anything, has anything to do, or is kept for a GC run.
-    pub fn is_idle(&self, domain: u32) -> bool {
+    pub fn domain_is_idle(&self, domain: u32) -> bool {
         let takers = self.takers(domain);
         let channel = &self.channels[takers.channels.0 as usize];
         channel.is_idle(takers.units) && each(takers.units).all(|number| self.units[(channel.first_unit + number) as usize].queued == 0)

@@ -9,6 +9,7 @@ use crate::units::UnitState;
 use crate::{Completion, Nand, Pages, Progress, Record};
 use flashraid_vocabulary::{MemberId, Observer};
 
+/// What a LUN does goes on to its next phase, or ends.
 pub(crate) fn unit_event<P: Pages, O: Observer>(ssd: &mut P, unit_id: u32, observer: &mut O) {
     let nand = ssd.nand_mut();
     let unit = &mut nand.units[unit_id as usize];

@@ -1,5 +1,5 @@
-//! The event queue: one entry for each resource (bus or LUN) that has an event, which is when it next changes state, one for the timer of idle time if
-//! there is GC then, and one for the decoder of LDPC if decoding takes time.
+//! The event queue: one entry for each resource (bus or LUN) that has an event, which is when it next changes state, one for the timer of the layer
+//! above if it has one, and one for the decoder of LDPC if decoding takes time.
 //!
 //! A binary heap. Ties go to the lower number, units come before buses, and these before the other two, so that a bus that becomes free
 //! chooses among all units that are ready by then: that is the defined order of simultaneous events. Cost is the height of the heap, which follows from

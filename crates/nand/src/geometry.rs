@@ -27,7 +27,7 @@ pub fn ppn_limit(geometry: &Geometry, spare_chips: u32, has_translation_planes: 
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Channels of the device.
-    pub channels: u32,
+    pub(crate) channels: u32,
     /// Chips of a channel: data, mirror, spare.
     pub chips_per_channel: u32,
     /// LUNs of a channel.
@@ -78,6 +78,16 @@ impl Shape {
     /// Bit mask of a chip's LUNs in its channel.
     pub fn chip_units(&self, chip: u32) -> u64 {
         (0..self.units_per_channel).filter(|unit| unit % self.chips_per_channel == chip).fold(0, |mask, unit| mask | 1 << unit)
+    }
+
+    /// The channel of a LUN.
+    pub fn channel_of_unit(&self, unit: u32) -> u32 {
+        unit / self.units_per_channel
+    }
+
+    /// The LUN of a plane.
+    pub fn unit_of_plane(&self, plane: u32) -> u32 {
+        plane % self.data_planes() / self.planes_per_unit
     }
 
     /// The LUNs of a LUN's channel.

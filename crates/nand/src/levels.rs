@@ -58,11 +58,6 @@ impl Levels {
         &self.counts
     }
 
-    /// The block has been erased.
-    pub fn note_erased(&mut self, block: usize) {
-        self.reads[block] = 0;
-    }
-
     /// The first program of the block since its erase starts.
     pub fn note_first_program(&mut self, block: usize, now_ns: u64) {
         self.written_ns[block] = now_ns;
@@ -149,6 +144,14 @@ impl Nand {
     #[inline]
     pub fn levels_mut(&mut self) -> Option<&mut Levels> {
         self.levels.as_deref_mut()
+    }
+
+    /// A block has been erased.
+    #[inline]
+    pub fn note_erased(&mut self, block: usize) {
+        if let Some(levels) = &mut self.levels {
+            levels.reads[block] = 0;
+        }
     }
 
     /// Attempts that a read takes; 1 without LDPC.

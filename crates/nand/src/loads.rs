@@ -5,7 +5,7 @@ use crate::accounting::{self, Slip};
 use flashraid_vocabulary::MemberId;
 use std::ops::{Index, IndexMut};
 
-/// Load and traffic of one member.
+/// What waits and is done for one member.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MemberLoad {
     /// Reads queued and not started.
@@ -14,7 +14,7 @@ pub struct MemberLoad {
     pub programs: u32,
     /// Page operations of plans in service.
     pub in_service: u32,
-    /// GC runs in progress in the member.
+    /// GC runs in progress in the member: kept for the layer above, as is the next figure.
     pub gc_runs: u32,
     /// When a page operation that the host waits for was last submitted; 0 if none was.
     pub last_host_ns: u64,
@@ -23,7 +23,7 @@ pub struct MemberLoad {
     pub(crate) blocked_epoch: u64,
 }
 
-/// Load and traffic of all members.
+/// What waits and is done for all members.
 #[derive(Clone, Debug)]
 pub struct Loads {
     members: Vec<MemberLoad>,
@@ -52,7 +52,7 @@ impl Loads {
     }
 
     /// Number of members.
-    pub fn members(&self) -> u32 {
+    pub(crate) fn members(&self) -> u32 {
         self.members.len() as u32
     }
 

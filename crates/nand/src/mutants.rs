@@ -1,4 +1,4 @@
-//! Deliberate faults of the flash layer, for tests of the checkers only (feature `mutants`). The engine's `mutants` file lists all others.
+//! Deliberate faults of one SSD, its FTL's among them, for tests of the checkers only (feature `mutants`). They are named in the lowest crate, which all see. The engine's `mutants` file lists all others.
 
 /// One deliberate fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -63,15 +63,12 @@ persistent!(Nand {
 });
 
 impl Nand {
-    /// Nothing is in flight. So many `planes`, those of translation pages included, have this many `blocks` together, the gaps between planes included.
+    /// Nothing is in flight. `planes` counts those of translation pages, and `blocks` the gaps between planes.
     pub fn new(settings: NandSettings, shape: Shape, members: u32, planes: u32, blocks: usize) -> Self {
         let units = shape.units();
         let has_decoder = settings.cell.ldpc().is_some_and(|ldpc| ldpc.decode_ns > 0);
         let others = usize::from(settings.has_timer) + usize::from(has_decoder);
-        let site = |plane: u32| {
-            let place = plane % shape.data_planes();
-            Site { unit: place / shape.planes_per_unit, bit: 1 << (place % shape.planes_per_unit) }
-        };
+        let site = |plane: u32| Site { unit: shape.unit_of_plane(plane), bit: 1 << (plane % shape.planes_per_unit) };
         Self {
             now_ns: 0,
             channels: (0..shape.channels).map(|channel| Channel::new(channel, shape.units_per_channel)).collect(),
@@ -170,10 +167,10 @@ impl Nand {
         }
     }
 
-    /// Whether a plan's programs find a page in the plane, whose kind this is.
-    pub fn is_writable(&self, plane: u32, kind: usize) -> bool {
+    /// Whether plans' programs find a page in a plane of the domain.
+    pub fn is_writable(&self, plane: u32, domain: u32) -> bool {
         let Site { unit, bit } = self.sites[plane as usize];
-        self.units[unit as usize].writable[kind] & bit != 0
+        self.units[unit as usize].writable[self.takers(domain).kind] & bit != 0
     }
 
     /// Whether the plane is of a LUN that has replaced another, which is being rebuilt.

@@ -18,16 +18,18 @@ pub trait Pages {
     /// The page offset at which the plane would be programmed next for a plan.
     fn next_offset(&self, plane: u32) -> u32;
 
-    /// The page of a plan's program, which starts now in this plane.
+    /// The page of a plan's program, which starts now in this plane. NAND notes page and plane in the record afterwards.
     fn page_for(&mut self, record: u32, plane: u32) -> Ppn;
 
-    /// The page of GC's program or copyback, which starts now. `None` if there is none: then the record is free again.
+    /// The page of GC's program or copyback, which starts now. If there is none, whoever implements this removes the record (`Nand::remove_record`), and lets
+    /// the LUN want something else (`Nand::refresh_want`).
     fn page_for_move(&mut self, record: u32) -> Option<Ppn>;
 
     /// A plan's program into the plane has started.
     fn program_started(&mut self, plane: u32);
 
-    /// What a record stands for has ended.
+    /// What a record stands for has ended. Of a plan's, whoever implements this counts `in_service` of its member down and reports it
+    /// (`Nand::complete`); GC's it removes.
     fn ended<O: Observer>(&mut self, record: u32, observer: &mut O);
 
     /// A read has had its last attempt, and the page cannot be corrected.

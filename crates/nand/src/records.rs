@@ -35,10 +35,10 @@ impl WorkKind {
     }
 }
 
-/// A page operation in flight. NAND notes version, slot and member in what it records; they mean something to the layer above alone.
+/// A page operation in flight. Slot and version are those of the layer above; NAND notes them in what it records.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
-    /// The next one of a list.
+    /// The next one of a list. Once a program has ended the list is one of the layer above, until the record is removed.
     pub next: u32,
     /// Number of the logical page in the map; `NIL` of GC's work.
     pub slot: u32,

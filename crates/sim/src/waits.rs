@@ -78,6 +78,7 @@ impl Waits {
     /// A measured request was answered that arrived at a time; it failed, or took so long.
     #[inline]
     pub fn answered(&mut self, arrival_ns: u64, latency_ns: Option<u64>) {
+        debug_assert!(self.arrived > self.answered, "what was not measured is answered");
         self.answered += 1;
         let Some(latency_ns) = latency_ns else { return };
         let answer_ns = arrival_ns + latency_ns;

@@ -334,9 +334,7 @@ impl Flash {
         if self.has_failures() {
             self.faults.readable_again(first, self.shape.pages_per_block);
         }
-        if let Some(levels) = self.nand.levels_mut() {
-            levels.note_erased(self.shape.block_of(first));
-        }
+        self.nand.note_erased(self.shape.block_of(first));
         self.space.change_space(&mut self.nand, plane, |blocks| blocks.erased(plane, victim));
         if self.reports_moves() {
             self.gc.map_events.push(MapEvent::Ended { plane });

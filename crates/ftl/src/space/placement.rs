@@ -11,7 +11,7 @@ impl Space {
     pub(crate) fn assign_units(&self, nand: &mut Nand) {
         let chips = self.settings.geometry.chips_per_channel;
         for unit in 0..self.shape.units() {
-            let (channel, chip) = (unit / self.shape.units_per_channel, self.shape.chip_of_unit(unit));
+            let (channel, chip) = (self.shape.channel_of_unit(unit), self.shape.chip_of_unit(unit));
             let member = match self.settings.given.member {
                 Member::Channel => channel,
                 Member::Chip => channel * chips + chip,
@@ -64,8 +64,8 @@ impl Space {
         let mut takers: Vec<Takers> = match self.settings.placement {
             Placement::Static | Placement::Blocks => (0..self.shape.data_planes())
                 .map(|plane| {
-                    let unit = plane / self.shape.planes_per_unit;
-                    let channel = unit / self.shape.units_per_channel;
+                    let unit = self.shape.unit_of_plane(plane);
+                    let channel = self.shape.channel_of_unit(unit);
                     domain((channel, channel + 1), 1 << (unit % self.shape.units_per_channel))
                 })
                 .collect(),
@@ -86,14 +86,10 @@ impl Space {
         self.domains = (0..).zip(&takers).map(|(id, takers)| Domain::new(plane(id), takers)).collect();
         self.translation_domains = translation_domains;
         nand.set_domains(takers);
-        let domain_of = |plane: u32| {
-            let (kind, place) =
-                if plane < self.shape.data_planes() { (DATA, plane) } else { (TRANSLATION, plane - self.shape.data_planes()) };
-            match (nand.units()[(place / self.shape.planes_per_unit) as usize].member, kind) {
-                (None, _) => NIL,
-                (Some(member), DATA) => self.find_domain(plane, member),
-                (Some(member), _) => self.translation_domains + member,
-            }
+        let domain_of = |plane: u32| match nand.member_of_unit(self.shape.unit_of_plane(plane)) {
+            None => NIL,
+            Some(member) if plane < self.shape.data_planes() => self.find_domain(plane, member),
+            Some(member) => self.translation_domains + member,
         };
         self.domain_of_plane = (0..self.planes()).map(domain_of).collect();
         for plane in 0..self.planes() {
@@ -105,8 +101,8 @@ impl Space {
     }
 
     fn find_domain(&self, plane: u32, member: u32) -> u32 {
-        let unit = plane / self.shape.planes_per_unit;
-        let channel = unit / self.shape.units_per_channel;
+        let unit = self.shape.unit_of_plane(plane);
+        let channel = self.shape.channel_of_unit(unit);
         match self.settings.placement {
             Placement::Member if self.settings.member_is_device() => 0,
             Placement::Static | Placement::Blocks => plane,

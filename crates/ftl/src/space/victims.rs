@@ -4,7 +4,7 @@
 //! which is the rule for ties (SPEC 0.5). Blocks with semivalid pages that GC runs commit are few, as NVRAM bounds them, and what
 //! their GC costs changes with the state of their stripes: they are in a short list of their own, and looked at one by one.
 
-use crate::space::blocks::{Block, NONE};
+use super::blocks::{Block, NONE};
 use flashraid_vocabulary::persistent;
 
 /// Lists of one plane's closed blocks for each number of live pages.

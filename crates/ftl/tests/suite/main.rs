@@ -1,4 +1,4 @@
-//! The flash layer without an engine. One program holds all of it, so that it is linked once and its tests share all cores.
+//! One SSD without an engine. One program holds all of it, so that it is linked once and its tests share all cores.
 
 mod faults;
 mod filling;

@@ -2,7 +2,7 @@
 
 use flashraid_nand::{
     CellTimes, Completion, DATA, Ldpc, LevelLaw, NEVER, NIL, Nand, NandSettings, Pages, Progress, Record, Shape, Takers, WorkKind, advance,
-    bind, check_buses, offer, plane_stride, queue_work,
+    bind, check_buses, kick, offer, plane_stride, queue_work,
 };
 use flashraid_vocabulary::{Cause, Geometry, MemberId, NoObserver, Observer, Ppn, Priority, Version};
 
@@ -270,7 +270,7 @@ fn a_blocked_lun_does_urgent_work_alone() {
     let (host, urgent) = (ssd.read(0, 0, Priority::Host), ssd.read(0, 1, Priority::Urgent));
     assert_eq!(ssd.run(), [(urgent, READ_COMMAND + READ + TRANSFER)]);
     ssd.nand.set_blocked(0, false);
-    flashraid_nand::kick(&mut ssd, 0);
+    kick(&mut ssd, 0);
     assert_eq!(ssd.run().iter().map(|(id, _)| *id).collect::<Vec<_>>(), [host]);
 }
 

@@ -173,9 +173,7 @@ impl Flash {
         if !self.nand.makes(FlashFault::KeepTaken) {
             self.hybrid_mut().forget_block(index);
         }
-        if let Some(levels) = self.nand.levels_mut() {
-            levels.note_erased(index);
-        }
+        self.nand.note_erased(index);
         self.space.blocks.erased(plane, block);
     }
 

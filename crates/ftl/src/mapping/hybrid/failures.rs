@@ -4,8 +4,7 @@ use super::state::EMPTY;
 use super::{Instance, Logical};
 use crate::Flash;
 use crate::space::blocks::NONE;
-use flashraid_nand::NIL;
-use flashraid_nand::Record;
+use flashraid_nand::{NIL, Record};
 
 impl Flash {
     /// Nothing of the instance lives: what was reserved in it is owed.

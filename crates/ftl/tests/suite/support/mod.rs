@@ -1,4 +1,4 @@
-//! What the tests of a whole flash layer share.
+//! What the tests of a whole SSD share.
 
 use flashraid_ftl::{CellTimes, Flash, GcQuery, Given, Placement, Progress, Settings};
 use flashraid_vocabulary::{

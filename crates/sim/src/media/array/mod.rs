@@ -281,7 +281,7 @@ impl Media for Array {
 
     fn domain_is_alive(&self, domain: u32) -> bool {
         let (ssd, domain) = self.domain(domain);
-        domain < self.ssds[ssd].space().domains() as u32 && self.ssds[ssd].domain_is_alive(domain)
+        domain < self.ssds[ssd].space().domains() as u32 && self.ssds[ssd].space().domain_is_alive(domain)
     }
 
     fn domain_has_losses(&self, domain: u32) -> bool {
@@ -303,7 +303,7 @@ impl Media for Array {
     #[inline]
     fn about(&self, record: u32) -> About {
         let (ssd, record) = self.split(record);
-        let about = self.ssds[ssd].about(record);
+        let about = self.ssds[ssd].nand().about(record);
         let ppn = if about.ppn.0 == NIL { about.ppn } else { Ppn(self.first[ssd].page + about.ppn.0) };
         About { member: self.member(ssd), ppn, ..about }
     }
@@ -317,13 +317,13 @@ impl Media for Array {
     #[inline]
     fn next_in_list(&mut self, record: u32) -> &mut u32 {
         let (ssd, record) = self.split(record);
-        self.ssds[ssd].next_in_list(record)
+        &mut self.ssds[ssd].nand_mut().record_mut(record).next
     }
 
     #[inline]
     fn forget(&mut self, record: u32) {
         let (ssd, record) = self.split(record);
-        self.ssds[ssd].forget(record);
+        self.ssds[ssd].nand_mut().remove_record(record);
     }
 
     #[inline]
@@ -540,7 +540,7 @@ impl Media for Array {
     fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>) {
         let (mut some_slices, mut some_done) = (Vec::new(), Vec::new());
         for ssd in 0..self.ssds.len() {
-            self.ssds[ssd].swap_recorded(&mut some_slices, &mut some_done);
+            self.ssds[ssd].nand_mut().swap_recorded(&mut some_slices, &mut some_done);
             let (first, member) = (self.first[ssd], self.member_of[ssd]);
             let page = |page: MemberPage| MemberPage { member: MemberId(member as u16), page: page.page };
             slices.extend(some_slices.drain(..).map(|slice| Slice {
