@@ -155,7 +155,7 @@ impl Flash {
         }
         for (id, domain) in self.space.domains.iter().enumerate() {
             let takers = self.nand.takers(id as u32);
-            if units[id] != 0 && takers.channels.0 + 1 == takers.channels.1 && takers.units != units[id] {
+            if units[id] != 0 && takers.share_a_channel() && takers.units != units[id] {
                 return Err(format!("domain {id} has planes in units {:b}: {takers:?}", units[id]));
             }
             if takers.replacement_planes != replacements[id] {

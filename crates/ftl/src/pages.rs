@@ -3,7 +3,7 @@
 use crate::Flash;
 use crate::space::blocks::{BlockState, WriteStream};
 use flashraid_nand::{Nand, Pages, Record, WorkKind};
-use flashraid_vocabulary::{MemberId, Observer, Ppn};
+use flashraid_vocabulary::{Observer, Ppn};
 
 impl Pages for Flash {
     #[inline(always)]
@@ -54,10 +54,9 @@ impl Pages for Flash {
 
     #[inline(always)]
     fn ended<O: Observer>(&mut self, record: u32, observer: &mut O) {
-        let Record { work, member, ppn, cause, .. } = *self.nand.record(record);
+        let Record { work, ppn, cause, .. } = *self.nand.record(record);
         match work {
             WorkKind::Read | WorkKind::Program => {
-                self.nand.loads_mut()[MemberId(member)].in_service -= 1;
                 self.dismiss(cause);
                 if work == WorkKind::Read {
                     self.read_ended(Ppn(ppn));

@@ -153,6 +153,13 @@ pub fn kick<P: Pages>(ssd: &mut P, channel_id: u32) {
     }
 }
 
+/// `kick` of the channel of a plane.
+pub fn kick_plane<P: Pages>(ssd: &mut P, plane: u32) {
+    let nand = ssd.nand();
+    let channel_id = nand.channel_of_unit(nand.unit_of_plane(plane));
+    kick(ssd, channel_id);
+}
+
 /// The bus is free, or due to look whether it is.
 pub(crate) fn bus_event<P: Pages>(ssd: &mut P, channel_id: u32) {
     let nand = ssd.nand_mut();

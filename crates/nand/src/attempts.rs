@@ -37,9 +37,9 @@ fn retries(nand: &mut Nand, unit_id: u32) -> bool {
     true
 }
 
-/// Position of the decoder among the events: the last.
+/// Position of the decoder among the events: the last, behind the timer if there is one.
 fn decoder(nand: &Nand) -> usize {
-    nand.units.len() + nand.channels.len() + usize::from(nand.settings.has_timer)
+    nand.timer() + usize::from(nand.settings.has_timer)
 }
 
 /// What is being decoded, the first to come first: all take the same time.

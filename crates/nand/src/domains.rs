@@ -29,10 +29,16 @@ impl Takers {
         Self { channels, units, kind, replacement_planes: 0 }
     }
 
+    /// Whether all are LUNs of one channel.
+    #[inline]
+    pub fn share_a_channel(&self) -> bool {
+        self.channels.0 + 1 == self.channels.1
+    }
+
     /// Whether it is one LUN alone.
     #[inline]
     pub fn is_single(&self) -> bool {
-        self.channels.0 + 1 == self.channels.1 && self.units.is_power_of_two()
+        self.share_a_channel() && self.units.is_power_of_two()
     }
 }
 
@@ -211,7 +217,7 @@ impl Nand {
         // A mirror chip has no translation pages, and neither has the spare chip in its place.
         if takers.units & was != 0 {
             takers.units |= bit;
-            if takers.channels.0 + 1 == takers.channels.1 {
+            if takers.share_a_channel() {
                 takers.units &= !was;
             }
         }

@@ -101,6 +101,7 @@ impl Nand {
     /// A page operation of a plan that a LUN has done has ended, or failed.
     #[inline(always)]
     pub fn complete(&mut self, id: u32, failed: bool) {
+        self.loads[MemberId(self.records[id].member)].in_service -= 1;
         if failed {
             self.note_failed();
             #[cfg(feature = "mutants")]

@@ -31,7 +31,7 @@ mod settings;
 mod slices;
 mod units;
 
-pub use arbitration::{check_buses, kick};
+pub use arbitration::{check_buses, kick, kick_plane};
 pub use cells::{CellOperation, CellTimes, Ldpc, LevelLaw, MOST_LEVEL, MOST_TYPES};
 pub use counts::{ACTIONS, Completion, Counts, ERASE, Progress, action_index};
 pub use domains::{DATA, TRANSLATION, Takers};

@@ -37,8 +37,6 @@ pub struct Nand {
     pub(crate) levels: Option<Box<Levels>>,
     pub(crate) loads: Loads,
     pub(crate) completions: Vec<Completion>,
-    pub(crate) lists_started: bool,
-    pub(crate) started: Vec<(u32, Ppn, u32)>,
     pub(crate) recording: Recording,
     /// What page operations were started, by action and cause.
     pub(crate) counts: Counts,
@@ -56,7 +54,7 @@ persistent!(Nand {
         settings, shape, sites, levels,
         // Work, of which there is none; time and statistics.
         waiting,
-        now_ns, events, records, loads, completions, lists_started, started, recording, counts, others_have_events,
+        now_ns, events, records, loads, completions, recording, counts, others_have_events,
         #[cfg(feature = "mutants")]
         mutant,
     ],
@@ -80,8 +78,6 @@ impl Nand {
             levels: settings.cell.ldpc().map(|ldpc| Box::new(Levels::new(ldpc, blocks))),
             loads: Loads::new(members),
             completions: Vec::new(),
-            lists_started: false,
-            started: Vec::new(),
             recording: Recording::default(),
             counts: [[0; Cause::COUNT]; ACTIONS],
             others_have_events: false,
@@ -236,7 +232,7 @@ impl Nand {
     // ---- the timer of the layer above ----
 
     /// Position of the timer among the events: behind the buses.
-    fn timer(&self) -> usize {
+    pub(crate) fn timer(&self) -> usize {
         self.units.len() + self.channels.len()
     }
 

@@ -28,8 +28,7 @@ pub trait Pages {
     /// A plan's program into the plane has started.
     fn program_started(&mut self, plane: u32);
 
-    /// What a record stands for has ended. Of a plan's, whoever implements this counts `in_service` of its member down and reports it
-    /// (`Nand::complete`); GC's it removes.
+    /// What a record stands for has ended. Of a plan's, whoever implements this reports it (`Nand::complete`); GC's it removes.
     fn ended<O: Observer>(&mut self, record: u32, observer: &mut O);
 
     /// A read has had its last attempt, and the page cannot be corrected.

@@ -10,6 +10,9 @@ use flashraid_vocabulary::{Cause, MemberPage, Ppn};
 /// What is recorded, and what was.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recording {
+    pub(crate) lists_started: bool,
+    /// Page operations of plans that were started: the operation, its physical page and its slot.
+    pub(crate) started: Vec<(u32, Ppn, u32)>,
     pub(crate) lists_slices: bool,
     slices: Vec<Slice>,
     pub(crate) lists_done: bool,
@@ -58,6 +61,18 @@ impl Nand {
     }
 
     // ---- records ----
+
+    /// Lists, or does not list, page operations of plans that are started.
+    pub fn list_started(&mut self, lists: bool) {
+        self.recording.lists_started = lists;
+        self.recording.started.clear();
+    }
+
+    /// Page operations of plans that were started, if they are listed: the operation, its physical page and its slot. Who takes them empties the list.
+    #[inline]
+    pub fn started(&mut self) -> &mut Vec<(u32, Ppn, u32)> {
+        &mut self.recording.started
+    }
 
     fn address(&self, slot: u32) -> MemberPage {
         MemberPage::of_entry(slot, self.loads.members())

@@ -51,25 +51,6 @@ impl Nand {
         self.events.set(unit_id as usize, time_ns);
     }
 
-    /// Lists, or does not list, page operations of plans that are started.
-    pub fn list_started(&mut self, lists: bool) {
-        self.lists_started = lists;
-        self.started.clear();
-    }
-
-    /// Page operations of plans that were started, if they are listed: the operation, its physical page and its slot. Who takes them empties the list.
-    #[inline]
-    pub fn started(&mut self) -> &mut Vec<(u32, Ppn, u32)> {
-        &mut self.started
-    }
-
-    #[inline(always)]
-    fn note_started(&mut self, owner: u32, ppn: Ppn, slot: u32) {
-        if self.lists_started {
-            self.started.push((owner, ppn, slot));
-        }
-    }
-
     /// How long the array takes to sense the page for this attempt.
     #[inline]
     pub(crate) fn sense_ns(&self, ppn: u32, attempt: u32) -> u64 {
@@ -93,7 +74,9 @@ impl Nand {
     #[inline(always)]
     fn note_start(&mut self, id: u32, ppn: Ppn, reads: i32, programs: i32) {
         let Record { owner, slot, member, .. } = self.records[id];
-        self.note_started(owner, ppn, slot);
+        if self.recording.lists_started {
+            self.recording.started.push((owner, ppn, slot));
+        }
         self.loads.queue_changes(MemberId(member), reads, programs);
         self.loads[MemberId(member)].in_service += 1;
     }

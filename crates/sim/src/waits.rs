@@ -91,7 +91,7 @@ impl Waits {
         if since_ns >> self.bits >= SLICES as u64 {
             self.widen(since_ns);
         }
-        let longest = &mut self.longest[(since_ns >> self.bits) as usize % SLICES];
+        let longest = &mut self.longest[(since_ns >> self.bits) as usize];
         if latency_ns >= longest.0 {
             *longest = (latency_ns, Reverse(arrival_ns)).max(*longest);
         }

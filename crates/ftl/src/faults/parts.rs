@@ -16,22 +16,23 @@ pub(crate) struct PageLocation {
 
 impl Flash {
     pub(crate) fn locate(&self, ppn: Ppn) -> PageLocation {
-        let (site, plane) = (self.shape.plane_of(ppn), self.shape.plane_of(ppn) % self.shape.data_planes());
-        let unit = plane / self.shape.planes_per_unit;
-        let (number, in_unit) = (unit % self.shape.units_per_channel, plane % self.shape.planes_per_unit);
-        let (chips, planes) = (self.settings.chips_per_channel(), self.settings.geometry.planes_per_die);
-        let die = if self.settings.chip_serial() { in_unit / planes } else { number / chips };
-        let block = ppn.0 / self.shape.pages_per_block - self.space.blocks.index(site, 0) as u32;
+        let shape = self.shape;
+        let site = shape.plane_of(ppn);
+        let (plane, unit) = (site % shape.data_planes(), shape.unit_of_plane(site));
+        let in_unit = plane % shape.planes_per_unit;
+        let die =
+            if shape.unit_is_chip { in_unit / shape.planes_per_die } else { unit % shape.units_per_channel / shape.chips_per_channel };
+        let block = ppn.0 / shape.pages_per_block - self.space.blocks.index(site, 0) as u32;
         // Translation planes are the last blocks.
         let before = if site == plane { 0 } else { self.space.blocks.planes[plane as usize].blocks };
         PageLocation {
             unit,
-            channel: unit / self.shape.units_per_channel,
-            chip: number % chips,
+            channel: shape.channel_of_unit(unit),
+            chip: shape.chip_of_unit(unit),
             die,
-            plane: in_unit % planes,
+            plane: in_unit % shape.planes_per_die,
             block: before + block,
-            page: ppn.0 % self.shape.pages_per_block,
+            page: ppn.0 % shape.pages_per_block,
         }
     }
 

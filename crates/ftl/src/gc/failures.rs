@@ -6,7 +6,7 @@ use crate::space::domain::Domain;
 use crate::{Flash, GcQuery, MapEvent};
 #[cfg(feature = "mutants")]
 use flashraid_nand::accounting::{self, Slip};
-use flashraid_nand::{NIL, Record, WorkKind, kick};
+use flashraid_nand::{NIL, Record, WorkKind, kick_plane};
 use flashraid_vocabulary::{Ppn, Version};
 
 impl Flash {
@@ -30,7 +30,7 @@ impl Flash {
     fn gc_cut(&mut self, plane: u32) {
         self.collect_if_starved(plane);
         self.drain_doomed(plane);
-        kick(self, self.nand.channel_of_unit(self.nand.unit_of_plane(plane)));
+        kick_plane(self, plane);
     }
 
     /// The victim is lost: the GC run ends when what it does has ended, or now if it waits.

@@ -5,7 +5,7 @@ use crate::space::blocks::{BlockState, NONE, WriteStream};
 use crate::{Flash, FlashFault, GcQuery, MapEvent, MemberLoad};
 #[cfg(feature = "mutants")]
 use flashraid_nand::accounting::{self, Slip};
-use flashraid_nand::{Record, WorkKind, each, kick, queue_work};
+use flashraid_nand::{Record, WorkKind, each, kick_plane, queue_work};
 use flashraid_vocabulary::{Cause, GcBlockingScope, MemberId, MemberPage, Observer, Ppn, Version};
 
 impl Flash {
@@ -147,7 +147,7 @@ impl Flash {
     pub(super) fn block_units(&mut self, plane: u32, blocked: bool) {
         self.mark_units(plane, blocked);
         if !blocked && self.blocking_scope(plane) != GcBlockingScope::None {
-            kick(self, self.nand.channel_of_unit(self.nand.unit_of_plane(plane)));
+            kick_plane(self, plane);
         }
     }
 

@@ -116,7 +116,7 @@ impl Flash {
         entry.state = BlockState::Closed;
         self.space.blocks.planes[plane as usize].open[WriteStream::Host as usize] = NONE;
         if self.space.blocks.host_pages(plane) == 0 {
-            self.space.set_writable(&mut self.nand, plane, false);
+            self.nand.set_writable(plane, self.space.domain_of_plane(plane), false);
         }
         self.list_victim(block);
     }

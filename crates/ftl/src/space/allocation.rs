@@ -25,14 +25,9 @@ impl Space {
         let domain = self.domain_of_plane(plane);
         self.domains[domain as usize].free_pages -= 1;
         if offset + 1 == self.shape.pages_per_block && self.blocks.host_pages(plane) == 0 {
-            self.set_writable(nand, plane, false);
+            nand.set_writable(plane, domain, false);
         }
         Ppn(block as u32 * self.shape.pages_per_block + offset)
-    }
-
-    /// Programs of plans find a page in the plane from now on, or they find none.
-    pub(crate) fn set_writable(&mut self, nand: &mut Nand, plane: u32, writable: bool) {
-        nand.set_writable(plane, self.domain_of_plane(plane), writable);
     }
 
     /// Changes what programs of plans may take in a plane, and lets its domain know.
@@ -43,7 +38,7 @@ impl Space {
         let domain = self.domain_of_plane(plane);
         if after != before && domain != NIL {
             self.domains[domain as usize].free_pages += after - before;
-            self.set_writable(nand, plane, after > 0);
+            nand.set_writable(plane, domain, after > 0);
             if after > before {
                 self.freed.push(domain);
             } else {
@@ -61,7 +56,7 @@ impl Space {
         if domain != NIL {
             self.domains[domain as usize].free_pages += i64::from(pages);
             self.domains[domain as usize].living_planes += u32::from(self.blocks.planes[plane as usize].blocks > 0);
-            self.set_writable(nand, plane, pages > 0);
+            nand.set_writable(plane, domain, pages > 0);
         }
     }
 

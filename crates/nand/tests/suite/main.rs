@@ -172,7 +172,6 @@ impl Pages for Plain {
         let work = self.nand.record(record).work;
         let now_ns = self.nand.now_ns();
         if matches!(work, WorkKind::Read | WorkKind::Program) {
-            self.nand.loads_mut()[MemberId(0)].in_service -= 1;
             self.nand.complete(record, false);
             self.ended.push((record, now_ns));
         } else {
