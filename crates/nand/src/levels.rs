@@ -6,7 +6,7 @@
 use crate::records::NIL;
 use crate::units::{Unit, UnitState};
 use crate::{Ldpc, LevelLaw, Nand, Pages, Record};
-use flashraid_vocabulary::{Persistent, Ppn, memory};
+use flashraid_vocabulary::{Persistent, Ppn, SplitMix64, memory};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 
@@ -41,10 +41,10 @@ pub struct Levels {
 
 impl Levels {
     pub(crate) fn new(ldpc: &Ldpc, blocks: usize) -> Self {
-        let mut state = ldpc.seed;
+        let mut random = SplitMix64::new(ldpc.seed);
         Self {
             ldpc: *ldpc,
-            drawn: (0..blocks).map(|_| draw(ldpc, &mut state) as u8).collect(),
+            drawn: (0..blocks).map(|_| draw(ldpc, &mut random) as u8).collect(),
             reads: memory::zeroed(blocks),
             written_ns: vec![0u64.wrapping_sub(ldpc.stored_ns); blocks],
             of_reads: Vec::new(),
@@ -109,28 +109,19 @@ impl Levels {
 }
 
 /// The level of a new block. What lies above the highest is drawn again.
-fn draw(ldpc: &Ldpc, state: &mut u64) -> u32 {
+fn draw(ldpc: &Ldpc, random: &mut SplitMix64) -> u32 {
     let limit = u64::from(ldpc.highest) + 1;
     match ldpc.law {
         LevelLaw::Fixed(level) => level,
         // 32 of the 64 bits, mapped to the range: the bias is below 2^-28.
-        LevelLaw::Uniform => (((next_random(state) >> 32) * limit) >> 32) as u32,
+        LevelLaw::Uniform => (((random.next_u64() >> 32) * limit) >> 32) as u32,
         LevelLaw::Geometric => loop {
-            let level = next_random(state).trailing_zeros();
+            let level = random.next_u64().trailing_zeros();
             if level <= ldpc.highest {
                 return level;
             }
         },
     }
-}
-
-/// Splitmix64 (Steele, Lea and Flood 2014).
-fn next_random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut mixed = *state;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
 }
 
 impl Nand {

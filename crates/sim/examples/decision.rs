@@ -8,8 +8,8 @@ use flashraid_redundancy::stripe_map::StripeMap;
 use flashraid_redundancy::stripe_map::formula::Formula;
 use flashraid_sim::engine::content::Untracked;
 use flashraid_sim::{Config, assemble};
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest, MemberId, StripeId, View};
-use flashraid_workload::SplitMix64;
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -8,8 +8,8 @@ use crate::engine::content::Content;
 use crate::engine::{Engine, Reached};
 use crate::media::Media;
 use crate::result::types::Drive;
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::wall::Stopwatch;
-use flashraid_workload::SplitMix64;
 
 /// See the module.
 #[derive(Clone)]

@@ -3,7 +3,7 @@
 //! They are whole nanoseconds from the start, and end where those of traces do, at 2^63: with 64 bits, what an operation adds to the
 //! latest of them never overflows.
 
-use flashraid_workload::SplitMix64;
+use flashraid_vocabulary::SplitMix64;
 
 /// The latest time that a simulation may reach: 292 years.
 pub const LATEST_NS: u64 = i64::MAX as u64;

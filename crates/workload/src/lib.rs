@@ -46,7 +46,6 @@ pub use info::{
 pub use input::can_be_read_again;
 pub use options::{BlockAction, DeviceLayout, MissingOp, OnError, TraceOptions};
 pub use profile::{Profile, ProfileError};
-pub use random::SplitMix64;
 pub use rows::TraceRows;
 pub use slice::{LeftOut, Pieces, TraceSlice};
 pub use synth::{Arrivals, Synth};

@@ -1,66 +1,25 @@
-//! splitmix64: one 64-bit state, every output once per period, the same on every machine. What is made of its numbers uses exact
-//! arithmetic or libm, so it is the same everywhere too.
-//!
-//! Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014, in Vigna's public-domain form.
+//! What is made of random numbers: laws of exact arithmetic or libm, which are the same on every machine, and random orders.
 
-/// The generator.
-#[derive(Clone, Debug)]
-pub struct SplitMix64(u64);
+use flashraid_vocabulary::{SplitMix64, mix};
 
-impl SplitMix64 {
-    /// Starts the sequence of `seed`.
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// Starts the sequence that belongs to a purpose (at most eight letters) and a seed, so that purposes do not disturb each other.
-    pub fn named(seed: u64, purpose: &str) -> Self {
-        let tag = purpose.bytes().fold(0_u64, |tag, letter| tag << 8 | u64::from(letter));
-        Self::new(Self::new(seed ^ tag).next_u64())
-    }
-
-    /// The next 64 bits.
-    #[inline]
-    pub fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        mix(self.0)
-    }
-
-    /// Uniform in (0, 1], in steps of 2^-53.
-    #[inline]
-    pub fn next_positive_unit(&mut self) -> f64 {
-        ((self.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// Uniform in [0, 1), in steps of 2^-53.
-    #[inline]
-    pub(crate) fn next_unit(&mut self) -> f64 {
-        (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// Below `end`, by the remainder: the bias, at most `end` in 2^64, does not show.
-    #[inline]
-    pub fn next_below(&mut self, end: u64) -> u64 {
-        self.next_u64() % end
-    }
-
+/// Numbers that follow a law.
+pub(crate) trait Laws {
     /// Exponentially distributed with mean 1; at most 37.
-    pub(crate) fn next_exponential(&mut self) -> f64 {
+    fn next_exponential(&mut self) -> f64;
+
+    /// Normally distributed with mean 0 and standard deviation 1 (Box and Muller, 1958).
+    fn next_normal(&mut self) -> f64;
+}
+
+impl Laws for SplitMix64 {
+    fn next_exponential(&mut self) -> f64 {
         -libm::log(self.next_positive_unit())
     }
 
-    /// Normally distributed with mean 0 and standard deviation 1 (Box and Muller, 1958).
-    pub(crate) fn next_normal(&mut self) -> f64 {
+    fn next_normal(&mut self) -> f64 {
         let radius = libm::sqrt(2.0 * self.next_exponential());
         radius * libm::cos(std::f64::consts::TAU * self.next_unit())
     }
-}
-
-#[inline]
-fn mix(mut bits: u64) -> u64 {
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ (bits >> 31)
 }
 
 /// The numbers below `end` in a random order, each found without the others: a Feistel network of four rounds over the next even number

@@ -194,7 +194,7 @@ fn word_of_ones(count: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::SplitMix64;
+    use flashraid_vocabulary::SplitMix64;
 
     #[test]
     fn distances_and_ranks_of_a_plain_stack() {

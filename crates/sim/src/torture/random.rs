@@ -1,6 +1,6 @@
 //! Random choices of an episode.
 
-use flashraid_workload::SplitMix64;
+use flashraid_vocabulary::SplitMix64;
 
 /// Random choices.
 pub struct Random(SplitMix64);

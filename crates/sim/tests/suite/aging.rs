@@ -5,8 +5,8 @@ use flashraid_sim::Simulation;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, Untracked};
 use flashraid_sim::media::{Array, Media};
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest, Version};
-use flashraid_workload::SplitMix64;
 
 /// Pages whose old version is kept, as a parity covers it.
 fn bases<C: Content, M: Media>(engine: &Engine<C, M>) -> usize {

@@ -6,8 +6,8 @@ use flashraid_sim::engine::content::Untracked;
 use flashraid_sim::engine::{Engine, Outcome};
 use flashraid_sim::media::{Array, Media};
 use flashraid_sim::result::types::SsdState;
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{Health, HostOp, HostRequest, MemberId, MemberPage, Version, View};
-use flashraid_workload::SplitMix64;
 
 /// What a run of random requests came to: each completion, its time, and the sum of all page operations.
 fn outcome(simulation: &mut Simulation, seed: u64, requests: u64) -> Vec<(u64, u64, bool)> {

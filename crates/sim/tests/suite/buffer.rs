@@ -340,7 +340,7 @@ fn counts_do_not_depend_on_timing() {
     let counts = |gap_ns: u64, scheme: &str| {
         let mut engine = buffered(scheme, &[("buffer_bytes", "65536")]);
         engine.fill(100);
-        let mut random = flashraid_workload::SplitMix64::new(5);
+        let mut random = flashraid_vocabulary::SplitMix64::new(5);
         let mut below = |end: u64| random.next_u64() % end;
         for _ in 0..3_000 {
             engine.advance_until(engine.now_ns() + gap_ns).unwrap();

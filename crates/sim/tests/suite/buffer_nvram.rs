@@ -5,8 +5,8 @@ use crate::support::{config, engine, own_trace, pages, request, tags};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::{Outputs, Status, run, verify};
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{Action, Cause, Fault, HostOp, HostRequest, Lpn, Part};
-use flashraid_workload::SplitMix64;
 use std::collections::BTreeMap;
 
 const ANSWER_NS: u64 = 1000;

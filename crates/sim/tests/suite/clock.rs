@@ -7,8 +7,8 @@ use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, Untracked};
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::{Config, verify};
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{Cause, Fault, GcAdvisor, HostOp, Lpn, MemberId, MemberPage, Part, SemivalidAction, StripeId, View, Wave};
-use flashraid_workload::SplitMix64;
 use std::collections::BTreeSet;
 
 const READ: u64 = 122_575;

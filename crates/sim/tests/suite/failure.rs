@@ -8,8 +8,8 @@ use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::verify;
 use flashraid_sim::{Config, Simulation};
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{Action, Cause, Fault, HostOp, HostRequest, Lpn, Part, Version, View};
-use flashraid_workload::SplitMix64;
 
 fn chip(channel: u32, chip: u32) -> Fault {
     Fault::Loss(Part::Chip { channel, chip })

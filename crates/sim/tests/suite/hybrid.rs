@@ -6,8 +6,8 @@ use flashraid_redundancy::{CommitCause, GuardCounts};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Content;
 use flashraid_sim::{Config, verify};
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{Cause, HostOp};
-use flashraid_workload::SplitMix64;
 
 fn small(scheme: &str, pairs: &[(&str, &str)]) -> Config {
     let mut all = vec![

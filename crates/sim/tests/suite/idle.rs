@@ -2,8 +2,8 @@
 
 use crate::support::{config, pages};
 use flashraid_sim::Simulation;
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::SplitMix64;
 
 type Pairs<'a> = &'a [(&'a str, &'a str)];
 

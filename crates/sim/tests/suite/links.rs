@@ -3,8 +3,8 @@
 
 use crate::support::{config, pages};
 use flashraid_sim::Simulation;
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::SplitMix64;
 
 const READ: u64 = 122_575;
 const PROGRAM: u64 = 302_575;

@@ -10,8 +10,8 @@ use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::mutants::{BUFFER_FAULTS, BufferFault, EngineFault, FAULTS};
 use flashraid_sim::torture::Torture;
 use flashraid_sim::verify;
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{Action, Cause, HostOp};
-use flashraid_workload::SplitMix64;
 use std::ops::RangeInclusive;
 
 /// Requests within which each fault must be caught.

@@ -7,8 +7,8 @@ use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::engine::{Engine, ReadErrors};
 use flashraid_sim::media::{Array, Inspect, Media};
 use flashraid_sim::{Config, verify};
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, LocalPage, Lpn, MemberId, MemberPage, Version};
-use flashraid_workload::SplitMix64;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// After this time all levels rise by one.

@@ -2,8 +2,8 @@
 
 use crate::support::{config, engine, own_trace, pages, small, tags};
 use flashraid_sim::{Outputs, Simulation, Source, Status, run, verify};
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::SplitMix64;
 use serde_json::Value;
 use std::path::PathBuf;
 

@@ -3,8 +3,8 @@
 use crate::support::{engine, pages, scenario};
 use flashraid_sim::Config;
 use flashraid_sim::engine::content::Untracked;
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{Fault, HostOp, Part};
-use flashraid_workload::SplitMix64;
 
 /// How time moves, and who looks.
 #[derive(Clone, Copy)]

@@ -11,8 +11,8 @@ use flashraid_redundancy::stripe_map::formula::Layout;
 use flashraid_redundancy::stripe_map::{Role, Row, StripeMap};
 use flashraid_redundancy::{SCHEMES, Scheme};
 use flashraid_sim::verify;
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{Fault, Lpn, MemberId, MemberPage, Part, StripeId};
-use flashraid_workload::SplitMix64;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

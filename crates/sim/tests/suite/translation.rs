@@ -7,8 +7,8 @@ use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, Untracked};
 use flashraid_sim::engine::translation::TranslationCounts;
 use flashraid_sim::verify;
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{Action, Cause, Fault, HostOp, Lpn, MemberPage, Part};
-use flashraid_workload::SplitMix64;
 
 /// On ssd1 (`timing.rs`).
 const READ: u64 = 122_575;

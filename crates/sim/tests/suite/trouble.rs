@@ -9,8 +9,8 @@ use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Untracked;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::verify;
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{Action, Cause, GcAdvisor, HostOp, HostRequest, Lpn, MemberId, MemberPage, SemivalidAction, View, Wave};
-use flashraid_workload::SplitMix64;
 
 /// RAID-0 whose writes each require themselves to have ended.
 #[derive(Clone)]

@@ -2,8 +2,8 @@
 
 use crate::support::{config, engine, pages};
 use flashraid_sim::engine::content::Untracked;
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{Cause, HostOp};
-use flashraid_workload::SplitMix64;
 
 /// Overwrites a tenth of a full drive at random; returns the greatest difference of erase counts inside a plane, and the pages moved
 /// and blocks erased by static leveling.

@@ -9,8 +9,8 @@ use flashraid_sim::engine::content::Untracked;
 use flashraid_sim::media::{Array, Inspect};
 use flashraid_sim::result::types::{SsdState, WearOut};
 use flashraid_sim::{Finished, Outputs, RunResult, Simulation, Stage, run};
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, Lpn, MemberId, View};
-use flashraid_workload::SplitMix64;
 use std::path::{Path, PathBuf};
 
 type Pairs = [(&'static str, &'static str)];

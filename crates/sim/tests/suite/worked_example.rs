@@ -2,8 +2,8 @@
 
 use crate::support::{config, engine_with, finish_clean, submit_random, tags};
 use flashraid_redundancy::testing::chained::ENTRY;
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{Fault, Part};
-use flashraid_workload::SplitMix64;
 
 #[test]
 fn a_lost_chip_is_read_from_its_neighbors_and_rebuilt() {

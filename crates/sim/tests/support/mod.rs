@@ -14,8 +14,8 @@ use flashraid_sim::engine::content::{Content, Untracked};
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::media::Media;
 use flashraid_sim::verify;
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::SplitMix64;
 use std::path::PathBuf;
 
 pub use own_folder::own_folder;

@@ -3,8 +3,8 @@
 use crate::error::RecordError;
 use crate::options::MissingOp;
 use crate::parser::record_fault;
-use crate::random::SplitMix64;
 use flashraid_vocabulary::HostOp;
+use flashraid_vocabulary::SplitMix64;
 
 /// Seed of the operations drawn: the same trace is the same workload every time.
 const SEED: u64 = 0;

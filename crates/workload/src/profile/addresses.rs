@@ -1,7 +1,8 @@
 //! Which addresses requests go to.
 
 use super::{ProfileError, check};
-use crate::random::{Permutation, SplitMix64};
+use crate::random::Permutation;
+use flashraid_vocabulary::SplitMix64;
 use serde::{Deserialize, Serialize};
 
 /// The law of the addresses of one stream, within its part of the space.

@@ -2,7 +2,8 @@
 
 use super::{ProfileError, TableRow, ValueTable, check};
 use crate::info::bursts::BURST_GAP_NS;
-use crate::random::SplitMix64;
+use crate::random::Laws;
+use flashraid_vocabulary::SplitMix64;
 use serde::{Deserialize, Serialize};
 
 /// The law of the times between arrivals. The first request arrives at 0.

@@ -6,7 +6,7 @@
 
 use super::addresses::{Addresses, Walk};
 use super::{ProfileError, ValueTable, check};
-use crate::random::SplitMix64;
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use serde::{Deserialize, Serialize};
 

@@ -293,7 +293,8 @@ impl RowRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::SplitMix64;
+    use crate::random::Laws;
+    use flashraid_vocabulary::SplitMix64;
 
     #[test]
     fn a_fitted_table_has_mean_and_quantiles() {

@@ -1,10 +1,9 @@
 //! Anonymised traces: every figure but addresses is as before, and what identifies is gone.
 
 use crate::support::{file, in_repository, options, read};
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{
-    Anonymised, Figures, SplitMix64, TraceOptions, TraceStatistics, UNIT_BYTES, anonymise, formats, trace_info, write_trace,
-};
+use flashraid_workload::{Anonymised, Figures, TraceOptions, TraceStatistics, UNIT_BYTES, anonymise, formats, trace_info, write_trace};
 use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;

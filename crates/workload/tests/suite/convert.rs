@@ -1,9 +1,10 @@
 //! Traces in other formats: round trips through every format that can be written, compression, slices, and what cannot be written.
 
 use crate::support::{file, in_repository, options, own_folder, read};
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::formats::{self, FORMATS, Format};
-use flashraid_workload::{Converted, Pieces, SplitMix64, TraceError, TraceOptions, TraceSlice, TraceWriter, anonymise, convert};
+use flashraid_workload::{Converted, Pieces, TraceError, TraceOptions, TraceSlice, TraceWriter, anonymise, convert};
 use std::fs;
 use std::path::{Path, PathBuf};
 

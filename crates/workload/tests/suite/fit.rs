@@ -1,10 +1,11 @@
 //! Fitted twins against their originals.
 
 use crate::support::{file, in_repository, read};
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::fit::{Comparison, Fit, fit, fit_trace};
 use flashraid_workload::profile::Twin;
-use flashraid_workload::{Profile, SplitMix64, TraceError, TraceOptions};
+use flashraid_workload::{Profile, TraceError, TraceOptions};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,9 @@
 //! Each format on its sample, and on every way in which a line or a file can be wrong.
 
 use crate::support::{file, hex, in_repository, message, options, options_of_sample, own_folder, read, request, sample};
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{
-    DeviceLayout, OnError, SplitMix64, Synth, Trace, TraceOptions, TraceSlice, convert, formats, trace_info, write_trace,
-};
+use flashraid_workload::{DeviceLayout, OnError, Synth, Trace, TraceOptions, TraceSlice, convert, formats, trace_info, write_trace};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs;

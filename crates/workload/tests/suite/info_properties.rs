@@ -197,7 +197,7 @@ fn gaps_sizes_and_devices() {
 /// Of the last uses of pages a list is kept, which is tidied now and then: in the midst of windows, too, by far more accesses than the property draws.
 #[test]
 fn working_sets_of_many_accesses() {
-    let mut random = flashraid_workload::SplitMix64::new(5);
+    let mut random = flashraid_vocabulary::SplitMix64::new(5);
     let requests: Vec<HostRequest> = (0..40_000)
         .map(|index| {
             // Half of the pages of each second are of a set that moves on.

@@ -1,7 +1,8 @@
 //! A table dealt like a deck of cards.
 
 use super::super::ValueTable;
-use crate::random::{Permutation, SplitMix64};
+use crate::random::Permutation;
+use flashraid_vocabulary::SplitMix64;
 
 /// A table's values at evenly spaced shares, in random order, over and over.
 #[derive(Clone, Debug)]

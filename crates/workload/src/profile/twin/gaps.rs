@@ -4,7 +4,7 @@ use super::super::ValueTable;
 use super::deck::Deck;
 use super::{Phase, log};
 use crate::info::bursts::BURST_GAP_NS;
-use crate::random::SplitMix64;
+use flashraid_vocabulary::SplitMix64;
 
 /// Gaps of which one is chosen.
 const HAND: usize = 8;

@@ -6,7 +6,7 @@ use super::gaps::Gaps;
 use super::stack::{Focus, Found, Stack};
 use super::streams::{End, Ends};
 use super::{DIRTY, MID_PAGE, Moves, PLACES, Phase, STARTED, StartKind, Twin, log};
-use crate::random::SplitMix64;
+use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::collections::VecDeque;
 
