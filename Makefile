@@ -3,8 +3,8 @@
 PYTHON := .venv/bin/python
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 PYTHON_SOURCES := python tests docs/make $(wildcard benches/*.py mutation/*.py examples/*.py profiles/*.py)
-# rustfmt does not find these by itself: a macro declares their modules (crates/redundancy/src/schemes/mod.rs).
-SCHEMES := $(wildcard crates/redundancy/src/schemes/*.rs crates/redundancy/src/schemes/*/mod.rs)
+# rustfmt does not find these by itself: macros declare the modules of schemes and of GC policies.
+IN_LISTS := $(wildcard crates/redundancy/src/schemes/*.rs crates/redundancy/src/schemes/*/mod.rs crates/ftl/src/space/victim/*.rs)
 # What the long targets do instead with QUICK=1: all of it with little work, to see that it runs to its end. `make test` does that.
 PROVE := $(if $(QUICK),,FLASHRAID_PROVE=1)
 PROFILE := $(if $(QUICK),,--profile prove)
@@ -64,7 +64,7 @@ demo: .venv/built
 	@echo 'Next: .venv/bin/flashraid run samples/pgbench-transactions.csv.gz --device ssd1 --scheme raid5 --fill 0.4 --verify'
 
 format: .venv/testing
-	cargo fmt --all -- $(SCHEMES)
+	cargo fmt --all -- $(IN_LISTS)
 	.venv/bin/ruff format -q $(PYTHON_SOURCES)
 
 # What is made of the code and kept in files. The drives of tests/golden/drives are not among it: they are written when their format is raised (CONTRIBUTING.md).
@@ -81,7 +81,7 @@ test:
 # If Clippy compiles the tests (.ci/run), it needs no pass of its own.
 # Two programs beside each other are jobs of make's; what cargo starts are not, and rustdoc complains of a job server that it cannot reach.
 test-rust:
-	cargo fmt --all -- --check $(SCHEMES)
+	cargo fmt --all -- --check $(IN_LISTS)
 	$(if $(RUSTC_WORKSPACE_WRAPPER),,cargo clippy -q --workspace --all-targets --all-features -- -D warnings)
 	env -u MAKEFLAGS cargo test -q --workspace --all-features --tests --examples
 

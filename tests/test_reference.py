@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from reference import closed_forms, greedy_wa, nand_model, queueing
+from reference import closed_forms, gc_policies, greedy_wa, nand_model, queueing
 from reference.mirror_counts import MirrorCounts
 from reference.parity_counts import Counts as DelayedCounts
 from reference.parity_counts import ParityCounts
@@ -254,6 +254,50 @@ def test_greedy_simulation_agrees_with_the_mean_field_for_both_kinds_of_streams(
         assert min(measured) > 1
         return
     assert measured == pytest.approx([greedy_wa.mean_field(utilisation, 64)] * 2, rel=0.01)
+
+
+# Write amplification of other policies.
+
+
+@pytest.mark.parametrize(("draws", "expected"), [(1, 1 / (1 - 0.877)), (2, 5.33), (4, 4.17), (10, 3.66)])
+def test_d_choices_has_the_published_fixed_points(draws, expected):
+    assert gc_policies.d_choices(0.877, 16, draws, draws_full=True) == pytest.approx(expected, rel=1e-3)
+
+
+def test_d_choices_limits():
+    # Many draws are greedy, which never takes a full block. Fewer are worse, and full ones worse still.
+    assert gc_policies.d_choices(0.877, 16, 1000) == pytest.approx(greedy_wa.mean_field(0.877, 16), rel=1e-3)
+    found = [gc_policies.d_choices(0.877, 16, draws) for draws in (1, 2, 4, 10)]
+    assert found == sorted(found, reverse=True)
+    assert all(own < gc_policies.d_choices(0.877, 16, d, True) for own, d in zip(found, (1, 2, 4, 10), strict=True))
+    # Blocks of two pages, one draw, by hand. A share x of the victims is empty, so that h = 1 + x. Level 2 loses as much
+    # as it gains: f_2 h / u = 1. Level 0 gains f_1 h / (2u) = x. A victim has one page with probability
+    # 1 - x = f_1 / (1 - f_2), so (1 - x) (1 + x - u) = 2ux: x = 1 - u.
+    assert gc_policies.d_choices(0.8, 2, 1) == pytest.approx(2 / (2 - 0.8), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("rule", "pages", "expected"),
+    [
+        (gc_policies.windowed(1), 64, greedy_wa.fifo(0.8)),
+        (gc_policies.windowed(1 << 16), 16, greedy_wa.mean_field(0.8, 16)),
+        (gc_policies.drawn(2), 16, gc_policies.d_choices(0.8, 16, 2)),
+    ],
+    ids=["fifo", "greedy", "d:2"],
+)
+def test_models_of_policies_agree_with_closed_forms(rule, pages, expected):
+    blocks, rounds, tolerance = (1024, 3, 0.02) if PROVE else (96, 1, 0.1)
+    assert gc_policies.simulate(rule, 0.8, blocks, pages, rounds) == pytest.approx(expected, rel=tolerance)
+
+
+def test_cost_benefit_pays_where_some_pages_are_hot():
+    """It leaves blocks of hot pages alone until most of their pages are garbage."""
+    blocks, pages = (1024, 32) if PROVE else (96, 16)
+    greedy, aged = (
+        gc_policies.simulate(rule, 0.8, blocks, pages, rounds=2, hot=(0.1, 0.9))
+        for rule in (gc_policies.windowed(1 << 16), gc_policies.cost_benefit)
+    )
+    assert aged < 0.95 * greedy
 
 
 # Queueing and closed forms.

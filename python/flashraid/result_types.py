@@ -387,8 +387,10 @@ class Device(Record):
     to free is collected, and there is no such bound. Unit: share.
     """
 
-    gc_policy: Literal["auto", "greedy", "commit_aware"]
-    """How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block."""
+    gc_policy: str
+    """How GC chooses its victim block among those of a plane that are full and have garbage; with hybrid mapping,
+    how a merge chooses its log block.
+    """
 
     over_provisioning: float
     """Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.

@@ -219,8 +219,10 @@ class SimulationSettings(TypedDict, total=False):
     to free is collected, and there is no such bound. Unit: share. Default: 0.25.
     """
 
-    gc_policy: Literal["auto", "greedy", "commit_aware"] | None
-    """How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block. Default: auto."""
+    gc_policy: str | None
+    """How GC chooses its victim block among those of a plane that are full and have garbage; with hybrid mapping,
+    how a merge chooses its log block. Default: auto.
+    """
 
     over_provisioning: float | str | None
     """Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.

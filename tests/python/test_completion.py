@@ -31,6 +31,7 @@ def completed(*words, shell="fish"):
         (completion.complete_scheme_list, "raid0,raid1,raid", ["raid0,raid1,raid4", "raid0,raid1,raid5"]),
         (completion.complete_settings, "gc_pol", ["gc_policy="]),
         (completion.complete_settings, "device.gc_policy=gre", ["device.gc_policy=greedy"]),
+        (completion.complete_settings, "gc_policy=w", ["gc_policy=windowed:"]),
         (completion.complete_settings, "ppc_update=", ["ppc_update=paper", "ppc_update=min"]),
         (completion.complete_settings, "unknown=", []),
         (completion.complete_option("rebuild"), "do", ["dor"]),

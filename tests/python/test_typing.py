@@ -22,7 +22,8 @@ result = fr.run(
     fill="50%",
     page_bytes="16KiB",
     channels=8,
-    gc_policy="greedy",
+    gc_policy="windowed:8",
+    wear_leveling="static",
     update="rmw",
     parity_cache_bytes=65536,
     alpha=0.5,
@@ -71,7 +72,7 @@ print(result.write_amplification / 2)
 print(result.members.state)
 print(result.capacity.nvram.write_buffer)
 print(fr.Simulation(device="tiny", scheme="raid5").verify().pages_lots)
-fr.run("trace.csv", gc_policy="greedyy")
+fr.run("trace.csv", wear_leveling="dynamik")
 fr.run("trace.csv", gc_treshold=0.1)
 fr.run("trace.csv", channels="8")
 fr.run("trace.csv", format="spc1")

@@ -14,6 +14,7 @@ SECTIONS: tuple[Section, ...] = (
     physics.MD1,
     physics.BANDWIDTH,
     physics.GREEDY,
+    physics.POLICIES,
     peers.TIMES,
     recordings.SECTION,
     peers.COLLECTION,

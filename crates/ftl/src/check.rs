@@ -44,10 +44,6 @@ impl Flash {
                     block.live, block.bases
                 ));
             }
-            let (plane, number) = self.space.blocks.place(index);
-            if self.space.victims.pinned(plane).contains(&number) != (block.listed && block.bases > 0) {
-                return Err(format!("block {index} {block:?} is wrongly among those with bases, or not"));
-            }
             if block.listed != (block.state == BlockState::Closed && block.pending == 0) {
                 return Err(format!("block {index} {block:?} is wrongly listed or unlisted"));
             }
@@ -179,9 +175,7 @@ impl Flash {
         let is_forgotten = |plane: &u32| {
             let state = &self.space.blocks.planes[*plane as usize];
             let is_due = state.in_use && !state.dead && self.space.blocks.host_pages(*plane) == 0 && !self.is_collecting(*plane);
-            is_due
-                && self.space.victims.pinned(*plane).is_empty()
-                && self.space.victims.best(*plane).is_some_and(|victim| self.space.can_move(*plane, victim))
+            is_due && self.space.victims.pinned(*plane).is_empty() && self.space.fewest_to_move(*plane).is_some()
         };
         match (0..self.space.planes()).find(|plane| self.hybrid.is_none() && self.is_collectable() && is_forgotten(plane)) {
             Some(plane) => Err(format!(

@@ -32,4 +32,5 @@ pub use news::{GcQuery, Held, MapEvent};
 pub use settings::{Given, Placement, Settings};
 pub use space::Space;
 pub use space::blocks::Usage;
+pub use space::victim::{ChosenPolicy, GcPolicy, policies};
 pub use ssd::Flash;

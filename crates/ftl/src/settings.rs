@@ -1,5 +1,6 @@
 //! What a device is, as its FTL needs it.
 
+use crate::space::victim::ChosenPolicy;
 use flashraid_nand::{CellTimes, NandSettings, Shape};
 use flashraid_vocabulary::{
     GcBlockingScope, Geometry, LocalPage, Lun, Member, Part, RebuildTarget, Scheduling, Transfer, WearLeveling, WriteCompletes,
@@ -118,8 +119,12 @@ pub struct Settings {
     pub migration_free_blocks: f64,
     /// GC runs move semivalid pages like valid ones; else the layer above commits them first, so that they need no move (SPEC 4.4).
     pub moves_bases: bool,
-    /// Victims are chosen by what moves and commits cost; else by moves alone.
+    /// How GC chooses its victims; under hybrid mapping, merges theirs.
+    pub gc_policy: ChosenPolicy,
+    /// Blocks with semivalid pages compete by what moves and commits cost; else by moves alone.
     pub commit_aware: bool,
+    /// What draws of the GC policy begin with.
+    pub seed: u64,
 }
 
 impl Settings {

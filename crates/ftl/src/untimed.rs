@@ -158,8 +158,9 @@ impl Flash {
     /// Collects one victim of the plane at once, as a device would while nobody looks at the clock. Semivalid pages are
     /// moved, whatever the scheme. Returns whether there was a victim.
     fn collect_now<O: Observer>(&mut self, plane: u32, observer: &mut O) -> bool {
+        let best = self.space.victim(plane);
         let live = |number: u16| u32::from(self.space.blocks.blocks[self.space.blocks.index(plane, number)].live);
-        let blocks = self.space.victims.best(plane).into_iter().chain(self.space.victims.pinned(plane).iter().copied());
+        let blocks = best.into_iter().chain(self.space.victims.pinned(plane).iter().copied());
         let Some(victim) = blocks.filter(|number| live(*number) < self.shape.pages_per_block).min_by_key(|number| live(*number)) else {
             return false;
         };

@@ -1,6 +1,6 @@
 //! The one file that makes a device out of a configuration.
 
-use crate::config::{Config, ConfigError, Device, GcPolicy, Mapping};
+use crate::config::{Config, ConfigError, Device, Mapping};
 use crate::engine::content::Content;
 use crate::engine::{Dftl, Engine, Options, RebuildOptions};
 use crate::media::{Array, LinkTimes, Media};
@@ -26,7 +26,7 @@ impl Assembled for Flash {
 fn ssd(config: &Config, scheme: &dyn Scheme, number: u32) -> Flash {
     let Device { pe_limit, erases_before, .. } = config.device;
     let settings = settings(&config.device, config.placement(scheme), scheme.moves_bases(), config.coordinates_migration());
-    let mut flash = Flash::new(Settings { cell: config.device.cells(number), ..settings });
+    let mut flash = Flash::new(Settings { cell: config.device.cells(number), seed: number.into(), ..settings });
     match pe_limit {
         0 if erases_before == 0 => {}
         0 => flash.space_mut().preset_wear(erases_before),
@@ -96,6 +96,8 @@ pub fn settings(device: &Device, placement: Placement, moves_bases: bool, coordi
         coordinates_migration,
         migration_free_blocks: MIGRATION_FREE_BLOCKS,
         moves_bases,
-        commit_aware: !moves_bases && device.gc_policy != GcPolicy::Greedy,
+        gc_policy: device.gc_policy(),
+        commit_aware: !moves_bases && device.gc_policy().policy.weighs_commits,
+        seed: 0,
     }
 }

@@ -54,7 +54,11 @@ def complete_traces(incomplete: str) -> list[str]:
 
 def complete_settings(incomplete: str) -> list[str]:
     """Keys of settings and of the schemes' parameters, and behind `KEY=` the words that the key takes."""
-    words = {each["key"]: [word["name"] for word in each["words"]] for each in json.loads(_native.settings())}
+    # A number stands in the place of K.
+    words = {
+        each["key"]: [word["name"].removesuffix("K") if ":" in word["name"] else word["name"] for word in each["words"]]
+        for each in json.loads(_native.settings())
+    }
     for scheme in json.loads(_native.schemes(None)):
         words |= {each["name"]: each["choices"] for each in scheme["parameters"]}
     key, equals, value = incomplete.partition("=")

@@ -53,7 +53,7 @@ impl Flash {
         self.cut_gc(plane);
         let blocks = self.space.blocks.of_plane(plane);
         blocks[usize::from(victim)].state = BlockState::Closed;
-        self.space.victims.insert(plane, victim, blocks);
+        self.space.victims.close(plane, victim, blocks);
         if self.is_collectable() {
             self.collect_best(plane);
         }

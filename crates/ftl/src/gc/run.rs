@@ -47,11 +47,11 @@ impl Flash {
         self.collect_best(plane);
     }
 
-    /// Collects the closed block without semivalid pages that has the fewest live ones, if that frees enough.
+    /// Collects the block that the policy chooses, if that frees enough.
     pub(super) fn collect_best(&mut self, plane: u32) {
-        if let Some(victim) = self.space.victims.best(plane)
-            && self.space.frees_enough(plane, self.space.blocks.blocks[self.space.blocks.index(plane, victim)].live.into())
-            && self.space.can_move(plane, victim)
+        if let Some(victim) = self.space.victim(plane)
+            && self.space.frees_enough(plane, self.space.blocks.blocks[self.space.blocks.index(plane, victim)].to_move().into())
+            && let Some(victim) = self.space.movable(plane, victim)
         {
             self.collect_block(plane, victim, false);
         }
@@ -77,13 +77,14 @@ impl Flash {
         if self.hybrid.is_some() {
             return self.choose_log(plane, commit_cost);
         }
+        let best = self.space.victim(plane);
         let cost_ns = |reads: u32, programs: u32| self.settings.cell.mean_cost_ns(reads.into(), programs.into());
         let block_of = |number: u16| self.space.blocks.blocks[self.space.blocks.index(plane, number)];
-        let unpinned = self.space.victims.best(plane).map(|number| (u32::from(block_of(number).live), number));
+        let unpinned = best.map(|number| (u32::from(block_of(number).live), number));
         let unpinned = unpinned.filter(|(live, _)| self.space.frees_enough(plane, *live));
         let mut best = unpinned.map(|(live, number)| (cost_ns(live, live), number));
         for &number in self.space.victims.pinned(plane) {
-            let moves = u32::from(block_of(number).live - block_of(number).bases);
+            let moves = u32::from(block_of(number).to_move());
             if !self.space.frees_enough(plane, moves) {
                 continue;
             }
@@ -125,7 +126,7 @@ impl Flash {
     /// The run of the plane is this one from now on.
     pub(super) fn note_run(&mut self, plane: u32, gc: Gc) {
         let victim = &self.space.blocks.blocks[self.space.blocks.index(plane, gc.victim)];
-        self.gc.runs[plane as usize] = Gc { since_ns: self.nand.now_ns(), to_move: victim.live - victim.bases, ..gc };
+        self.gc.runs[plane as usize] = Gc { since_ns: self.nand.now_ns(), to_move: victim.to_move(), ..gc };
         self.load_of_plane(plane).gc_runs += 1;
     }
 

@@ -1,7 +1,7 @@
 //! Versions of pages: which physical page each one names, and how the page that it named before is handled.
 
 use crate::Flash;
-use crate::space::blocks::BlockState;
+use crate::space::blocks::{Block, BlockState};
 use flashraid_nand::Record;
 use flashraid_vocabulary::{MemberPage, Ppn, Version, WearLeveling, memory};
 
@@ -82,7 +82,7 @@ impl Flash {
         if self.space.blocks.blocks[block].state == BlockState::Doomed {
             return self.drain_doomed(plane);
         }
-        self.space.victims.insert(plane, number, self.space.blocks.of_plane(plane));
+        self.space.victims.close(plane, number, self.space.blocks.of_plane(plane));
         if self.settings.given.wear_leveling == WearLeveling::Static {
             self.note_cold(plane, number);
         }
@@ -101,10 +101,7 @@ impl Flash {
             return;
         }
         let (plane, number) = self.space.blocks.place(block);
-        let blocks = self.space.blocks.of_plane(plane);
-        self.space.victims.remove(plane, number, blocks);
-        blocks[usize::from(number)].live -= 1;
-        self.space.victims.insert(plane, number, blocks);
+        self.space.victims.change(plane, number, self.space.blocks.of_plane(plane), |block| block.live -= 1);
         self.collect_if_starved(plane);
     }
 
@@ -156,13 +153,11 @@ impl Flash {
         let block = self.shape.block_of(ppn);
         let (plane, number) = self.space.blocks.place(block);
         let listed = self.space.blocks.blocks[block].listed;
+        let count = |block: &mut Block| block.bases = block.bases.wrapping_add_signed(change);
         if listed {
-            self.space.victims.remove(plane, number, self.space.blocks.of_plane(plane));
-        }
-        let entry = &mut self.space.blocks.blocks[block];
-        entry.bases = entry.bases.wrapping_add_signed(change);
-        if listed {
-            self.space.victims.insert(plane, number, self.space.blocks.of_plane(plane));
+            self.space.victims.change(plane, number, self.space.blocks.of_plane(plane), count);
+        } else {
+            count(&mut self.space.blocks.blocks[block]);
         }
         // One page less to move. (Of a base that goes the page is still to be counted off.)
         if listed && change > 0 {

@@ -22,6 +22,7 @@ impl Space {
     #[inline]
     pub(crate) fn take_host_page(&mut self, nand: &mut Nand, plane: u32) -> Ppn {
         let (block, offset) = self.blocks.take(plane, WriteStream::Host);
+        self.victims.program();
         let domain = self.domain_of_plane(plane);
         self.domains[domain as usize].free_pages -= 1;
         if offset + 1 == self.shape.pages_per_block && self.blocks.host_pages(plane) == 0 {
@@ -95,17 +96,17 @@ impl Space {
         self.shape.first_plane(unit, kind) + at_or_after(nand.units()[unit as usize].writable(kind), plane)
     }
 
-    /// Takes a block off the victim lists, if it is in one.
+    /// The block can be no victim any more, if it could.
     pub(crate) fn unlist(&mut self, plane: u32, number: u16) {
         if self.blocks.blocks[self.blocks.index(plane, number)].listed {
-            self.victims.remove(plane, number, self.blocks.of_plane(plane));
+            self.victims.take(plane, number, self.blocks.of_plane(plane));
         }
     }
 
-    /// Takes a block off the victim lists.
+    /// GC collects the block.
     pub(crate) fn claim(&mut self, plane: u32, victim: u16) {
         let blocks = self.blocks.of_plane(plane);
-        self.victims.remove(plane, victim, blocks);
+        self.victims.take(plane, victim, blocks);
         blocks[usize::from(victim)].state = BlockState::Victim;
     }
 

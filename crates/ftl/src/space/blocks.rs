@@ -44,7 +44,7 @@ persistent_words!(BlockState { Free, Open, Closed, Doomed, Data, Log, Victim, Re
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(16))]
 pub struct Block {
-    /// Neighbors in the plane's list of closed blocks with the same number of live pages.
+    /// Neighbors in a list of the plane's closed blocks, if the GC policy has such lists.
     pub(crate) previous: u16,
     /// See `previous`.
     pub(crate) next: u16,
@@ -61,8 +61,22 @@ pub struct Block {
     pub pending: u16,
     /// State.
     pub state: BlockState,
-    /// In a victim list.
-    pub(crate) listed: bool,
+    /// Closed, with no page in flight: the GC policy knows it.
+    pub listed: bool,
+}
+
+impl Block {
+    /// Pages that GC moves of it.
+    #[inline]
+    pub fn to_move(&self) -> u16 {
+        self.live - self.bases
+    }
+
+    /// Whether any of its pages is garbage, once all of them are programmed.
+    #[inline]
+    pub fn has_garbage(&self, pages_per_block: u32) -> bool {
+        u32::from(self.live) < pages_per_block
+    }
 }
 
 persistent!(Block {
@@ -252,7 +266,7 @@ impl Blocks {
 
     /// Blocks of a plane.
     #[inline]
-    pub(crate) fn of_plane(&mut self, plane: u32) -> &mut [Block] {
+    pub fn of_plane(&mut self, plane: u32) -> &mut [Block] {
         &mut self.blocks[(plane * self.stride) as usize..][..self.blocks_per_plane as usize]
     }
 
@@ -386,7 +400,7 @@ impl Blocks {
         }
     }
 
-    /// The block gets no more programs. It must not be in a victim list.
+    /// The block gets no more programs. The GC policy must not know it.
     pub(crate) fn close(&mut self, plane: u32, block: u16, state: BlockState) {
         let index = self.index(plane, block);
         let entry = &mut self.blocks[index];

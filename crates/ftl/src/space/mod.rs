@@ -1,6 +1,6 @@
 //! Free space: blocks, the domains whose planes share their free pages, and blocks that may be collected.
 //!
-//! Reading order: `blocks`, `victims`, `domain`; then `placement` (where a program takes its page), `allocation` (pages taken for programs), `need` (when GC must run) and `usage` (how full and worn it is).
+//! Reading order: `blocks`, `victim` (GC policies), `domain`; then `placement` (where a program takes its page), `allocation` (pages taken for programs), `need` (when GC must run) and `usage` (how full and worn it is).
 
 mod allocation;
 pub mod blocks;
@@ -8,14 +8,14 @@ pub(crate) mod domain;
 mod need;
 mod placement;
 mod usage;
-pub mod victims;
+pub mod victim;
 
 use crate::Settings;
 use blocks::Blocks;
 use domain::Domain;
 use flashraid_nand::Shape;
 use flashraid_vocabulary::persistent;
-use victims::Victims;
+use victim::{Sizes, Victims};
 
 /// Domains that gain space at one instant, each as often as it does, hardly ever more.
 const MOST_FREED: usize = 64;
@@ -49,9 +49,11 @@ persistent!(Space {
 impl Space {
     /// All erased, and in no domain yet.
     pub(crate) fn new(settings: &Settings, shape: Shape, blocks: Blocks) -> Self {
+        let planes = blocks.planes.len() as u32;
+        let sizes = Sizes { planes, blocks_per_plane: settings.geometry.blocks_per_plane, pages_per_block: shape.pages_per_block };
         Self {
             members: settings.members(),
-            victims: Victims::new(blocks.planes.len() as u32, shape.pages_per_block),
+            victims: settings.gc_policy.make(sizes, settings.seed),
             blocks,
             domains: Vec::new(),
             domain_of_plane: Vec::new(),

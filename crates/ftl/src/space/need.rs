@@ -25,6 +25,36 @@ impl Space {
         live <= self.blocks.left(plane, WriteStream::Gc) + free_blocks * self.shape.pages_per_block
     }
 
+    /// The block that the GC policy chooses.
+    #[inline]
+    pub(crate) fn victim(&mut self, plane: u32) -> Option<u16> {
+        let victim = self.victims.choose(plane, self.blocks.of_plane(plane))?;
+        debug_assert!({
+            let block = self.blocks.blocks[self.blocks.index(plane, victim)];
+            block.listed && block.has_garbage(self.shape.pages_per_block)
+        });
+        Some(victim)
+    }
+
+    /// The victim, if its pages can be moved; else another one of which that is so, if there is any.
+    #[inline]
+    pub(crate) fn movable(&self, plane: u32, victim: u16) -> Option<u16> {
+        if self.can_move(plane, victim) { Some(victim) } else { self.fewest_to_move(plane) }
+    }
+
+    /// Of the closed blocks with garbage that the policy chooses from the one with the fewest live pages, if these can be moved.
+    #[cold]
+    pub(crate) fn fewest_to_move(&self, plane: u32) -> Option<u16> {
+        let pinned = self.victims.pinned(plane);
+        let is_candidate = |number: &u16| {
+            let block = self.blocks.blocks[self.blocks.index(plane, *number)];
+            block.listed && block.has_garbage(self.shape.pages_per_block) && !pinned.contains(number)
+        };
+        let candidates = (0..self.blocks.planes[plane as usize].blocks as u16).filter(is_candidate);
+        let fewest = candidates.min_by_key(|number| self.blocks.blocks[self.blocks.index(plane, *number)].live)?;
+        self.can_move(plane, fewest).then_some(fewest)
+    }
+
     /// Whether a GC run that moves so many pages of a block frees enough: a page, or in idle time a share of the block, while nothing but that asks for GC.
     pub(crate) fn frees_enough(&self, plane: u32, moves: u32) -> bool {
         let freed = self.shape.pages_per_block - moves;

@@ -8,4 +8,5 @@ mod idle;
 mod levels;
 mod parts;
 mod support;
+mod victims;
 mod wear;

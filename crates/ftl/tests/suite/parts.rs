@@ -1,9 +1,8 @@
-//! Maps, victims, blocks and the numbering of planes, each beside a naive model.
+//! Maps, blocks and the numbering of planes, each beside a naive model.
 
 use crate::support::{GIVEN, Random};
 use flashraid_ftl::mapping::maps::Maps;
-use flashraid_ftl::space::blocks::{Block, BlockState, Blocks, WriteStream};
-use flashraid_ftl::space::victims::Victims;
+use flashraid_ftl::space::blocks::{BlockState, Blocks, WriteStream};
 use flashraid_ftl::{Flash, Given, Placement, Settings};
 use flashraid_vocabulary::{Geometry, Lun, Member, MemberPage, Ppn, Version, View};
 
@@ -45,41 +44,6 @@ fn a_page_is_live_while_its_map_names_it() {
     assert_eq!(maps.live(Ppn(2)), Some((Version::Base, 42)));
     assert_eq!(maps.clear(Version::Base, 42), Some(Ppn(2)));
     assert_eq!(maps.live(Ppn(2)), None);
-}
-
-/// Greedy: fewest live pages; ties by who reached the number first; never a block whose pages are all live.
-#[test]
-fn victims_are_the_emptiest_and_among_these_the_first() {
-    const PAGES: u16 = 70; // more than a word of lists
-    let mut random = Random(2);
-    let mut victims = Victims::new(2, u32::from(PAGES));
-    let mut planes = [vec![Block::default(); 20], vec![Block::default(); 20]];
-    // (live pages, when it reached them, block) of listed blocks.
-    let mut naive: [Vec<(u16, u64, u16)>; 2] = Default::default();
-    for time in 0..20_000 {
-        let plane = random.below(2) as usize;
-        let number = random.below(20) as u16;
-        let blocks = &mut planes[plane];
-        match naive[plane].iter().position(|(_, _, block)| *block == number) {
-            None => {
-                blocks[usize::from(number)].live = random.below(u64::from(PAGES) + 1) as u16;
-                victims.insert(plane as u32, number, blocks);
-                naive[plane].push((blocks[usize::from(number)].live, time, number));
-            }
-            Some(index) if random.below(8) == 0 || blocks[usize::from(number)].live == 0 => {
-                victims.remove(plane as u32, number, blocks);
-                naive[plane].swap_remove(index);
-            }
-            Some(index) => {
-                victims.remove(plane as u32, number, blocks);
-                blocks[usize::from(number)].live -= 1;
-                victims.insert(plane as u32, number, blocks);
-                naive[plane][index] = (blocks[usize::from(number)].live, time, number);
-            }
-        }
-        let best = naive[plane].iter().filter(|(live, ..)| *live < PAGES).min().map(|(.., block)| *block);
-        assert_eq!(victims.best(plane as u32), best, "at {time}");
-    }
 }
 
 const PAGES: u32 = 8;

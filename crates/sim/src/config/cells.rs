@@ -2,7 +2,7 @@
 
 use super::error::refuse;
 use super::{ConfigError, Device};
-use flashraid_ftl::{CellTimes, Ldpc, LevelLaw, MOST_LEVEL, MOST_TYPES};
+use flashraid_ftl::{CellTimes, ChosenPolicy, Ldpc, LevelLaw, MOST_LEVEL, MOST_TYPES};
 
 /// The law of levels that `ldpc` names; `Some(None)` for `none`, and `None` for what is not allowed.
 pub(super) fn law(text: &str) -> Option<Option<LevelLaw>> {
@@ -31,6 +31,11 @@ impl Device {
     /// Whether pages can become unreadable by themselves.
     pub fn reads_may_fail(&self) -> bool {
         self.has_ldpc() && (self.ldpc_erases > 0 || self.ldpc_retention_ns > 0 || self.ldpc_reads > 0)
+    }
+
+    /// How GC chooses its victims.
+    pub fn gc_policy(&self) -> ChosenPolicy {
+        ChosenPolicy::of(&self.gc_policy).expect("the configuration was checked")
     }
 
     /// The cells, with draws of their own for each SSD of an array.

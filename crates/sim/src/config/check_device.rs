@@ -144,6 +144,7 @@ impl Device {
         }
         for (key, value, is_refused, allowed) in [
             ("multi_plane", "true", self.multi_plane, "false"),
+            ("gc_policy", &self.gc_policy, !self.gc_policy().policy.suits_merges, "auto, greedy, commit_aware"),
             ("wear_leveling", "static", self.wear_leveling == WearLeveling::Static, "none, dynamic"),
             ("ftl", self.ftl.name(), matches!(self.ftl, Ftl::Group | Ftl::Device), "auto, member"),
         ] {

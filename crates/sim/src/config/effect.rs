@@ -139,9 +139,15 @@ pub(super) const STEADY: Effect = COLLECTED.needs("precondition = steady, and ma
 });
 pub(super) const ERASED: Effect = EVER.meets("no block was erased", |run| run.erased);
 pub(super) const LEVELED: Effect = COLLECTED.needs("wear_leveling = static", |config| config.device.wear_leveling == WearLeveling::Static);
-pub(super) const WITH_BASES_IN_PLACE: Effect = COLLECTED
-    .needs("a scheme whose semivalid pages GC does not move, and mapping other than fast", |config| {
-        config.device.mapping != Mapping::Fast && config.build_scheme().is_ok_and(|scheme| !scheme.moves_bases())
+/// With hybrid mapping it only matters whether the choice of a log block heeds commits.
+pub(super) const OF_VICTIMS: Effect =
+    COLLECTED.needs("mapping = page or dftl; or mapping = bast and a scheme whose semivalid pages GC does not move", |config| match config
+        .device
+        .mapping
+    {
+        Mapping::Page | Mapping::Dftl => true,
+        Mapping::Bast => config.build_scheme().is_ok_and(|scheme| !scheme.moves_bases()),
+        Mapping::Fast => false,
     });
 pub(super) const UNLESS_FIXED: Effect =
     EVER.needs("buffer_bytes = 0", |config| config.device.buffer_bytes == 0 || config.device.buffer_bytes_per_gib == 0);

@@ -25,7 +25,7 @@ fn of_key(key: &Key) -> Value {
         }
         (None, Kind::Real { .. }) => json!({ "type": "number" }),
         (None, Kind::Flag) => json!({ "type": "boolean" }),
-        (None, Kind::Word(_) | Kind::Text { .. }) => json!({ "type": "string" }),
+        (None, Kind::Word(_) | Kind::Text { .. } | Kind::GcPolicy) => json!({ "type": "string" }),
         (None, Kind::Numbers { .. }) => json!({ "type": "array", "items": { "type": "number" } }),
         (None, Kind::List { .. }) => json!({ "type": "array", "items": { "type": "string" } }),
     };

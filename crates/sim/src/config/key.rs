@@ -2,6 +2,7 @@
 
 use super::effect::Effect;
 use super::units;
+use flashraid_ftl::{ChosenPolicy, GcPolicy, policies};
 use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_redundancy::{Before, SCHEMES};
 use flashraid_workload::formats::FORMATS;
@@ -60,6 +61,7 @@ impl Key {
         match (self.table, self.name, &self.kind) {
             ("host", "rebuild", _) => ORDERS.iter().map(|order| (order.name, order.about)).collect(),
             (_, _, Kind::Word(words)) => words.to_vec(),
+            (_, _, Kind::GcPolicy) => policies().map(|policy| (policy.form, policy.about)).collect(),
             _ => Vec::new(),
         }
     }
@@ -143,6 +145,8 @@ pub enum Kind {
         /// Whether this text is.
         valid: fn(&str) -> bool,
     },
+    /// The name of a GC policy, with a number behind it if it takes one.
+    GcPolicy,
     /// A list of numbers; as text, with commas between, and in brackets or not.
     Numbers {
         /// What is allowed, in words.
@@ -218,6 +222,7 @@ impl Kind {
             Kind::Flag => number?.parse().ok().map(Value::Bool),
             Kind::Word(words) => words.iter().any(|(word, _)| *word == text).then(|| Value::from(text)),
             Kind::Text { valid, .. } => valid(text).then(|| Value::from(text)),
+            Kind::GcPolicy => ChosenPolicy::of(text).map(|_| Value::from(text)),
             Kind::Numbers { valid, .. } => {
                 let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
                 entries.map(|entry| entry.parse().ok().filter(|number| valid(*number)).map(Value::from)).collect()
@@ -248,6 +253,10 @@ impl Kind {
                 allowed.into()
             }
             Kind::Flag => "true or false".into(),
+            Kind::GcPolicy => {
+                let most = |policy: &GcPolicy| policy.most.map(|most| format!("{} with K from 1 to {most}", policy.form));
+                policies().map(|policy| most(policy).unwrap_or_else(|| policy.form.into())).collect::<Vec<_>>().join(", ")
+            }
             Kind::Word(words) => words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "),
         }
     }

@@ -65,6 +65,4 @@ pub(crate) use units::also;
 pub(crate) use units::share_of;
 pub use units::takes_units;
 pub use values::same_value;
-pub use words::{
-    AfterLoss, Allocation, Destage, DestageUnit, Fit, Ftl, GcPhases, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten,
-};
+pub use words::{AfterLoss, Allocation, Destage, DestageUnit, Fit, Ftl, GcPhases, Mapping, NvramVictim, PartialWrites, Unwritten};

@@ -104,7 +104,8 @@ fn parameters(text: &mut String) {
 
 fn words(text: &mut String, keys: &[Key]) {
     for key in keys {
-        if let Kind::Word(words) = key.kind {
+        let words = if matches!(key.kind, Kind::Word(_) | Kind::GcPolicy) { key.explained() } else { Vec::new() };
+        if !words.is_empty() {
             let _ = write!(text, "\n`{}`:\n\n", key.name);
             for (word, about) in words {
                 let _ = writeln!(text, "- `{word}`: {about}");

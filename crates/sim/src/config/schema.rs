@@ -7,9 +7,7 @@ use super::json_schema;
 use super::key::{Draw, Key, Kind, MOST, Table, whole};
 use super::models;
 use super::preparation::{Precondition, Until, Warmup};
-use super::words::{
-    AfterLoss, Allocation, Destage, DestageUnit, Fit, Ftl, GcPhases, GcPolicy, Mapping, NvramVictim, PartialWrites, Unwritten,
-};
+use super::words::{AfterLoss, Allocation, Destage, DestageUnit, Fit, Ftl, GcPhases, Mapping, NvramVictim, PartialWrites, Unwritten};
 use flashraid_ftl::{Given, MOST_LEVEL};
 use flashraid_redundancy::Choice;
 use flashraid_vocabulary::{
@@ -164,8 +162,8 @@ flashraid_ftl::given_settings! {
         /// Least share of a block's pages that a GC run in idle time frees, or it is not begun: such GC moves at most (1 - `gc_idle_gain`) / `gc_idle_gain`
         /// pages for each page that anything else programs. With 0 any block with a page to free is collected, and there is no such bound.
         gc_idle_gain: f64 = Some("0.25"), "share", SHARE_BELOW_ONE, COLLECTED_WHEN_IDLE, Draw::OneOf(&["0.25", "0", "0.6"]); before "0.2.0": "0";
-        /// How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block.
-        gc_policy: GcPolicy = Some("auto"), "", Kind::Word(GcPolicy::WORDS), WITH_BASES_IN_PLACE;
+        /// How GC chooses its victim block among those of a plane that are full and have garbage; with hybrid mapping, how a merge chooses its log block.
+        gc_policy: String = Some("auto"), "", Kind::GcPolicy, OF_VICTIMS;
         /// Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.
         over_provisioning: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, EVER;
         /// P/E cycles that each block of an SSD endures; 0 for no limit. When all its blocks together have been erased as often as they endure, an SSD of an

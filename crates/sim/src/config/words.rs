@@ -86,19 +86,6 @@ word! {
 }
 
 word! {
-    /// How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block.
-    GcPolicy {
-        /// The same as `commit_aware`.
-        Auto = "auto",
-        /// The block with the fewest pages to move, not counting semivalid pages that the scheme commits instead. With `mapping = bast`, the least
-        /// recently written log block; with `fast`, the oldest log block under either policy.
-        Greedy = "greedy",
-        /// The block with the lowest cost, in time, of moves and of commits for its semivalid pages. The same as `greedy` if the scheme commits none.
-        CommitAware = "commit_aware",
-    }
-}
-
-word! {
     /// How far planes are on their way from one GC run to the next.
     GcPhases {
         /// Each at a point of its own, drawn with `seed`, as in a drive in use: a short run then sees as much GC as a long one in the same time.

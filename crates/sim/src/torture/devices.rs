@@ -159,6 +159,7 @@ mod tests {
     use super::*;
     use crate::config::Kind;
     use crate::torture::states::{Case, STATES};
+    use flashraid_ftl::{GcPolicy, policies};
     use flashraid_redundancy::schemes::{raid1, raid5, sirf1};
     use flashraid_redundancy::{Bases, Entry, Members, Protects, SCHEMES, Values};
     use flashraid_vocabulary::SemivalidAction;
@@ -206,6 +207,11 @@ mod tests {
                         let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
                         let missed: Vec<_> = missed(&words).into_iter().filter(|word| is_possible(key.name, word)).collect();
                         assert!(missed.is_empty(), "{}: never drawn are {missed:?}", key.name);
+                    }
+                    (_, Kind::GcPolicy) => {
+                        let drawn = &seen[key.name];
+                        let is_drawn = |policy: &GcPolicy| drawn.iter().any(|value| value.split(':').next() == Some(policy.name()));
+                        assert!(policies().all(is_drawn), "{}: only {drawn:?}", key.name);
                     }
                     (_, Kind::Flag) => assert!(missed(&["false", "true"]).is_empty(), "{}: only {:?}", key.name, seen[key.name]),
                     _ => assert!(seen[key.name].len() > 1, "{}: only {:?}", key.name, seen[key.name]),

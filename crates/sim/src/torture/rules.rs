@@ -7,6 +7,7 @@
 use super::asked::Torture;
 use super::random::Random;
 use crate::config::{Draw, Key, Kind, find_key};
+use flashraid_ftl::policies;
 use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_redundancy::{Draws, Entry, Members, Parameter, WriteBuffer};
 use flashraid_vocabulary::SemivalidAction;
@@ -112,6 +113,13 @@ fn rule(key: &str) -> Option<Rule> {
         "copyback" => Rule::By(|draw| (draw.value("ldpc") == "none").then(|| draw.random.of_list(&["false", "true"]).into())),
         "multi_plane" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["false", "true"]).into())),
         "gc_threshold" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["0", "0.1", "0.3", "0.5"]).into())),
+        "gc_policy" => Rule::By(|draw| {
+            let is_hybrid = draw.is_hybrid();
+            let suiting: Vec<_> = policies().filter(|policy| policy.suits_merges || !is_hybrid).collect();
+            let policy = draw.random.of_list(&suiting);
+            let number = draw.random.of_list(&["1", "2", "10"]);
+            Some(if policy.most.is_some() { format!("{}:{number}", policy.name()) } else { policy.form.into() })
+        }),
         "gc_idle_threshold" => Rule::By(|draw| {
             if draw.is_hybrid() || !draw.random.once_in(4) {
                 return None;

@@ -1,5 +1,5 @@
-//! What documents hold of the code: README's table of schemes, and the worked example of
-//! docs/writing-a-scheme.md as it is compiled and tested. `FLASHRAID_BLESS=1` writes it.
+//! What documents hold of the code: README's table of schemes, and the worked examples of
+//! docs/writing-a-scheme.md and docs/writing-a-gc-policy.md as they are compiled and tested. `FLASHRAID_BLESS=1` writes it.
 
 use crate::support::committed::{check_part, in_repository};
 use flashraid_sim::listing;
@@ -19,7 +19,8 @@ fn the_readme_lists_every_scheme() {
 }
 
 #[test]
-fn the_worked_example_is_what_is_tested() {
+fn the_worked_examples_are_what_is_tested() {
     check("docs/writing-a-scheme.md", "scheme", &fenced("crates/redundancy/src/testing/chained.rs"));
+    check("docs/writing-a-gc-policy.md", "policy", &fenced("crates/ftl/src/space/victim/fifo.rs"));
     check("docs/writing-a-scheme.md", "tests", &fenced("crates/redundancy/tests/schemes/chained.rs"));
 }

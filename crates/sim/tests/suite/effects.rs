@@ -2,6 +2,7 @@
 //! byte for byte; where it says that it has, some run differs.
 
 use crate::support::{array_of, own_folder, proving, some_of};
+use flashraid_ftl::{GcPolicy, policies};
 use flashraid_redundancy::{SCHEMES, Values};
 use flashraid_sim::config::{Asked, Draw, Key, Kind, TABLES};
 use flashraid_sim::{Outputs, run};
@@ -151,6 +152,10 @@ fn values(key: &Key) -> Vec<String> {
         "seed" => &["9"],
         // `drives` tries it.
         "drive" => &[],
+        "gc_policy" => {
+            let value = |policy: &GcPolicy| if policy.most.is_some() { format!("{}:2", policy.name()) } else { policy.form.into() };
+            return policies().map(value).collect();
+        }
         _ => match (key.kind, key.draw) {
             (Kind::Word(words), _) => return words.iter().map(|(word, _)| word.to_string()).collect(),
             (Kind::Flag, _) => &["true", "false"],

@@ -14,6 +14,7 @@ mod documents;
 mod drives;
 mod effects;
 mod failure;
+mod gc_policies;
 mod generated;
 mod host;
 mod hybrid;

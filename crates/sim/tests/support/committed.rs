@@ -12,11 +12,18 @@ pub fn is_blessing() -> bool {
     std::env::var_os("FLASHRAID_BLESS").is_some()
 }
 
+/// Writes a file at once, so that another test which reads it finds the old one or the new one.
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    std::fs::write(&beside, text)?;
+    std::fs::rename(beside, path)
+}
+
 /// Compares a file with what it must hold, or writes it. `tests` names the tests that write it.
 pub fn check_file(tests: &str, name: &str, fresh: &str) {
     let path = in_repository(name);
     if is_blessing() {
-        std::fs::write(&path, fresh).unwrap_or_else(|error| panic!("{name}: {error}"));
+        write(&path, fresh).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
     check(tests, name, &std::fs::read_to_string(&path).unwrap_or_default(), fresh);
 }
@@ -25,7 +32,7 @@ pub fn check_file(tests: &str, name: &str, fresh: &str) {
 pub fn check_part(tests: &str, document: &str, part: &str, fresh: &str) {
     if is_blessing() {
         let (before, _, after) = split(document, part);
-        std::fs::write(in_repository(document), before + fresh + &after).unwrap_or_else(|error| panic!("{document}: {error}"));
+        write(&in_repository(document), &(before + fresh + &after)).unwrap_or_else(|error| panic!("{document}: {error}"));
     }
     check(tests, document, &held_part(document, part), fresh);
 }

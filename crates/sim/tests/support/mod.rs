@@ -78,7 +78,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
 pub type Scenario = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Different ways through the engine, for golden results and for what recomputes results. Not every scheme takes all of them (`scenario`).
-pub const SCENARIOS: [Scenario; 31] = [
+pub const SCENARIOS: [Scenario; 35] = [
     ("plain", "raid5", &[]),
     ("sor", "raid4", &[("spare_chips", "1"), ("rebuild", "sor"), ("fail", "chip:1.0@request:180")]),
     ("dor", "raid5", &[("spare_chips", "1"), ("rebuild", "dor"), ("fail", "chip:1.0@request:180")]),
@@ -153,6 +153,10 @@ pub const SCENARIOS: [Scenario; 31] = [
     ),
     ("bast", "raid5", &[("mapping", "bast"), ("log_blocks", "4"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4")]),
     ("fast", "ca-ppc", &[("mapping", "fast"), ("log_blocks", "4"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4")]),
+    ("fifo", "ca-ppc", &[("gc_policy", "fifo"), ("nvram_buffer_bytes", "65536")]),
+    ("windowed", "raid1", &[("gc_policy", "windowed:4"), ("fail", "program:1@request:60,chip:1.0@request:180")]),
+    ("draws", "raid5", &[("gc_policy", "d:2")]),
+    ("cost-benefit", "fpc", &[("gc_policy", "cost_benefit")]),
 ];
 
 /// A scheme in a scenario on the drive of the golden results; `None` if the configuration is refused.

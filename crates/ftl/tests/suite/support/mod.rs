@@ -1,6 +1,6 @@
 //! What the tests of a whole SSD share.
 
-use flashraid_ftl::{CellTimes, Flash, GcQuery, Given, Placement, Progress, Settings};
+use flashraid_ftl::{CellTimes, ChosenPolicy, Flash, GcQuery, Given, Placement, Progress, Settings};
 use flashraid_vocabulary::{
     Action, Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberPage, NoObserver, PageOperation, Priority, RebuildTarget,
     Scheduling, SemivalidAction, Sources, Transfer, Version, WearLeveling, WriteCompletes,
@@ -78,7 +78,9 @@ pub fn settings(placement: Placement) -> Settings {
         coordinates_migration: false,
         migration_free_blocks: 0.1,
         moves_bases: true,
+        gc_policy: ChosenPolicy::of("greedy").unwrap(),
         commit_aware: false,
+        seed: 0,
     }
 }
 

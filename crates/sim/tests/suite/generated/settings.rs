@@ -93,7 +93,7 @@ fn arguments() -> Vec<Argument> {
                 (None, Kind::Text { .. }) if key.name == "drive" => Type::Other("str | PathLike[str]"),
                 // A text that is a plain number may as well be given as one.
                 (None, Kind::Text { valid, .. }) if valid("1") => Type::Other("int | str"),
-                (None, Kind::Text { .. }) => Type::Other("str"),
+                (None, Kind::Text { .. } | Kind::GcPolicy) => Type::Other("str"),
                 (None, Kind::Numbers { .. }) => Type::Other("float | str | list[float] | tuple[float, ...]"),
                 (None, Kind::List { .. }) => Type::Other("str | list[str] | tuple[str, ...]"),
             };
