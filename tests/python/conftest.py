@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import gzip
 import json
 import os
 import signal
@@ -31,6 +32,7 @@ os.environ.pop("COLUMNS", None)
 os.unsetenv("COLUMNS")
 
 ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden"
 SAMPLE = ROOT / "samples" / "pgbench-transactions.csv.gz"
 COMMAND = Path(sys.executable).with_name("flashraid")
 PROVE = os.environ.get("FLASHRAID_PROVE") == "1"
@@ -59,6 +61,12 @@ DEVICE = {
     "erase_command_ns": 125,
     "over_provisioning": 0.15,
 }
+
+
+def golden_results():
+    """Settings and result of each golden case, by its name."""
+    with gzip.open(GOLDEN / "results.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return {case["case"]: (case["settings"], case["result"]) for case in map(json.loads, lines)}
 
 
 def write_device(folder, **changes):

@@ -3,20 +3,18 @@
 Those of `crates/sim/tests/suite/determinism.rs`, which compares them with a build that has debug assertions.
 """
 
-import json
-
 import pytest
-from conftest import ROOT
+from conftest import GOLDEN, golden_results
 
 import flashraid as fr
 
-GOLDEN = ROOT / "tests" / "golden"
-CASES = json.loads((GOLDEN / "cases.json").read_text())
+CASES = golden_results()
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CASES)
 def test_every_build_gives_the_same_result(name):
-    result = fr.run(GOLDEN / "trace.csv", device="tiny", engine=False, **CASES[name]).to_dict()
+    settings, expected = CASES[name]
+    result = fr.run(GOLDEN / "trace.csv", device="tiny", engine=False, **settings).to_dict()
     del result["version"], result["config"]
-    assert result == json.loads((GOLDEN / f"{name}.json").read_text())
+    assert result == expected

@@ -10,11 +10,10 @@ import warnings
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
-from conftest import ROOT
+from conftest import GOLDEN, golden_results
 
 import flashraid as fr
 
-GOLDEN = ROOT / "tests" / "golden"
 SCHEMA = json.loads(importlib.resources.files("flashraid").joinpath("result.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 # What goldens leave out.
@@ -71,8 +70,7 @@ def results(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def goldens():
-    cases = json.loads((GOLDEN / "cases.json").read_text())
-    return {name: json.loads((GOLDEN / f"{name}.json").read_text()) for name in cases}
+    return {name: result for name, (_, result) in golden_results().items()}
 
 
 def test_the_schema_is_one():

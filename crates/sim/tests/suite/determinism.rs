@@ -1,9 +1,10 @@
 //! Same input, same output, bit for bit: in two runs, in a clone, with contents and without, in debug and in release.
 //!
-//! `tests/golden` at the top of the repository holds a trace, the settings of runs over it (`cases.json`) and their results, but for what
-//! only repeats settings. Here they are compared by a build with debug assertions, in `tests/python/test_golden.py` by a release build.
-//! `FLASHRAID_BLESS=1` writes them anew.
+//! `tests/golden` at the top of the repository holds a trace and `results.csv`, a line for each run over it: figures for people, and the digest of the
+//! whole result but for what only repeats settings. The archive beside it has all results with their settings, to show what has changed. Here they are
+//! compared by a build with debug assertions, in `tests/python/test_golden.py` by a release build. `FLASHRAID_BLESS=1` writes them anew.
 
+use crate::support::archive::{self, Archive};
 use crate::support::committed::{check_file, in_repository, is_blessing};
 use crate::support::{Golden, accepted, goldens, own_folder};
 use flashraid_redundancy::{SCHEMES, find};
@@ -11,6 +12,7 @@ use flashraid_sim::{Config, Outputs, Prepared, Simulation, Source, Status, prepa
 use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -69,20 +71,39 @@ fn object(json: &str) -> Map<String, Value> {
 }
 
 /// A result without what a release or a new setting changes.
-fn without_settings(json: &str) -> String {
+fn without_settings(json: &str) -> Map<String, Value> {
     let mut result = object(json);
     ["version", "config"].iter().for_each(|key| assert!(result.shift_remove(*key).is_some()));
-    text(&result)
+    result
 }
+
+/// The line of a result in `results.csv`: figures, and the digest of all of it.
+fn line(name: &str, result: &Map<String, Value>) -> String {
+    let result = Value::from(result.clone());
+    let figure = |path: &str| result.pointer(path).map(Value::to_string).unwrap_or_default();
+    let figures = FIGURES.map(|(_, path)| figure(path));
+    let digest: String = Sha256::digest(result.to_string()).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{name},{},{digest}\n", figures.join(","))
+}
+
+/// Columns of `results.csv`, and where the figures stand in a result.
+const FIGURES: [(&str, &str); 10] = [
+    ("completed", "/requests/completed"),
+    ("failed_lost", "/requests/failed/lost"),
+    ("failed_no_space", "/requests/failed/no_space"),
+    ("read_mean_ns", "/latency_ns/read/mean"),
+    ("write_p99_ns", "/latency_ns/write/p99"),
+    ("reads", "/flash_ops/reads/total"),
+    ("programs", "/flash_ops/programs/total"),
+    ("erases", "/flash_ops/erases/total"),
+    ("rebuilds", "/flash_ops/programs/rebuild"),
+    ("lost_pages", "/losses/host_pages"),
+];
 
 #[test]
 fn results_are_those_of_every_build() {
-    let goldens = goldens();
-    let settings = |case: &Golden| case.pairs.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect();
-    let cases: Map<_, _> = goldens.iter().map(|case| (case.name.clone(), settings(case))).collect();
-    assert_eq!(cases.len(), goldens.len(), "each has a name of its own");
-    let mut expected = vec![(String::from("cases"), text(&cases))];
-    for case in goldens {
+    let (mut table, mut fresh) = (format!("case,{},sha256\n", FIGURES.map(|(column, _)| column).join(",")), Archive::new());
+    for case in goldens() {
         let has_window = find(&case.config().scheme.name).is_some_and(|entry| entry.has_window);
         let finished = replay(case.config(), false);
         // Of a scheme that makes redundancy up later verification says what a failure would take; where blocks fail, there may be no space for a request.
@@ -93,15 +114,22 @@ fn results_are_those_of_every_build() {
         };
         assert!(is_expected, "{}: {:?}", case.name, finished.status);
         let result = without_settings(&finished.json());
-        expected.push((case.name, result));
+        table += &line(&case.name, &result);
+        let settings: Map<_, _> = case.pairs.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect();
+        let is_new = fresh.insert(case.name.clone(), (settings, result)).is_none();
+        assert!(is_new, "{}: each has a name of its own", case.name);
     }
     if is_blessing() {
-        let old = std::fs::read_dir(golden("")).unwrap().map(|entry| entry.unwrap().path());
-        old.filter(|path| path.extension().is_some_and(|end| end == "json")).for_each(|path| std::fs::remove_file(path).unwrap());
         write_trace(&golden("trace.csv"));
+        archive::write(&golden(ARCHIVE), &fresh);
     }
-    expected.iter().for_each(|(name, text)| check_file("determinism::", &format!("tests/golden/{name}.json"), text));
+    let kept = archive::read(&golden(ARCHIVE));
+    let changed = archive::differences(&kept, &fresh);
+    assert!(changed.is_empty(), "results differ from those kept (make bless WHAT=determinism:: writes them):\n{changed}");
+    check_file("determinism::", "tests/golden/results.csv", &table);
 }
+
+const ARCHIVE: &str = "results.jsonl.gz";
 
 /// The goldens are a net only if much happens in them.
 #[test]
