@@ -14,7 +14,7 @@ use flashraid_vocabulary::{HostOp, HostRequest};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A small drive at work, verified.
 fn verified(scheme: &str, pairs: &[(&str, &str)]) -> Config {
@@ -46,9 +46,9 @@ fn golden(name: &str) -> PathBuf {
     in_repository("tests/golden").join(name)
 }
 
-fn write_trace(path: &Path) {
-    let mut lines = String::from("ts_us,op,offset,size,flags,latency_us\n");
-    for request in requests(600) {
+/// The trace as a file.
+fn trace() -> String {
+    let line = |request: HostRequest| {
         let op = match request.op {
             HostOp::Read => 'R',
             HostOp::Write => 'W',
@@ -56,9 +56,9 @@ fn write_trace(path: &Path) {
             HostOp::WriteZeroes => 'Z',
             HostOp::Flush => 'F',
         };
-        lines += &format!("{},{op},{},{},,\n", request.arrival_ns / 1000, request.offset_bytes, request.size_bytes);
-    }
-    std::fs::write(path, lines).unwrap();
+        format!("{},{op},{},{},,\n", request.arrival_ns / 1000, request.offset_bytes, request.size_bytes)
+    };
+    String::from("ts_us,op,offset,size,flags,latency_us\n") + &requests(600).into_iter().map(line).collect::<String>()
 }
 
 /// A run over the trace of the goldens.
@@ -102,6 +102,7 @@ const FIGURES: [(&str, &str); 10] = [
 
 #[test]
 fn results_are_those_of_every_build() {
+    check_file("determinism::", "tests/golden/trace.csv", &trace());
     let (mut table, mut fresh) = (format!("case,{},sha256\n", FIGURES.map(|(column, _)| column).join(",")), Archive::new());
     for case in goldens() {
         let has_window = find(&case.config().scheme.name).is_some_and(|entry| entry.has_window);
@@ -120,7 +121,6 @@ fn results_are_those_of_every_build() {
         assert!(is_new, "{}: each has a name of its own", case.name);
     }
     if is_blessing() {
-        write_trace(&golden("trace.csv"));
         archive::write(&golden(ARCHIVE), &fresh);
     }
     let kept = archive::read(&golden(ARCHIVE));
