@@ -270,8 +270,8 @@ def test_d_choices_limits():
     found = [gc_policies.d_choices(0.877, 16, draws) for draws in (1, 2, 4, 10)]
     assert found == sorted(found, reverse=True)
     assert all(own < gc_policies.d_choices(0.877, 16, d, True) for own, d in zip(found, (1, 2, 4, 10), strict=True))
-    # Blocks of two pages, one draw, by hand. A share x of the victims is empty, so that h = 1 + x. Level 2 loses as much
-    # as it gains: f_2 h / u = 1. Level 0 gains f_1 h / (2u) = x. A victim has one page with probability
+    # Blocks of two pages, one draw, by hand. A share x of the victims is empty, so that h = 1 + x. Level 2 loses as
+    # much as it gains: f_2 h / u = 1. Level 0 gains f_1 h / (2u) = x. A victim has one page with probability
     # 1 - x = f_1 / (1 - f_2), so (1 - x) (1 + x - u) = 2ux: x = 1 - u.
     assert gc_policies.d_choices(0.8, 2, 1) == pytest.approx(2 / (2 - 0.8), rel=1e-6)
 

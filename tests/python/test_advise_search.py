@@ -258,8 +258,8 @@ def test_nothing_is_left_only_if_all_of_the_trace_says_so(tmp_path, monkeypatch)
     assert not fr.advise(write_trace(tmp_path, rows), **asked, max_p99_write="1us").recommended
 
 
-# What docs/advisor.md says is missed. Under this overload its rebuild takes 6.0 % less time than that of the nearest that
-# is found, while its writes wait three times as long; the excerpts, in which rebuilds differ by 0.1 %, cannot tell.
+# What docs/advisor.md says is missed. Under this overload its rebuild takes 6.0 % less time than that of the nearest
+# that is found, while its writes wait three times as long; the excerpts, in which rebuilds differ by 0.1 %, cannot tell.
 MISSED = {"pcmark-56088": ["ca-ppc evicts_locked=yes"]}
 
 

@@ -1,4 +1,4 @@
-"""Write amplification of GC policies under random single-page overwrites: a fixed point for d-choices, and plain models.
+"""Write amplification of GC policies under random single-page overwrites: a fixed point for d-choices, plain models.
 
 FIFO and greedy have closed forms in `greedy_wa`. The models here say no more than the rules: which block is the next
 victim is found by looking at all of them, as the engine never does.
@@ -116,13 +116,18 @@ def cost_benefit(blocks: Blocks) -> int:
 
 
 def simulate(
-    rule: Rule, utilisation: float, blocks: int, pages_per_block: int, rounds: int = 3, hot: tuple[float, float] = (1, 1)
+    rule: Rule,
+    utilisation: float,
+    blocks: int,
+    pages_per_block: int,
+    rounds: int = 3,
+    hot: tuple[float, float] = (1, 1),
 ) -> float:
     """Programs per host write of one plane, measured over `rounds` overwrites of the logical space after as many that
     are not counted.
 
-    Host writes and moves have an open block each; one block is in reserve for moves, so that `blocks` - 3 take part. The
-    pages `hot[0]` of the space get the share `hot[1]` of the writes.
+    Host writes and moves have an open block each; one block is in reserve for moves, so that `blocks` - 3 take part.
+    The share `hot[0]` of the pages gets the share `hot[1]` of the writes.
     """
     pages = int(utilisation * (blocks - 3) * pages_per_block)
     location = np.full(pages, -1)
