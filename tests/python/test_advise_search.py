@@ -259,7 +259,7 @@ def test_nothing_is_left_only_if_all_of_the_trace_says_so(tmp_path, monkeypatch)
 
 
 # What docs/advisor.md says is missed. Under this overload its rebuild takes 6.0 % less time than that of the nearest
-# that is found, while its writes wait three times as long; the excerpts, in which rebuilds differ by 0.1 %, cannot tell.
+# that is found, while its writes wait three times as long; excerpts, in which rebuilds differ by 0.1 %, cannot tell.
 MISSED = {"pcmark-56088": ["ca-ppc evicts_locked=yes"]}
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from reference import closed_forms, gc_policies, greedy_wa, queueing
@@ -237,7 +238,7 @@ changes FIFO's figure at 0.877 by 0.66 %. In the models the block that the host 
     (
         *(policy("fifo", 64, greedy_wa.fifo, OF_FIFO, utilisation) for utilisation in (0.8, UTILISATION)),
         *(
-            policy(f"d:{draws}", 16, lambda u, draws=draws: gc_policies.d_choices(u, 16, draws), OF_DRAWS)
+            policy(f"d:{draws}", 16, partial(gc_policies.d_choices, pages_per_block=16, draws=draws), OF_DRAWS)
             for draws in (1, 2, 4, 10)
         ),
         beside_model(f"windowed:{WINDOW}", gc_policies.windowed(WINDOW)),
