@@ -14,19 +14,20 @@ const SIZES: Sizes = Sizes { planes: PLANES, blocks_per_plane: BLOCKS as u32, pa
 /// A closed block of the model.
 #[derive(Clone, Copy, Debug)]
 struct Closed {
+    /// In its plane.
     number: u16,
     /// Pages to move.
     moves: u16,
     has_garbage: bool,
     /// When that changed last.
     since: u64,
-    /// How many blocks had been closed before.
+    /// How many blocks had been closed before: of a block that is closed again another number.
     order: u64,
     /// Pages programmed before it was closed.
     programmed: u64,
 }
 
-/// The closed blocks of a plane, in the order of a queue.
+/// The closed blocks of a plane, the oldest first, unless the model of a policy reorders them.
 type Plane = Vec<Closed>;
 
 fn made(policy: &str) -> Victims {
@@ -84,7 +85,7 @@ fn drive(policy: &str, has_bases: bool, steps: u64, mut check: impl FnMut(&mut V
 }
 
 /// The policy chooses what `expected` says of the model, which may reorder it.
-fn agrees(policy: &str, has_bases: bool, expected: impl Fn(&mut Plane, u64) -> Option<u16>) {
+fn agrees(policy: &str, has_bases: bool, mut expected: impl FnMut(&mut Plane, u64) -> Option<u16>) {
     let mut chosen = 0;
     drive(policy, has_bases, 20_000, |victims, plane, blocks, model, programmed| {
         let expected = expected(model, programmed);
@@ -208,6 +209,17 @@ fn saved(victims: &Victims) -> Vec<u8> {
     bytes
 }
 
+/// All victims of a plane, one after the other.
+fn collected(mut victims: Victims, blocks: &[Block]) -> Vec<u16> {
+    let mut blocks = blocks.to_vec();
+    let mut found = Vec::new();
+    while let Some(victim) = victims.choose(0, &mut blocks) {
+        victims.take(0, victim, &mut blocks);
+        found.push(victim);
+    }
+    found
+}
+
 /// What every policy promises, also one that is added: a victim whenever there is garbage, and one that has some; the same again from what a drive keeps of it.
 #[test]
 fn every_policy_finds_garbage_wherever_there_is_some_and_is_kept() {
@@ -220,10 +232,10 @@ fn every_policy_finds_garbage_wherever_there_is_some_and_is_kept() {
             let mut step = 0;
             drive(&value, !policy.suits_merges, 6000, |victims, plane, blocks, model, _| {
                 step += 1;
-                if step % 100 == 0 {
+                if step % 50 == 0 && plane == 0 {
                     let mut restored = made(&value);
                     restored.restore(&mut &saved(victims)[..]).unwrap();
-                    assert_eq!(saved(&restored), saved(victims), "{value}");
+                    assert_eq!(collected(restored.clone(), blocks), collected(victims.clone(), blocks), "{value}: kept");
                     *victims = restored;
                 }
                 let chosen = victims.clone().choose(plane, &mut blocks.to_vec());

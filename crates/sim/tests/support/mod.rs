@@ -5,7 +5,7 @@ pub mod committed;
 #[path = "../../../workload/tests/suite/support/own_folder.rs"]
 mod own_folder;
 
-use flashraid_ftl::Placement;
+use flashraid_ftl::{Placement, policies};
 use flashraid_redundancy::{Redundancy, SCHEMES, Scheme, find};
 use flashraid_sim::Config;
 use flashraid_sim::assemble::{Assembled, options};
@@ -79,7 +79,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
 pub type Scenario = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Different ways through the engine, for golden results and for what recomputes results. Not every scheme takes all of them (`scenario`).
-pub const SCENARIOS: [Scenario; 35] = [
+pub const SCENARIOS: [Scenario; 31] = [
     ("plain", "raid5", &[]),
     ("sor", "raid4", &[("spare_chips", "1"), ("rebuild", "sor"), ("fail", "chip:1.0@request:180")]),
     ("dor", "raid5", &[("spare_chips", "1"), ("rebuild", "dor"), ("fail", "chip:1.0@request:180")]),
@@ -154,10 +154,6 @@ pub const SCENARIOS: [Scenario; 35] = [
     ),
     ("bast", "raid5", &[("mapping", "bast"), ("log_blocks", "4"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4")]),
     ("fast", "ca-ppc", &[("mapping", "fast"), ("log_blocks", "4"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4")]),
-    ("fifo", "ca-ppc", &[("gc_policy", "fifo"), ("nvram_buffer_bytes", "65536")]),
-    ("windowed", "raid1", &[("gc_policy", "windowed:4"), ("fail", "program:1@request:60,chip:1.0@request:180")]),
-    ("draws", "raid5", &[("gc_policy", "d:2")]),
-    ("cost-benefit", "fpc", &[("gc_policy", "cost_benefit")]),
 ];
 
 /// A scheme in a scenario on the drive of the golden results; `None` if the configuration is refused.
@@ -227,7 +223,7 @@ const BUFFERS: [&[(&str, &str)]; 2] = [
 ];
 
 /// Every scheme of the registry, replacing SSDs if it does that: alone; under a buffer; with failures on page mapping; with failures on another mapping that it allows, in
-/// turn. Then the scenarios. A new scheme is among them by being in the registry.
+/// turn. Then GC policies and the scenarios. A new scheme or policy is among them by being in its list.
 pub fn goldens() -> Vec<Golden> {
     let golden = |name: String, scheme: &str, pairs: &[(&str, &str)]| {
         let all = merged(scheme, &[pairs, &[("verify", "true"), ("scheme.name", scheme)]].concat());
@@ -253,6 +249,11 @@ pub fn goldens() -> Vec<Golden> {
         all.extend(failing(&[], blocks_fail_too));
         let mut others = (0..OTHER_MAPPINGS.len()).map(|next| OTHER_MAPPINGS[(turn + next) % OTHER_MAPPINGS.len()]);
         all.extend(others.find_map(|mapping| failing(mapping, blocks_fail_too).or_else(|| failing(mapping, parts_fail))));
+    }
+    // The default is in all others.
+    for policy in policies().filter(|policy| !policy.suits_merges) {
+        let value = if policy.most.is_some() { format!("{}:3", policy.name()) } else { policy.form.into() };
+        all.extend(golden(format!("ppc-{}", policy.name()), "ppc", &[("gc_policy", &value)]));
     }
     for (name, scheme, pairs) in SCENARIOS.iter().filter(|(name, ..)| !["plain", "dram", "nvram"].contains(name)) {
         all.extend(golden(format!("{scheme}-{name}"), scheme, pairs));

@@ -20,15 +20,17 @@ pub(super) const POLICIES: &[GcPolicy] = &[GcPolicy {
 #[derive(Clone, Debug)]
 pub struct Fifo {
     queue: Queue,
+    pages_per_block: u32,
 }
 
 persistent!(Fifo {
     keeps [queue],
+    anew [pages_per_block],
 });
 
 impl Fifo {
     fn new(sizes: Sizes) -> Self {
-        Self { queue: Queue::new(sizes.planes, sizes.pages_per_block) }
+        Self { queue: Queue::new(sizes), pages_per_block: sizes.pages_per_block }
     }
 }
 
@@ -46,7 +48,16 @@ impl Policy for Fifo {
     }
 
     fn choose(&mut self, plane: u32, blocks: &mut [Block]) -> Option<u16> {
-        self.queue.choose(plane, 1, blocks)
+        if !self.queue.has_garbage(plane) {
+            return None;
+        }
+        loop {
+            let oldest = self.queue.oldest(plane)?;
+            if blocks[usize::from(oldest)].has_garbage(self.pages_per_block) {
+                return Some(oldest);
+            }
+            self.queue.postpone(plane, oldest, blocks);
+        }
     }
 
     fn check(&self, plane: u32, blocks: &[Block]) -> Result<(), String> {

@@ -1,5 +1,6 @@
 //! Closed blocks in the order in which they were closed.
 
+use super::Sizes;
 use crate::space::blocks::{Block, NONE};
 use flashraid_vocabulary::persistent;
 
@@ -19,8 +20,9 @@ persistent!(Queue {
 });
 
 impl Queue {
-    pub fn new(planes: u32, pages_per_block: u32) -> Self {
-        Self { ends: vec![(NONE, NONE); planes as usize], with_garbage: vec![0; planes as usize], pages_per_block }
+    pub fn new(sizes: Sizes) -> Self {
+        let planes = sizes.planes as usize;
+        Self { ends: vec![(NONE, NONE); planes], with_garbage: vec![0; planes], pages_per_block: sizes.pages_per_block }
     }
 
     /// The block joins the queue as the newest.
@@ -41,33 +43,31 @@ impl Queue {
         self.unlink(plane, block, blocks);
     }
 
-    /// Of the `window` oldest blocks the one with the fewest pages to move, the oldest of several. Those without garbage go to the end, as if they had been
-    /// copied, of which nothing would be gained; where all of them do, the next ones are looked at. (Each goes to the end once while the queue
-    /// turns over, in which time FIFO would have copied all of its pages: the cost for each page is constant.)
-    pub fn choose(&mut self, plane: u32, window: u32, blocks: &mut [Block]) -> Option<u16> {
-        if self.with_garbage[plane as usize] == 0 {
-            return None;
-        }
-        loop {
-            let mut best: Option<(u16, u16)> = None;
-            let (mut at, last) = self.ends[plane as usize];
-            for _ in 0..window {
-                let block = blocks[usize::from(at)];
-                if !block.has_garbage(self.pages_per_block) {
-                    self.unlink(plane, at, blocks);
-                    self.append(plane, at, blocks);
-                } else if best.is_none_or(|(fewest, _)| block.to_move() < fewest) {
-                    best = Some((block.to_move(), at));
-                }
-                if at == last {
-                    break;
-                }
-                at = block.next;
-            }
-            if let Some((_, block)) = best {
-                return Some(block);
-            }
-        }
+    /// Whether any block of the queue has garbage.
+    pub fn has_garbage(&self, plane: u32) -> bool {
+        self.with_garbage[plane as usize] > 0
+    }
+
+    /// The block that was closed first.
+    pub fn oldest(&self, plane: u32) -> Option<u16> {
+        Some(self.ends[plane as usize].0).filter(|block| *block != NONE)
+    }
+
+    /// The block that was closed last.
+    pub fn newest(&self, plane: u32) -> Option<u16> {
+        Some(self.ends[plane as usize].1).filter(|block| *block != NONE)
+    }
+
+    /// The block that was closed next.
+    pub fn after(block: u16, blocks: &[Block]) -> Option<u16> {
+        Some(blocks[usize::from(block)].next).filter(|next| *next != NONE)
+    }
+
+    /// The block goes to the end of the queue, as if it had been copied. (If only blocks without garbage do, each does once while the queue turns over, in
+    /// which time FIFO would have copied all of its pages: the cost for each page is constant.)
+    pub fn postpone(&mut self, plane: u32, block: u16, blocks: &mut [Block]) {
+        self.unlink(plane, block, blocks);
+        self.append(plane, block, blocks);
     }
 
     fn append(&mut self, plane: u32, block: u16, blocks: &mut [Block]) {

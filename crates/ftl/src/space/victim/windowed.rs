@@ -22,16 +22,17 @@ pub(super) const POLICIES: &[GcPolicy] = &[GcPolicy {
 pub struct Windowed {
     queue: Queue,
     window: u32,
+    pages_per_block: u32,
 }
 
 persistent!(Windowed {
     keeps [queue],
-    anew [window],
+    anew [window, pages_per_block],
 });
 
 impl Windowed {
     fn new(sizes: Sizes, window: u32) -> Self {
-        Self { queue: Queue::new(sizes.planes, sizes.pages_per_block), window }
+        Self { queue: Queue::new(sizes), window, pages_per_block: sizes.pages_per_block }
     }
 }
 
@@ -48,8 +49,30 @@ impl Policy for Windowed {
         self.queue.leave(plane, block, blocks);
     }
 
+    /// Where no block of the window has garbage, all of them go to the end, and the next ones are looked at.
     fn choose(&mut self, plane: u32, blocks: &mut [Block]) -> Option<u16> {
-        self.queue.choose(plane, self.window, blocks)
+        if !self.queue.has_garbage(plane) {
+            return None;
+        }
+        loop {
+            // The emptiest of the window so far, the oldest of several.
+            let mut best: Option<(u16, u16)> = None;
+            let (mut next, newest) = (self.queue.oldest(plane), self.queue.newest(plane));
+            for _ in 0..self.window {
+                let Some(number) = next else { break };
+                let block = blocks[usize::from(number)];
+                // Those that have gone to the end are not looked at again.
+                next = Queue::after(number, blocks).filter(|_| newest != Some(number));
+                if !block.has_garbage(self.pages_per_block) {
+                    self.queue.postpone(plane, number, blocks);
+                } else if best.is_none_or(|(fewest, _)| block.to_move() < fewest) {
+                    best = Some((block.to_move(), number));
+                }
+            }
+            if let Some((_, number)) = best {
+                return Some(number);
+            }
+        }
     }
 
     fn check(&self, plane: u32, blocks: &[Block]) -> Result<(), String> {
