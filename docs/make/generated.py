@@ -1,4 +1,7 @@
-"""Writes the drawings and generated pages of docs/ and, with --check, only says which of them are not up to date."""
+"""Writes the drawings and generated pages of docs/ and, with --check, only says which of them are not up to date.
+
+It also draws the figures of the papers' pages, which are not stored.
+"""
 
 import sys
 from pathlib import Path
@@ -6,6 +9,7 @@ from pathlib import Path
 import concepts
 import drawing
 import example
+import paper_figures
 import schemes
 
 DOCS = Path(__file__).parents[1]
@@ -30,6 +34,7 @@ def main() -> None:
     for path in stale:
         path.parent.mkdir(exist_ok=True)
         path.write_text(made[path])
+    paper_figures.draw()
 
 
 if __name__ == "__main__":

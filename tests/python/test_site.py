@@ -21,6 +21,7 @@ import check
 import concepts
 import flashraid
 import generated
+import paper_figures
 import schemes
 from drawing import WIDTH
 from flashraid import _native
@@ -44,6 +45,7 @@ def build(folder, *options):
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
     """The site as `make docs` builds it."""
+    paper_figures.draw()
     folder = tmp_path_factory.mktemp("site")
     done = build(folder)
     assert done.returncode == 0, done.stderr
