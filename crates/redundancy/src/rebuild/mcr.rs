@@ -3,7 +3,7 @@
 //! Idea: a strip that has a copy on a mirror chip is not in danger, is read from there meanwhile, and is likely to be written again soon;
 //! so what has to be computed comes first, in the manner of DOR, and copies are made last, if they are still needed.
 //! Paper: section 3.2 and Algorithm 2 of the CR5M paper. Rules: SPEC 1.7 (MCR), 1.10 rulings 10 to 15, 20 and 26. Which class a stripe
-//! is of, and what its repair does, is in `schemes/cr5m.rs`.
+//! is of, and what its repair does, is in `schemes/cr5m/`.
 
 use super::Order;
 use crate::{Entry, Redundancy};

@@ -1,7 +1,7 @@
 //! The one schema of every setting: presets, configuration files, `--set`, command options and Python arguments all end here.
 //!
-//! Four tables: `device` (what the flash is), `scheme` (which redundancy, with its own parameters), `host` (how requests are
-//! served), `run` (what is done with the workload). A key has one meaning whatever its table, so `--set gc_threshold=0.1` needs
+//! Five tables: `device` (what the flash is), `array` (its SSDs, if there are several), `scheme` (which redundancy, with its own parameters), `host` (how
+//! requests are served), `run` (what is done with the workload). A key has one meaning whatever its table, so `--set gc_threshold=0.1` needs
 //! no table name (only `name` does: a device and a scheme both have one). Each key is declared once, in `schema`, with its type, unit,
 //! default, allowed values and sentence; checks, help and docs/configuration.md follow from that ([`TABLES`]).
 //!

@@ -9,7 +9,7 @@
 //! 2. A request: `requests`, `extents` (its bytes are cut and decided), or `buffered` (through the data buffer); `update_reads` and `valid_sectors` (parts of pages).
 //! 3. Its operations: `admission` (order), `places` (in NVRAM), `space` (reserved pages), `waves` (steps), `sums` (what XOR takes), `reads`, `ending`.
 //! 4. Time: `time`, `buffer_events` (what the data buffer does when it is time), `look_ahead`.
-//! 5. Work of nobody: `background`, `replacing` (SSDs of an array), `collection` (answers to GC); `instant` (work in no simulated time).
+//! 5. Work of nobody: `background`, `replacing` (SSDs of an array), `gc` (answers to GC); `instant` (work in no simulated time).
 //! 6. When something fails: `failure`, `gone`, `service` (what is served then). The map on flash: `translation`.
 //! 7. Verification: `content` (what is asked), `tags`.
 //! 8. What is told: `recorder` and `recording`, `exposure` and `window`, `in_flight`, `around` (rebuilds). What is kept: `switching_off`.
