@@ -48,6 +48,9 @@ impl Flash {
                 return Err(format!("block {index} {block:?} is wrongly listed or unlisted"));
             }
         }
+        for plane in 0..self.space.blocks.planes.len() as u32 {
+            self.space.victims.check(plane, self.space.blocks.in_plane(plane))?;
+        }
         for (id, domain) in self.space.domains.iter().enumerate() {
             let planes = (0..self.space.blocks.planes.len() as u32).filter(|plane| self.space.domain_of_plane(*plane) == id as u32);
             let pages: i64 = planes.map(|plane| i64::from(self.space.blocks.host_pages(plane))).sum();

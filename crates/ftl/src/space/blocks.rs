@@ -265,8 +265,13 @@ impl Blocks {
     }
 
     /// Blocks of a plane.
+    pub(crate) fn in_plane(&self, plane: u32) -> &[Block] {
+        &self.blocks[(plane * self.stride) as usize..][..self.blocks_per_plane as usize]
+    }
+
+    /// The same, to be changed.
     #[inline]
-    pub fn of_plane(&mut self, plane: u32) -> &mut [Block] {
+    pub(crate) fn of_plane(&mut self, plane: u32) -> &mut [Block] {
         &mut self.blocks[(plane * self.stride) as usize..][..self.blocks_per_plane as usize]
     }
 
