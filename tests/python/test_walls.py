@@ -31,7 +31,6 @@ METHODS_OF_TRAITS = {
     "redundancy::Scheme": 47,
     "sim::Content": 27,
     "sim::Inspect": 31,
-    "sim::Media": 60,
     "vocabulary::View": 24,
 }
 FILES = {"ftl::Flash": 28, "sim::Config": 12, "sim::Engine": 35, "sim::Episode": 9}

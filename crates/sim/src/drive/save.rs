@@ -5,7 +5,7 @@ use super::header::{Header, format_of};
 use crate::any_engine::with_engine;
 use crate::engine::Halted;
 use crate::error::RunError;
-use crate::media::Media;
+use crate::media::Counting;
 use crate::prepared::Prepared;
 use crate::simulation::Simulation;
 use flashraid_vocabulary::{Action, Cause};
@@ -148,7 +148,7 @@ mod tests {
         let mut loaded = saved_and_loaded(&first);
         assert!(loaded.verify().is_some_and(|found| found.is_clean()));
         let AnyEngine::Tagged(engine) = &mut loaded.device.engine else { unreachable!("it verifies") };
-        let ppn = crate::media::Media::lookup(&engine.media, engine.scheme().locate(Lpn(0)), Version::Current).expect("it is written");
+        let ppn = crate::media::Serving::lookup(&engine.media, engine.scheme().locate(Lpn(0)), Version::Current).expect("it is written");
         engine.content.destroy(ppn);
         let mut damaged = saved_and_loaded(&loaded);
         assert!(damaged.verify().is_some_and(|found| found.mismatches > 0));

@@ -1,4 +1,4 @@
-//! The trait of media: every question and order of the engine, and the words in which they are put.
+//! The traits of media: every question and order of the engine, and the words in which they are put.
 
 use super::{About, Completion, Counts, Done, FlashFault, GcQuery, Inspect, MapEvent, Shape, Slice};
 use flashraid_vocabulary::{
@@ -6,12 +6,15 @@ use flashraid_vocabulary::{
 };
 
 /// See `media`.
-pub trait Media: View + Inspect + Persistent + Clone + Send + Sync {
+pub trait Media:
+    Clocked + Reserving + Serving + Preparing + Failing + Counting + View + Inspect + Persistent + Clone + Send + Sync
+{
     /// What never changes.
     fn shape(&self) -> Shape;
+}
 
-    // ---- time ----
-
+/// Time, and what has happened.
+pub trait Clocked {
     /// When the next event is, `u64::MAX` if nothing is in flight.
     fn next_event_ns(&self) -> u64;
     /// Whether nothing is in flight. There may still be an event: a device waits until it counts as idle.
@@ -22,9 +25,6 @@ pub trait Media: View + Inspect + Persistent + Clone + Send + Sync {
     fn advance<O: Observer>(&mut self, observer: &mut O);
     /// Processes the events of buses that wait for others at this time, as long as nothing has happened that must be taken.
     fn serve_due_buses(&mut self);
-
-    // ---- what happened ----
-
     /// Page operations that made progress, in order. The engine empties the list.
     fn completions(&mut self) -> &mut Vec<Completion>;
     /// Lists, or does not list, page operations that are started.
@@ -40,12 +40,12 @@ pub trait Media: View + Inspect + Persistent + Clone + Send + Sync {
     fn take_news(&mut self) -> Option<News>;
     /// Takes what GC did to the map, in order, and leaves the empty list.
     fn swap_map_events(&mut self, news: &mut Vec<MapEvent>);
-
     /// Tells GC what it asked for or waits for.
     fn answer(&mut self, answer: Answer<'_>);
+}
 
-    // ---- space ----
-
+/// Free space.
+pub trait Reserving {
     /// The domain from which a program of this version takes its page. Grows with the member.
     fn domain_of(&self, page: MemberPage, version: Version) -> u32;
     /// Reserves a page for a program, if there is one; else starts what frees space.
@@ -56,9 +56,10 @@ pub trait Media: View + Inspect + Persistent + Clone + Send + Sync {
     fn domain_is_alive(&self, domain: u32) -> bool;
     /// Whether failures have taken pages of the domain for good.
     fn domain_has_losses(&self, domain: u32) -> bool;
+}
 
-    // ---- page operations ----
-
+/// Page operations and versions.
+pub trait Serving {
     /// Queues a page operation of the plan of `owner`: a read of what is there now, or a program for which a page is reserved. Returns its record, or
     /// `None` for a read of a version that is not there.
     fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32>;
@@ -80,18 +81,18 @@ pub trait Media: View + Inspect + Persistent + Clone + Send + Sync {
     fn unallocated(&mut self, operation: &PageOperation, owner: u32) -> u32;
     /// A program that has failed for good may be committed all the same: its version will be lost.
     fn leave_unplaced(&mut self, record: u32);
-
-    // ---- versions ----
-
     /// The physical page of a version.
     fn lookup(&self, page: MemberPage, version: Version) -> Option<Ppn>;
     /// The first entry from `entry` on, before `end`, that has a current version.
     fn next_mapped(&self, entry: u32, end: u32) -> Option<u32>;
     /// Changes the map as a plan says. What NVRAM alone holds is none of its changes.
     fn apply(&mut self, change: &Change);
+    /// Asks the processor for memory that will be touched.
+    fn prefetch(&self, ahead: Ahead);
+}
 
-    // ---- in no simulated time: fill, precondition, first touch ----
-
+/// Work in no simulated time: fill, precondition, first touch.
+pub trait Preparing {
     /// Whether work in no simulated time is going on: then GC does not start by itself.
     fn set_untimed(&mut self, untimed: bool);
     /// Such work has begun, nothing has been written yet, and it writes about so many pages, each once: until it ends, or does anything else.
@@ -113,9 +114,10 @@ pub trait Media: View + Inspect + Persistent + Clone + Send + Sync {
     fn relieve_now<O: Observer>(&mut self, observer: &mut O);
     /// What was done so far.
     fn untimed(&self) -> Untimed;
+}
 
-    // ---- failures ----
-
+/// Failures, and deliberate faults.
+pub trait Failing {
     /// A part fails, or a page operation will.
     fn fail(&mut self, failure: &Failure);
     /// Puts spares in the places of what the failure of this part, of this SSD of an array, has killed. Returns whether it has killed something, and
@@ -133,9 +135,15 @@ pub trait Media: View + Inspect + Persistent + Clone + Send + Sync {
     fn fail_stuck(&mut self) -> bool;
     /// Versions that are lost. Looks at all.
     fn lost_versions(&self) -> u64;
+    /// Whether it makes this fault; never but in tests of the checkers.
+    fn makes(&self, fault: FlashFault) -> bool;
+    /// Makes a fault from now on.
+    #[cfg(feature = "mutants")]
+    fn make(&mut self, fault: FlashFault);
+}
 
-    // ---- what was done ----
-
+/// What was done.
+pub trait Counting {
     /// Page operations started, by action and cause.
     fn counts(&self) -> Counts;
     /// Counts a completed host request, for the members' mean of blocked requests.
@@ -150,19 +158,6 @@ pub trait Media: View + Inspect + Persistent + Clone + Send + Sync {
     fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>);
     /// What a LUN is and has.
     fn lun(&self, unit: u32) -> Lun;
-
-    // ---- look-ahead ----
-
-    /// Asks the processor for memory that will be touched.
-    fn prefetch(&self, ahead: Ahead);
-
-    // ---- deliberate faults ----
-
-    /// Whether it makes this fault; never but in tests of the checkers.
-    fn makes(&self, fault: FlashFault) -> bool;
-    /// Makes a fault from now on.
-    #[cfg(feature = "mutants")]
-    fn make(&mut self, fault: FlashFault);
 }
 
 /// What the engine should know before the next event.

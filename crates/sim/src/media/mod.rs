@@ -17,5 +17,7 @@ pub use array::{Array, LinkTimes};
 pub use flashraid_ftl::accounting;
 pub use flashraid_ftl::{About, Activity, Completion, Counts, Done, Flash, FlashFault, GcQuery, MapEvent, Progress, Slice, Track};
 pub use inspect::{Inspect, LunAt};
-pub use interface::{Ahead, Answer, Lun, Media, News, Program, Recording, Repeated, Untimed};
+pub use interface::{
+    Ahead, Answer, Clocked, Counting, Failing, Lun, Media, News, Preparing, Program, Recording, Repeated, Reserving, Serving, Untimed,
+};
 pub use shape::Shape;

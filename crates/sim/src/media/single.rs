@@ -1,8 +1,8 @@
 //! One SSD: its flash serves all members.
 
 use super::{
-    About, Ahead, Answer, Completion, Counts, Done, FlashFault, Lun, MapEvent, Media, News, Program, Recording, Repeated, Shape, Slice,
-    Untimed,
+    About, Ahead, Answer, Clocked, Completion, Counting, Counts, Done, Failing, FlashFault, Lun, MapEvent, Media, News, Preparing, Program,
+    Recording, Repeated, Reserving, Serving, Shape, Slice, Untimed,
 };
 use flashraid_ftl::{Flash, Placement};
 use flashraid_vocabulary::{Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
@@ -28,7 +28,9 @@ impl Media for Flash {
             reads_may_fail: settings.cell.ldpc().is_some_and(|ldpc| ldpc.can_fail()),
         }
     }
+}
 
+impl Clocked for Flash {
     #[inline(always)]
     fn next_event_ns(&self) -> u64 {
         self.nand().next_event_ns()
@@ -95,7 +97,9 @@ impl Media for Flash {
             Answer::Committed(plane) => self.committed(plane),
         }
     }
+}
 
+impl Reserving for Flash {
     #[inline(always)]
     fn domain_of(&self, page: MemberPage, version: Version) -> u32 {
         self.space().domain_of(page, version)
@@ -118,7 +122,9 @@ impl Media for Flash {
     fn domain_has_losses(&self, domain: u32) -> bool {
         Flash::domain_has_losses(self, domain)
     }
+}
 
+impl Serving for Flash {
     #[inline(always)]
     fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
         Flash::submit(self, operation, owner)
@@ -187,6 +193,19 @@ impl Media for Flash {
         }
     }
 
+    #[inline(always)]
+    fn prefetch(&self, ahead: Ahead) {
+        match ahead {
+            Ahead::Request(page) => self.prefetch_map(page),
+            Ahead::Superseded(entry) => self.prefetch_block(entry),
+            Ahead::Record(record) => self.nand().prefetch_record(record),
+            Ahead::Commit(record) => self.prefetch_commit(record),
+            Ahead::Successor(record) => self.prefetch_superseded(record),
+        }
+    }
+}
+
+impl Preparing for Flash {
     fn set_untimed(&mut self, untimed: bool) {
         Flash::set_untimed(self, untimed);
     }
@@ -228,7 +247,9 @@ impl Media for Flash {
     fn untimed(&self) -> Untimed {
         Untimed { programs: self.pages_programmed_now(), victims: self.victims_collected_now() }
     }
+}
 
+impl Failing for Flash {
     fn fail(&mut self, failure: &Failure) {
         Flash::fail(self, &failure.fault);
     }
@@ -262,8 +283,25 @@ impl Media for Flash {
         (0..self.settings().members()).map(|member| Flash::lost_versions(self, MemberId(member as u16))).sum()
     }
 
+    #[inline(always)]
+    fn makes(&self, fault: FlashFault) -> bool {
+        Flash::makes(self, fault)
+    }
+
+    #[cfg(feature = "mutants")]
+    fn make(&mut self, fault: FlashFault) {
+        self.nand_mut().mutant = Some(fault);
+    }
+}
+
+impl Counting for Flash {
     fn counts(&self) -> Counts {
         *self.nand().counts()
+    }
+
+    #[inline(always)]
+    fn request_completed(&mut self) {
+        self.nand_mut().loads_mut().request_completed();
     }
 
     fn requests_completed(&self) -> u64 {
@@ -272,11 +310,6 @@ impl Media for Flash {
 
     fn blocked_sum(&self, member: u32) -> u64 {
         self.nand().loads().blocked_sum(MemberId(member as u16), self.requests_completed())
-    }
-
-    #[inline(always)]
-    fn request_completed(&mut self) {
-        self.nand_mut().loads_mut().request_completed();
     }
 
     fn record(&mut self, what: Recording, records: bool) {
@@ -292,26 +325,5 @@ impl Media for Flash {
 
     fn lun(&self, unit: u32) -> Lun {
         Lun { member: self.nand().member_of_unit(unit), free_blocks: self.space().free_blocks_of_unit(unit) }
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, ahead: Ahead) {
-        match ahead {
-            Ahead::Request(page) => self.prefetch_map(page),
-            Ahead::Superseded(entry) => self.prefetch_block(entry),
-            Ahead::Record(record) => self.nand().prefetch_record(record),
-            Ahead::Commit(record) => self.prefetch_commit(record),
-            Ahead::Successor(record) => self.prefetch_superseded(record),
-        }
-    }
-
-    #[inline(always)]
-    fn makes(&self, fault: FlashFault) -> bool {
-        Flash::makes(self, fault)
-    }
-
-    #[cfg(feature = "mutants")]
-    fn make(&mut self, fault: FlashFault) {
-        self.nand_mut().mutant = Some(fault);
     }
 }

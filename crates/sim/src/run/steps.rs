@@ -8,7 +8,7 @@ use crate::any_engine::with_engine;
 use crate::config::{Asked, Config, ConfigError, Happened, Until};
 use crate::error::RunError;
 use crate::inject::Injector;
-use crate::media::{Inspect, Media};
+use crate::media::{Counting, Inspect, Preparing};
 use crate::outputs::{Outputs, Writers};
 use crate::prepared::Prepared;
 use crate::result::{EngineCost, RunResult, Source, text};

@@ -4,7 +4,7 @@ use crate::support::{config, engine_on, pages};
 use flashraid_sim::Simulation;
 use flashraid_sim::engine::content::Untracked;
 use flashraid_sim::engine::{Engine, Outcome};
-use flashraid_sim::media::{Array, Media};
+use flashraid_sim::media::{Array, Failing, Reserving};
 use flashraid_sim::result::types::SsdState;
 use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{Health, HostOp, HostRequest, MemberId, MemberPage, Version, View};

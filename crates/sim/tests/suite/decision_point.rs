@@ -5,7 +5,7 @@ use crate::support::{config, filled, pages, tags};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Untracked;
 use flashraid_sim::engine::recorder::DoneRecord;
-use flashraid_sim::media::{Activity, Inspect, Media, Recording};
+use flashraid_sim::media::{Activity, Counting, Inspect, Recording};
 use flashraid_sim::{Config, verify};
 use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{Cause, Fault, HostOp, LocalPage, Lpn, MemberId, MemberPage, Part, Version, View};

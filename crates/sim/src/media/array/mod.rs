@@ -12,8 +12,8 @@ mod transfers;
 mod view;
 
 use super::{
-    About, Ahead, Answer, Completion, Counts, Done, Flash, FlashFault, GcQuery, Inspect, Lun, MapEvent, Media, News, Program, Recording,
-    Repeated, Shape, Slice, Track, Untimed,
+    About, Ahead, Answer, Clocked, Completion, Counting, Counts, Done, Failing, Flash, FlashFault, GcQuery, Inspect, Lun, MapEvent, Media,
+    News, Preparing, Program, Recording, Repeated, Reserving, Serving, Shape, Slice, Track, Untimed,
 };
 use flashraid_ftl::{ACTIONS, EventQueue};
 use flashraid_vocabulary::{
@@ -163,7 +163,9 @@ impl Media for Array {
     fn shape(&self) -> Shape {
         self.shape
     }
+}
 
+impl Clocked for Array {
     #[inline]
     fn next_event_ns(&self) -> u64 {
         self.events.first_ns()
@@ -263,7 +265,9 @@ impl Media for Array {
             Answer::Committed(_) => flash.committed(local),
         });
     }
+}
 
+impl Reserving for Array {
     #[inline]
     fn domain_of(&self, page: MemberPage, version: Version) -> u32 {
         u32::from(page.member.0) * self.domains_each + self.flash(page.member).domain_of(inner(page), version)
@@ -288,7 +292,9 @@ impl Media for Array {
         let (ssd, domain) = self.domain(domain);
         domain < self.ssds[ssd].space().domains() as u32 && self.ssds[ssd].domain_has_losses(domain)
     }
+}
 
+impl Serving for Array {
     #[inline]
     fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
         let ssd = self.ssd(operation.address.member);
@@ -310,7 +316,7 @@ impl Media for Array {
 
     fn program(&self, record: u32) -> Program {
         let (ssd, record) = self.split(record);
-        let program = Media::program(&self.ssds[ssd], record);
+        let program = Serving::program(&self.ssds[ssd], record);
         Program { page: self.page_of(ssd, program.page.page), ..program }
     }
 
@@ -390,9 +396,29 @@ impl Media for Array {
         };
         let (page, change) = inside;
         self.has_failures |= matches!(change, Change::Lose(_));
-        self.at(self.ssd(page.member), |flash| Media::apply(flash, &change));
+        self.at(self.ssd(page.member), |flash| Serving::apply(flash, &change));
     }
 
+    #[inline]
+    fn prefetch(&self, ahead: Ahead) {
+        let (ssd, ahead) = match ahead {
+            Ahead::Request(page) => (self.ssd(page.member), Ahead::Request(inner(page))),
+            Ahead::Superseded(entry) => {
+                let page = self.shape.page(entry);
+                (self.ssd(page.member), Ahead::Superseded(page.page.0))
+            }
+            Ahead::Record(record) => (self.split(record).0, Ahead::Record(self.split(record).1)),
+            Ahead::Commit(record) => (self.split(record).0, Ahead::Commit(self.split(record).1)),
+            Ahead::Successor(record) => (self.split(record).0, Ahead::Successor(self.split(record).1)),
+        };
+        // A record may be none.
+        if let Some(flash) = self.ssds.get(ssd) {
+            flash.prefetch(ahead);
+        }
+    }
+}
+
+impl Preparing for Array {
     fn set_untimed(&mut self, untimed: bool) {
         (0..self.ssds.len()).for_each(|ssd| self.at(ssd, |flash| flash.set_untimed(untimed)));
     }
@@ -443,10 +469,12 @@ impl Media for Array {
     fn untimed(&self) -> Untimed {
         self.ssds
             .iter()
-            .map(Media::untimed)
+            .map(Preparing::untimed)
             .fold(Untimed::default(), |sum, of| Untimed { programs: sum.programs + of.programs, victims: sum.victims + of.victims })
     }
+}
 
+impl Failing for Array {
     fn fail(&mut self, failure: &Failure) {
         self.has_failures = true;
         let (device, fault) = match (failure.device, failure.fault) {
@@ -466,7 +494,7 @@ impl Media for Array {
             (None, _) => return false,
         };
         let part = if device.is_none() { &Part::Device } else { part };
-        if self.at(ssd, |flash| Media::replace(flash, None, part)) {
+        if self.at(ssd, |flash| Failing::replace(flash, None, part)) {
             return true;
         }
         // Nothing takes the place of a spare SSD, of one that is replaced already, or of a shadow.
@@ -510,6 +538,18 @@ impl Media for Array {
         (0..self.shape.members).map(|member| self.lost_versions_of(MemberId(member as u16))).sum()
     }
 
+    #[inline(always)]
+    fn makes(&self, fault: FlashFault) -> bool {
+        self.ssds[0].makes(fault)
+    }
+
+    #[cfg(feature = "mutants")]
+    fn make(&mut self, fault: FlashFault) {
+        self.ssds.iter_mut().for_each(|flash| Failing::make(flash, fault));
+    }
+}
+
+impl Counting for Array {
     fn counts(&self) -> Counts {
         let add = |sum: Counts, of: &Counts| {
             std::array::from_fn::<_, ACTIONS, _>(|action| {
@@ -534,7 +574,7 @@ impl Media for Array {
     }
 
     fn record(&mut self, what: Recording, records: bool) {
-        self.ssds.iter_mut().for_each(|flash| Media::record(flash, what, records));
+        self.ssds.iter_mut().for_each(|flash| Counting::record(flash, what, records));
     }
 
     fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>) {
@@ -566,33 +606,5 @@ impl Media for Array {
         let (ssd, unit) = self.first.unit(unit);
         let Lun { member, free_blocks } = self.ssds[ssd].lun(unit);
         Lun { member: member.and_then(|member| self.member_in(ssd, member)), free_blocks }
-    }
-
-    #[inline]
-    fn prefetch(&self, ahead: Ahead) {
-        let (ssd, ahead) = match ahead {
-            Ahead::Request(page) => (self.ssd(page.member), Ahead::Request(inner(page))),
-            Ahead::Superseded(entry) => {
-                let page = self.shape.page(entry);
-                (self.ssd(page.member), Ahead::Superseded(page.page.0))
-            }
-            Ahead::Record(record) => (self.split(record).0, Ahead::Record(self.split(record).1)),
-            Ahead::Commit(record) => (self.split(record).0, Ahead::Commit(self.split(record).1)),
-            Ahead::Successor(record) => (self.split(record).0, Ahead::Successor(self.split(record).1)),
-        };
-        // A record may be none.
-        if let Some(flash) = self.ssds.get(ssd) {
-            flash.prefetch(ahead);
-        }
-    }
-
-    #[inline(always)]
-    fn makes(&self, fault: FlashFault) -> bool {
-        self.ssds[0].makes(fault)
-    }
-
-    #[cfg(feature = "mutants")]
-    fn make(&mut self, fault: FlashFault) {
-        self.ssds.iter_mut().for_each(|flash| Media::make(flash, fault));
     }
 }

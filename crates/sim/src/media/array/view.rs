@@ -2,7 +2,7 @@
 
 use super::numbers::NIL;
 use super::{Array, inner};
-use crate::media::{Flash, Inspect, Media};
+use crate::media::{Flash, Inspect, Reserving};
 use flashraid_vocabulary::{Cause, Health, MemberId, MemberPage, Ppn, ReadLoad, Version, View};
 
 impl Inspect for Array {
