@@ -5,8 +5,8 @@
 //!
 //! ```text
 //! parity  = XOR of base_i, i dirty, and current_i, i clean
-//! copy_i  = current_i, i dirty                                  Guard::Copy    (CR5M, SPEC 1.2)
-//! deferred = XOR of current_i, i dirty                          Guard::Deferred (PPC, and FPC with all strips dirty, SPEC 4.2)
+//! copy_i  = current_i, i dirty                                 Guard::Copy (CR5M, SPEC 1.2)
+//! deferred = XOR of current_i, i dirty                         Guard::DeferredParity (PPC, and FPC with all strips dirty, SPEC 4.2)
 //! ```
 //!
 //! RAID-4 and RAID-5 have no dirty strips. FRA has no guard (`Guard::None`), and its parity is void once a base is erased.
