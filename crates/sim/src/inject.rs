@@ -5,10 +5,9 @@
 
 use crate::config::share_of;
 use crate::config::{ConfigError, Injection, Target, Trigger};
-use crate::engine::Engine;
-use crate::engine::content::Content;
-use crate::media::Media;
-use flashraid_vocabulary::{Action, Cause, Failure, Fault, Version};
+use crate::device::Device;
+use crate::engine::Survey;
+use flashraid_vocabulary::{Action, Cause};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -53,16 +52,16 @@ pub(crate) struct Injector {
 }
 
 /// Page operations started or planned for GC runs, and for commits.
-fn work<C: Content, M: Media>(engine: &Engine<C, M>) -> [u64; 2] {
-    let collected = engine.media.counts().iter().map(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize]).sum();
-    let committed = [Action::Read, Action::Program].map(|action| engine.statistics.planned[action as usize][Cause::Commit as usize]);
+fn work(survey: &Survey<'_>) -> [u64; 2] {
+    let collected = survey.media.counts().iter().map(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize]).sum();
+    let committed = [Action::Read, Action::Program].map(|action| survey.statistics.planned[action as usize][Cause::Commit as usize]);
     [collected, committed.iter().sum()]
 }
 
 impl Injector {
     /// Injects `faults` on a device that is ready for its first request. `requests` is the number of requests of the trace, if that is known.
-    pub fn new<C: Content, M: Media>(faults: Vec<Injection>, requests: Option<u64>, engine: &Engine<C, M>) -> Result<Self, ConfigError> {
-        let mut injector = Self { pending: faults, before: work(engine), ..Self::default() };
+    pub fn new(faults: Vec<Injection>, requests: Option<u64>, survey: &Survey<'_>) -> Result<Self, ConfigError> {
+        let mut injector = Self { pending: faults, before: work(survey), ..Self::default() };
         for fault in &mut injector.pending {
             if let Trigger::Share(share) = fault.trigger {
                 let Some(requests) = requests else {
@@ -96,7 +95,7 @@ impl Injector {
 
     /// The time, up to `time_ns`, at which to look whether something is to be injected, if there is one before the clock gets there.
     #[inline]
-    pub fn stop_before<C: Content, M: Media>(&self, engine: &Engine<C, M>, time_ns: u64) -> Option<u64> {
+    pub fn stop_before(&self, engine: &dyn Device, time_ns: u64) -> Option<u64> {
         if self.next_ns > time_ns && !self.waits_for_event {
             return None;
         }
@@ -105,9 +104,18 @@ impl Injector {
         (stop_ns <= time_ns).then_some(stop_ns)
     }
 
+    /// The same before the next event, if there is one.
+    #[inline]
+    pub fn stop_before_event(&self, engine: &dyn Device) -> Option<u64> {
+        if self.next_ns == u64::MAX && !self.waits_for_event {
+            return None;
+        }
+        engine.next_event_ns().and_then(|time_ns| self.stop_before(engine, time_ns))
+    }
+
     /// The request numbered `number`, counted from 1, arrives now.
     #[inline]
-    pub fn arrives<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, number: u64) {
+    pub fn arrives(&mut self, engine: &mut dyn Device, number: u64) {
         self.arrived = number;
         if number >= self.next_request {
             self.look(engine);
@@ -116,8 +124,8 @@ impl Injector {
 
     /// Injects what is due at this instant.
     #[cold]
-    pub fn look<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>) {
-        let [collected, committed] = work(engine);
+    pub fn look(&mut self, engine: &mut dyn Device) {
+        let [collected, committed] = work(&engine.survey());
         let mut next = 0;
         while let Some(fault) = self.pending.get(next) {
             let is_due = match fault.trigger {
@@ -126,8 +134,8 @@ impl Injector {
                 Trigger::Share(_) => false,
                 Trigger::Gc => collected > self.before[0],
                 Trigger::Commit => committed > self.before[1],
-                Trigger::Rebuild(share) => passed(engine).is_some_and(|passed| passed >= share),
-                Trigger::Replacement(share) => engine.replaced_share().is_some_and(|replaced| replaced >= share),
+                Trigger::Rebuild(share) => passed(&engine.survey()).is_some_and(|passed| passed >= share),
+                Trigger::Replacement(share) => engine.survey().replaced_share.is_some_and(|replaced| replaced >= share),
             };
             if is_due {
                 let Injection { what, target, when, .. } = self.pending.remove(next);
@@ -140,30 +148,34 @@ impl Injector {
     }
 
     /// Injects a fault now, or has an SSD replaced.
-    pub fn inject<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, fault: String, when: String, target: Target) {
+    pub fn inject(&mut self, engine: &mut dyn Device, fault: String, when: String, target: Target) {
         if let Target::Replace(device) = target {
             let text = format!("replace = {fault}@{when}");
             let refused = self.replace(engine, device, when).err();
             return self.refused.extend(refused.map(|why| format!("{text}: {why}")));
         }
-        let resolved = resolve(engine, target);
-        if let Some(failure) = resolved {
+        let failure = match target {
+            Target::Fault(failure) => Some(failure),
+            Target::PageOf(lpn) => engine.failure_of(lpn),
+            Target::Replace(_) => unreachable!("no fault"),
+        };
+        if let Some(failure) = failure {
             engine.fail(failure);
         }
-        self.note(engine, fault, when, resolved.is_some());
+        self.note(engine, fault, when, failure.is_some());
     }
 
     /// Has an SSD replaced now, which is a fault where the scheme does not do it itself. Returns why it cannot be.
-    pub fn replace<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, device: u32, when: String) -> Result<(), &'static str> {
+    pub fn replace(&mut self, engine: &mut dyn Device, device: u32, when: String) -> Result<(), &'static str> {
         engine.replace(device)?;
-        if !engine.replaces_devices() {
+        if !engine.survey().scheme.moves_strips() {
             self.note(engine, format!("device:{device}"), when, true);
         }
         Ok(())
     }
 
-    fn note<C: Content, M: Media>(&mut self, engine: &Engine<C, M>, fault: String, when: String, has_happened: bool) {
-        let record = engine.faults().last().filter(|_| has_happened);
+    fn note(&mut self, engine: &dyn Device, fault: String, when: String, has_happened: bool) {
+        let record = engine.survey().faults.last().filter(|_| has_happened);
         self.injected.push(Injected {
             fault,
             when,
@@ -185,24 +197,8 @@ impl Injector {
 }
 
 /// The share of the stripes that a rebuild has passed: all, when it has ended.
-fn passed<C: Content, M: Media>(engine: &Engine<C, M>) -> Option<f64> {
-    engine.rebuild_share().or_else(|| engine.rebuilds().last().map(|_| 1.0))
-}
-
-/// The fault that a target comes to now; none if it is a host page that is not written, or that failures have left without a page.
-fn resolve<C: Content, M: Media>(engine: &Engine<C, M>, target: Target) -> Option<Failure> {
-    match target {
-        Target::Fault(failure) => Some(failure),
-        Target::Replace(_) => unreachable!("no fault"),
-        Target::PageOf(lpn) => {
-            let ppn = engine.media.lookup(engine.scheme().locate(lpn), Version::Current)?;
-            if engine.media.is_unplaced_page(ppn) {
-                return None;
-            }
-            let device = (engine.media.ssds().len() > 1).then(|| engine.media.locate(ppn).0 as u32);
-            Some(Failure { device, fault: Fault::Loss(engine.media.part_of(ppn)) })
-        }
-    }
+fn passed(survey: &Survey<'_>) -> Option<f64> {
+    survey.rebuild_share.or_else(|| survey.rebuilds.last().map(|_| 1.0))
 }
 
 /// The first request with which this share of so many has arrived.

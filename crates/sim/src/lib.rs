@@ -3,11 +3,11 @@
 
 #![warn(missing_docs)]
 
-mod any_engine;
 pub mod assemble;
 pub mod buffer;
 mod clock;
 pub mod config;
+mod device;
 mod drive;
 pub mod engine;
 mod error;

@@ -1,12 +1,11 @@
 //! A device before its first request: built, filled and preconditioned, or as a run left it (`drive`). To prepare it can take much longer than a run, so that
 //! many runs may begin with clones of one.
 
-use crate::any_engine::{AnyEngine, with_engine};
 use crate::config::{Config, ConfigError, GcPhases, Precondition, Survival, share_of};
+use crate::device::{self, Device};
 use crate::drive::{Header, file};
-use crate::engine::content::Content;
-use crate::engine::{Engine, Reached};
-use crate::media::Media;
+use crate::engine::Reached;
+use crate::media::Inspect;
 use crate::result::types::Drive;
 use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::wall::Stopwatch;
@@ -15,7 +14,7 @@ use flashraid_vocabulary::wall::Stopwatch;
 #[derive(Clone)]
 pub struct Prepared {
     pub(crate) config: Config,
-    pub(crate) engine: AnyEngine,
+    pub(crate) engine: Box<dyn Device>,
     /// What the scheme survives on this device while nothing has failed.
     pub(crate) survival: Survival,
     /// What building, fill and precondition took.
@@ -37,16 +36,16 @@ impl Prepared {
         if !config.run.drive.is_empty() {
             return Self::load(config);
         }
-        let mut engine = AnyEngine::assemble(&config)?;
+        let mut engine = device::assemble(&config)?;
         let stopwatch = Stopwatch::start();
         let mut is_complete = true;
         let mut go_on = |pages| {
             is_complete = go_on(pages);
             is_complete
         };
-        let survival = with_engine!(&engine, engine => config.survival(engine.scheme()));
-        let (filled_pages, preconditioned) = with_engine!(&mut engine, engine => prepare(engine, &config, &mut go_on)?);
-        with_engine!(&engine, engine => refuse_worn_out(&engine.media))?;
+        let survival = config.survival(engine.survey().scheme);
+        let (filled_pages, preconditioned) = prepare(&mut *engine, &config, &mut go_on)?;
+        refuse_worn_out(engine.survey().media)?;
         let fill_seconds = stopwatch.seconds();
         Ok(Self { config, engine, survival, fill_seconds, filled_pages, preconditioned, is_complete, drive: None })
     }
@@ -54,9 +53,9 @@ impl Prepared {
     /// The drive that the configuration names.
     fn load(config: Config) -> Result<Self, ConfigError> {
         let stopwatch = Stopwatch::start();
-        let mut engine = AnyEngine::assemble(&config)?;
-        let survival = with_engine!(&engine, engine => config.survival(engine.scheme()));
-        let (header, drive) = file::load(&config, &mut engine)?;
+        let mut engine = device::assemble(&config)?;
+        let survival = config.survival(engine.survey().scheme);
+        let (header, drive) = file::load(&config, &mut *engine)?;
         let Header { filled_pages, preconditioned, .. } = header;
         let fill_seconds = stopwatch.seconds();
         Ok(Self { config, engine, survival, fill_seconds, filled_pages, preconditioned, is_complete: true, drive: Some(drive) })
@@ -84,8 +83,8 @@ pub fn preparation(config: &Config) -> Option<String> {
 }
 
 /// What is done before the first request may not wear out an SSD, which cannot fail before time begins.
-fn refuse_worn_out(media: &impl Media) -> Result<(), ConfigError> {
-    match media.ssds().iter().position(|flash| flash.space().is_worn_out()) {
+fn refuse_worn_out(media: &dyn Inspect) -> Result<(), ConfigError> {
+    match media.ssds().iter().position(|ssd| ssd.is_worn_out()) {
         None => Ok(()),
         Some(ssd) => Err(ConfigError(format!(
             "SSD {ssd} is worn out before the first request, by what fill and precondition erase: allowed is a larger pe_limit, a lower age, or a \
@@ -95,8 +94,8 @@ fn refuse_worn_out(media: &impl Media) -> Result<(), ConfigError> {
 }
 
 /// Fills and preconditions. Returns the pages filled, and what the precondition reached.
-pub(crate) fn prepare<C: Content, M: Media>(
-    engine: &mut Engine<C, M>,
+pub(crate) fn prepare(
+    engine: &mut dyn Device,
     config: &Config,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(u64, Option<Reached>), ConfigError> {
@@ -117,5 +116,5 @@ pub(crate) fn prepare<C: Content, M: Media>(
     let mut random = SplitMix64::new(config.run.seed);
     let most = (most_spaces * space as f64).ceil() as u64;
     let phases = is_steady && config.run.gc_phases == GcPhases::Random;
-    Ok((filled, Some(engine.precondition(filled, most, phases, || random.next_u64(), go_on))))
+    Ok((filled, Some(engine.precondition(filled, most, phases, &mut || random.next_u64(), go_on))))
 }

@@ -1,16 +1,15 @@
 //! A device that is simulated: the engine with or without contents, and what its result needs to know.
 
-use crate::any_engine::with_engine;
 use crate::config::{Config, ConfigError, Target};
-use crate::engine::{CompletedRequest, Halted, ReplacementRecord};
+use crate::engine::{CompletedRequest, Halted, ReplacementRecord, Survey};
 use crate::error::RunError;
 use crate::inject::Injector;
 use crate::prepared::Prepared;
 use crate::result::types::Drain;
 use crate::result::{Measured, Snapshot};
 use crate::time::LATEST_NS;
-use crate::verify::{Checked, Checks, Verified};
-use flashraid_vocabulary::{HostOp, HostRequest, View};
+use crate::verify::{Checks, Verified};
+use flashraid_vocabulary::{HostOp, HostRequest};
 
 /// A simulated device, ready for requests: submit them, advance the time, take completions, ask for the result.
 #[derive(Clone)]
@@ -32,10 +31,10 @@ impl Simulation {
 
     /// A simulation that begins with this device, for a trace of so many requests, if that is known.
     pub(crate) fn of(device: Prepared, requests: Option<u64>) -> Result<Self, ConfigError> {
-        let start = with_engine!(&device.engine, engine => Snapshot::of(engine));
+        let start = Snapshot::of(&device.engine.survey());
         Ok(Self {
             measured: Measured::from(start),
-            injector: with_engine!(&device.engine, engine => Injector::new(device.config.faults()?, requests, engine))?,
+            injector: Injector::new(device.config.faults()?, requests, &device.engine.survey())?,
             submitted: 0,
             device,
             checks: Checks::default(),
@@ -47,24 +46,29 @@ impl Simulation {
         &self.device.config
     }
 
+    /// What there is to know of the device now.
+    pub(crate) fn survey(&self) -> Survey<'_> {
+        self.device.engine.survey()
+    }
+
     /// Bytes of the logical space.
     pub fn space_bytes(&self) -> u64 {
-        with_engine!(&self.device.engine, engine => engine.space_pages()) * u64::from(self.device.config.device.page_bytes)
+        self.device.engine.space_pages() * u64::from(self.device.config.device.page_bytes)
     }
 
     /// Simulated time in nanoseconds.
     pub fn now_ns(&self) -> u64 {
-        with_engine!(&self.device.engine, engine => engine.now_ns())
+        self.device.engine.now_ns()
     }
 
     /// Time of the next event, if anything is in flight.
     pub fn next_event_ns(&self) -> Option<u64> {
-        with_engine!(&self.device.engine, engine => engine.next_event_ns())
+        self.device.engine.next_event_ns()
     }
 
     /// Requests submitted and not completed.
     pub fn outstanding(&self) -> u64 {
-        with_engine!(&self.device.engine, engine => engine.outstanding())
+        self.device.engine.outstanding()
     }
 
     /// Submits a request at its arrival time, to which time moves first. Returns its number. Refused is an arrival in the past, a size
@@ -72,10 +76,11 @@ impl Simulation {
     pub fn submit(&mut self, request: &HostRequest) -> Result<u64, RunError> {
         self.check_request(request)?;
         self.advance_until(request.arrival_ns)?;
-        with_engine!(&self.device.engine, engine => self.measured.arrived(request, engine));
+        let engine = &mut *self.device.engine;
+        self.measured.arrived(request, engine);
         self.submitted += 1;
-        with_engine!(&mut self.device.engine, engine => self.injector.arrives(engine, self.submitted));
-        Ok(with_engine!(&mut self.device.engine, engine => engine.submit(request, true)))
+        self.injector.arrives(engine, self.submitted);
+        Ok(engine.submit(request, true))
     }
 
     fn check_request(&self, request: &HostRequest) -> Result<(), RunError> {
@@ -110,37 +115,34 @@ impl Simulation {
                 self.now_ns()
             )));
         }
-        with_engine!(&mut self.device.engine, engine => {
-            while let Some(stop_ns) = self.injector.stop_before(engine, time_ns) {
-                engine.advance_until(stop_ns)?;
-                self.injector.look(engine);
-            }
-            Ok(engine.advance_until(time_ns)?)
-        })
+        let engine = &mut *self.device.engine;
+        while let Some(stop_ns) = self.injector.stop_before(engine, time_ns) {
+            engine.advance_until(stop_ns)?;
+            self.injector.look(engine);
+        }
+        Ok(engine.advance_until(time_ns)?)
     }
 
     /// Runs until everything submitted has ended.
     pub fn finish(&mut self) -> Result<(), Halted> {
-        with_engine!(&mut self.device.engine, engine => engine.set_destaging(false));
+        self.device.engine.set_destaging(false);
         let ended = self.come_to_end();
-        with_engine!(&mut self.device.engine, engine => engine.set_destaging(true));
+        self.device.engine.set_destaging(true);
         ended
     }
 
     fn come_to_end(&mut self) -> Result<(), Halted> {
-        with_engine!(&mut self.device.engine, engine => {
-            loop {
-                let stop_ns = engine.next_event_ns().and_then(|time_ns| self.injector.stop_before(engine, time_ns));
-                match stop_ns {
-                    Some(stop_ns) => {
-                        engine.advance_until(stop_ns)?;
-                        self.injector.look(engine);
-                    }
-                    None if !engine.advance()? => return Ok(()),
-                    None => {}
+        let engine = &mut *self.device.engine;
+        loop {
+            match self.injector.stop_before_event(engine) {
+                Some(stop_ns) => {
+                    engine.advance_until(stop_ns)?;
+                    self.injector.look(engine);
                 }
+                None if !engine.advance()? => return Ok(()),
+                None => {}
             }
-        })
+        }
     }
 
     /// Injects a fault now: `fault` is the WHAT of the setting `fail`. Refused is what the device does not have.
@@ -148,7 +150,7 @@ impl Simulation {
         let target: Target = fault.parse()?;
         let space_pages = self.space_bytes() / u64::from(self.device.config.device.page_bytes);
         self.device.config.check_target(target, space_pages).map_err(|why| ConfigError(format!("{fault}: {why}")))?;
-        with_engine!(&mut self.device.engine, engine => self.injector.inject(engine, fault.into(), "now".into(), target));
+        self.injector.inject(&mut *self.device.engine, fault.into(), "now".into(), target);
         Ok(())
     }
 
@@ -156,42 +158,39 @@ impl Simulation {
     pub fn replace(&mut self, device: u32) -> Result<(), ConfigError> {
         let refuse = |why: String| ConfigError(format!("device:{device}: {why}"));
         self.device.config.check_target(Target::Replace(device), 0).map_err(refuse)?;
-        let refused = with_engine!(&mut self.device.engine, engine => self.injector.replace(engine, device, "now".into()));
+        let refused = self.injector.replace(&mut *self.device.engine, device, "now".into());
         refused.map_err(|why| refuse(why.into()))
     }
 
     /// SSDs that the user or their age wants replaced, but whose replacement has not begun, and why.
     pub(crate) fn awaiting_replacement(&self) -> Vec<(u32, &'static str)> {
-        with_engine!(&self.device.engine, engine => {
-            let why = if engine.media.next_spare().is_none() { "no spare SSD is left" } else { "the run ended before" };
-            engine.awaiting_replacement().map(|device| (device, why)).collect()
-        })
+        let why = if self.survey().media.next_spare().is_none() { "no spare SSD is left" } else { "the run ended before" };
+        self.device.engine.awaiting_replacement().into_iter().map(|device| (device, why)).collect()
     }
 
     /// Replacements of SSDs so far.
     pub fn replacements(&self) -> &[ReplacementRecord] {
-        with_engine!(&self.device.engine, engine => engine.replacements())
+        self.survey().replacements
     }
 
     /// Takes the requests completed since the last call, in order.
     pub fn take_completed(&mut self) -> Vec<CompletedRequest> {
-        with_engine!(&mut self.device.engine, engine => std::mem::take(&mut engine.completed))
+        std::mem::take(self.device.engine.completed())
     }
 
     /// Writes what the buffer holds to flash, and the parities that are deferred, and returns what that cost. It is for the end of a run, when nothing is in
     /// flight: a result taken afterwards would count it as the workload's.
     pub(crate) fn drain(&mut self) -> Result<Drain, Halted> {
-        with_engine!(&mut self.device.engine, engine => {
-            let start = Snapshot::of(engine);
-            engine.drain_buffer()?;
-            engine.drain_scheme();
-            engine.finish()?;
-            Ok(Snapshot::of(engine).cost_since(&start))
-        })
+        let engine = &mut *self.device.engine;
+        let start = Snapshot::of(&engine.survey());
+        engine.drain_buffer()?;
+        engine.drain_scheme();
+        engine.finish()?;
+        Ok(Snapshot::of(&engine.survey()).cost_since(&start))
     }
 
     /// Checks everything stored, if contents are tracked, and adds it to what the result reports.
     pub fn verify(&mut self) -> Option<Verified> {
-        with_engine!(&self.device.engine, engine => Checked::check_stored(engine, &mut self.checks))
+        self.device.engine.check_stored(&mut self.checks)
     }
 }

@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::engine::content::{Content, Untracked};
 use crate::engine::tags::{Tags, ZERO};
 use crate::engine::translation::stamp;
-use crate::media::{Flash, Media};
+use crate::media::Media;
 use crate::threads::in_order;
 use flashraid_redundancy::Protects;
 use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Version};
@@ -165,18 +165,28 @@ impl Verified {
 }
 
 /// Contents of which it is known, or not, what should be stored.
-pub(crate) trait Checked: Content {
+pub(crate) trait Checked: Content + 'static {
+    /// Reads of host pages that were compared, and those with other contents than what is permitted.
+    fn compared(&self) -> (u64, u64);
     /// Checks everything stored, if it is known what it should be, and adds what was found to `checks`.
     fn check_stored<M: Media>(engine: &Engine<Self, M>, checks: &mut Checks) -> Option<Verified>;
 }
 
 impl Checked for Untracked {
+    fn compared(&self) -> (u64, u64) {
+        (0, 0)
+    }
+
     fn check_stored<M: Media>(_: &Engine<Self, M>, _: &mut Checks) -> Option<Verified> {
         None
     }
 }
 
 impl Checked for Tags {
+    fn compared(&self) -> (u64, u64) {
+        (self.reads_checked, self.mismatches)
+    }
+
     fn check_stored<M: Media>(engine: &Engine<Self, M>, checks: &mut Checks) -> Option<Verified> {
         Some(checks.check(engine))
     }
@@ -184,27 +194,21 @@ impl Checked for Tags {
 
 /// The number of the chip, channel or member whose failure takes this physical page.
 pub(crate) fn failed_unit(media: &impl Media, protects: Protects, ppn: Ppn) -> Option<u32> {
-    let (ssd, ppn) = media.locate(ppn);
-    let flash = &media.ssds()[ssd];
-    let unit = flash.nand().unit_of(ppn);
-    if media.ssds().len() > 1 && protects != Protects::None {
-        // Whatever a scheme calls it, a member of an array is an SSD, and fails as one.
-        return media.member_in(ssd, 0);
-    }
+    let place = media.place_of(ppn);
     match protects {
         Protects::None => None,
-        Protects::Chip => {
-            Some(flash.nand().channel_of_unit(unit) * flash.settings().chips_per_channel() + flash.nand().shape().chip_of_unit(unit))
-        }
-        Protects::Channel => Some(flash.nand().channel_of_unit(unit)),
-        Protects::Member | Protects::Device => flash.nand().member_of_unit(unit).and_then(|member| media.member_in(ssd, member)),
+        // Whatever a scheme calls it, a member of an array is an SSD, and fails as one.
+        _ if media.shape().ssds > 1 => place.member,
+        Protects::Chip => Some(place.chip),
+        Protects::Channel => Some(place.channel),
+        Protects::Member | Protects::Device => place.member,
     }
 }
 
 /// Checks the translation pages on flash, if there are any: both copies hold the newest version, no failure takes both, and nothing is
 /// forgotten of what they do not say yet.
 fn stored_map<M: Media>(engine: &Engine<Tags, M>, found: &mut Verified, exposed: &mut dyn FnMut(u32)) {
-    let Some(translation) = engine.translation() else { return };
+    let Some(translation) = engine.survey().translation else { return };
     let (flash, protects) = (&engine.media, engine.scheme().protects());
     for page in 0..translation.pages() {
         let Some((version, copies)) = translation.stored_at(page) else { continue };
@@ -225,7 +229,7 @@ fn stored_map<M: Media>(engine: &Engine<Tags, M>, found: &mut Verified, exposed:
     }
     found.mismatches += translation.forgotten(flash, |page| engine.writes_translation_page(page));
     // What GC does to the map is taken notice of in the same instant.
-    found.mismatches += u64::from(flash.ssds().iter().any(Flash::has_map_events));
+    found.mismatches += u64::from(flash.has_map_events());
     // What GC moved is written once its victim is erased, and no GC goes on for ever.
     if engine.next_event_ns().is_none() {
         found.mismatches += translation.unwritten_moves();
@@ -390,7 +394,7 @@ fn examine_page<M: Media>(
     let has_copy = flash.lookup(address, Version::Copy).is_some() && !flash.is_lost(address, Version::Copy);
     let is_stale_copy = has_copy && content(address, Version::Copy) != stored;
     // Of a page that the controller holds, a version is acknowledged that is not on flash yet; what NVRAM holds is there in any case.
-    let is_buffered = engine.buffer().is_some_and(|buffer| buffer.holds(lpn));
+    let is_buffered = engine.survey().buffer.is_some_and(|buffer| buffer.holds(lpn));
     let is_explained = if is_buffered {
         let read = engine.read_now(lpn, stored, |tags, stored, shares| tags.with_buffer(lpn, stored, shares));
         tags.explains(lpn, read) && (controller_lives || engine.holds_safely(lpn) || tags.explains(lpn, stored))
@@ -429,6 +433,7 @@ fn examine_page<M: Media>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::media::Flash;
     use crate::{Config, assemble};
     use flashraid_vocabulary::{Fault, Part};
 

@@ -2,10 +2,9 @@
 
 use super::header::{DIGEST, damaged, hex};
 use super::{Header, refuse_another, split_name};
-use crate::any_engine::{AnyEngine, with_engine};
 use crate::config::{Config, ConfigError};
+use crate::device::Device;
 use crate::result::types::Drive;
-use flashraid_vocabulary::Persistent;
 use flashraid_workload::system_text;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -37,19 +36,19 @@ impl Write for Hashed {
 }
 
 /// Writes the drive that an engine is. Nothing may be in flight in it.
-pub(crate) fn write(path: &Path, header: &Header, engine: &AnyEngine) -> io::Result<()> {
+pub(crate) fn write(path: &Path, header: &Header, engine: &dyn Device) -> io::Result<()> {
     let mut line = serde_json::to_vec(header)?;
     line.push(b'\n');
     let mut file = Hashed { file: File::create(path)?, digest: Sha256::new() };
     file.write_all(&line)?;
     let mut state = BufWriter::with_capacity(BUFFER, zstd::Encoder::new(file, LEVEL)?);
-    with_engine!(engine, engine => engine.save(&mut state))?;
+    engine.save(&mut state)?;
     let Hashed { mut file, digest } = state.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
     file.write_all(&digest.finalize())
 }
 
 /// Reads the drive that a configuration names into an engine that was built of it.
-pub(crate) fn load(config: &Config, engine: &mut AnyEngine) -> Result<(Header, Drive), ConfigError> {
+pub(crate) fn load(config: &Config, engine: &mut dyn Device) -> Result<(Header, Drive), ConfigError> {
     let (path, expected) = split_name(&config.run.drive);
     let refuse = |error: Error| ConfigError(format!("{path}: cannot be read: {}", system_text(&error)));
     let bytes = std::fs::read(path).map_err(refuse)?;
@@ -68,7 +67,7 @@ pub(crate) fn load(config: &Config, engine: &mut AnyEngine) -> Result<(Header, D
     }
     let restored = zstd::Decoder::with_buffer(&content[end..]).and_then(|decoder| {
         let mut state = BufReader::with_capacity(BUFFER, decoder);
-        with_engine!(engine, engine => engine.restore(&mut state))?;
+        engine.restore(&mut state)?;
         let rest = state.read(&mut [0])?;
         if rest == 0 { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
     });

@@ -2,10 +2,8 @@
 
 use super::file;
 use super::header::{Header, format_of};
-use crate::any_engine::with_engine;
 use crate::engine::Halted;
 use crate::error::RunError;
-use crate::media::Counting;
 use crate::prepared::Prepared;
 use crate::simulation::Simulation;
 use flashraid_vocabulary::{Action, Cause};
@@ -51,38 +49,36 @@ impl Simulation {
     }
 
     fn write_drive(&self, path: &Path, header: &Header) -> Result<(), RunError> {
-        file::write(path, header, &self.device.engine).map_err(|source| RunError::Output { option: OPTION, source })
+        file::write(path, header, &*self.device.engine).map_err(|source| RunError::Output { option: OPTION, source })
     }
 
     fn cannot_be_saved(&self) -> Option<&'static str> {
         if !self.device.is_complete {
             return Some("the precondition was stopped");
         }
-        with_engine!(&self.device.engine, engine => engine.cannot_be_saved())
+        self.device.engine.cannot_be_saved()
     }
 
     /// Writes to flash what does not stay in the controller when the drive is switched off in order: what a data buffer holds, and deferred parities.
     pub fn switch_off(&mut self) -> Result<(), Halted> {
-        with_engine!(&mut self.device.engine, engine => {
-            if engine.buffer().is_some_and(|buffer| buffer.count() > 0) {
-                engine.drain_buffer()?;
-            }
-            engine.drain_scheme();
-            // A drive at rest may wait for idle time: to that it does not come.
-            if engine.cannot_be_saved().is_some() {
-                engine.finish()?;
-            }
-        });
+        let engine = &mut *self.device.engine;
+        if engine.survey().buffer.is_some_and(|buffer| buffer.count() > 0) {
+            engine.drain_buffer()?;
+        }
+        engine.drain_scheme();
+        // A drive at rest may wait for idle time: to that it does not come.
+        if engine.cannot_be_saved().is_some() {
+            engine.finish()?;
+        }
         Ok(())
     }
 
     /// What the drive has been through up to now.
     fn header(&self) -> Header {
         let before = self.device.drive.as_ref();
-        let (requests, programs, now_ns) = with_engine!(&self.device.engine, engine => {
-            let programs = engine.media.counts()[Action::Program as usize][Cause::Host as usize];
-            (engine.submitted(), programs, engine.now_ns())
-        });
+        let survey = self.survey();
+        let (requests, now_ns) = (survey.submitted, survey.now_ns());
+        let programs = survey.media.counts()[Action::Program as usize][Cause::Host as usize];
         Header {
             flashraid_drive: format_of(&self.device.config.scheme.name),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -99,9 +95,11 @@ impl Simulation {
 
 #[cfg(test)]
 mod tests {
-    use crate::any_engine::AnyEngine;
+    use crate::engine::Engine;
+    use crate::engine::tags::Tags;
     use crate::{Config, Simulation};
     use flashraid_vocabulary::{HostOp, HostRequest, Lpn, Version};
+    use std::any::Any;
     use std::path::Path;
 
     /// A simulation that verifies.
@@ -112,6 +110,10 @@ mod tests {
         };
         let config = Config::assemble(Some("tiny"), Some("raid5"), None, &pairs).expect("legal settings");
         Simulation::new(config, |_| true).expect("a device")
+    }
+
+    fn engine_of(simulation: &mut Simulation) -> &mut Engine<Tags> {
+        (&mut *simulation.device.engine as &mut dyn Any).downcast_mut().expect("it verifies")
     }
 
     fn saved_and_loaded(saved: &Simulation) -> Simulation {
@@ -125,7 +127,7 @@ mod tests {
         let page = HostRequest { arrival_ns: 0, offset_bytes: 0, size_bytes: 4096, op: HostOp::Write, stream: 0, source: 0 };
         let number = simulation.submit(&page).expect("it fits");
         simulation.finish().expect("it ends");
-        let AnyEngine::Tagged(engine) = &simulation.device.engine else { unreachable!("it verifies") };
+        let engine = engine_of(simulation);
         assert_eq!(number, 0, "each simulation counts from 0");
         engine.content.newest(Lpn(0))
     }
@@ -147,7 +149,7 @@ mod tests {
         write_page(&mut first);
         let mut loaded = saved_and_loaded(&first);
         assert!(loaded.verify().is_some_and(|found| found.is_clean()));
-        let AnyEngine::Tagged(engine) = &mut loaded.device.engine else { unreachable!("it verifies") };
+        let engine = engine_of(&mut loaded);
         let ppn = crate::media::Serving::lookup(&engine.media, engine.scheme().locate(Lpn(0)), Version::Current).expect("it is written");
         engine.content.destroy(ppn);
         let mut damaged = saved_and_loaded(&loaded);

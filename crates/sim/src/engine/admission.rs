@@ -17,7 +17,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     #[inline]
     pub(super) fn admit(&mut self, request: u32, decisions: &Decisions) {
         // The list is borrowed from where it is not in use now.
-        let mut ids = std::mem::take(&mut self.granted);
+        let mut ids = std::mem::take(&mut self.operations.granted);
         debug_assert!(ids.is_empty());
         for operation in &decisions.operations {
             let is_host = matches!(operation.kind, OperationKind::Read | OperationKind::Write | OperationKind::Trim);
@@ -25,25 +25,25 @@ impl<C: Content, M: Media> Engine<C, M> {
             let id = self.new_slot(operation, owner, NO_JOB);
             ids.push(id);
             if owner != NIL {
-                self.requests[request as usize].unanswered += 1;
-                self.requests[request as usize].unfinished += 1;
+                self.requests[request].unanswered += 1;
+                self.requests[request].unfinished += 1;
                 self.follow(request, id);
             }
             if let Some(required) = operation.requires {
-                self.start_after(id, ids[usize::from(required)]);
+                self.operations.start_after(id, ids[usize::from(required)]);
             }
-            self.queue_for_lock(id);
+            self.operations.queue_for_lock(id);
             if self.buffer.is_some() && self.departs(id) {
-                self.slots[id as usize].unmet += 1;
+                self.operations.slots[id as usize].unmet += 1;
             }
         }
         for &id in &ids {
-            if self.slots[id as usize].unmet == 0 {
-                self.ready.push(id);
+            if self.operations.slots[id as usize].unmet == 0 {
+                self.operations.ready.push(id);
             }
         }
         ids.clear();
-        self.granted = ids;
+        self.operations.granted = ids;
         self.run_ready();
     }
 
@@ -51,11 +51,11 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn admit_after(&mut self, operation: Operation, job: u16, former: u32) -> u32 {
         let id = self.new_slot(&operation, NIL, job);
         if former != NIL {
-            self.start_after(id, former);
+            self.operations.start_after(id, former);
         }
-        self.queue_for_lock(id);
-        if self.slots[id as usize].unmet == 0 {
-            self.ready.push(id);
+        self.operations.queue_for_lock(id);
+        if self.operations.slots[id as usize].unmet == 0 {
+            self.operations.ready.push(id);
         }
         id
     }
@@ -87,14 +87,14 @@ impl<C: Content, M: Media> Engine<C, M> {
             changes: NIL,
             rare: NIL,
         };
-        let id = match self.free_slots {
+        let id = match self.operations.free_slots {
             NIL => {
-                self.slots.push(slot);
-                self.slots.len() as u32 - 1
+                self.operations.slots.push(slot);
+                self.operations.slots.len() as u32 - 1
             }
             free => {
-                let old = &mut self.slots[free as usize];
-                self.free_slots = old.next;
+                let old = &mut self.operations.slots[free as usize];
+                self.operations.free_slots = old.next;
                 *old = slot;
                 free
             }
@@ -105,8 +105,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         if C::TRACKED {
             // What leaves a buffer on behalf of nobody leaves because of the latest request.
             let sequence = match request {
-                NIL => self.number_of_version(self.submitted).wrapping_sub(1),
-                _ => self.number_of_version(self.requests[request as usize].sequence),
+                NIL => self.requests.number_of_version(self.requests.submitted).wrapping_sub(1),
+                _ => self.requests.number_of_version(self.requests[request].sequence),
             };
             self.list_evicted(operation);
             let parity = if job == TRANSLATION { None } else { self.scheme.parity_of(operation.first) };
@@ -115,81 +115,37 @@ impl<C: Content, M: Media> Engine<C, M> {
         id
     }
 
-    /// The operation in a slot.
-    pub(crate) fn operation(&self, id: u32) -> &Operation {
-        &self.slots[id as usize].operation
-    }
-
-    /// The operation takes something out of the data buffer, or trims.
-    pub(super) fn leaves(&mut self, id: u32) {
-        self.slots[id as usize].departs = true;
-    }
-
     /// Makes the operation wait for the former one of its request as `serial_subrequests` says.
     fn follow(&mut self, request: u32, id: u32) {
-        let former = std::mem::replace(&mut self.requests[request as usize].last_operation, id);
+        let former = std::mem::replace(&mut self.requests[request].last_operation, id);
         // A former one that ended at once (a trim of nothing) may have left its very slot to this one.
         if former == NIL || former == id || self.options.host.serial_subrequests == SerialSubrequests::Off {
             return;
         }
-        let slot = &mut self.slots[former as usize];
+        let slot = &mut self.operations.slots[former as usize];
         let same = slot.alive && slot.request == request;
         if same && (!slot.started || self.options.host.serial_subrequests == SerialSubrequests::Strict) {
-            self.rare_mut(former).successor = id;
-            self.slots[id as usize].unmet += 1;
+            self.operations.rare_mut(former).successor = id;
+            self.operations.slots[id as usize].unmet += 1;
         }
-    }
-
-    /// Operation `id` starts when operation `former` has ended.
-    pub(super) fn start_after(&mut self, id: u32, former: u32) {
-        let next = std::mem::replace(&mut self.rare_mut(former).dependents, id);
-        if next != NIL {
-            self.rare_mut(id).next_dependent = next;
-        }
-        self.slots[id as usize].unmet += 1;
-    }
-
-    pub(super) fn start_successor(&mut self, id: u32) {
-        let successor = self.rare(id).successor;
-        if successor != NIL {
-            self.rare_mut(id).successor = NIL;
-            self.condition_met(successor);
-        }
-    }
-
-    fn queue_for_lock(&mut self, id: u32) {
-        let operation = &self.slots[id as usize].operation;
-        let granted = match operation.lock {
-            Lock::None => true,
-            lock => self.locks.request(operation.stripe.0, lock == Lock::Exclusive, id),
-        };
-        self.slots[id as usize].unmet += u16::from(!granted);
     }
 
     /// An operation without a lock needs its stripe, shared: it starts when it has it.
     pub(super) fn take_lock(&mut self, id: u32) {
-        let slot = &mut self.slots[id as usize];
+        let slot = &mut self.operations.slots[id as usize];
         debug_assert!(slot.operation.lock == Lock::None);
         (slot.operation.lock, slot.started) = (Lock::Shared, false);
-        if self.locks.request(slot.operation.stripe.0, false, id) {
+        if self.operations.locks.request(slot.operation.stripe.0, false, id) {
             self.start(id);
         } else {
-            self.slots[id as usize].unmet += 1;
-        }
-    }
-
-    pub(super) fn condition_met(&mut self, id: u32) {
-        let slot = &mut self.slots[id as usize];
-        slot.unmet -= 1;
-        if slot.unmet == 0 && !slot.waits_for_space {
-            self.ready.push(id);
+            self.operations.slots[id as usize].unmet += 1;
         }
     }
 
     /// Starts operations whose conditions are met, in the order in which they were met.
     #[inline(always)]
     pub(super) fn run_ready(&mut self) {
-        if !self.ready.is_empty() || self.media.has_news() || self.claims && self.has_claims_to_serve() {
+        if !self.operations.ready.is_empty() || self.media.has_news() || self.claims && self.operations.has_claims_to_serve() {
             self.run_all_ready();
         }
     }
@@ -202,17 +158,17 @@ impl<C: Content, M: Media> Engine<C, M> {
             if self.claims {
                 self.serve_claimants();
             }
-            while let Some(&id) = self.ready.get(next) {
+            while let Some(&id) = self.operations.ready.get(next) {
                 next += 1;
                 self.reserve_and_start(id);
                 if self.claims {
                     self.serve_claimants();
                 }
             }
-            if !self.answer_gc_queries() && next == self.ready.len() {
+            if !self.answer_gc_queries() && next == self.operations.ready.len() {
                 break;
             }
         }
-        self.ready.clear();
+        self.operations.ready.clear();
     }
 }

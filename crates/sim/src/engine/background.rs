@@ -43,7 +43,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 IdleWork::Start(operation) => drop(self.admit_after(operation, NO_JOB, NIL)),
                 IdleWork::After(delay_ns) => return self.clock.ask_when_idle(delay_ns),
                 // That there is none may be what an order of the replacement waits for.
-                IdleWork::None if self.running_replacement().is_some() && self.carry_out_orders() => {}
+                IdleWork::None if self.replacements.running().is_some() && self.carry_out_orders() => {}
                 IdleWork::None => return,
             }
             self.run_ready();

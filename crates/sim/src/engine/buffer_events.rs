@@ -99,14 +99,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Pages leave a volatile buffer on behalf of nobody: a flush waits for that as for a write that has not finished.
     #[cold]
     pub(super) fn note_unflushed(&mut self, id: u32) {
-        self.rare_mut(id).write_index = self.writes;
-        self.writes += 1;
-        self.unflushed += 1;
-    }
-
-    /// The position among writes under which flushes wait for an operation of nobody; `u64::MAX` if they do not.
-    #[inline]
-    pub(super) fn unflushed_as(&self, id: u32) -> u64 {
-        self.rare(id).write_index
+        self.operations.rare_mut(id).write_index = self.requests.writes;
+        self.requests.writes += 1;
+        self.requests.unflushed += 1;
     }
 }

@@ -62,8 +62,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         self.read_run(id, run);
         if let Some(number) = latest {
-            self.requests[id as usize].unanswered += 1;
-            self.requests[id as usize].unfinished += 1;
+            self.requests[id].unanswered += 1;
+            self.requests[id].unfinished += 1;
             let now_ns = self.clock.now_ns();
             self.buffered().complete_later(now_ns, id, number);
         }
@@ -71,13 +71,13 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Returns the number with which the page was taken in.
     fn write_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64) -> u64 {
-        let sequence = self.number_of_version(self.requests[id as usize].sequence);
+        let sequence = self.requests.number_of_version(self.requests[id].sequence);
         let lanes = if C::TRACKED { self.buffered().lanes_of(sectors) } else { 0 };
         if C::TRACKED {
             self.content.submitted(sequence, lpn, if lanes == u64::MAX { Submitted::Whole } else { Submitted::Part(lanes) });
         }
         if self.is_gone(lpn) && sectors != self.buffered().all_sectors() {
-            self.fail_over_what_is_gone(id);
+            self.requests.fail_over_what_is_gone(id);
             return 0;
         }
         let found = self.buffered().find(lpn);
@@ -155,7 +155,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.finish()?;
             self.completed.pop();
             // It is none of the host's requests.
-            self.submitted -= 1;
+            self.requests.submitted -= 1;
         } else if self.buffer.is_some() {
             self.evict_all(NIL);
             self.finish()?;
@@ -173,7 +173,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     fn read_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64, run: &mut PageRun) -> Option<u64> {
         if self.is_gone(lpn) {
             self.buffered().counts.read_misses += 1;
-            self.fail_over_what_is_gone(id);
+            self.requests.fail_over_what_is_gone(id);
             return None;
         }
         let buffer = self.buffered();
@@ -206,7 +206,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 let asked = self.buffered().lanes_of(sectors);
                 self.with_shares(lpn, &taken, |content, shares| content.check_in_buffer(lpn, asked, shares));
             }
-            if held & sectors == 0 && self.requests[id as usize].measured {
+            if held & sectors == 0 && self.requests[id].measured {
                 self.statistics.unmapped_reads += 1;
             }
         }
@@ -263,18 +263,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         let buffer = self.buffer.as_deref_mut().expect("only with a buffer");
         while first < end {
             let lap_end = end.min((first / space + 1) * space);
-            buffer.discard(first % space, first % space + lap_end - first, now_ns, &mut self.startable);
+            buffer.discard(first % space, first % space + lap_end - first, now_ns, &mut self.operations.startable);
             first = lap_end;
         }
-        self.start_admitted();
-    }
-
-    /// The pages are admitted that the operations `startable` write.
-    fn start_admitted(&mut self) {
-        for index in 0..self.startable.len() {
-            self.condition_met(self.startable[index]);
-        }
-        self.startable.clear();
+        self.operations.start_admitted();
     }
 
     // ---- what leaves ----
@@ -282,12 +274,12 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// An operation has its place in the queue of its lock. Returns whether it has to wait until its pages are admitted.
     #[cold]
     pub(super) fn departs(&mut self, id: u32) -> bool {
-        let operation = *self.operation(id);
+        let operation = *self.operations.operation(id);
         let is_trim = operation.kind == OperationKind::Trim;
         if !(is_trim || operation.kind == OperationKind::Write && !self.evicting.is_empty()) {
             return false;
         }
-        self.leaves(id);
+        self.operations.leaves(id);
         let victims = std::mem::take(&mut self.evicting);
         let is_by_sectors = self.valid_sectors.is_some();
         let buffer = self.buffered();
@@ -306,7 +298,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         let waits = buffer.waits_for_admission(latest, id);
         self.evicting = victims;
-        if self.slots[id as usize].request == NIL && self.flushes_to_flash() {
+        if self.operations.slots[id as usize].request == NIL && self.flushes_to_flash() {
             self.note_unflushed(id);
         }
         waits
@@ -331,16 +323,16 @@ impl<C: Content, M: Media> Engine<C, M> {
                 (false, _) => {}
             }
             if operation.kind == OperationKind::Write {
-                buffer.release(lpn, now_ns, &mut self.startable);
+                buffer.release(lpn, now_ns, &mut self.operations.startable);
             }
         }
-        let request = self.slots[id as usize].request;
-        let fails_flush = request != NIL && self.requests[request as usize].op == HostOp::Flush;
+        let request = self.operations.slots[id as usize].request;
+        let fails_flush = request != NIL && self.requests[request].op == HostOp::Flush;
         if failed && operation.kind == OperationKind::Write && !fails_flush {
             // It may hold what the very first write gave it.
-            self.owes_word_of(0);
+            self.requests.owes_word_of(0);
         }
-        self.start_admitted();
+        self.operations.start_admitted();
     }
 
     /// Nobody waits for what has failed: its request was acknowledged when the buffer took it.
@@ -402,7 +394,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// A read goes to flash for the rest of some pages: tells the contents what it takes from the buffer at this moment.
     #[cold]
     pub(super) fn overlay_buffer(&mut self, id: u32) {
-        let operation = *self.operation(id);
+        let operation = *self.operations.operation(id);
         for (strip, lpn) in bits::Bits(operation.strips).zip(operation.host_pages()) {
             let taken = self.buffered().take(lpn);
             self.with_shares(lpn, &taken, |content, shares| content.overlay_buffer(id, lpn, strip as u8, shares));

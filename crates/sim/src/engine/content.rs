@@ -5,13 +5,42 @@ use crate::config::PartialWrites;
 use flashraid_redundancy::Operation;
 use flashraid_vocabulary::{Delivery, Lpn, MemberPage, Observer, Persistent, Ppn, Sources, persistent};
 
-/// Content tracking. Operations are named by their slot in the engine, programs by their record, pages in the data buffer by their entry.
-/// Parts of pages are sets of lanes: bit i is the i-th 64th of the page. What an implementation leaves out does nothing, as with [`Observer`].
+/// What flash and NVRAM hold, and what operations read of it and make of it. Operations are named by their slot in the engine, programs and reads by their
+/// record. What an implementation leaves out does nothing, as with [`Observer`].
 #[expect(unused_variables, reason = "what is not implemented does nothing")]
-pub trait Content: Observer + Persistent + Clone + Send + Sync {
-    /// Whether anything is tracked: lets the engine skip the calls.
-    const TRACKED: bool;
+pub trait Stored {
+    /// A read of an operation was submitted as `record`: its `read`-th, which delivers data strip `strip` unless it is `NO_STRIP`.
+    fn read_submitted(&mut self, record: u32, read: u8, strip: u8) {}
+    /// The read `record` of operation `id` ended.
+    fn delivered(&mut self, id: u32, operation: &Operation, record: u32, ppn: Ppn) {}
+    /// A data strip of the operation, for which no read was submitted, is the XOR of what the delivery names.
+    fn assembled(&mut self, id: u32, operation: &Operation, delivery: &Delivery) {}
+    /// A program of the operation is submitted as `record`: its content is what its sources delivered.
+    fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32) {}
+    /// The program ended.
+    fn programmed(&mut self, record: u32, ppn: Ppn) {}
+    /// The program `record` is repeated as `anew`.
+    fn repeated(&mut self, record: u32, anew: u32) {}
+    /// The operation ends: NVRAM holds of its stripe's parity what these sources delivered.
+    fn deferred(&mut self, id: u32, operation: &Operation, sources: Sources) {}
+    /// NVRAM holds nothing any more of this parity.
+    fn deferred_no_more(&mut self, parity: MemberPage) {}
+    /// A page of zeroes appears on flash (first touch of an unwritten page).
+    fn placed_zero(&mut self, ppn: Ppn) {}
+    /// The program `record` writes a translation page: `stamp` stands for what that says.
+    fn program_stamp(&mut self, record: u32, stamp: u64) {}
+    /// A translation page was read.
+    fn check_stamp(&mut self, ppn: Ppn, stamp: u64) {}
+    /// A translation page appears on flash in no simulated time.
+    fn placed_stamp(&mut self, ppn: Ppn, stamp: u64) {}
+    /// Asks the processor for the content of a physical page.
+    fn fetch_page(&self, ppn: Ppn) {}
+}
 
+/// What the host has written, and what it may get: against that reads are compared. Pages in the data buffer are named by their entry. Parts of pages are sets
+/// of lanes: bit i is the i-th 64th of the page. What an implementation leaves out does nothing.
+#[expect(unused_variables, reason = "what is not implemented does nothing")]
+pub trait Expected {
     /// A write, trim or zeroing of pages was submitted: page `lpn` gets a new version, numbered `sequence`.
     fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted) {}
     /// Nothing of page `lpn` counts any more but these lanes: all others, which nobody needs by this rule, are zeroes from now on. Request `sequence` does
@@ -27,22 +56,6 @@ pub trait Content: Observer + Persistent + Clone + Send + Sync {
     /// of a buffer hold of its pages, in ascending order, or, if there are none, with what the host submitted last. Reads note what they may see. `parity`
     /// is its stripe's, if that has one.
     fn begin(&mut self, id: u32, operation: &Operation, parity: Option<MemberPage>, sequence: u64, entries: &[InEntry]) {}
-    /// A read of an operation was submitted as `record`: its `read`-th, which delivers data strip `strip` unless it is `NO_STRIP`.
-    fn read_submitted(&mut self, record: u32, read: u8, strip: u8) {}
-    /// The read `record` of operation `id` ended.
-    fn delivered(&mut self, id: u32, operation: &Operation, record: u32, ppn: Ppn) {}
-    /// A program of the operation is submitted as `record`: its content is what its sources delivered.
-    fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32) {}
-    /// The operation ends: NVRAM holds of its stripe's parity what these sources delivered.
-    fn deferred(&mut self, id: u32, operation: &Operation, sources: Sources) {}
-    /// NVRAM holds nothing any more of this parity.
-    fn deferred_no_more(&mut self, parity: MemberPage) {}
-    /// The program ended.
-    fn programmed(&mut self, record: u32, ppn: Ppn) {}
-    /// The program `record` is repeated as `anew`.
-    fn repeated(&mut self, record: u32, anew: u32) {}
-    /// A data strip of the operation, for which no read was submitted, is the XOR of what the delivery names.
-    fn assembled(&mut self, id: u32, operation: &Operation, delivery: &Delivery) {}
     /// The operation starts anew: what it has read counts no more, and what a read operation may see is what is acknowledged now.
     fn restarted(&mut self, id: u32, operation: &Operation) {}
     /// The operation has ended: what it did is durable, or it failed and did nothing. What the host takes for written is lost then.
@@ -57,20 +70,16 @@ pub trait Content: Observer + Persistent + Clone + Send + Sync {
     /// Of what flash delivers to read operation `id` as its `strip`, page `lpn`, the host gets what its plan takes of flash, and the rest from the
     /// buffer as it is now.
     fn overlay_buffer(&mut self, id: u32, lpn: Lpn, strip: u8, shares: &Shares) {}
-    /// A page of zeroes appears on flash (first touch of an unwritten page).
-    fn placed_zero(&mut self, ppn: Ppn) {}
-    /// The program `record` writes a translation page: `stamp` stands for what that says.
-    fn program_stamp(&mut self, record: u32, stamp: u64) {}
-    /// A translation page was read.
-    fn check_stamp(&mut self, ppn: Ppn, stamp: u64) {}
-    /// A translation page appears on flash in no simulated time.
-    fn placed_stamp(&mut self, ppn: Ppn, stamp: u64) {}
     /// Host page `lpn` was written before the workload starts, by an operation begun with this sequence: `FILL`, or below it for what overwrites the fill.
     fn filled(&mut self, lpn: Lpn, sequence: u64) {}
-    /// Asks the processor for the content of a physical page.
-    fn fetch_page(&self, ppn: Ppn) {}
     /// Asks the processor for what a host page should contain.
     fn fetch_expected(&self, lpn: Lpn) {}
+}
+
+/// Content tracking: both.
+pub trait Content: Stored + Expected + Observer + Persistent + Clone + Send + Sync {
+    /// Whether anything is tracked: lets the engine skip the calls.
+    const TRACKED: bool;
 }
 
 /// The sequence of operations that fill the device before the workload starts.
@@ -131,6 +140,10 @@ pub struct Untracked;
 impl Observer for Untracked {}
 
 persistent!(Untracked {});
+
+impl Stored for Untracked {}
+
+impl Expected for Untracked {}
 
 impl Content for Untracked {
     const TRACKED: bool = false;

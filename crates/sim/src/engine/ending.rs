@@ -10,14 +10,14 @@ use flashraid_vocabulary::{Change, HostOp};
 impl<C: Content, M: Media> Engine<C, M> {
     /// The host gets its acknowledgement while page operations that it does not wait for go on; that of a flush promises that they have ended.
     pub(super) fn answer(&mut self, id: u32) {
-        let request = self.slots[id as usize].request;
-        let is_flush = request != NIL && self.requests[request as usize].op == HostOp::Flush;
+        let request = self.operations.slots[id as usize].request;
+        let is_flush = request != NIL && self.requests[request].op == HostOp::Flush;
         #[cfg(feature = "mutants")]
         let is_flush = is_flush && !self.has_fault(crate::mutants::EngineFault::FlushToRegisters);
         if is_flush {
             return;
         }
-        let slot = &mut self.slots[id as usize];
+        let slot = &mut self.operations.slots[id as usize];
         slot.acknowledged = true;
         let (request, operation) = (slot.request, slot.operation);
         if request == NIL {
@@ -36,12 +36,12 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// The state change, in one instant.
     pub(super) fn end(&mut self, id: u32) {
-        let slot = &mut self.slots[id as usize];
+        let slot = &mut self.operations.slots[id as usize];
         let operation = slot.operation;
         let Slot { request, acknowledged, failed, reserved, job, departs, rare, .. } = *slot;
         let mut record = std::mem::replace(&mut slot.programs, NIL);
         let changes = std::mem::replace(&mut slot.changes, NIL);
-        let unflushed_as = if departs && request == NIL { self.unflushed_as(id) } else { u64::MAX };
+        let unflushed_as = if departs && request == NIL { self.operations.unflushed_as(id) } else { u64::MAX };
         let (mut programs, has_failures) = (0, self.media.has_failures());
         while record != NIL {
             let next = *self.media.next_in_list(record);
@@ -59,11 +59,11 @@ impl<C: Content, M: Media> Engine<C, M> {
             record = next;
         }
         if changes != NIL {
-            for index in 0..self.changes[changes as usize].len() {
-                self.apply(id, &operation, self.changes[changes as usize][index]);
+            for index in 0..self.operations.changes[changes as usize].len() {
+                self.apply(id, &operation, self.operations.changes[changes as usize][index]);
             }
-            self.changes[changes as usize].clear();
-            self.free_changes.push(changes);
+            self.operations.changes[changes as usize].clear();
+            self.operations.free_changes.push(changes);
         }
         self.give_back(&operation, reserved);
         if self.translation.is_some() {
@@ -89,7 +89,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.note_ended(&operation);
         }
         if operation.kind == OperationKind::Repair {
-            self.repair_ended(&operation, programs, job == REBUILD);
+            self.failures.repair_ended(&operation, programs, job == REBUILD);
         } else if operation.lock == Lock::Shared {
             self.reconstructed(operation.stripe);
         }
@@ -97,11 +97,11 @@ impl<C: Content, M: Media> Engine<C, M> {
             *self.writes_near(operation.first) -= 1;
         }
         if operation.lock != Lock::None {
-            self.locks.release(operation.stripe.0, &mut self.granted);
-            for index in 0..self.granted.len() {
-                self.condition_met(self.granted[index]);
+            self.operations.locks.release(operation.stripe.0, &mut self.operations.granted);
+            for index in 0..self.operations.granted.len() {
+                self.operations.condition_met(self.operations.granted[index]);
             }
-            self.granted.clear();
+            self.operations.granted.clear();
         }
         if rare != NIL {
             self.start_what_waited(id);
@@ -113,9 +113,9 @@ impl<C: Content, M: Media> Engine<C, M> {
                 }
             }
         }
-        let slot = &mut self.slots[id as usize];
-        (slot.alive, slot.next) = (false, self.free_slots);
-        self.free_slots = id;
+        let slot = &mut self.operations.slots[id as usize];
+        (slot.alive, slot.next) = (false, self.operations.free_slots);
+        self.operations.free_slots = id;
         if request != NIL {
             if !acknowledged {
                 self.completed(request);
@@ -128,25 +128,25 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Starts what waited for the operation, which has ended.
     fn start_what_waited(&mut self, id: u32) {
-        let Rare { plane, lock_holder, successor, dependents, nested, frees_place_of, .. } = *self.rare(id);
-        self.free_rare(id);
-        debug_assert!(nested == NIL, "an operation ends under whose lock another one is to run: {:?}", self.operation(id));
+        let Rare { plane, lock_holder, successor, dependents, nested, frees_place_of, .. } = *self.operations.rare(id);
+        self.operations.free_rare(id);
+        debug_assert!(nested == NIL, "an operation ends under whose lock another one is to run: {:?}", self.operations.operation(id));
         if lock_holder != NIL {
-            self.gets_lock_back(lock_holder, id);
+            self.operations.gets_lock_back(lock_holder, id);
         }
         if plane != NIL {
             self.commit_for_gc_ended(plane);
         }
         if frees_place_of != NIL {
-            self.place_is_free(id, frees_place_of);
+            self.operations.place_is_free(id, frees_place_of);
         }
         if successor != NIL {
-            self.condition_met(successor);
+            self.operations.condition_met(successor);
         }
         let mut dependent = dependents;
         while dependent != NIL {
-            let next = self.rare(dependent).next_dependent;
-            self.condition_met(dependent);
+            let next = self.operations.rare(dependent).next_dependent;
+            self.operations.condition_met(dependent);
             dependent = next;
         }
     }
@@ -164,18 +164,18 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// The operation fails, and its request with it. Nothing changes.
     pub(super) fn give_up(&mut self, id: u32, failure: Failure) {
         self.drop_work(id);
-        if self.claims && !self.fails_with_place(id, failure) {
+        if self.claims && !self.operations.fails_with_place(id, failure) {
             return;
         }
-        let slot = &mut self.slots[id as usize];
+        let slot = &mut self.operations.slots[id as usize];
         slot.failed = true;
         let (request, departs, operation) = (slot.request, slot.departs, slot.operation);
         if let Some(valid) = self.valid_sectors.as_mut().filter(|_| operation.kind == OperationKind::Trim) {
             operation.host_pages().for_each(|lpn| valid.fill(lpn));
         }
         if request != NIL {
-            self.believed_without_space += u64::from(failure == Failure::NoSpace && self.is_believed(request));
-            let request = &mut self.requests[request as usize];
+            self.believed_without_space += u64::from(failure == Failure::NoSpace && self.requests.is_believed(request));
+            let request = &mut self.requests[request];
             // What the host was told stands.
             if request.unanswered > 0 {
                 request.failed = request.failed.max(Some(failure));
@@ -183,7 +183,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         } else if departs {
             self.eviction_failed(failure);
         }
-        self.start_successor(id);
+        self.operations.start_successor(id);
         self.end(id);
     }
 }

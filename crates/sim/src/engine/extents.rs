@@ -189,7 +189,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Tells the contents what the host changes. `start` is the first byte touched in the first page.
     fn note_submitted(&mut self, id: u32, extent: &Extent, start: u32) {
-        let sequence = self.number_of_version(self.requests[id as usize].sequence);
+        let sequence = self.requests.number_of_version(self.requests[id].sequence);
         for page in 0..extent.pages {
             let bytes = match page {
                 0 => extent.first_bytes,

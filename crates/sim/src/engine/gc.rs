@@ -1,10 +1,9 @@
 //! Answers to GC: which victim it takes, how a semivalid page is handled, and the commits that it waits for.
 
 use super::content::Content;
-use super::slot::{NIL, NO_JOB, Slot};
+use super::slot::{NIL, NO_JOB};
 use super::state::Engine;
 use crate::media::{Answer, GcQuery, Media, News};
-use flashraid_redundancy::{Lock, OperationKind};
 use flashraid_vocabulary::{MemberPage, SemivalidAction};
 
 impl<C: Content, M: Media> Engine<C, M> {
@@ -15,7 +14,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             let (plane, address) = match news {
                 News::Freed(domain) => {
                     if self.media.has_failures() {
-                        self.gained_space(domain);
+                        self.failures.gained_space(domain);
                     }
                     any |= self.wake_space_waiters(domain);
                     continue;
@@ -56,7 +55,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     fn commit_for_gc(&mut self, plane: u32, address: MemberPage) -> bool {
         let Some(with_space) = self.scheme.commit_for_gc(address, true) else { return false };
         let stripe = with_space.stripe.0;
-        if self.holder_awaits_pages(stripe) {
+        if self.operations.holder_awaits_pages(stripe) {
             return false;
         }
         let operation = match self.reserve_at_once(&with_space) {
@@ -67,74 +66,20 @@ impl<C: Content, M: Media> Engine<C, M> {
             },
         };
         let id = self.new_slot(&operation, NIL, NO_JOB);
-        let slot = &mut self.slots[id as usize];
+        let slot = &mut self.operations.slots[id as usize];
         (slot.reserved, slot.unreserved) = (operation.space, 0);
-        self.rare_mut(id).plane = plane;
-        match self.commit_under_lock(stripe) {
-            Some(commit) => self.go_before(commit, id),
-            None => self.take_first(stripe, id),
+        self.operations.rare_mut(id).plane = plane;
+        match self.operations.commit_under_lock(stripe) {
+            Some(commit) => self.operations.go_before(commit, id),
+            None => self.operations.take_first(stripe, id),
         }
-        self.ready.extend((self.slots[id as usize].unmet == 0).then_some(id));
+        self.operations.ready.extend((self.operations.slots[id as usize].unmet == 0).then_some(id));
         true
-    }
-
-    /// The commit that runs for another stripe's update under the lock of whoever has the stripe, and has not started.
-    fn commit_under_lock(&self, stripe: u32) -> Option<u32> {
-        let id = self.rare(self.locks.exclusive_holder(stripe)?).nested;
-        (id != NIL && self.rare(id).plane == NIL && !self.slots[id as usize].started).then_some(id)
-    }
-
-    /// A commit takes the stripe before whoever waits for it, and before who has it and has not started. One that may itself have to wait for pages, as it is
-    /// not for GC, lets that one go first if it has pages that it keeps, waits for some, or is for GC, which is to make them.
-    pub(super) fn take_first(&mut self, stripe: u32, id: u32) {
-        let waits_for_pages = self.rare(id).plane == NIL;
-        let goes_before = |holder: u32| {
-            let Slot { operation, started, reserved, waits_for_space, .. } = &self.slots[holder as usize];
-            let has_none = matches!(operation.kind, OperationKind::Write | OperationKind::Trim) && *reserved == 0 && !waits_for_space;
-            !started && (has_none || !waits_for_pages)
-        };
-        match self.locks.exclusive_holder(stripe) {
-            Some(holder) if goes_before(holder) => self.go_before(holder, id),
-            _ if self.locks.is_locked(stripe) => {
-                let rares = |waiter: u32| self.slots[waiter as usize].rare;
-                let is_for_gc = |waiter: u32| rares(waiter) != NIL && self.rares[rares(waiter)].plane != NIL;
-                self.locks.queue_first(stripe, id, |waiter| waits_for_pages && is_for_gc(waiter));
-                self.slots[id as usize].unmet += 1;
-            }
-            _ => drop(self.locks.request(stripe, true, id)),
-        }
     }
 
     /// The GC run of the plane goes on, for which a commit has ended.
     #[cold]
     pub(super) fn commit_for_gc_ended(&mut self, plane: u32) {
         self.media.answer(Answer::Committed(plane));
-    }
-
-    /// The operation goes on under whose lock another one ran.
-    #[cold]
-    pub(super) fn gets_lock_back(&mut self, lock_holder: u32, id: u32) {
-        let last = self.rare(lock_holder).nested;
-        // Another one may go before that.
-        for holder in [lock_holder, last].into_iter().filter(|holder| *holder != NIL) {
-            if self.rare(holder).nested == id {
-                self.rare_mut(holder).nested = NIL;
-            }
-        }
-        self.condition_met(lock_holder);
-    }
-
-    /// Operation `id` runs under the lock of operation `holder`, which has not started and does not until then.
-    fn go_before(&mut self, holder: u32, id: u32) {
-        let former = std::mem::replace(&mut self.rare_mut(holder).nested, id);
-        self.slots[holder as usize].unmet += 1;
-        self.slots[id as usize].operation.lock = Lock::None;
-        self.rare_mut(id).lock_holder = holder;
-        if former != NIL {
-            self.start_after(id, former);
-            if self.rare(id).plane == NIL {
-                self.rare_mut(id).nested = former; // what is to go before this one goes after the former one, too
-            }
-        }
     }
 }

@@ -6,12 +6,12 @@
 //! if no page is left for it when its chip dies.
 
 use super::content::Content;
-use super::request::{Flush, Request};
+use super::request::Request;
 use super::slot::NIL;
 use super::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::parts::bits::Bits;
-use flashraid_redundancy::{Failure, Method, Operation, OperationKind};
+use flashraid_redundancy::{Method, Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, Lpn, Version};
 
 impl<C: Content, M: Media> Engine<C, M> {
@@ -38,7 +38,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// The operation on the page that was acknowledged and goes on.
     fn answered_early(&self, lpn: Lpn) -> Option<&Operation> {
-        self.in_controller.get(&lpn.0).map(|id| self.operation(*id))
+        self.in_controller.get(&lpn.0).map(|id| self.operations.operation(*id))
     }
 
     /// Pages that are gone.
@@ -54,7 +54,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     #[cold]
     fn needs_any_gone(&self, id: u32) -> bool {
-        let operation = self.operation(id);
+        let operation = self.operations.operation(id);
         let needed = match operation.kind {
             OperationKind::Read => operation.strips,
             OperationKind::Write if self.buffer.is_none() => operation.merge_strips,
@@ -63,58 +63,19 @@ impl<C: Content, M: Media> Engine<C, M> {
         Bits(needed).any(|strip| self.is_gone(operation.host_page(strip)))
     }
 
-    /// A read of a page that is gone fails, and so does a write of a part of it, beneath which nothing is.
-    #[cold]
-    pub(super) fn fail_over_what_is_gone(&mut self, request: u32) {
-        let failed = &mut self.requests[request as usize].failed;
-        *failed = (*failed).max(Some(Failure::Lost));
-    }
-
-    /// Whether the host takes the request for done.
-    pub(super) fn is_believed(&self, request: u32) -> bool {
-        let Request { unanswered, failed, .. } = self.requests[request as usize];
-        unanswered == 0 && failed.is_none()
-    }
-
     /// An operation of a request has failed. Of a write, of zeroes too, that the host takes for done, the pages are gone. Of a discard nobody is owed
     /// anything: the page has its old content.
     #[cold]
     pub(super) fn check_word(&mut self, operation: &Operation, request: u32) {
-        if request == NIL || !self.is_believed(request) {
+        if request == NIL || !self.requests.is_believed(request) {
             return;
         }
-        let Request { op, write_index, .. } = self.requests[request as usize];
+        let Request { op, write_index, .. } = self.requests[request];
         if !matches!(op, HostOp::Write | HostOp::WriteZeroes) {
             return;
         }
         self.gone.extend(operation.host_pages().map(|lpn| lpn.0));
-        self.owes_word_of(write_index);
-    }
-
-    /// Pages are gone of the write at this position among all, or of one before: flushes fail that wait to make it durable, and if there are none, the next
-    /// one that was to.
-    #[cold]
-    pub(super) fn owes_word_of(&mut self, position: u64) {
-        let mut is_told = false;
-        for index in 0..self.flushes.len() {
-            let Flush { target, request, .. } = self.flushes[index];
-            if target > position {
-                self.fail_over_what_is_gone(request);
-                is_told = true;
-            }
-        }
-        if !is_told {
-            let (first, last) = self.untold.unwrap_or((position, position));
-            self.untold = Some((first.min(position), last.max(position)));
-        }
-    }
-
-    /// A flush ends that was to make all writes before position `target` durable: it fails, if pages of them are gone, and the host was not told.
-    pub(super) fn keep_word(&mut self, target: u64, flush: u32) {
-        if let Some((first, last)) = self.untold.filter(|(first, _)| *first < target) {
-            self.fail_over_what_is_gone(flush);
-            self.untold = (last >= target).then_some((first.max(target), last));
-        }
+        self.requests.owes_word_of(write_index);
     }
 
     /// A write or discard that has ended covers what was gone.

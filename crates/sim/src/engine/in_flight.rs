@@ -45,22 +45,22 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// What is in flight now. Looks at every operation.
     pub fn in_flight(&self) -> InFlight {
         let mut found = InFlight {
-            rebuilt: self.rebuild_share(),
-            replaced: self.replaced_share().filter(|_| self.running_replacement().is_some()),
+            rebuilt: self.failures.rebuild_share(),
+            replaced: self.replaced_share().filter(|_| self.replacements.running().is_some()),
             holds_host: self.replacements.held.as_ref().is_some_and(|held| !held.is_empty()),
-            waits_for_lock: self.locks.has_waiter(),
+            waits_for_lock: self.operations.locks.has_waiter(),
             evicts: self.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving()),
             nvram_is_full: self.buffer.as_ref().is_some_and(|buffer| buffer.survives_power_loss() && buffer.waits_for_slots()),
-            flushes: !self.flushes.is_empty(),
+            flushes: !self.requests.flushes.is_empty(),
             answered_early: !self.in_controller.is_empty(),
             ..InFlight::default()
         };
-        for (id, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.is_alive()) {
+        for (id, slot) in self.operations.slots.iter().enumerate().filter(|(_, slot)| slot.is_alive()) {
             let (kind, is_of_scheme) = (slot.operation.kind, slot.is_of_scheme());
             let programmed = slot.programs() != NIL;
             found.updates |= matches!(kind, OperationKind::Write | OperationKind::Trim) && programmed && slot.outstanding > 0;
             found.commits |= kind == OperationKind::Commit && slot.started;
-            found.borrows_lock |= slot.started && self.rare(id as u32).lock_holder != NIL;
+            found.borrows_lock |= slot.started && self.operations.rare(id as u32).lock_holder != NIL;
             found.trims |= kind == OperationKind::Trim && slot.started;
             found.writes_part |= kind == OperationKind::Write && slot.operation.merge_strips != 0 && slot.started;
             found.misses_map |= is_of_scheme && self.is_held(id as u32);

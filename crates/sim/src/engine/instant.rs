@@ -229,7 +229,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Before a read: its unwritten pages appear, with what their stripe's redundancy has of them, as pages of zeroes. They change
     /// no parity, as zero is what an unwritten strip counts for.
     pub(super) fn place_unwritten(&mut self, id: u32) {
-        for lpn in self.operation(id).host_pages() {
+        for lpn in self.operations.operation(id).host_pages() {
             if self.media.lookup(self.scheme.locate(lpn), Version::Current).is_none() {
                 self.place_page(lpn);
             }

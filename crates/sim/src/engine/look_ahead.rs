@@ -4,13 +4,28 @@ use super::content::Content;
 use super::slot::{NIL, Slot};
 use super::state::{Engine, STARTED};
 use crate::media::{Ahead, Media};
-use flashraid_vocabulary::Lpn;
 use flashraid_vocabulary::memory::prefetch;
+use flashraid_vocabulary::{HostRequest, Lpn};
+
+/// Requests ahead of the current one for which the maps, and then the blocks, are fetched into the cache.
+const AHEAD_MAP: usize = 24;
+const AHEAD_BLOCKS: usize = 12;
 
 impl<C: Content, M: Media> Engine<C, M> {
-    /// Asks the processor for the map entries that a request to this address will need.
+    /// Asks the processor for what the requests after the one at `index` will touch.
     #[inline]
-    pub fn prefetch_map(&self, offset_bytes: u64) {
+    pub fn prefetch(&self, requests: &[HostRequest], index: usize) {
+        if let Some(request) = requests.get(index + AHEAD_MAP) {
+            self.prefetch_map(request.offset_bytes);
+        }
+        if let Some(request) = requests.get(index + AHEAD_BLOCKS) {
+            self.prefetch_blocks(request.offset_bytes, request.size_bytes);
+        }
+    }
+
+    /// The map entries that a request to this address will need.
+    #[inline]
+    fn prefetch_map(&self, offset_bytes: u64) {
         let page = offset_bytes >> self.page_shift;
         if page < self.options.space_pages {
             self.media.prefetch(Ahead::Request(self.scheme.locate(Lpn(page))));
@@ -22,13 +37,13 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// Asks the processor for the lock and the blocks of the first pages; their map entries should be there already.
+    /// The lock and the blocks of the first pages; their map entries should be there already.
     #[inline]
-    pub fn prefetch_blocks(&self, offset_bytes: u64, size_bytes: u64) {
+    fn prefetch_blocks(&self, offset_bytes: u64, size_bytes: u64) {
         let page = offset_bytes >> self.page_shift;
         let end = self.pages_up(offset_bytes + size_bytes).min(page + 4).min(self.options.space_pages);
         if page < end {
-            self.locks.prefetch(self.scheme.stripe_of(Lpn(page)).0);
+            self.operations.locks.prefetch(self.scheme.stripe_of(Lpn(page)).0);
         }
         for page in page..end {
             self.media.prefetch(Ahead::Superseded(self.shape.entry(self.scheme.locate(Lpn(page)))));
@@ -45,7 +60,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn look_ahead(&mut self) {
         // What few requests touch stays in the caches from their arrival to their end. (Contents do not: they lie by physical page.)
         const FEW: u64 = 256;
-        let wanted = C::TRACKED || self.outstanding >= FEW;
+        let wanted = C::TRACKED || self.requests.outstanding >= FEW;
         if wanted != self.looks_ahead {
             self.looks_ahead = wanted;
             self.media.list_started(wanted);
@@ -60,21 +75,21 @@ impl<C: Content, M: Media> Engine<C, M> {
         const STEP: usize = STARTED / 4;
         while let Some((id, ppn, page_slot)) = self.media.started().pop() {
             self.content.fetch_page(ppn);
-            prefetch(&self.slots, id as usize);
+            prefetch(&self.operations.slots, id as usize);
             let now = self.next_started;
             self.started[now] = (id, page_slot);
             self.next_started = (now + 1) % STARTED;
             let earlier = |steps: usize| self.started[(now + STARTED - steps * STEP) % STARTED];
-            if let Some(slot) = self.slots.get(earlier(1).0 as usize) {
-                prefetch(&self.requests, slot.request() as usize);
-                self.locks.prefetch(slot.stripe());
+            if let Some(slot) = self.operations.slots.get(earlier(1).0 as usize) {
+                self.requests.prefetch(slot.request());
+                self.operations.locks.prefetch(slot.stripe());
                 self.media.prefetch(Ahead::Record(slot.programs()));
             }
-            if let Some(program) = self.slots.get(earlier(2).0 as usize).map(Slot::programs).filter(|program| *program != NIL) {
+            if let Some(program) = self.operations.slots.get(earlier(2).0 as usize).map(Slot::programs).filter(|program| *program != NIL) {
                 self.media.prefetch(Ahead::Commit(program));
             }
             let (id, page_slot) = earlier(3);
-            if let Some(slot) = self.slots.get(id as usize) {
+            if let Some(slot) = self.operations.slots.get(id as usize) {
                 self.media.prefetch(Ahead::Superseded(page_slot));
                 if slot.programs() != NIL {
                     self.media.prefetch(Ahead::Successor(slot.programs()));

@@ -14,7 +14,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         if C::TRACKED && self.buffer.is_some() {
             self.overlay_buffer(id);
         }
-        let operation = self.slots[id as usize].operation;
+        let operation = self.operations.slots[id as usize].operation;
         // With the stripe in hand no write of it is in flight.
         if self.acknowledges_early && operation.lock == Lock::None && !self.in_controller.is_empty() {
             let controller = &self.in_controller;
@@ -33,14 +33,14 @@ impl<C: Content, M: Media> Engine<C, M> {
             unmapped += u64::from(writer.is_none());
             if C::TRACKED {
                 let writer = writer.map(|writer| {
-                    let write = &self.slots[writer as usize].operation;
+                    let write = &self.operations.slots[writer as usize].operation;
                     (writer, write, write.strips.trailing_zeros() + (lpn.0 - write.first.0) as u32)
                 });
                 self.content.check_without_flash(id, &operation, strip, writer);
             }
         }
-        let request = self.slots[id as usize].request;
-        if unmapped > 0 && request != NIL && self.requests[request as usize].measured {
+        let request = self.operations.slots[id as usize].request;
+        if unmapped > 0 && request != NIL && self.requests[request].measured {
             self.statistics.unmapped_reads += unmapped;
         }
     }
@@ -48,7 +48,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// While the read waited for its translation, pages may have been discarded, which are zeroes now, and copies released, which the
     /// current versions equal. A base that was erased equals nothing: its read fails.
     pub(super) fn drop_unmapped(&mut self, id: u32, page_operations: &mut Vec<PageOperation>) {
-        let operation = self.slots[id as usize].operation;
+        let operation = self.operations.slots[id as usize].operation;
         let before = page_operations.len();
         page_operations.retain_mut(|page_operation| {
             if page_operation.version == Version::Base {
@@ -63,8 +63,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
             is_mapped
         });
-        let request = self.slots[id as usize].request;
-        if request != NIL && self.requests[request as usize].measured {
+        let request = self.operations.slots[id as usize].request;
+        if request != NIL && self.requests[request].measured {
             self.statistics.unmapped_reads += (before - page_operations.len()) as u64;
         }
     }

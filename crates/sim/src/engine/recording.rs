@@ -55,7 +55,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn note_submitted_request(&mut self, measured: bool) {
         let Some(recorder) = &mut self.recorder else { return };
         if measured {
-            let class = DEPTHS.iter().position(|bound| self.outstanding < *bound).unwrap_or(DEPTHS.len());
+            let class = DEPTHS.iter().position(|bound| self.requests.outstanding < *bound).unwrap_or(DEPTHS.len());
             recorder.depths[class] += 1;
         }
         self.note_queues();
@@ -65,7 +65,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     #[cold]
     pub(super) fn note_method(&mut self, request: u32, operation: Operation) {
         let Some(recorder) = self.recorder.as_mut().filter(|_| request != NIL) else { return };
-        let note = recorder.note(request, self.requests[request as usize].sequence);
+        let note = recorder.note(request, self.requests[request].sequence);
         note.methods.0 |= Methods::of(&operation).0;
     }
 
@@ -76,8 +76,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         let (mut slices, mut all_done) = std::mem::take(&mut recorder.recorded);
         self.media.swap_recorded(&mut slices, &mut all_done);
         for slice in slices.drain(..) {
-            let request = slice.operation.map(|id| self.slots[id as usize].request()).filter(|request| *request != NIL);
-            let sequence = request.map(|request| self.requests[request as usize].sequence);
+            let request = slice.operation.map(|id| self.operations.slots[id as usize].request()).filter(|request| *request != NIL);
+            let sequence = request.map(|request| self.requests[request].sequence);
             if let (Track::Bus(_), Some(request), Some(sequence)) = (slice.track, request, sequence) {
                 let note = recorder.note(request, sequence);
                 note.start_ns = note.start_ns.min(slice.start_ns);
@@ -103,12 +103,12 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
         }
         for done in all_done.drain(..) {
-            let slot = done.operation.map(|id| &self.slots[id as usize]);
+            let slot = done.operation.map(|id| &self.operations.slots[id as usize]);
             let request = slot.map(|slot| slot.request()).filter(|request| *request != NIL);
             recorder.done.push(DoneRecord {
                 done,
                 kind: slot.map_or("collection", |slot| if slot.job() == TRANSLATION { "translation" } else { kind_name(slot.kind()) }),
-                request: request.map(|request| self.requests[request as usize].sequence),
+                request: request.map(|request| self.requests[request].sequence),
             });
         }
         recorder.recorded = (slices, all_done);
@@ -146,7 +146,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// A measured request was acknowledged.
     #[cold]
     pub(super) fn record_request(&mut self, id: u32) {
-        let request = self.requests[id as usize];
+        let request = self.requests[id];
         let Some(recorder) = &mut self.recorder else { return };
         let end_ns = self.clock.now_ns();
         let note = *recorder.note(id, request.sequence);

@@ -2,6 +2,7 @@
 
 use crate::statistics::Latency;
 use flashraid_redundancy::Migrated;
+use flashraid_vocabulary::HostOp;
 use std::collections::VecDeque;
 
 /// How a replacement came out.
@@ -56,10 +57,50 @@ pub struct ReplacementRecord {
     pub(super) shadow_reads: (u64, Option<u64>),
 }
 
+impl ReplacementRecord {
+    /// What it has moved so far, of which the scheme says that all replacements together have moved `migrated`.
+    pub fn migrated_of(&self, migrated: Migrated) -> Migrated {
+        match self.outcome {
+            Outcome::Running => migrated.since(&self.migrated_before),
+            _ => self.migrated,
+        }
+    }
+
+    /// Reads of shadows from its end until the next one began, of those that the scheme has counted in all.
+    pub fn shadow_reads_after(&self, migrated: Migrated) -> u64 {
+        let (from, to) = self.shadow_reads;
+        if self.ended_ns.is_none() { 0 } else { to.unwrap_or(migrated.shadow_reads) - from }
+    }
+}
+
 /// What the engine keeps of replacements.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Replacements {
     pub(super) records: Vec<ReplacementRecord>,
     /// Requests that wait until a replacement has ended, while one runs that they wait for.
     pub(super) held: Option<VecDeque<u32>>,
+}
+
+impl Replacements {
+    /// Whether a replacement ran then.
+    pub(super) fn ran_at(&self, time_ns: u64) -> bool {
+        let ran = |record: &ReplacementRecord| record.started_ns <= time_ns && record.ended_ns.is_none_or(|ended_ns| time_ns <= ended_ns);
+        self.records.iter().any(ran)
+    }
+
+    /// A measured request has completed that arrived then.
+    #[cold]
+    pub(super) fn note(&mut self, op: HostOp, arrival_ns: u64, latency_ns: u64) {
+        let Some(record) = self.records.iter_mut().rev().find(|record| record.started_ns <= arrival_ns) else { return };
+        if record.ended_ns.is_none_or(|ended_ns| arrival_ns <= ended_ns) {
+            record.latency.record(latency_ns);
+        } else if op == HostOp::Read {
+            record.reads_after.record(latency_ns);
+        }
+    }
+
+    /// The replacement that runs.
+    pub(super) fn running(&self) -> Option<&ReplacementRecord> {
+        self.records.last().filter(|record| record.outcome == Outcome::Running)
+    }
 }

@@ -12,21 +12,6 @@ use flashraid_vocabulary::{Failure, Fault, Health, HostOp, MemberId, Part};
 use std::collections::VecDeque;
 
 impl<C: Content, M: Media> Engine<C, M> {
-    /// Replacements, in the order in which they began.
-    pub fn replacements(&self) -> &[ReplacementRecord] {
-        &self.replacements.records
-    }
-
-    /// The replacement that runs.
-    pub fn running_replacement(&self) -> Option<&ReplacementRecord> {
-        self.replacements.records.last().filter(|record| record.outcome == Outcome::Running)
-    }
-
-    /// Whether the scheme replaces SSDs itself.
-    pub fn replaces_devices(&self) -> bool {
-        self.moves_strips
-    }
-
     /// How much of the strips of the SSD that is being replaced lies elsewhere by now, or of the latest one that was, from 0 to 1. `None` before the first one.
     pub fn replaced_share(&self) -> Option<f64> {
         match self.replacements.records.last()?.outcome {
@@ -37,7 +22,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Has an SSD of the array replaced: by the scheme, as soon as no other one is, or at once as if it had failed. Returns why that cannot be.
     pub fn replace(&mut self, device: u32) -> Result<(), &'static str> {
-        let member = self.media.member_in(device as usize, 0).filter(|_| self.media.ssds().len() > 1);
+        let member = self.media.ssds().get(device as usize).and_then(|ssd| ssd.member).filter(|_| self.shape.ssds > 1);
         let member = MemberId(member.ok_or("it is not an SSD of the array")? as u16);
         if self.media.device_of(member) != Some(device) || self.media.health(member) == Health::Disabled {
             return Err("it is out of use already");
@@ -60,7 +45,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// An operation that holds its stripe is placed: where its strips go is decided now.
     pub(super) fn place_operation(&mut self, id: u32) {
-        let slot = &mut self.slots[id as usize];
+        let slot = &mut self.operations.slots[id as usize];
         if slot.operation.lock == Lock::Exclusive && !slot.operation.is_placed {
             self.scheme.place(&mut slot.operation, &self.media);
             slot.unreserved = slot.operation.space;
@@ -70,7 +55,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Does what the scheme wants done with SSDs. Returns whether that was anything.
     pub(super) fn carry_out_orders(&mut self) -> bool {
         // None begins while something is being rebuilt: an SSD that is taken out then could be one too many.
-        if self.running_replacement().is_none() && self.rebuild_share().is_some() {
+        if self.replacements.running().is_none() && self.failures.rebuild_share().is_some() {
             return false;
         }
         #[cfg(feature = "mutants")]
@@ -81,7 +66,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             match order {
                 Order::Begin { old, new, host_waits } => {
                     self.replacement_begins(old, new, host_waits);
-                    self.rebuild_elsewhere();
+                    self.failures.rebuild_elsewhere();
                 }
                 Order::ReadOnly(member) => self.media.set_health(member, Health::ReadOnly),
                 Order::TakeOut(member) => {
@@ -91,7 +76,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 Order::GiveUp { old, .. } => {
                     self.media.set_health(old, Health::ReadWrite);
                     self.replacement_ends(Outcome::GivenUp);
-                    self.rebuild_elsewhere();
+                    self.failures.rebuild_elsewhere();
                 }
                 Order::Abandon { .. } => self.replacement_ends(Outcome::Failed),
                 Order::End { old, new, stays } => {
@@ -153,34 +138,9 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     fn serve_held(&mut self) {
         for id in self.replacements.held.take().into_iter().flatten() {
-            let Request { op, offset_bytes, size_bytes, .. } = self.requests[id as usize];
+            let Request { op, offset_bytes, size_bytes, .. } = self.requests[id];
             self.serve_request(id, op, offset_bytes, size_bytes);
         }
-    }
-
-    /// What the replacement that runs has moved so far, or the latest one has.
-    pub fn migrated_by(&self, record: &ReplacementRecord) -> Migrated {
-        match record.outcome {
-            Outcome::Running => self.scheme.migrated().since(&record.migrated_before),
-            _ => record.migrated,
-        }
-    }
-
-    /// Reads of shadows from the end of the replacement until the next one began.
-    pub fn shadow_reads_after(&self, record: &ReplacementRecord) -> u64 {
-        let (from, to) = record.shadow_reads;
-        if record.ended_ns.is_none() { 0 } else { to.unwrap_or(self.scheme.migrated().shadow_reads) - from }
-    }
-
-    /// Whether a replacement ran then.
-    pub(super) fn is_replaced_at(&self, time_ns: u64) -> bool {
-        let ran = |record: &ReplacementRecord| record.started_ns <= time_ns && record.ended_ns.is_none_or(|ended_ns| time_ns <= ended_ns);
-        self.replacements.records.iter().any(ran)
-    }
-
-    /// What requests felt around rebuilds and replacements, if there were any.
-    pub fn around(&self) -> Option<&Around> {
-        self.around.as_deref()
     }
 
     /// A rebuild or a replacement begins.
@@ -192,20 +152,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// A measured request has completed that arrived then, after a rebuild or a replacement had begun.
     #[cold]
     pub(super) fn note_around(&mut self, op: HostOp, arrival_ns: u64, latency_ns: u64) {
-        let is_during = self.is_rebuilt_at(arrival_ns) || self.is_replaced_at(arrival_ns);
+        let is_during = self.failures.is_rebuilt_at(arrival_ns) || self.replacements.ran_at(arrival_ns);
         if let Some(around) = &mut self.around {
             around.note(op, arrival_ns, latency_ns, is_during);
-        }
-    }
-
-    /// A measured request has completed that arrived then.
-    #[cold]
-    pub(super) fn note_replacement(&mut self, op: HostOp, arrival_ns: u64, latency_ns: u64) {
-        let Some(record) = self.replacements.records.iter_mut().rev().find(|record| record.started_ns <= arrival_ns) else { return };
-        if record.ended_ns.is_none_or(|ended_ns| arrival_ns <= ended_ns) {
-            record.latency.record(latency_ns);
-        } else if op == HostOp::Read {
-            record.reads_after.record(latency_ns);
         }
     }
 }

@@ -11,16 +11,16 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Submits a request at the current time. Its bytes must lie in the logical space, or wrap round at its end. Returns
     /// its number. `measured` says whether its latency counts.
     pub fn submit(&mut self, request: &HostRequest, measured: bool) -> u64 {
-        let sequence = self.submitted;
-        let waits_in_host = !self.in_host.is_empty() || !self.has_room();
-        self.submitted += 1;
-        self.outstanding += 1;
+        let sequence = self.requests.submitted;
+        let waits_in_host = !self.requests.in_host.is_empty() || !self.has_room();
+        self.requests.submitted += 1;
+        self.requests.outstanding += 1;
         self.look_ahead();
         let write_index = if self.numbers_when_served() { u64::MAX } else { self.number_write(request.op) };
         if measured {
             self.statistics.waits.arrived(self.now_ns());
         }
-        let id = self.new_request(Request {
+        let id = self.requests.add(Request {
             sequence,
             arrival_ns: self.now_ns(),
             offset_bytes: request.offset_bytes,
@@ -36,8 +36,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             next: NIL,
         });
         if waits_in_host {
-            self.has_queued_in_host = true;
-            self.in_host.push_back(id);
+            self.requests.has_queued_in_host = true;
+            self.requests.in_host.push_back(id);
         } else {
             self.take(id, request.op, request.offset_bytes, request.size_bytes);
         }
@@ -45,12 +45,6 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.note_submitted_request(measured);
         }
         sequence
-    }
-
-    /// The number of the versions that a request makes, which no other request makes in the life of the drive.
-    #[inline]
-    pub(super) fn number_of_version(&self, sequence: u64) -> u64 {
-        self.earlier_requests + sequence
     }
 
     /// Whether requests have their positions among writes from when they are served. Where pages leave on behalf of nobody and a flush waits for that, they
@@ -69,9 +63,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         if !matches!(op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes) && (op != HostOp::Flush || !self.flushes_to_flash()) {
             return u64::MAX;
         }
-        self.unflushed += 1;
-        self.writes += 1;
-        self.writes - 1
+        self.requests.unflushed += 1;
+        self.requests.writes += 1;
+        self.requests.writes - 1
     }
 
     /// The drive takes a request.
@@ -87,16 +81,16 @@ impl<C: Content, M: Media> Engine<C, M> {
     #[inline]
     fn has_room(&self) -> bool {
         let depth = u64::from(self.options.host.device_queue_depth);
-        depth == 0 || self.outstanding - (self.in_host.len() as u64) < depth
+        depth == 0 || self.requests.outstanding - (self.requests.in_host.len() as u64) < depth
     }
 
     /// The drive takes requests that wait in the host, in order, as many as it has room for.
     #[cold]
     pub(super) fn take_from_host(&mut self) {
         while self.has_room()
-            && let Some(id) = self.in_host.pop_front()
+            && let Some(id) = self.requests.in_host.pop_front()
         {
-            let Request { op, offset_bytes, size_bytes, .. } = self.requests[id as usize];
+            let Request { op, offset_bytes, size_bytes, .. } = self.requests[id];
             self.take(id, op, offset_bytes, size_bytes);
         }
     }
@@ -112,20 +106,20 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.destage_before_request();
         }
         if self.numbers_when_served() {
-            self.requests[id as usize].write_index = self.number_write(op);
+            self.requests[id].write_index = self.number_write(op);
         }
         match op {
             HostOp::Flush => {
                 if self.flushes_to_flash() {
                     self.evict_all(id);
                 }
-                let target = self.requests[id as usize].write_index.min(self.writes);
+                let target = self.requests[id].write_index.min(self.requests.writes);
                 #[cfg(feature = "mutants")]
                 let target = if self.has_fault(crate::mutants::EngineFault::FlushAtOnce) { 0 } else { target };
-                if target > 0 && self.waits(id, target) {
+                if target > 0 && self.requests.waits(id, target) {
                     return;
                 }
-                self.keep_word(target, id);
+                self.requests.keep_word(target, id);
             }
             HostOp::Read | HostOp::Write => self.serve(id, op, offset_bytes, end),
             HostOp::Trim => self.cut_trim(id, offset_bytes, end),
@@ -136,33 +130,6 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.run_ready();
         if self.media.has_failures() {
             self.resume_rebuild();
-        }
-    }
-
-    /// A flush waits until all writes before position `target` have finished. Returns whether there are any.
-    fn waits(&mut self, request: u32, target: u64) -> bool {
-        // Those from the target on: itself, if it writes, and what came while all was held.
-        let later = self.writes - target;
-        let unfinished = self.unflushed - later;
-        let waits = unfinished > 0 || !self.flushes.is_empty();
-        if waits {
-            self.flushes.push_back(Flush { request, target, unfinished });
-            self.unflushed = later;
-        }
-        waits
-    }
-
-    fn new_request(&mut self, request: Request) -> u32 {
-        match self.free_requests {
-            NIL => {
-                self.requests.push(request);
-                self.requests.len() as u32 - 1
-            }
-            free => {
-                self.free_requests = self.requests[free as usize].next;
-                self.requests[free as usize] = request;
-                free
-            }
         }
     }
 
@@ -192,7 +159,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// One thing that the host waits for is there.
     #[inline(always)]
     pub(super) fn completed(&mut self, id: u32) {
-        let request = &mut self.requests[id as usize];
+        let request = &mut self.requests[id];
         request.unanswered -= 1;
         if request.unanswered == 0 {
             self.answer_request(id);
@@ -201,10 +168,10 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// All that the host waits for is there. Every request comes here once, however it ends, and makes room for one that waits in the host.
     fn answer_request(&mut self, id: u32) {
-        let request = self.requests[id as usize];
+        let request = self.requests[id];
         let now_ns = self.clock.now_ns();
-        self.outstanding -= 1;
-        if !self.in_host.is_empty() {
+        self.requests.outstanding -= 1;
+        if !self.requests.in_host.is_empty() {
             self.clock.take_from_host();
         }
         self.media.request_completed();
@@ -217,10 +184,10 @@ impl<C: Content, M: Media> Engine<C, M> {
                 self.record_request(id);
             }
             if self.media.has_failures() && request.failed.is_none() {
-                self.note_under_rebuild(request.arrival_ns, now_ns - request.arrival_ns);
+                self.failures.note_under_rebuild(request.arrival_ns, now_ns - request.arrival_ns);
             }
             if !self.replacements.records.is_empty() && request.failed.is_none() {
-                self.note_replacement(request.op, request.arrival_ns, now_ns - request.arrival_ns);
+                self.replacements.note(request.op, request.arrival_ns, now_ns - request.arrival_ns);
             }
             if self.around.is_some() && request.failed.is_none() {
                 self.note_around(request.op, request.arrival_ns, now_ns - request.arrival_ns);
@@ -245,14 +212,14 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         for page in request.offset_bytes >> self.page_shift..self.pages_up(request.offset_bytes + request.size_bytes) {
             let lpn = self.wrapped(page);
-            self.content.acknowledged(self.number_of_version(request.sequence), lpn, request.failed.is_some());
+            self.content.acknowledged(self.requests.number_of_version(request.sequence), lpn, request.failed.is_some());
         }
     }
 
     /// One part of the request has ended.
     #[inline(always)]
     pub(super) fn ended_part(&mut self, id: u32) {
-        let request = &mut self.requests[id as usize];
+        let request = &mut self.requests[id];
         request.unfinished -= 1;
         if request.unfinished == 0 {
             self.end_request(id);
@@ -261,13 +228,12 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// All of its parts have ended: it is durable, and its record is free.
     fn end_request(&mut self, id: u32) {
-        let request = &mut self.requests[id as usize];
+        let request = &mut self.requests[id];
         let write_index = request.write_index;
         if request.failed.is_some() && request.measured && request.op == HostOp::Write {
             self.statistics.write_failed(&request.programs);
         }
-        request.next = self.free_requests;
-        self.free_requests = id;
+        self.requests.remove(id);
         if write_index != u64::MAX {
             self.finished_write(write_index);
         }
@@ -275,8 +241,8 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// The write at this position among all has finished.
     pub(super) fn finished_write(&mut self, write_index: u64) {
-        if self.flushes.back().is_none_or(|flush| flush.target <= write_index) {
-            self.unflushed -= 1;
+        if self.requests.flushes.back().is_none_or(|flush| flush.target <= write_index) {
+            self.requests.unflushed -= 1;
         } else {
             self.tell_flushes(write_index);
         }
@@ -285,11 +251,11 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// A write has finished that a flush waits for.
     #[cold]
     fn tell_flushes(&mut self, write_index: u64) {
-        let first = self.flushes.partition_point(|flush| flush.target <= write_index);
-        self.flushes[first].unfinished -= 1;
-        while let Some(&Flush { request, target, unfinished: 0 }) = self.flushes.front() {
-            self.flushes.pop_front();
-            self.keep_word(target, request);
+        let first = self.requests.flushes.partition_point(|flush| flush.target <= write_index);
+        self.requests.flushes[first].unfinished -= 1;
+        while let Some(&Flush { request, target, unfinished: 0 }) = self.requests.flushes.front() {
+            self.requests.flushes.pop_front();
+            self.requests.keep_word(target, request);
             self.completed(request);
             self.ended_part(request);
         }

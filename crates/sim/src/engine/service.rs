@@ -9,11 +9,6 @@ use flashraid_redundancy::Failure;
 use flashraid_vocabulary::{Fault, HostOp, Part};
 
 impl<C: Content, M: Media> Engine<C, M> {
-    /// Which requests are served now.
-    pub fn service(&self) -> Service {
-        self.service
-    }
-
     /// Whether such a request is refused now.
     pub fn refuses(&self, op: HostOp) -> bool {
         match self.service {
@@ -43,7 +38,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// A request that is not served fails at once.
     #[cold]
     pub(super) fn refuse(&mut self, id: u32) {
-        self.requests[id as usize].failed = Some(Failure::Refused);
+        self.requests[id].failed = Some(Failure::Refused);
         self.completed(id);
         self.ended_part(id);
     }

@@ -31,75 +31,58 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.claims && !self.has_claimed(id) {
             return;
         }
-        while self.slots[id as usize].unreserved != 0 {
-            let member = self.slots[id as usize].unreserved.trailing_zeros();
-            let address = self.page_on(self.slots[id as usize].operation.stripe, member);
+        while self.operations.slots[id as usize].unreserved != 0 {
+            let member = self.operations.slots[id as usize].unreserved.trailing_zeros();
+            let address = self.page_on(self.operations.slots[id as usize].operation.stripe, member);
             let domain = self.media.domain_of(address, Version::Current);
-            let (head, tail) = self.space_waiters[domain as usize];
+            let (head, tail) = self.operations.space_waiters[domain as usize];
             let is_next = head == NIL || head == id;
             let is_reserved = is_next && self.media.reserve(address, Version::Current);
             if !is_reserved && !self.is_exhausted(domain) {
                 if head != id {
                     match head {
-                        NIL => self.space_waiters[domain as usize] = (id, id),
+                        NIL => self.operations.space_waiters[domain as usize] = (id, id),
                         _ => {
-                            self.slots[tail as usize].next = id;
-                            self.space_waiters[domain as usize].1 = id;
+                            self.operations.slots[tail as usize].next = id;
+                            self.operations.space_waiters[domain as usize].1 = id;
                         }
                     }
-                    let slot = &mut self.slots[id as usize];
+                    let slot = &mut self.operations.slots[id as usize];
                     (slot.next, slot.waits_for_space) = (NIL, true);
-                    self.waiting_for_space += 1;
+                    self.operations.waiting_for_space += 1;
                 }
                 return;
             }
-            let slot = &mut self.slots[id as usize];
+            let slot = &mut self.operations.slots[id as usize];
             slot.unreserved &= !(1 << member);
             slot.reserved |= u64::from(is_reserved) << member;
             if head == id && !self.wants_more_of(id, domain) {
-                self.leave_space_queue(domain, NIL);
+                self.operations.leave_space_queue(domain, NIL);
             }
         }
         // A commit may run before it, under its lock.
-        if self.slots[id as usize].unmet == 0 {
+        if self.operations.slots[id as usize].unmet == 0 {
             self.start(id);
         }
     }
 
     /// Whether the next page that the operation needs is of this domain, too: members may share one.
     fn wants_more_of(&self, id: u32, domain: u32) -> bool {
-        let Slot { unreserved, operation, .. } = &self.slots[id as usize];
+        let Slot { unreserved, operation, .. } = &self.operations.slots[id as usize];
         let next = |member| self.media.domain_of(self.page_on(operation.stripe, member), Version::Current);
         *unreserved != 0 && next(unreserved.trailing_zeros()) == domain
-    }
-
-    /// The operation behind `former`, or the first one if that is `NIL`, waits no longer.
-    fn leave_space_queue(&mut self, domain: u32, former: u32) {
-        let (head, tail) = self.space_waiters[domain as usize];
-        let id = if former == NIL { head } else { self.slots[former as usize].next };
-        let slot = &mut self.slots[id as usize];
-        slot.waits_for_space = false;
-        let next = slot.next;
-        match former {
-            NIL => self.space_waiters[domain as usize].0 = next,
-            former => self.slots[former as usize].next = next,
-        }
-        if tail == id {
-            self.space_waiters[domain as usize].1 = former;
-        }
-        self.waiting_for_space -= 1;
     }
 
     /// Lets operations that wait for this domain try again, in order, until one has to go on waiting.
     pub(super) fn wake_space_waiters(&mut self, domain: u32) -> bool {
         let mut any = false;
         loop {
-            let (head, _) = self.space_waiters[domain as usize];
+            let (head, _) = self.operations.space_waiters[domain as usize];
             if head == NIL {
                 return any;
             }
             self.reserve_and_start(head);
-            if self.space_waiters[domain as usize].0 == head {
+            if self.operations.space_waiters[domain as usize].0 == head {
                 return any;
             }
             any = true;
@@ -109,10 +92,14 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Nothing is in flight that could free space: the longest waiting operation of the first domain fails. One under whose lock a commit is
     /// to run stays until that has run or failed. Returns whether there was one.
     pub(super) fn fail_for_space(&mut self) -> bool {
-        let Some((domain, former, id)) = self.first_to_fail() else { return false };
+        let Some((domain, former, id)) = self.operations.first_to_fail() else { return false };
         // Planes of translation pages hold far less than they have space for, and what failed there has been taken out of the way before.
-        assert!(self.slots[id as usize].job != TRANSLATION, "translation pages always get space: {:?}", self.slots[id as usize].operation);
-        self.leave_space_queue(domain, former);
+        assert!(
+            self.operations.slots[id as usize].job != TRANSLATION,
+            "translation pages always get space: {:?}",
+            self.operations.slots[id as usize].operation
+        );
+        self.operations.leave_space_queue(domain, former);
         self.give_up(id, Failure::NoSpace);
         // The next in line may be content with what this one was reserved.
         self.wake_space_waiters(domain);
@@ -124,17 +111,6 @@ impl<C: Content, M: Media> Engine<C, M> {
         true
     }
 
-    /// Who waits for space and lends no lock: the domain, who waits there before it (or `NIL`), and the operation.
-    fn first_to_fail(&self) -> Option<(u32, u32, u32)> {
-        (0..).zip(&self.space_waiters).find_map(|(domain, (head, _))| {
-            let (mut former, mut id) = (NIL, *head);
-            while id != NIL && self.rare(id).nested != NIL {
-                (former, id) = (id, self.slots[id as usize].next);
-            }
-            (id != NIL).then_some((domain, former, id))
-        })
-    }
-
     /// Promises all pages of the operation or none.
     pub(super) fn reserve_at_once(&mut self, operation: &Operation) -> bool {
         let mut reserved = 0u64;
@@ -144,7 +120,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             wanted &= wanted - 1;
             let address = self.page_on(operation.stripe, member);
             let domain = self.media.domain_of(address, Version::Current);
-            if self.space_waiters[domain as usize].0 != NIL || !self.media.reserve(address, Version::Current) {
+            if self.operations.space_waiters[domain as usize].0 != NIL || !self.media.reserve(address, Version::Current) {
                 self.give_back(operation, reserved);
                 return false;
             }
@@ -160,7 +136,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         for copy in wave.operations.iter().filter(is_copy) {
             let is_reserved = self.media.reserve(copy.address, Version::Copy);
             assert!(is_reserved || self.media.has_failures(), "schemes make copies where there is a page: {copy:?}");
-            self.rare_mut(id).reserved_copies |= u64::from(is_reserved) << copy.address.member.0;
+            self.operations.rare_mut(id).reserved_copies |= u64::from(is_reserved) << copy.address.member.0;
         }
     }
 

@@ -5,12 +5,13 @@ use super::content::{Content, InBuffer, InEntry};
 use super::entries::Entries;
 use super::exposure::{self, Exposure};
 use super::failure::Failures;
-use super::locks::Locks;
+use super::operations::Operations;
 use super::options::Options;
+use super::pending::Requests;
 use super::recorder::Recorder;
 use super::replacement::Replacements;
-use super::request::{CompletedRequest, Flush, Request, Service};
-use super::slot::{NIL, ROOM, Rare, Slot, Sum};
+use super::request::{CompletedRequest, Service};
+use super::slot::{NIL, Sum};
 use super::translation::Translation;
 use super::valid_sectors::ValidSectors;
 use crate::buffer::{Buffer, Victim};
@@ -18,20 +19,11 @@ use crate::clock::Clock;
 use crate::media::{Flash, Media, Shape};
 use crate::statistics::Statistics;
 use flashraid_redundancy::{Decisions, Job, Scheme};
-use flashraid_vocabulary::memory::reserved;
-use flashraid_vocabulary::{Change, Divisor, Lpn, MemberPage, Wave};
+use flashraid_vocabulary::{Divisor, Lpn, MemberPage, Wave};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::VecDeque;
 
 /// Page operations started last that are remembered for fetching ahead: about as many as a device has LUNs.
 pub(super) const STARTED: usize = 8;
-
-/// Operations that hardly ever become ready at one instant, and writes that hardly ever come while one is not finished.
-const MOST_AT_ONCE: usize = 1 << 12;
-
-/// Operations in flight that have changes, and changes of one, hardly ever more.
-const LISTS: u32 = 128;
-const CHANGES: usize = 32;
 
 /// See `engine`.
 #[derive(Clone)]
@@ -45,6 +37,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) shape: Shape,
     /// The contents; public for checks.
     pub content: C,
+    /// What is in flight.
+    pub(crate) operations: Operations,
     pub(super) jobs: Vec<Box<dyn Job>>,
     /// Whether there are jobs or a recorder, or the scheme wants to know when nobody else works.
     pub(super) has_watchers: bool,
@@ -52,35 +46,11 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) idle_ns: u64,
     /// When a measured request was last completed, and `idle_ns` then.
     pub(super) last_completion: (u64, u64),
-    pub(super) requests: Vec<Request>,
-    pub(super) free_requests: u32,
-    pub(super) outstanding: u64,
-    /// Of these, requests that wait in the host until the drive takes another one, in order; and whether any ever did.
-    pub(super) in_host: VecDeque<u32>,
-    pub(super) has_queued_in_host: bool,
-    pub(super) submitted: u64,
-    /// Requests that the drive has served before it was switched on.
-    pub(super) earlier_requests: u64,
+    pub(super) requests: Requests,
     /// Completions since the caller last emptied it, in order.
     pub completed: Vec<CompletedRequest>,
-    pub(super) slots: Vec<Slot>,
-    pub(super) free_slots: u32,
-    /// What few of the slots have.
-    pub(super) rares: Entries<Rare>,
-    pub(super) locks: Locks,
-    /// For each space domain, operations that wait for a page: (head, tail).
-    pub(super) space_waiters: Vec<(u32, u32)>,
-    pub(super) waiting_for_space: u64,
     /// Write operations in flight for each 1024 rows, so that large discards may skip rows safely.
     pub(super) writes_in_chunk: Vec<u32>,
-    /// Writes, trims and zeroings served so far, and pages that have left a buffer on behalf of nobody; and how many of them have not finished that no flush
-    /// waits for.
-    pub(super) writes: u64,
-    pub(super) unflushed: u64,
-    /// Flushes that wait, in order.
-    pub(super) flushes: VecDeque<Flush>,
-    /// Positions of the first and the last write of which pages are gone, and no flush has told the host.
-    pub(super) untold: Option<(u64, u64)>,
     /// Acknowledged writes that have not ended, by page: only where a write may be acknowledged before it ends.
     pub(super) in_controller: FxHashMap<u64, u32>,
     pub(super) acknowledges_early: bool,
@@ -99,8 +69,6 @@ pub struct Engine<C: Content, M: Media = Flash> {
     /// Lent for `Content` to list where the buffer has a page, and what pages leave it with.
     pub(super) sources: Vec<InBuffer>,
     pub(super) leaving_with: Vec<InEntry>,
-    /// Lent for the buffer to list operations whose pages are admitted.
-    pub(super) startable: Vec<u32>,
     /// What of the map RAM holds, under DFTL.
     pub(super) translation: Option<Box<Translation>>,
     pub(super) failures: Failures,
@@ -110,9 +78,6 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) moves_strips: bool,
     /// Whether operations claim something of the scheme before they start.
     pub(super) claims: bool,
-    /// Those that wait for it, and those whose last wave has ended and whose commit has ended since.
-    pub(super) claimants: VecDeque<u32>,
-    pub(super) released: VecDeque<u32>,
     pub(super) replacements: Replacements,
     /// What requests felt before, during and after rebuilds and replacements, from the first one on.
     pub(super) around: Option<Box<Around>>,
@@ -130,14 +95,10 @@ pub struct Engine<C: Content, M: Media = Flash> {
     /// Lent to who fills and submits a wave.
     pub(super) wave: Option<Box<Wave>>,
     pub(super) decisions: Decisions,
-    pub(super) granted: Vec<u32>,
-    pub(super) ready: Vec<u32>,
     /// Whether page operations that are started are listed, for fetching ahead.
     pub(super) looks_ahead: bool,
     pub(super) started: [(u32, u32); STARTED],
     pub(super) next_started: usize,
-    pub(super) changes: Vec<Vec<Change>>,
-    pub(super) free_changes: Vec<u32>,
     /// Programs whose content is being computed.
     pub(super) sums: Entries<Sum>,
     pub(super) pages: Vec<MemberPage>,
@@ -151,10 +112,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         let shape = media.shape();
         let pages_per_row = u64::from(scheme.addressing().row_pages().unwrap_or(scheme.width()));
         Self {
+            operations: Operations::new(shape.domains, scheme.claims()),
             has_rows: scheme.addressing().row_pages().is_some(),
             pages_per_row,
             per_row: Divisor::new(pages_per_row as u32),
-            space_waiters: vec![(NIL, NIL); shape.domains as usize],
             writes_in_chunk: vec![0; (scheme.user_pages() / pages_per_row) as usize / 1024 + 1],
             acknowledges_early: shape.reports_data_in || !options.host.parity_in_response,
             valid_sectors: ValidSectors::new(&options.host, options.space_pages, shape.page_bytes),
@@ -166,11 +127,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             evicting: Vec::new(),
             sources: Vec::new(),
             leaving_with: Vec::new(),
-            startable: reserved(MOST_AT_ONCE),
             moves_strips: scheme.moves_strips(),
             claims: scheme.claims(),
-            claimants: reserved(if scheme.claims() { ROOM } else { 0 }).into(),
-            released: reserved(if scheme.claims() { MOST_AT_ONCE } else { 0 }).into(),
             replacements: Replacements::default(),
             around: None,
             service: Service::All,
@@ -190,50 +148,21 @@ impl<C: Content, M: Media> Engine<C, M> {
             media,
             shape,
             content,
-            requests: reserved(ROOM),
-            free_requests: NIL,
-            outstanding: 0,
-            in_host: VecDeque::new(),
-            has_queued_in_host: false,
-            submitted: 0,
-            earlier_requests: 0,
+            requests: Requests::default(),
             completed: Vec::new(),
-            slots: reserved(ROOM),
-            free_slots: NIL,
-            rares: Entries::with_room(ROOM),
-            locks: Locks::default(),
-            waiting_for_space: 0,
-            writes: 0,
-            unflushed: 0,
-            flushes: VecDeque::new(),
-            untold: None,
             in_controller: Default::default(),
             gone: FxHashSet::default(),
             believed_without_space: 0,
             wave: None,
             decisions: Decisions::default(),
-            granted: reserved(MOST_AT_ONCE),
-            ready: reserved(MOST_AT_ONCE),
             looks_ahead: false,
             started: [(NIL, 0); STARTED],
             next_started: 0,
-            changes: (0..LISTS).map(|_| Vec::with_capacity(CHANGES)).collect(),
-            free_changes: (0..LISTS).rev().collect(),
             sums: Entries::with_room(0),
             pages: Vec::new(),
             #[cfg(feature = "mutants")]
             mutant: None,
         }
-    }
-
-    /// What of the map RAM holds, under DFTL.
-    pub fn translation(&self) -> Option<&Translation> {
-        self.translation.as_deref()
-    }
-
-    /// The clock and its timers.
-    pub fn clock(&self) -> &Clock {
-        &self.clock
     }
 
     /// The scheme, for reports and recovery.
@@ -256,44 +185,19 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.buffer.as_ref().is_some_and(|buffer| buffer.survives_power_loss() && buffer.holds(lpn))
     }
 
-    /// The data buffer, for reports.
-    pub fn buffer(&self) -> Option<&Buffer> {
-        self.buffer.as_deref()
-    }
-
-    /// Simulated time in which nothing was in flight: no request, and no work on flash.
-    pub fn idle_ns(&self) -> u64 {
-        self.idle_ns
-    }
-
-    /// When a measured request was last completed (not failed), and the idle time until then.
-    pub fn last_completion(&self) -> (u64, u64) {
-        self.last_completion
-    }
-
     /// Simulated time.
     pub fn now_ns(&self) -> u64 {
         self.clock.now_ns()
     }
 
-    /// Requests submitted so far.
-    pub fn submitted(&self) -> u64 {
-        self.submitted
-    }
-
     /// Of these, requests that do not wait in the host, or for the end of a replacement: as many of the first.
     pub fn served(&self) -> u64 {
         let held = self.replacements.held.as_ref().map_or(0, |held| held.len());
-        self.submitted - (held + self.in_host.len()) as u64
+        self.requests.submitted - (held + self.requests.in_host.len()) as u64
     }
 
     /// Requests submitted and not completed, those that wait in the host included.
     pub fn outstanding(&self) -> u64 {
-        self.outstanding
-    }
-
-    /// Whether a request ever had to wait in the host.
-    pub fn has_queued_in_host(&self) -> bool {
-        self.has_queued_in_host
+        self.requests.outstanding
     }
 }

@@ -19,30 +19,33 @@ fn is_sum(page_operation: &PageOperation) -> bool {
 impl<C: Content, M: Media> Engine<C, M> {
     /// Takes what has to be computed first out of a wave.
     pub(super) fn compute_sums(&mut self, id: u32, operations: &mut Vec<PageOperation>) {
-        debug_assert!(operations.is_empty() || self.rare(id).sum == NIL, "what one wave computes is programmed before the next one");
+        debug_assert!(
+            operations.is_empty() || self.operations.rare(id).sum == NIL,
+            "what one wave computes is programmed before the next one"
+        );
         // The last first, so that each is put before those that follow it.
         while let Some(index) = operations.iter().rposition(is_sum) {
             let mut program = operations.remove(index);
             program.host_waits = self.host_waits(&program);
-            let slot = &mut self.slots[id as usize];
+            let slot = &mut self.operations.slots[id as usize];
             slot.outstanding += 1;
             slot.waits += u8::from(program.host_waits);
-            let sum = Sum { program, next: self.rare(id).sum };
-            self.rare_mut(id).sum = self.sums.put(sum);
+            let sum = Sum { program, next: self.operations.rare(id).sum };
+            self.operations.rare_mut(id).sum = self.sums.put(sum);
         }
-        if self.rare(id).sum != NIL {
+        if self.operations.rare(id).sum != NIL {
             self.clock.pause(id, self.options.xor_ns);
         }
     }
 
     /// The pause of an operation is over: it goes on, with what it has computed.
     pub(super) fn pause_is_over(&mut self, id: u32) {
-        let computed = self.rare(id).sum;
+        let computed = self.operations.rare(id).sum;
         if computed != NIL {
             let Sum { program, next } = self.sums[computed];
             self.sums.give_back(computed);
-            self.rare_mut(id).sum = next;
-            let slot = &mut self.slots[id as usize];
+            self.operations.rare_mut(id).sum = next;
+            let slot = &mut self.operations.slots[id as usize];
             slot.outstanding -= 1;
             slot.waits -= u8::from(program.host_waits);
             if next != NIL {

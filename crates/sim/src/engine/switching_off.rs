@@ -10,33 +10,32 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Why its state cannot be kept, if that is so: nothing may be in flight, and of what may have failed, blocks and pages alone are told apart from
     /// what never failed.
     pub(crate) fn cannot_be_saved(&self) -> Option<&'static str> {
-        let is_at_work = self.outstanding > 0
-            || self.slots.iter().any(|slot| slot.is_alive())
+        let is_at_work = self.requests.outstanding > 0
+            || self.operations.slots.iter().any(|slot| slot.is_alive())
             || self.clock.has_pauses()
-            || self.media.ssds().iter().any(|flash| flash.is_at_work())
+            || self.media.is_at_work()
             || !self.media.is_at_rest()
             || self.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving());
         if is_at_work {
             return Some("requests or operations are in flight");
         }
-        if self.running_replacement().is_some() || self.awaiting_replacement().next().is_some() {
+        if self.replacements.running().is_some() || self.awaiting_replacement().next().is_some() {
             return Some("an SSD is being replaced, or is to be");
         }
         // An SSD that its scheme has replaced may be dead: nobody asks for anything of it.
-        let is_replaced = |ssd: usize| self.moves_strips && !self.media.is_of_member(ssd);
-        let ssds = self.media.ssds().iter().enumerate().filter(|(ssd, _)| !is_replaced(*ssd));
-        if let Some(why) = ssds.into_iter().find_map(|(_, flash)| flash.failed_parts()) {
+        let ssds = self.media.ssds().into_iter().enumerate().filter(|(_, ssd)| !self.moves_strips || ssd.is_of_member);
+        if let Some(why) = ssds.into_iter().find_map(|(number, _)| self.media.failed_parts(number)) {
             return Some(why);
         }
-        if !self.wear_outs().is_empty() {
+        if !self.failures.wear_outs.is_empty() {
             return Some("an SSD is worn out");
         }
         let is_damaged = self.media.has_failures() && self.media.lost_versions() > 0;
-        if is_damaged || !self.gone.is_empty() || self.untold.is_some() {
+        if is_damaged || !self.gone.is_empty() || self.requests.untold.is_some() {
             return Some("pages are lost");
         }
         let is_short = self.failures.is_exhausted() || self.translation.as_ref().is_some_and(|translation| translation.waits_for_slot());
-        if self.rebuild_share().is_some() || is_short {
+        if self.failures.rebuild_share().is_some() || is_short {
             return Some("a rebuild has not ended");
         }
         None
@@ -46,7 +45,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 impl<C: Content, M: Media> Persistent for Engine<C, M> {
     fn save(&self, to: &mut dyn Write) -> io::Result<()> {
         debug_assert_eq!(self.cannot_be_saved(), None);
-        (self.earlier_requests + self.submitted).save(to)?;
+        (self.requests.earlier_requests + self.requests.submitted).save(to)?;
         self.scheme.save(to)?;
         self.media.save(to)?;
         self.content.save(to)?;
@@ -60,7 +59,7 @@ impl<C: Content, M: Media> Persistent for Engine<C, M> {
             scheme,
             media,
             content,
-            earlier_requests,
+            requests,
             valid_sectors,
             buffer,
             translation,
@@ -76,32 +75,15 @@ impl<C: Content, M: Media> Persistent for Engine<C, M> {
             has_rows: _,
             // Work and time.
             clock: _,
+            operations: _,
             jobs: _,
             has_watchers: _,
-            requests: _,
-            free_requests: _,
-            outstanding: _,
-            in_host: _,
-            has_queued_in_host: _,
-            submitted: _,
             completed: _,
-            slots: _,
-            free_slots: _,
-            rares: _,
-            locks: _,
-            space_waiters: _,
-            waiting_for_space: _,
-            claimants: _,
-            released: _,
             writes_in_chunk: _,
-            writes: _,
-            unflushed: _,
-            flushes: _,
             in_controller: _,
             destages: _,
             evicting: _,
             // What was lost: then nothing is saved.
-            untold: _,
             gone: _,
             believed_without_space: _,
             failures: _,
@@ -117,22 +99,17 @@ impl<C: Content, M: Media> Persistent for Engine<C, M> {
             recorder: _,
             sources: _,
             leaving_with: _,
-            startable: _,
             wave: _,
             decisions: _,
-            granted: _,
-            ready: _,
             looks_ahead: _,
             started: _,
             next_started: _,
-            changes: _,
-            free_changes: _,
             sums: _,
             pages: _,
             #[cfg(feature = "mutants")]
                 mutant: _,
         } = self;
-        earlier_requests.restore(from)?;
+        requests.earlier_requests.restore(from)?;
         scheme.restore(from)?;
         media.restore(from)?;
         content.restore(from)?;

@@ -61,7 +61,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         if self.media.next_event_ns() == NEVER
             && !self.clock.has_pauses()
-            && (self.waiting_for_space > 0 || self.media.has_failures())
+            && (self.operations.waiting_for_space > 0 || self.media.has_failures())
             && self.goes_on_without_progress()
         {
             return self.advance_until(time_ns);
@@ -132,7 +132,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.goes_on_without_progress() {
             return Ok(true);
         }
-        if self.outstanding > 0 || self.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving()) {
+        if self.requests.outstanding > 0 || self.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving()) {
             return Err(self.stalled());
         }
         Ok(false)
@@ -141,7 +141,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Nothing is in flight: lets somebody go on, or fail, who waits for space that will not come. Returns whether there was anybody.
     #[cold]
     fn goes_on_without_progress(&mut self) -> bool {
-        self.goes_on_without_space() || (self.waiting_for_space > 0 && self.fail_for_space())
+        self.goes_on_without_space() || (self.operations.waiting_for_space > 0 && self.fail_for_space())
     }
 
     /// Runs until everything submitted has completed and ended. Meanwhile a buffer does not destage by itself: how much would leave depends on flash.
@@ -212,13 +212,14 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     fn stalled(&self) -> Halted {
-        let mut text = format!("stalled at {} ns with {} requests outstanding and nothing under way;", self.now_ns(), self.outstanding);
-        for (stripe, holders, exclusive, waiter) in self.locks.describe().into_iter().take(16) {
+        let mut text =
+            format!("stalled at {} ns with {} requests outstanding and nothing under way;", self.now_ns(), self.requests.outstanding);
+        for (stripe, holders, exclusive, waiter) in self.operations.locks.describe().into_iter().take(16) {
             let kind = if exclusive { "exclusive" } else { "shared" };
             let waits = waiter.map_or(String::new(), |id| format!(", first waiter operation {id}"));
             text += &format!(" stripe {stripe}: {holders} {kind} holder(s){waits};");
         }
-        for (id, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.is_alive()).take(16) {
+        for (id, slot) in self.operations.slots.iter().enumerate().filter(|(_, slot)| slot.is_alive()).take(16) {
             text += &format!(" operation {id}: {slot};");
         }
         Halted::Stalled(text)

@@ -61,7 +61,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         if C::TRACKED {
             let (lanes, sequence) = match &self.buffer {
                 Some(buffer) if is_evicted => (buffer.lanes_of(sectors as u64), None),
-                _ => (self.lanes(start, bytes), Some(self.number_of_version(self.requests[id as usize].sequence))),
+                _ => (self.lanes(start, bytes), Some(self.requests.number_of_version(self.requests[id].sequence))),
             };
             self.content.left_with(lpn, lanes, sequence, self.options.host.partial_writes);
         }

@@ -1,17 +1,17 @@
 //! Steps and waves: an operation has its scheme fill a wave of page operations, waits until they have ended, and steps on.
 
 use super::content::Content;
-use super::slot::{NIL, NO_JOB, REBUILD, TRANSLATION};
+use super::slot::{NO_JOB, REBUILD, TRANSLATION};
 use super::state::Engine;
 use crate::config::Unwritten;
 use crate::media::{About, Completion, Media, Progress};
-use flashraid_redundancy::{Failure, Job, OperationKind, Outcomes, Step};
-use flashraid_vocabulary::{Action, Cause, Change, PageOperation, SerialSubrequests, Wave};
+use flashraid_redundancy::{Failure, Job, OperationKind, Step};
+use flashraid_vocabulary::{Action, Cause, PageOperation, SerialSubrequests, Wave};
 
 impl<C: Content, M: Media> Engine<C, M> {
     #[inline]
     pub(super) fn start(&mut self, id: u32) {
-        if std::mem::replace(&mut self.slots[id as usize].started, true) {
+        if std::mem::replace(&mut self.operations.slots[id as usize].started, true) {
             return self.resume(id);
         }
         if self.claims && !self.starts_with_place(id) {
@@ -19,13 +19,16 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         if self.options.host.unwritten == Unwritten::Prefill
             && self.buffer.is_none()
-            && self.slots[id as usize].operation.kind == OperationKind::Read
+            && self.operations.slots[id as usize].operation.kind == OperationKind::Read
         {
             self.place_unwritten(id);
         }
         self.step(id);
-        if self.options.host.serial_subrequests == SerialSubrequests::Queued && self.slots[id as usize].started && !self.is_held(id) {
-            self.start_successor(id);
+        if self.options.host.serial_subrequests == SerialSubrequests::Queued
+            && self.operations.slots[id as usize].started
+            && !self.is_held(id)
+        {
+            self.operations.start_successor(id);
         }
     }
 
@@ -38,15 +41,15 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     fn step(&mut self, id: u32) {
-        if self.claims && self.is_failing(id) {
+        if self.claims && self.operations.is_failing(id) {
             return;
         }
         if self.needs_what_is_gone(id) {
             return self.give_up(id, Failure::Lost);
         }
         let mut wave = self.empty_wave();
-        let outcomes = self.take_outcomes(id);
-        let slot = &mut self.slots[id as usize];
+        let outcomes = self.operations.take_outcomes(id);
+        let slot = &mut self.operations.slots[id as usize];
         slot.has_error = false;
         let view = &self.media;
         let step = match slot.job {
@@ -77,59 +80,47 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         #[cfg(feature = "mutants")]
         self.change_early(id, &mut wave);
-        let slot = &mut self.slots[id as usize];
+        let slot = &mut self.operations.slots[id as usize];
         slot.last = step != Step::Wave;
         (slot.overlapped_reads, slot.goes_on) = (wave.overlapped_reads, false);
         if !wave.changes.is_empty() {
-            self.keep_changes(id, &wave.changes);
+            self.operations.keep_changes(id, &wave.changes);
         }
         if self.shape.has_mirrors {
             self.reserve_copies(id, &wave);
         }
-        let slot = &self.slots[id as usize];
+        let slot = &self.operations.slots[id as usize];
         if self.recorder.is_some() && slot.last {
             self.note_method(slot.request, slot.operation);
         }
-        if self.slots[id as usize].operation.kind == OperationKind::Read {
+        if self.operations.slots[id as usize].operation.kind == OperationKind::Read {
             let assembled = self.note_deliveries(id, &wave);
             self.serve_without_flash(id, &mut wave.operations, assembled);
         } else {
             self.note_deliveries(id, &wave);
         }
-        if self.translation.is_some() && self.slots[id as usize].job != TRANSLATION && !self.translate(id, &mut wave) {
+        if self.translation.is_some() && self.operations.slots[id as usize].job != TRANSLATION && !self.translate(id, &mut wave) {
             self.wave = Some(wave);
             // Programs of a former wave may end meanwhile: the operation does not.
-            self.slots[id as usize].outstanding += 1;
-            self.slots[id as usize].waits += 1;
+            self.operations.slots[id as usize].outstanding += 1;
+            self.operations.slots[id as usize].waits += 1;
             return;
         }
         self.submit_wave(id, wave);
-    }
-
-    /// What went wrong with the former wave.
-    #[inline(always)]
-    fn take_outcomes(&mut self, id: u32) -> Outcomes {
-        if self.slots[id as usize].rare == NIL {
-            return Outcomes::default();
-        }
-        let kept = &mut self.rare_mut(id).outcomes;
-        // What found no page will find none.
-        let unallocated = kept.unallocated;
-        std::mem::replace(kept, Outcomes { unallocated, ..Outcomes::default() })
     }
 
     /// Submits the wave that waited for its translation. Of a read, which holds no lock, pages may be gone meanwhile.
     fn resume(&mut self, id: u32) {
         let mut wave = self.empty_wave();
         self.take_held(id, &mut wave);
-        self.slots[id as usize].outstanding -= 1;
-        self.slots[id as usize].waits -= 1;
-        if self.rare(id).outcomes.read_failed || self.needs_what_is_gone(id) {
+        self.operations.slots[id as usize].outstanding -= 1;
+        self.operations.slots[id as usize].waits -= 1;
+        if self.operations.rare(id).outcomes.read_failed || self.needs_what_is_gone(id) {
             // What it planned with is lost meanwhile.
             self.wave = Some(wave);
             return self.start_over(id);
         }
-        if self.slots[id as usize].operation.kind == OperationKind::Read {
+        if self.operations.slots[id as usize].operation.kind == OperationKind::Read {
             if C::TRACKED && self.buffer.is_some() {
                 self.overlay_buffer(id);
             }
@@ -137,7 +128,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         self.submit_wave(id, wave);
         if self.options.host.serial_subrequests == SerialSubrequests::Queued {
-            self.start_successor(id);
+            self.operations.start_successor(id);
         }
     }
 
@@ -170,17 +161,6 @@ impl<C: Content, M: Media> Engine<C, M> {
         page_operation.host_waits && (self.options.host.parity_in_response || page_operation.cause != Cause::Parity)
     }
 
-    fn keep_changes(&mut self, id: u32, changes: &[Change]) {
-        let slot = &mut self.slots[id as usize];
-        if slot.changes == NIL {
-            slot.changes = self.free_changes.pop().unwrap_or_else(|| {
-                self.changes.push(Vec::new());
-                self.changes.len() as u32 - 1
-            });
-        }
-        self.changes[slot.changes as usize].extend_from_slice(changes);
-    }
-
     #[inline(always)]
     pub(super) fn submit_page_operation(&mut self, id: u32, page_operation: &PageOperation) {
         if self.media.has_failures() && self.fails_at_once(id, page_operation) {
@@ -189,7 +169,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         #[cfg(feature = "mutants")]
         self.program_late();
         let record = self.media.submit(page_operation, id).expect("schemes read what is written");
-        let slot = &mut self.slots[id as usize];
+        let slot = &mut self.operations.slots[id as usize];
         slot.outstanding += 1;
         slot.waits += u8::from(page_operation.host_waits);
         self.statistics.planned(page_operation.action, page_operation.cause);
@@ -201,17 +181,17 @@ impl<C: Content, M: Media> Engine<C, M> {
                 slot.reads += 1;
             }
             Action::Program => {
-                match self.requests.get_mut(slot.request as usize) {
+                match self.requests.get_mut(slot.request) {
                     Some(request) if request.measured => request.programs[page_operation.cause as usize] += 1,
                     Some(_) => self.statistics.warmup_programs[page_operation.cause as usize] += 1,
                     None => {}
                 }
-                let reserved = self.reserved_mut(id, page_operation.version);
+                let reserved = self.operations.reserved_mut(id, page_operation.version);
                 let bit = 1u64 << page_operation.address.member.0;
                 debug_assert!(*reserved & bit != 0, "a program without a promised page: {page_operation:?}");
                 *reserved &= !bit;
                 if C::TRACKED {
-                    let slot = &self.slots[id as usize];
+                    let slot = &self.operations.slots[id as usize];
                     self.content.program(id, &slot.operation, page_operation.sources, record);
                     if slot.job == TRANSLATION {
                         self.content.program_stamp(record, self.stamp_of(id));
@@ -233,7 +213,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         let reported_before = about.action == Action::Program && self.shape.reports_data_in;
         if progress == Progress::DataIn || !reported_before {
-            self.slots[id as usize].waits -= u8::from(about.host_waits);
+            self.operations.slots[id as usize].waits -= u8::from(about.host_waits);
         }
         if progress == Progress::Ended {
             self.page_operation_ended(record, &about);
@@ -244,7 +224,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     #[inline(always)]
     fn page_operation_ended(&mut self, record: u32, about: &About) {
         self.statistics.page_operation_ended(about.member, self.clock.now_ns() - about.submitted_ns);
-        let slot = &mut self.slots[about.owner as usize];
+        let slot = &mut self.operations.slots[about.owner as usize];
         slot.outstanding -= 1;
         match about.action {
             Action::Read => {
@@ -260,19 +240,19 @@ impl<C: Content, M: Media> Engine<C, M> {
                     }
                 }
                 self.media.forget(record);
-                if self.slots[about.owner as usize].job == REBUILD {
-                    self.fetched(about.owner, about.member);
+                if self.operations.slots[about.owner as usize].job == REBUILD {
+                    self.failures.fetched(about.owner, about.member);
                 }
             }
             Action::Program => {
                 #[cfg(feature = "mutants")]
-                let is_due = !self.puts_off(&self.operation(about.owner).clone(), record, about.ppn);
+                let is_due = !self.puts_off(&self.operations.operation(about.owner).clone(), record, about.ppn);
                 #[cfg(not(feature = "mutants"))]
                 let is_due = true;
                 if C::TRACKED && is_due {
                     self.content.programmed(record, about.ppn);
                 }
-                let slot = &mut self.slots[about.owner as usize];
+                let slot = &mut self.operations.slots[about.owner as usize];
                 *self.media.next_in_list(record) = slot.programs;
                 slot.programs = record;
                 #[cfg(feature = "mutants")]
@@ -284,11 +264,11 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Answers, steps on or ends, as far as nothing is left to wait for.
     #[inline(always)]
     pub(super) fn go_on(&mut self, id: u32) {
-        let slot = &self.slots[id as usize];
+        let slot = &self.operations.slots[id as usize];
         if slot.last && slot.waits <= slot.operation.posted_programs && !slot.has_error && !slot.acknowledged && slot.outstanding > 0 {
             self.answer(id);
         }
-        let slot = &self.slots[id as usize];
+        let slot = &self.operations.slots[id as usize];
         if slot.outstanding > 0 {
             // What has failed is settled when all of the wave has ended.
             if slot.goes_on && !self.media.has_failures() {
@@ -299,7 +279,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.media.has_failures() && !self.settle_wave(id) {
             return;
         }
-        let slot = &self.slots[id as usize];
+        let slot = &self.operations.slots[id as usize];
         if !slot.last || slot.has_error {
             self.step(id);
         } else if !self.claims || self.ends_with_place(id) {

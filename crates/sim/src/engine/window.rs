@@ -1,18 +1,12 @@
 //! When the engine asks the scheme what its window exposes.
 
 use super::content::Content;
-use super::exposure::Exposure;
 use super::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::{Lock, Method, Operation};
 use flashraid_vocabulary::{Lpn, StripeId};
 
 impl<C: Content, M: Media> Engine<C, M> {
-    /// Pages that the scheme's window exposes; `None` if it has none.
-    pub fn exposure(&self) -> Option<&Exposure> {
-        self.exposure.as_deref()
-    }
-
     /// Whether the scheme's window exposes the page.
     pub fn is_exposed(&self, lpn: Lpn) -> bool {
         let Some(exposure) = &self.exposure else { return false };

@@ -1,47 +1,90 @@
-//! What reports, logs, checks and torture look at, and the engine does not: the SSDs themselves, and where members, LUNs, buses and physical
-//! pages are in them. LUNs, buses and physical pages of all SSDs are numbered one SSD after the other.
+//! What reports, logs and messages look at, and the engine does not: plain records of the SSDs and their LUNs, and sums over them. LUNs, buses and
+//! physical pages of all SSDs are numbered one SSD after the other. What checks and torture want to know beside is in `examine`.
 
-use super::Counts;
-use flashraid_ftl::{Flash, GcCounts, GcUnderWay, Held, Levels, MemberLoad, Usage};
-use flashraid_vocabulary::{Cause, MemberId, Part, Ppn};
+use super::{Counting, Counts, Flash, Shape};
+use flashraid_ftl::{GcCounts, Levels, MemberLoad, Settings, Usage};
+use flashraid_vocabulary::{Cause, Health, MemberId, Part, Ppn, View};
 
-/// A LUN of one of the SSDs.
+/// An SSD, as it is now.
 #[derive(Clone, Copy, Debug)]
-pub struct LunAt<'a> {
-    /// The SSD.
-    pub flash: &'a Flash,
-    /// Number of the LUN in it.
-    pub unit: u32,
+pub struct SsdRecord<'a> {
+    /// How it is built.
+    pub settings: &'a Settings,
+    /// Its LUNs, spare chips included, and its buses.
+    pub luns: usize,
+    /// See `luns`.
+    pub buses: usize,
+    /// The first member in it, or what was until something replaced it; `None` for a spare that is not in use.
+    pub member: Option<u32>,
+    /// Whether it is a member, or has members: it is no spare that is not in use, and none has taken its place.
+    pub is_of_member: bool,
+    /// Whether anything of its first member lives.
+    pub is_alive: bool,
+    /// What it serves.
+    pub health: Health,
+    /// Share of its endurance that is spent; `None` without a limit.
+    pub age: Option<f64>,
+    /// Erases that all its blocks together endure; `u64::MAX` without a limit.
+    pub endurance: u64,
+    /// Erases of all its blocks since it was new, those before time began included.
+    pub total_erases: u64,
+    /// Erases of each block before time began.
+    pub preset_erases: u32,
+    /// Erased blocks of its first member.
+    pub free_blocks: u64,
+    /// What GC runs have done beside the page operations.
+    pub collected: GcCounts,
+    /// Levels of its blocks, and reads by level, with LDPC.
+    pub levels: Option<&'a Levels>,
+}
+
+impl SsdRecord<'_> {
+    /// Whether all erases that its blocks endure are spent.
+    pub fn is_worn_out(&self) -> bool {
+        self.total_erases >= self.endurance
+    }
+}
+
+/// A LUN, as it is now.
+#[derive(Clone, Copy, Debug)]
+pub struct LunRecord {
+    /// The number of its SSD.
+    pub ssd: usize,
     /// The member that it is part of; `None` for a spare that is not in use.
     pub member: Option<u32>,
-    /// Whether the SSD takes part: it is no spare that is not in use, and none has taken its place.
-    is_of_member: bool,
-}
-
-impl LunAt<'_> {
     /// Whether it takes part: no spare that is not in use, and none that was replaced.
-    pub fn is_in_use(&self) -> bool {
-        self.is_of_member && self.member.is_some() && self.flash.space().is_in_use(self.unit)
-    }
-
+    pub is_in_use: bool,
+    /// Whether it is of a mirror chip.
+    pub is_of_mirror_chip: bool,
     /// Page operations started, by action and cause.
-    pub fn operations(&self) -> Counts {
-        self.flash.nand().units()[self.unit as usize].operations
-    }
-
+    pub operations: Counts,
     /// Time of the array for what it has started, by cause.
-    pub fn array_ns(&self) -> [u64; Cause::COUNT] {
-        self.flash.nand().units()[self.unit as usize].array_ns
-    }
-
-    /// Time in use until `time_ns`, by cause.
-    pub fn busy_ns(&self, time_ns: u64) -> [u64; Cause::COUNT] {
-        self.flash.nand().unit_busy_ns(self.unit, time_ns)
-    }
+    pub array_ns: [u64; Cause::COUNT],
+    /// Erased blocks, and those of the plane that has the fewest.
+    pub free_blocks: u64,
+    /// See `free_blocks`.
+    pub fewest_free_blocks: u32,
 }
 
-/// See the module.
-pub trait Inspect {
+/// Where a physical page lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The number of its SSD.
+    pub ssd: usize,
+    /// The bus in it.
+    pub channel: u32,
+    /// The chip, numbered channel by channel.
+    pub chip: u32,
+    /// The member that its LUN is part of; `None` for a spare that is not in use.
+    pub member: Option<u32>,
+    /// Whether it is of a mirror chip.
+    pub is_of_mirror: bool,
+}
+
+/// The SSDs that media consist of, from which everything else follows.
+pub(super) trait Ssds {
+    /// What never changes.
+    fn shape(&self) -> Shape;
     /// The SSDs.
     fn ssds(&self) -> &[Flash];
     /// The SSD that is this member, or that it is part of, and its number there.
@@ -54,177 +97,164 @@ pub trait Inspect {
     fn locate(&self, ppn: Ppn) -> (usize, Ppn);
     /// The number of the first physical page of an SSD.
     fn first_page(&self, ssd: usize) -> u32;
-
-    /// The number above those of all physical pages.
-    fn ppn_limit(&self) -> u64 {
-        self.ssds().iter().map(|flash| u64::from(flash.ppn_limit())).sum()
-    }
-
-    /// The SSDs that are members, or have members.
-    fn ssds_in_use(&self) -> impl Iterator<Item = &Flash> + Clone {
-        self.ssds().iter().enumerate().filter(|(ssd, _)| self.is_of_member(*ssd)).map(|(_, flash)| flash)
-    }
-
-    // ---- LUNs and buses ----
-
-    /// All LUNs.
-    fn luns(&self) -> impl Iterator<Item = LunAt<'_>> {
-        self.ssds().iter().enumerate().flat_map(move |(ssd, flash)| {
-            let member = move |unit| flash.nand().member_of_unit(unit).and_then(|member| self.member_in(ssd, member));
-            (0..flash.nand().units().len() as u32).map(move |unit| LunAt {
-                flash,
-                unit,
-                member: member(unit),
-                is_of_member: self.is_of_member(ssd),
-            })
-        })
-    }
-
-    /// Reads by level, in all SSDs with LDPC together (`Levels::reads_by_level`); empty without LDPC.
-    fn reads_by_level(&self) -> Vec<u64> {
-        let mut sum = Vec::new();
-        for of_ssd in self.ssds().iter().filter_map(|flash| flash.nand().levels()).map(Levels::reads_by_level) {
-            sum.resize(of_ssd.len().max(sum.len()), 0);
-            // Those that could not be corrected are the last of each.
-            let (lost, corrected) = of_ssd.split_last().expect("there is a level");
-            corrected.iter().enumerate().for_each(|(level, reads)| sum[level] += reads);
-            *sum.last_mut().expect("resized") += lost;
-        }
-        sum
-    }
-
-    /// Time in use of each bus until `time_ns`, by cause.
-    fn buses_busy_ns(&self, time_ns: u64) -> Vec<[u64; Cause::COUNT]> {
-        let of =
-            |flash: &Flash| (0..flash.nand().channels().len() as u32).map(|bus| flash.nand().bus_busy_ns(bus, time_ns)).collect::<Vec<_>>();
-        self.ssds().iter().flat_map(of).collect()
-    }
-
     /// Time in use of the host link of each SSD, towards it and from it, until `time_ns`, by cause; empty if there are no links.
-    fn links_busy_ns(&self, _time_ns: u64) -> Vec<[[u64; Cause::COUNT]; 2]> {
-        Vec::new()
-    }
+    fn links_busy_ns(&self, time_ns: u64) -> Vec<[[u64; Cause::COUNT]; 2]>;
 
+    /// The record of an SSD.
+    fn record<'a>(&self, ssd: usize, flash: &'a Flash) -> SsdRecord<'a> {
+        let (nand, space) = (flash.nand(), flash.space());
+        SsdRecord {
+            settings: flash.settings(),
+            luns: nand.units().len(),
+            buses: nand.channels().len(),
+            member: self.member_in(ssd, 0),
+            is_of_member: self.is_of_member(ssd),
+            is_alive: flash.is_alive(MemberId(0)),
+            health: flash.health(),
+            age: space.age(),
+            endurance: space.endurance(),
+            total_erases: space.total_erases(),
+            preset_erases: space.preset_erases(),
+            free_blocks: flash.free_blocks(0),
+            collected: flash.collected(),
+            levels: nand.levels(),
+        }
+    }
+}
+
+/// See the module.
+pub trait Inspect: Counting + View {
+    /// What never changes.
+    fn shape(&self) -> Shape;
+    /// The SSDs.
+    fn ssds(&self) -> Vec<SsdRecord<'_>>;
+    /// All LUNs.
+    fn luns(&self) -> Vec<LunRecord>;
+    /// Where a physical page lies.
+    fn place_of(&self, ppn: Ppn) -> Place;
+    /// The part of its SSD that is a physical page.
+    fn part_of(&self, ppn: Ppn) -> Part;
+    /// Time in use of each bus until `time_ns`, by cause.
+    fn buses_busy_ns(&self, time_ns: u64) -> Vec<[u64; Cause::COUNT]>;
+    /// Time in use of the host link of each SSD, towards it and from it, until `time_ns`, by cause; empty if there are no links.
+    fn links_busy_ns(&self, time_ns: u64) -> Vec<[[u64; Cause::COUNT]; 2]>;
     /// Time in use of each LUN until `time_ns`, by cause.
-    fn luns_busy_ns(&self, time_ns: u64) -> Vec<[u64; Cause::COUNT]> {
-        self.luns().map(|lun| lun.busy_ns(time_ns)).collect()
-    }
-
+    fn luns_busy_ns(&self, time_ns: u64) -> Vec<[u64; Cause::COUNT]>;
     /// Whether a LUN works at something that it began before.
-    fn is_at_work_since_before(&self, time_ns: u64) -> bool {
-        self.ssds().iter().any(|flash| flash.nand().is_at_work_since_before(time_ns))
-    }
-
-    // ---- members ----
-
+    fn is_at_work_since_before(&self, time_ns: u64) -> bool;
     /// Load of a member.
-    fn load(&self, member: MemberId) -> &MemberLoad {
-        let (flash, member) = self.home(member);
-        &flash.nand().loads()[member]
-    }
-
-    /// Versions of a member's pages beside the current ones.
-    fn held(&self, member: MemberId) -> Held {
-        let (flash, member) = self.home(member);
-        flash.held(member)
-    }
-
+    fn load(&self, member: MemberId) -> MemberLoad;
     /// Whether anything of the member lives.
+    fn is_alive(&self, member: MemberId) -> bool;
+    /// Versions of the member's pages that are lost. Looks at all of them.
+    fn lost_versions_of(&self, member: MemberId) -> u64;
+    /// Versions that are lost. Looks at all.
+    fn lost_versions(&self) -> u64 {
+        (0..self.shape().members).map(|member| self.lost_versions_of(MemberId(member as u16))).sum()
+    }
+    /// How much space there is, and how much of it holds pages.
+    fn usage(&self) -> Usage;
+    /// Erase counts of the blocks of an SSD that are in use.
+    fn erase_counts_of(&self, ssd: usize) -> Box<dyn Iterator<Item = u32> + '_>;
+}
+
+impl<S: Ssds + Counting + View> Inspect for S {
+    fn shape(&self) -> Shape {
+        Ssds::shape(self)
+    }
+
+    fn ssds(&self) -> Vec<SsdRecord<'_>> {
+        Ssds::ssds(self).iter().enumerate().map(|(ssd, flash)| self.record(ssd, flash)).collect()
+    }
+
+    fn luns(&self) -> Vec<LunRecord> {
+        let of_ssd = |(ssd, flash): (usize, &'_ Flash)| {
+            let (nand, space, settings, is_of_member) = (flash.nand(), flash.space(), flash.settings(), self.is_of_member(ssd));
+            (0..nand.units().len() as u32)
+                .map(move |unit| {
+                    let member = nand.member_of_unit(unit).and_then(|member| self.member_in(ssd, member));
+                    LunRecord {
+                        ssd,
+                        member,
+                        is_in_use: is_of_member && member.is_some() && space.is_in_use(unit),
+                        is_of_mirror_chip: settings.given.mirror_chips > 0 && settings.is_mirror_chip(nand.shape().chip_of_unit(unit)),
+                        operations: nand.units()[unit as usize].operations,
+                        array_ns: nand.units()[unit as usize].array_ns,
+                        free_blocks: space.free_blocks_of_unit(unit),
+                        fewest_free_blocks: space.free_blocks_of_planes(unit).min().unwrap_or(0),
+                    }
+                })
+                .collect::<Vec<_>>()
+        };
+        Ssds::ssds(self).iter().enumerate().flat_map(of_ssd).collect()
+    }
+
+    fn place_of(&self, ppn: Ppn) -> Place {
+        let (ssd, ppn) = self.locate(ppn);
+        let flash = &Ssds::ssds(self)[ssd];
+        let (nand, unit) = (flash.nand(), flash.nand().unit_of(ppn));
+        Place {
+            ssd,
+            channel: nand.channel_of_unit(unit),
+            chip: nand.channel_of_unit(unit) * flash.settings().chips_per_channel() + nand.shape().chip_of_unit(unit),
+            member: nand.member_of_unit(unit).and_then(|member| self.member_in(ssd, member)),
+            is_of_mirror: flash.space().is_of_mirror(ppn),
+        }
+    }
+
+    fn part_of(&self, ppn: Ppn) -> Part {
+        let (ssd, ppn) = self.locate(ppn);
+        Ssds::ssds(self)[ssd].part_of(ppn)
+    }
+
+    fn buses_busy_ns(&self, time_ns: u64) -> Vec<[u64; Cause::COUNT]> {
+        let buses = |flash: &'_ Flash| 0..flash.nand().channels().len() as u32;
+        Ssds::ssds(self).iter().flat_map(|flash| buses(flash).map(|bus| flash.nand().bus_busy_ns(bus, time_ns))).collect()
+    }
+
+    fn links_busy_ns(&self, time_ns: u64) -> Vec<[[u64; Cause::COUNT]; 2]> {
+        Ssds::links_busy_ns(self, time_ns)
+    }
+
+    fn luns_busy_ns(&self, time_ns: u64) -> Vec<[u64; Cause::COUNT]> {
+        let luns = |flash: &'_ Flash| 0..flash.nand().units().len() as u32;
+        Ssds::ssds(self).iter().flat_map(|flash| luns(flash).map(|unit| flash.nand().unit_busy_ns(unit, time_ns))).collect()
+    }
+
+    fn is_at_work_since_before(&self, time_ns: u64) -> bool {
+        Ssds::ssds(self).iter().any(|flash| flash.nand().is_at_work_since_before(time_ns))
+    }
+
+    fn load(&self, member: MemberId) -> MemberLoad {
+        let (flash, member) = self.home(member);
+        flash.nand().loads()[member]
+    }
+
     fn is_alive(&self, member: MemberId) -> bool {
         let (flash, member) = self.home(member);
         flash.is_alive(member)
     }
 
-    /// Versions of the member's pages that are lost. Looks at all of them.
     fn lost_versions_of(&self, member: MemberId) -> u64 {
         let (flash, member) = self.home(member);
         flash.lost_versions(member)
     }
 
-    // ---- flash ----
-
-    /// What GC runs have done beside the page operations.
-    fn collected(&self) -> GcCounts {
-        self.ssds().iter().fold(GcCounts::default(), |sum, flash| sum + flash.collected())
-    }
-
-    /// How much space there is, and how much of it holds pages.
     fn usage(&self) -> Usage {
-        self.ssds_in_use().map(|flash| flash.space().usage()).fold(Usage::default(), |sum, usage| sum + usage)
+        let in_use = Ssds::ssds(self).iter().enumerate().filter(|(ssd, _)| self.is_of_member(*ssd));
+        in_use.map(|(_, flash)| flash.space().usage()).fold(Usage::default(), |sum, usage| sum + usage)
     }
 
-    /// Erase counts of all blocks in use.
-    fn erase_counts(&self) -> impl Iterator<Item = u32> + Clone {
-        self.ssds_in_use().flat_map(|flash| flash.space().erase_counts())
-    }
-
-    /// GC runs that are in flight.
-    fn gc_runs_under_way(&self) -> GcUnderWay {
-        self.ssds().iter().fold(GcUnderWay::default(), |sum, flash| sum | flash.gc_runs_under_way())
-    }
-
-    /// Physical pages that are being programmed.
-    fn programs_in_service(&self) -> impl Iterator<Item = Ppn> {
-        self.ssds().iter().enumerate().flat_map(|(ssd, flash)| {
-            let first = self.first_page(ssd);
-            flash.nand().programs_in_service().map(move |ppn| Ppn(first + ppn.0))
-        })
-    }
-
-    /// Checks every count and list of flash against what blocks and pages say.
-    fn check(&self) -> Result<(), String> {
-        self.ssds().iter().try_for_each(Flash::check)
-    }
-
-    // ---- failures ----
-
-    /// Whether a physical page can be read no more.
-    fn is_lost_page(&self, ppn: Ppn) -> bool {
-        let (ssd, ppn) = self.locate(ppn);
-        self.ssds()[ssd].is_lost_page(ppn)
-    }
-
-    /// Whether this stands for the page of a version that nothing holds.
-    fn is_unplaced_page(&self, ppn: Ppn) -> bool {
-        let (ssd, ppn) = self.locate(ppn);
-        self.ssds()[ssd].is_unplaced_page(ppn)
-    }
-
-    /// Whether blocks of living planes are out of use.
-    fn has_retired_blocks(&self) -> bool {
-        self.ssds().iter().any(|flash| flash.space().has_retired_blocks())
-    }
-
-    /// Whether spare chips are in use.
-    fn uses_spares(&self) -> bool {
-        self.ssds().iter().any(Flash::uses_spares)
-    }
-
-    /// Channels, numbered SSD by SSD, of which a data chip is dead, and those of which a mirror chip is.
-    fn channels_with_dead_chips(&self) -> (u64, u64) {
-        let mut first = 0;
-        self.ssds().iter().fold((0, 0), |(data, mirrors), flash| {
-            let (of_data, of_mirrors) = flash.channels_with_dead_chips();
-            let bits = (data | of_data << first, mirrors | of_mirrors << first);
-            first += flash.nand().channels().len();
-            bits
-        })
-    }
-
-    /// The part of its SSD that is a physical page.
-    fn part_of(&self, ppn: Ppn) -> Part {
-        let (ssd, ppn) = self.locate(ppn);
-        self.ssds()[ssd].part_of(ppn)
-    }
-
-    /// The physical pages of a part of an SSD.
-    fn pages_of(&self, ssd: usize, part: &Part) -> impl Iterator<Item = Ppn> {
-        let first = self.first_page(ssd);
-        self.ssds()[ssd].pages_of(part).map(move |ppn| Ppn(first + ppn.0))
+    fn erase_counts_of(&self, ssd: usize) -> Box<dyn Iterator<Item = u32> + '_> {
+        Box::new(Ssds::ssds(self)[ssd].space().erase_counts())
     }
 }
 
-impl Inspect for Flash {
+impl Ssds for Flash {
+    fn shape(&self) -> Shape {
+        Shape::of(self)
+    }
+
     fn ssds(&self) -> &[Flash] {
         std::slice::from_ref(self)
     }
@@ -247,5 +277,9 @@ impl Inspect for Flash {
 
     fn first_page(&self, _: usize) -> u32 {
         0
+    }
+
+    fn links_busy_ns(&self, _: u64) -> Vec<[[u64; Cause::COUNT]; 2]> {
+        Vec::new()
     }
 }

@@ -1,16 +1,14 @@
 //! The traits of media: every question and order of the engine, and the words in which they are put.
 
-use super::{About, Completion, Counts, Done, FlashFault, GcQuery, Inspect, MapEvent, Shape, Slice};
+use super::{About, Completion, Counts, Done, Examine, FlashFault, GcQuery, MapEvent, Slice};
 use flashraid_vocabulary::{
     Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Persistent, Ppn, SemivalidAction, Version, View,
 };
 
 /// See `media`.
 pub trait Media:
-    Clocked + Reserving + Serving + Preparing + Failing + Counting + View + Inspect + Persistent + Clone + Send + Sync
+    Clocked + Reserving + Serving + Preparing + Failing + Counting + View + Examine + Persistent + Clone + Send + Sync + 'static
 {
-    /// What never changes.
-    fn shape(&self) -> Shape;
 }
 
 /// Time, and what has happened.
@@ -112,8 +110,6 @@ pub trait Preparing {
     fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O);
     /// Work in no simulated time is over: collects where nothing else would start that.
     fn relieve_now<O: Observer>(&mut self, observer: &mut O);
-    /// What was done so far.
-    fn untimed(&self) -> Untimed;
 }
 
 /// Failures, and deliberate faults.
@@ -133,8 +129,6 @@ pub trait Failing {
     fn rebuilt(&mut self);
     /// If nothing is in flight, programs that wait for pages fail, for good. Returns whether there were any.
     fn fail_stuck(&mut self) -> bool;
-    /// Versions that are lost. Looks at all.
-    fn lost_versions(&self) -> u64;
     /// Whether it makes this fault; never but in tests of the checkers.
     fn makes(&self, fault: FlashFault) -> bool;
     /// Makes a fault from now on.
@@ -146,6 +140,8 @@ pub trait Failing {
 pub trait Counting {
     /// Page operations started, by action and cause.
     fn counts(&self) -> Counts;
+    /// What was done so far in no simulated time.
+    fn untimed(&self) -> Untimed;
     /// Counts a completed host request, for the members' mean of blocked requests.
     fn request_completed(&mut self);
     /// Completed host requests.

@@ -4,19 +4,21 @@
 //! page operations, domains that gained space, questions of GC, changes of the map. What schemes may look at is `View`. Pages are named by (member,
 //! local page, version) or, in tables that the engine keeps, by their *entry* in the map; programs take their pages from *space domains*. Physical
 //! pages only label contents. Reading order: `shape` (what never changes), `interface` (what may be asked), `single`, `array`; then
-//! `inspect`, which is for reports, logs and checks.
+//! `inspect`, for reports and logs, and `examine`, for checks.
 
 mod array;
+mod examine;
 mod inspect;
 mod interface;
 mod shape;
 mod single;
 
 pub use array::{Array, LinkTimes};
+pub use examine::Examine;
 #[cfg(feature = "mutants")]
 pub use flashraid_ftl::accounting;
 pub use flashraid_ftl::{About, Activity, Completion, Counts, Done, Flash, FlashFault, GcQuery, MapEvent, Progress, Slice, Track};
-pub use inspect::{Inspect, LunAt};
+pub use inspect::{Inspect, LunRecord, Place, SsdRecord};
 pub use interface::{
     Ahead, Answer, Clocked, Counting, Failing, Lun, Media, News, Preparing, Program, Recording, Repeated, Reserving, Serving, Untimed,
 };

@@ -1,5 +1,7 @@
 //! What never changes about media.
 
+use super::Flash;
+use flashraid_ftl::Placement;
 use flashraid_vocabulary::MemberPage;
 
 /// What never changes about media.
@@ -19,6 +21,8 @@ pub struct Shape {
     pub pages_per_block: u32,
     /// Planes that GC works in, each by itself.
     pub planes: u32,
+    /// SSDs, spare ones included.
+    pub ssds: u32,
     /// LUNs.
     pub units: u32,
     /// Space domains.
@@ -38,6 +42,29 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// That of an SSD.
+    pub(super) fn of(flash: &Flash) -> Self {
+        let (settings, geometry) = (flash.settings(), flash.geometry());
+        Self {
+            members: settings.members(),
+            pages_per_member: settings.pages_per_member,
+            translation_pages: settings.translation_pages,
+            to_twin: if settings.member_is_chip() && geometry.channels > 1 { geometry.chips_per_channel } else { 1 },
+            page_bytes: geometry.page_bytes,
+            pages_per_block: geometry.pages_per_block,
+            planes: flash.space().planes(),
+            ssds: 1,
+            units: flash.nand().shape().units(),
+            domains: flash.space().domains() as u32,
+            binds_members: !matches!(settings.placement, Placement::Groups(_)),
+            has_mirrors: settings.given.mirror_chips > 0,
+            has_log_blocks: settings.log_blocks > 0,
+            reports_data_in: settings.reports_data_in(),
+            collects_when_idle: settings.collects_when_idle(),
+            reads_may_fail: settings.cell.ldpc().is_some_and(|ldpc| ldpc.can_fail()),
+        }
+    }
+
     /// The entry of a page in the map.
     #[inline(always)]
     pub fn entry(&self, page: MemberPage) -> u32 {

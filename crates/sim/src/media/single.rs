@@ -2,33 +2,12 @@
 
 use super::{
     About, Ahead, Answer, Clocked, Completion, Counting, Counts, Done, Failing, FlashFault, Lun, MapEvent, Media, News, Preparing, Program,
-    Recording, Repeated, Reserving, Serving, Shape, Slice, Untimed,
+    Recording, Repeated, Reserving, Serving, Slice, Untimed,
 };
-use flashraid_ftl::{Flash, Placement};
+use flashraid_ftl::Flash;
 use flashraid_vocabulary::{Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
 
-impl Media for Flash {
-    fn shape(&self) -> Shape {
-        let (settings, geometry) = (self.settings(), self.geometry());
-        Shape {
-            members: settings.members(),
-            pages_per_member: settings.pages_per_member,
-            translation_pages: settings.translation_pages,
-            to_twin: if settings.member_is_chip() && geometry.channels > 1 { geometry.chips_per_channel } else { 1 },
-            page_bytes: geometry.page_bytes,
-            pages_per_block: geometry.pages_per_block,
-            planes: self.space().planes(),
-            units: self.nand().shape().units(),
-            domains: self.space().domains() as u32,
-            binds_members: !matches!(settings.placement, Placement::Groups(_)),
-            has_mirrors: settings.given.mirror_chips > 0,
-            has_log_blocks: settings.log_blocks > 0,
-            reports_data_in: settings.reports_data_in(),
-            collects_when_idle: self.settings().collects_when_idle(),
-            reads_may_fail: settings.cell.ldpc().is_some_and(|ldpc| ldpc.can_fail()),
-        }
-    }
-}
+impl Media for Flash {}
 
 impl Clocked for Flash {
     #[inline(always)]
@@ -243,10 +222,6 @@ impl Preparing for Flash {
     fn relieve_now<O: Observer>(&mut self, observer: &mut O) {
         Flash::relieve_now(self, observer);
     }
-
-    fn untimed(&self) -> Untimed {
-        Untimed { programs: self.pages_programmed_now(), victims: self.victims_collected_now() }
-    }
 }
 
 impl Failing for Flash {
@@ -279,10 +254,6 @@ impl Failing for Flash {
         Flash::fail_stuck(self)
     }
 
-    fn lost_versions(&self) -> u64 {
-        (0..self.settings().members()).map(|member| Flash::lost_versions(self, MemberId(member as u16))).sum()
-    }
-
     #[inline(always)]
     fn makes(&self, fault: FlashFault) -> bool {
         Flash::makes(self, fault)
@@ -297,6 +268,10 @@ impl Failing for Flash {
 impl Counting for Flash {
     fn counts(&self) -> Counts {
         *self.nand().counts()
+    }
+
+    fn untimed(&self) -> Untimed {
+        Untimed { programs: self.pages_programmed_now(), victims: self.victims_collected_now() }
     }
 
     #[inline(always)]

@@ -71,7 +71,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Makes changes when the wave starts that are due at its end.
     pub(crate) fn change_early(&mut self, id: u32, wave: &mut Wave) {
-        let operation = *self.operation(id);
+        let operation = *self.operations.operation(id);
         let commits = operation.kind == OperationKind::Commit;
         let is_early = |fault: Option<EngineFault>, change: &Change| match change {
             Change::ReleaseBase(_) => commits && fault == Some(EngineFault::ReleaseBaseEarly),
@@ -111,7 +111,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         if !self.has_fault(EngineFault::TakeOutHalfWay) || self.replaced_share().is_none_or(|share| share < 0.5) {
             return;
         }
-        let old = self.running_replacement().and_then(|record| self.media.member_in(record.old_device as usize, 0));
+        let old = self.survey().running_replacement().and_then(|record| self.media.ssds()[record.old_device as usize].member);
         let old = old.map(|member| MemberId(member as u16));
         if let Some(old) = old.filter(|old| self.media.health(*old) == Health::ReadOnly) {
             self.media.set_health(old, Health::Disabled);

@@ -3,7 +3,7 @@
 use super::sink::{Sink, push_number};
 use crate::engine::recorder::DoneRecord;
 use crate::error::RunError;
-use crate::media::Media;
+use crate::media::Inspect;
 use flashraid_vocabulary::{Part, Version};
 use std::path::Path;
 
@@ -18,7 +18,7 @@ impl OperationLog {
         Ok(Self(sink))
     }
 
-    pub(super) fn add(&mut self, DoneRecord { done, kind, request }: &DoneRecord, media: &impl Media) -> Result<(), RunError> {
+    pub(super) fn add(&mut self, DoneRecord { done, kind, request }: &DoneRecord, media: &dyn Inspect) -> Result<(), RunError> {
         let text = &mut self.0.text;
         for word in [done.activity.name(), done.cause.name(), kind] {
             text.extend_from_slice(word.as_bytes());
@@ -34,7 +34,7 @@ impl OperationLog {
         text.extend_from_slice(done.page.map_or("", |(_, version)| version_name(version)).as_bytes());
         text.push(b',');
         let Part::Page { channel, chip, die, plane, block, page } = media.part_of(done.ppn) else { unreachable!("a page is a page") };
-        let device = media.locate(done.ppn).0 as u32;
+        let device = media.place_of(done.ppn).ssd as u32;
         [device, channel, chip, die, plane, block, page, done.bytes].iter().for_each(|number| push(text, Some(u64::from(*number))));
         [done.submitted_ns, done.start_ns, done.end_ns].iter().for_each(|time_ns| push(text, Some(*time_ns)));
         text.extend_from_slice(if done.failed { b"true\n" } else { b"false\n" });

@@ -2,10 +2,8 @@
 
 use super::interval::Interval;
 use super::sink::{Sink, push_number};
-use crate::engine::Engine;
-use crate::engine::content::Content;
+use crate::engine::Survey;
 use crate::error::RunError;
-use crate::media::{LunAt, Media};
 use crate::result::is_apart;
 use crate::statistics::{KINDS, Latency};
 use flashraid_ftl::Counts;
@@ -35,14 +33,14 @@ struct Totals {
 }
 
 impl Totals {
-    fn of<C: Content, M: Media>(engine: &Engine<C, M>, time_ns: u64) -> Self {
-        let media = &engine.media;
+    fn of(device: &Survey<'_>, time_ns: u64) -> Self {
+        let media = device.media;
         let sum = |by_cause: [u64; Cause::COUNT]| by_cause.iter().sum();
         Self {
             counts: media.counts(),
             bus_busy_ns: media.buses_busy_ns(time_ns).into_iter().map(sum).collect(),
             unit_busy_ns: media.luns_busy_ns(time_ns).into_iter().map(sum).collect(),
-            rebuilt_pages: engine.rebuilds().iter().map(|rebuild| rebuild.pages).sum(),
+            rebuilt_pages: device.rebuilds.iter().map(|rebuild| rebuild.pages).sum(),
         }
     }
 }
@@ -53,22 +51,22 @@ pub(super) struct Series {
 }
 
 impl Series {
-    pub(super) fn create<C: Content, M: Media>(path: &Path, engine: &Engine<C, M>) -> Result<Self, RunError> {
+    pub(super) fn create(path: &Path, device: &Survey<'_>) -> Result<Self, RunError> {
         let mut sink = Sink::create("series", path)?;
-        let header = header(engine.media.shape().members, engine.media.buses_busy_ns(0).len(), engine.media.ssds().len());
+        let header = header(device.media.shape().members, device.media.buses_busy_ns(0).len(), device.media.ssds().len());
         sink.text.extend_from_slice(header.join(",").as_bytes());
         sink.text.push(b'\n');
         Ok(Self { sink, former: None })
     }
 
     /// The first interval begins.
-    pub(super) fn begin<C: Content, M: Media>(&mut self, engine: &Engine<C, M>, start_ns: u64) {
-        self.former = Some(Totals::of(engine, start_ns));
+    pub(super) fn begin(&mut self, device: &Survey<'_>, start_ns: u64) {
+        self.former = Some(Totals::of(device, start_ns));
     }
 
     /// The interval has ended at `end_ns`; every event before that is processed.
-    pub(super) fn add<C: Content, M: Media>(&mut self, engine: &Engine<C, M>, interval: &Interval, end_ns: u64) -> Result<(), RunError> {
-        let now = Totals::of(engine, end_ns);
+    pub(super) fn add(&mut self, device: &Survey<'_>, interval: &Interval, end_ns: u64) -> Result<(), RunError> {
+        let now = Totals::of(device, end_ns);
         let former = self.former.replace(now).expect("measuring has begun");
         let now = self.former.as_ref().expect("just set");
         let length_ns = end_ns - interval.start_ns;
@@ -77,7 +75,7 @@ impl Series {
         row.number(length_ns);
         interval.latency.iter().for_each(|latency| row.number(latency.count));
         row.number(interval.failed);
-        row.number(engine.outstanding());
+        row.number(device.outstanding);
         row.number(interval.bytes_read);
         row.number(interval.bytes_written);
         interval.latency[..2].iter().for_each(|latency| row.latency(latency));
@@ -89,49 +87,47 @@ impl Series {
         }
         row.number(count(ERASE, &Cause::ALL));
         let counted: Vec<Cause> = Cause::ALL.into_iter().filter(|cause| !is_apart(*cause)).collect();
-        let programmed_bytes = count(Action::Program as usize, &counted) * u64::from(engine.media.shape().page_bytes);
+        let programmed_bytes = count(Action::Program as usize, &counted) * u64::from(device.media.shape().page_bytes);
         row.share(programmed_bytes.into(), interval.bytes_written.into());
         row.number(now.rebuilt_pages - former.rebuilt_pages);
         let bus = difference(&now.bus_busy_ns, &former.bus_busy_ns);
         let unit = difference(&now.unit_busy_ns, &former.unit_busy_ns);
         // A chip that was replaced and the one in its place are one, but in the interval in which both worked.
-        let luns: Vec<LunAt<'_>> = engine.media.luns().collect();
-        let counts = |id: usize| luns[id].is_in_use() || unit[id] > 0;
+        let luns = device.media.luns();
+        let counts = |id: usize| luns[id].is_in_use || unit[id] > 0;
         let units = (0..unit.len()).filter(|id| counts(*id)).count();
         for (busy_ns, count) in [(&bus, bus.len()), (&unit, units)] {
             row.share(busy_ns.iter().map(|busy_ns| u128::from(*busy_ns)).sum(), u128::from(length_ns) * count as u128);
             row.share(busy_ns.iter().copied().max().unwrap_or(0).into(), length_ns.into());
         }
-        let members = engine.media.shape().members as usize;
+        let members = device.media.shape().members as usize;
         let mut blocks = vec![(0, u32::MAX); members];
         let mut busy_ns = vec![(0, 0); members];
         for (id, unit_busy_ns) in unit.iter().enumerate() {
-            let LunAt { flash, unit, .. } = luns[id];
             let Some(member) = luns[id].member.map(|member| member as usize) else { continue };
             busy_ns[member].0 += u128::from(*unit_busy_ns);
             busy_ns[member].1 += u128::from(counts(id));
-            if !luns[id].is_in_use() {
+            if !luns[id].is_in_use {
                 continue;
             }
-            for free in flash.space().free_blocks_of_planes(unit) {
-                blocks[member] = (blocks[member].0 + u64::from(free), blocks[member].1.min(free));
-            }
+            let (sum, fewest) = blocks[member];
+            blocks[member] = (sum + luns[id].free_blocks, fewest.min(luns[id].fewest_free_blocks));
         }
         row.number(blocks.iter().map(|(sum, _)| sum).sum());
         row.number(blocks.iter().map(|(_, least)| u64::from(*least)).min().unwrap_or(0));
         for member in 0..members {
-            let load = engine.media.load(MemberId(member as u16));
+            let load = device.media.load(MemberId(member as u16));
             row.number(u64::from(load.reads + load.programs));
             row.number(blocks[member].0);
             row.number(u64::from(blocks[member].1));
             row.share(busy_ns[member].0, busy_ns[member].1 * u128::from(length_ns));
         }
         bus.iter().for_each(|busy_ns| row.share((*busy_ns).into(), length_ns.into()));
-        for flash in engine.media.ssds().iter().filter(|_| engine.media.ssds().len() > 1) {
+        for ssd in device.media.ssds().iter().filter(|_| device.media.shape().ssds > 1) {
             // An endurance without a limit divides nothing.
-            let endurance = flash.space().age().map_or(0, |_| flash.space().endurance());
-            row.share(flash.space().total_erases().into(), endurance.into());
-            row.number(flash.free_blocks(0));
+            let endurance = ssd.age.map_or(0, |_| ssd.endurance);
+            row.share(ssd.total_erases.into(), endurance.into());
+            row.number(ssd.free_blocks);
         }
         row.end();
         self.sink.spill()

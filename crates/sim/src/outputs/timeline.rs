@@ -4,11 +4,10 @@
 //! Times are microseconds with three decimals, which is to the nanosecond.
 
 use super::sink::{Sink, push_number, push_us};
-use crate::engine::content::Content;
 use crate::engine::recorder::{Moment, RequestRecord};
-use crate::engine::{Engine, FaultRecord, RebuildRecord};
+use crate::engine::{FaultRecord, RebuildRecord};
 use crate::error::RunError;
-use crate::media::Media;
+use crate::media::Inspect;
 use flashraid_ftl::{Slice, Track};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -35,23 +34,23 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    pub(super) fn create<C: Content, M: Media>(path: &Path, engine: &Engine<C, M>) -> Result<Self, RunError> {
+    pub(super) fn create(path: &Path, media: &dyn Inspect) -> Result<Self, RunError> {
         let sink = Sink::create("timeline", path)?;
         let mut timeline = Self { sink, window: 0..0, threads: Default::default(), events: 0, names: 0, truncated_ns: None };
         timeline.sink.text.extend_from_slice(b"{\"traceEvents\":[");
-        timeline.name_tracks(&engine.media);
+        timeline.name_tracks(media);
         timeline.names = timeline.events;
         Ok(timeline)
     }
 
     /// Names the tracks. Threads are numbered as they are shown: each bus before its LUNs.
-    fn name_tracks(&mut self, media: &impl Media) {
+    fn name_tracks(&mut self, media: &dyn Inspect) {
         self.metadata("process_name", DEVICE, 0, json!({ "name": "device" }));
         self.metadata("process_name", HOST, 0, json!({ "name": "host requests" }));
         let mut thread = 0;
-        for (number, flash) in media.ssds().iter().enumerate() {
-            let settings = flash.settings();
-            let device = if media.ssds().len() > 1 { format!("device {number}, ") } else { String::new() };
+        for (number, ssd) in media.ssds().into_iter().enumerate() {
+            let settings = ssd.settings;
+            let device = if media.shape().ssds > 1 { format!("device {number}, ") } else { String::new() };
             let chips = settings.chips_per_channel();
             for channel in 0..settings.geometry.channels {
                 thread += 1;

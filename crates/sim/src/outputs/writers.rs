@@ -8,13 +8,10 @@ use super::latency_log::LatencyLog;
 use super::operation_log::OperationLog;
 use super::series::Series;
 use super::timeline::{MOST_EVENTS, Timeline};
-use crate::any_engine::with_engine;
 use crate::config::ConfigError;
-use crate::engine::Engine;
-use crate::engine::content::Content;
+use crate::device::Device;
 use crate::engine::recorder::DEPTHS;
 use crate::error::RunError;
-use crate::media::{Media, Recording};
 use crate::result::{RunResult, text};
 use crate::simulation::Simulation;
 use serde_json::json;
@@ -51,50 +48,49 @@ impl Writers {
         fn create<T>(path: &Option<PathBuf>, create: impl FnOnce(&Path) -> Result<T, RunError>) -> Result<Option<T>, RunError> {
             path.as_deref().map(create).transpose()
         }
-        with_engine!(&mut simulation.device.engine, engine => {
-            let mut writers = Self {
-                latency_log: create(&asked.latency_log, LatencyLog::create)?,
-                operation_log: create(&asked.operation_log, OperationLog::create)?,
-                series: create(&asked.series, |path| Series::create(path, engine))?,
-                hdr_log: create(&asked.hdr_log, HdrLog::create)?,
-                timeline: create(&asked.timeline, |path| Timeline::create(path, engine))?,
-                rates: asked.fio.then(|| Rates::new(0)),
-                interval: Interval::new(asked.series_interval_ns),
-                is_measuring: false,
-                has_arrivals: false,
-                has_begun: false,
-                has_longer_intervals: false,
-                asked: asked.clone(),
-            };
-            engine.record(writers.latency_log.is_some() || writers.timeline.is_some());
-            // A window of its own may begin before measuring does.
-            if let (Some(window), Some(timeline)) = (&asked.timeline_window, &mut writers.timeline) {
-                timeline.window = window.clone();
-                engine.record_moments(window.clone());
-            }
-            Ok(Some(writers))
-        })
+        let engine = &mut *simulation.device.engine;
+        let mut writers = Self {
+            latency_log: create(&asked.latency_log, LatencyLog::create)?,
+            operation_log: create(&asked.operation_log, OperationLog::create)?,
+            series: create(&asked.series, |path| Series::create(path, &engine.survey()))?,
+            hdr_log: create(&asked.hdr_log, HdrLog::create)?,
+            timeline: create(&asked.timeline, |path| Timeline::create(path, engine.survey().media))?,
+            rates: asked.fio.then(|| Rates::new(0)),
+            interval: Interval::new(asked.series_interval_ns),
+            is_measuring: false,
+            has_arrivals: false,
+            has_begun: false,
+            has_longer_intervals: false,
+            asked: asked.clone(),
+        };
+        engine.record(writers.latency_log.is_some() || writers.timeline.is_some());
+        // A window of its own may begin before measuring does.
+        if let (Some(window), Some(timeline)) = (&asked.timeline_window, &mut writers.timeline) {
+            timeline.window = window.clone();
+            engine.record_moments(window.clone());
+        }
+        Ok(Some(writers))
     }
 
     /// Measuring begins now.
-    pub(crate) fn begin<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>) {
+    pub(crate) fn begin(&mut self, engine: &mut dyn Device) {
         let now_ns = engine.now_ns();
         self.is_measuring = true;
         self.interval.start_ns = now_ns;
         if let Some(series) = &mut self.series {
-            series.begin(engine, now_ns);
+            series.begin(&engine.survey(), now_ns);
         }
         if let Some(rates) = &mut self.rates {
             *rates = Rates::new(now_ns);
         }
         if self.operation_log.is_some() {
-            engine.media.record(Recording::Done, true);
+            engine.record_operations();
         }
     }
 
     /// A measured request arrives now.
     #[inline]
-    pub(crate) fn arrived<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>) {
+    pub(crate) fn arrived(&mut self, engine: &mut dyn Device) {
         if !self.has_arrivals {
             self.begin_arrivals(engine);
         }
@@ -102,7 +98,7 @@ impl Writers {
 
     /// The first measured request arrives now.
     #[cold]
-    fn begin_arrivals<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>) {
+    fn begin_arrivals(&mut self, engine: &mut dyn Device) {
         let now_ns = engine.now_ns();
         (self.has_arrivals, self.has_begun) = (true, true);
         if let Some(rates) = &mut self.rates {
@@ -116,32 +112,32 @@ impl Writers {
 
     /// Moves the clock as `Engine::advance_until` does, writing on the way. Recording changes nothing: what happens between two
     /// stops of the clock does not depend on them.
-    pub(crate) fn advance_until<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, time_ns: u64) -> Result<(), RunError> {
+    pub(crate) fn advance_until(&mut self, engine: &mut dyn Device, time_ns: u64) -> Result<(), RunError> {
         self.begin_intervals(engine, time_ns)?;
         while self.is_measuring && self.interval.end_ns() <= time_ns {
             engine.advance_until(self.interval.end_ns() - 1)?;
             self.end_interval(engine)?;
         }
         engine.advance_until(time_ns)?;
-        if engine.recorder.as_ref().is_some_and(|recorder| recorder.waiting() >= MOST_WAITING) { self.write(engine) } else { Ok(()) }
+        if engine.recorder().is_some_and(|recorder| recorder.waiting() >= MOST_WAITING) { self.write(engine) } else { Ok(()) }
     }
 
     /// Processes the next event as `Engine::advance` does, writing before.
-    pub(crate) fn advance<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>) -> Result<bool, RunError> {
+    pub(crate) fn advance(&mut self, engine: &mut dyn Device) -> Result<bool, RunError> {
         if let Some(time_ns) = engine.next_event_ns() {
             self.begin_intervals(engine, time_ns)?;
             while self.is_measuring && self.interval.end_ns() <= time_ns {
                 self.end_interval(engine)?;
             }
         }
-        if engine.recorder.as_ref().is_some_and(|recorder| recorder.waiting() >= MOST_WAITING) {
+        if engine.recorder().is_some_and(|recorder| recorder.waiting() >= MOST_WAITING) {
             self.write(engine)?;
         }
         Ok(engine.advance()?)
     }
 
     /// Time is about to move to `time_ns`. Until anything happens, intervals are skipped; from then on they must not be too many.
-    fn begin_intervals<C: Content, M: Media>(&mut self, engine: &Engine<C, M>, time_ns: u64) -> Result<(), RunError> {
+    fn begin_intervals(&mut self, engine: &dyn Device, time_ns: u64) -> Result<(), RunError> {
         if !self.is_measuring {
             return Ok(());
         }
@@ -158,16 +154,16 @@ impl Writers {
     }
 
     /// The interval in progress ends; every event before its end is processed.
-    fn end_interval<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>) -> Result<(), RunError> {
+    fn end_interval(&mut self, engine: &mut dyn Device) -> Result<(), RunError> {
         self.write(engine)?;
         self.write_interval(engine, self.interval.end_ns())?;
         self.has_longer_intervals |= self.interval.next();
         Ok(())
     }
 
-    fn write_interval<C: Content, M: Media>(&mut self, engine: &Engine<C, M>, end_ns: u64) -> Result<(), RunError> {
+    fn write_interval(&mut self, engine: &dyn Device, end_ns: u64) -> Result<(), RunError> {
         if let Some(series) = &mut self.series {
-            series.add(engine, &self.interval, end_ns)?;
+            series.add(&engine.survey(), &self.interval, end_ns)?;
         }
         if let Some(hdr_log) = &mut self.hdr_log {
             hdr_log.add(&self.interval, end_ns)?;
@@ -176,10 +172,12 @@ impl Writers {
     }
 
     /// Writes what the engine recorded.
-    fn write<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>) -> Result<(), RunError> {
-        let Some(recorder) = &mut engine.recorder else { return Ok(()) };
+    fn write(&mut self, engine: &mut dyn Device) -> Result<(), RunError> {
+        let Some(recorder) = engine.recorder() else { return Ok(()) };
+        let (mut requests, mut done) = (std::mem::take(&mut recorder.requests), std::mem::take(&mut recorder.done));
+        let mut moments = std::mem::take(&mut recorder.moments);
         let has_intervals = self.series.is_some() || self.hdr_log.is_some();
-        for request in &recorder.requests {
+        for request in &requests {
             if let Some(log) = &mut self.latency_log {
                 log.add(request)?;
             }
@@ -193,18 +191,22 @@ impl Writers {
                 self.interval.add(request);
             }
         }
-        recorder.requests.clear();
         if let Some(log) = &mut self.operation_log {
-            recorder.done.iter().try_for_each(|done| log.add(done, &engine.media))?;
-            recorder.done.clear();
+            let media = engine.survey().media;
+            done.iter().try_for_each(|done| log.add(done, media))?;
+        }
+        if let Some(timeline) = &mut self.timeline {
+            moments.iter().try_for_each(|moment| timeline.add_moment(moment))?;
+        }
+        if let Some(recorder) = engine.recorder() {
+            requests.clear();
+            done.clear();
+            moments.clear();
+            (recorder.requests, recorder.done, recorder.moments) = (requests, done, moments);
         }
         let Some(timeline) = &mut self.timeline else { return Ok(()) };
-        for moment in &recorder.moments {
-            timeline.add_moment(moment)?;
-        }
-        recorder.moments.clear();
         let window_end_ns = timeline.window.end;
-        let is_over = engine.now_ns() >= window_end_ns && !engine.media.is_at_work_since_before(window_end_ns);
+        let is_over = engine.now_ns() >= window_end_ns && !engine.survey().media.is_at_work_since_before(window_end_ns);
         if self.has_arrivals && (is_over || timeline.truncated_ns.is_some()) {
             engine.stop_moments(self.latency_log.is_some());
         }
@@ -215,19 +217,17 @@ impl Writers {
     /// should be told.
     pub(crate) fn finish(mut self, simulation: &mut Simulation, result: &RunResult) -> Result<(Option<String>, Vec<String>), RunError> {
         let mut fio = None;
-        with_engine!(&mut simulation.device.engine, engine => {
-            self.write(engine)?;
-            let now_ns = engine.now_ns();
-            if self.is_measuring {
-                // What happens at the very end belongs to the last interval, if need be to one of a nanosecond.
-                self.write_interval(engine, now_ns.max(self.interval.start_ns + 1))?;
-            }
-            if let (Some(rates), Some(recorder)) = (&mut self.rates, &engine.recorder) {
-                let job = job(result, recorder.depths);
-                fio = Some(text(&fio::document(&job, rates, &engine.statistics, now_ns)));
-            }
-            engine.stop_recording();
-        });
+        let engine = &mut *simulation.device.engine;
+        self.write(engine)?;
+        let now_ns = engine.now_ns();
+        if self.is_measuring {
+            // What happens at the very end belongs to the last interval, if need be to one of a nanosecond.
+            self.write_interval(engine, now_ns.max(self.interval.start_ns + 1))?;
+        }
+        if let (Some(rates), Some(depths)) = (&mut self.rates, engine.recorder().map(|recorder| recorder.depths)) {
+            fio = Some(text(&fio::document(&job(result, depths), rates, engine.survey().statistics, now_ns)));
+        }
+        engine.stop_recording();
         self.latency_log.as_mut().map_or(Ok(()), LatencyLog::finish)?;
         self.operation_log.as_mut().map_or(Ok(()), OperationLog::finish)?;
         self.series.as_mut().map_or(Ok(()), Series::finish)?;
@@ -238,7 +238,8 @@ impl Writers {
             let about = json!({
                 "flashraid": version, "device": device, "scheme": scheme, "trace": workload.name, "partial": partial, "config": config,
             });
-            with_engine!(&simulation.device.engine, engine => timeline.add_failures(engine.faults(), engine.rebuilds(), engine.now_ns()));
+            let survey = simulation.survey();
+            timeline.add_failures(survey.faults, survey.rebuilds, survey.now_ns());
             timeline.finish(about)?;
         }
         Ok((fio, warnings))

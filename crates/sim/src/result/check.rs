@@ -1,24 +1,22 @@
 //! Whether the counts of a run agree with each other. A difference is a defect of the program, and the run ends with it instead of a result.
 
 use super::{Inconsistent, Snapshot};
-use crate::engine::Engine;
-use crate::engine::content::Content;
-use crate::media::Media;
+use crate::engine::Survey;
 use crate::simulation::Simulation;
 use flashraid_ftl::ACTIONS;
 use flashraid_vocabulary::Cause;
 
 impl Simulation {
     /// What must agree in every run: requests in = completed + failed + unfinished, and page operations planned = what the NAND did.
-    pub(super) fn check<C: Content, M: Media>(
+    pub(super) fn check(
         &self,
-        engine: &Engine<C, M>,
+        device: &Survey<'_>,
         now: &Snapshot,
         completed: u64,
         unfinished: u64,
         warmup: u64,
     ) -> Result<(), Inconsistent> {
-        let failed = engine.statistics.failed_no_space + engine.statistics.failed_lost + engine.statistics.failed_refused;
+        let failed = device.statistics.failed_no_space + device.statistics.failed_lost + device.statistics.failed_refused;
         let submitted = self.measured.requests;
         // Warm-up requests may be unfinished too, so they are counted in on both sides while any request is unfinished.
         let accounted = completed + failed + unfinished;
@@ -34,11 +32,11 @@ impl Simulation {
                 return Err(Inconsistent(format!("{by_cause} {name} by cause, {} by LUN", units[action])));
             }
         }
-        for (action, planned) in engine.statistics.planned.iter().enumerate() {
+        for (action, planned) in device.statistics.planned.iter().enumerate() {
             for cause in Cause::ALL {
                 let (planned, started) = (planned[cause as usize], now.counts[action][cause as usize]);
                 let is_gc = matches!(cause, Cause::Gc | Cause::Wear);
-                if !is_gc && (started > planned || (unfinished == 0 && engine.next_event_ns().is_none() && started < planned)) {
+                if !is_gc && (started > planned || (unfinished == 0 && self.next_event_ns().is_none() && started < planned)) {
                     return Err(Inconsistent(format!("{planned} page operations planned for {}, {started} started", cause.name())));
                 }
             }

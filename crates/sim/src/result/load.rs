@@ -2,8 +2,6 @@
 
 use super::figures::moments;
 use super::measured::Snapshot;
-use crate::any_engine::with_engine;
-use crate::media::Inspect;
 use crate::simulation::Simulation;
 use flashraid_vocabulary::Cause;
 
@@ -24,7 +22,7 @@ impl Simulation {
     /// waits for it, and if the requests arrived in one instant.
     pub(crate) fn backlog_growth(&self) -> Option<f64> {
         let is_open_loop = self.device.config.run.queue_depth == 0;
-        with_engine!(&self.device.engine, engine => engine.statistics.waits.growth()).filter(|_| is_open_loop)
+        self.survey().statistics.waits.growth().filter(|_| is_open_loop)
     }
 
     /// Whether the device cannot keep up with the arrivals, with this load and growth of the longest wait. A closed loop saturates it by design.
@@ -39,30 +37,29 @@ impl Simulation {
     ///
     /// Work that takes the time that requests leave counts for nothing: rebuilds, migrations, and parities made in idle time.
     pub fn offered_load(&self) -> Option<Load> {
-        with_engine!(&self.device.engine, engine => {
-            let (now, start) = (Snapshot::of(engine), &self.measured.start);
-            let last_ns = self.measured.last_arrival_ns;
-            let span_ns = last_ns - self.measured.first_arrival.as_ref().map_or(last_ns, |first| first.now_ns);
-            let buses = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
-            let lanes = now.link_busy_ns.as_flattened().iter().zip(start.link_busy_ns.as_flattened());
-            let commits_are_idle_work = engine.scheme().works_when_idle();
-            let is_of_requests = |cause: &usize| match Cause::ALL[*cause] {
-                Cause::Rebuild | Cause::Migration => false,
-                Cause::Commit => !commits_are_idle_work,
-                _ => true,
-            };
-            let sum = |now: &[u64; Cause::COUNT], start: &[u64; Cause::COUNT]| -> u64 {
-                (0..Cause::COUNT).filter(is_of_requests).map(|cause| now[cause] - start[cause]).sum()
-            };
-            let [buses, lanes]: [Vec<f64>; 2] =
-                [buses.map(|(now, start)| sum(now, start) as f64).collect(), lanes.map(|(now, start)| sum(now, start) as f64).collect()];
-            let units = now.array_ns.iter().zip(&start.array_ns).map(|(now, start)| sum(now, start) as f64);
-            // A chip that was replaced and the one in its place are one.
-            let in_use = engine.media.luns().filter(|lun| lun.is_in_use()).count();
-            let mean_of = |of: &[f64]| moments(of.iter().copied()).0;
-            let mean = mean_of(&buses).max(mean_of(&lanes)).max(units.clone().sum::<f64>() / in_use as f64);
-            let busiest = buses.into_iter().chain(lanes).chain(units).fold(0.0, f64::max);
-            (span_ns > 0).then(|| Load { mean: mean / span_ns as f64, busiest: busiest / span_ns as f64 })
-        })
+        let device = self.survey();
+        let (now, start) = (Snapshot::of(&device), &self.measured.start);
+        let last_ns = self.measured.last_arrival_ns;
+        let span_ns = last_ns - self.measured.first_arrival.as_ref().map_or(last_ns, |first| first.now_ns);
+        let buses = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
+        let lanes = now.link_busy_ns.as_flattened().iter().zip(start.link_busy_ns.as_flattened());
+        let commits_are_idle_work = device.scheme.works_when_idle();
+        let is_of_requests = |cause: &usize| match Cause::ALL[*cause] {
+            Cause::Rebuild | Cause::Migration => false,
+            Cause::Commit => !commits_are_idle_work,
+            _ => true,
+        };
+        let sum = |now: &[u64; Cause::COUNT], start: &[u64; Cause::COUNT]| -> u64 {
+            (0..Cause::COUNT).filter(is_of_requests).map(|cause| now[cause] - start[cause]).sum()
+        };
+        let [buses, lanes]: [Vec<f64>; 2] =
+            [buses.map(|(now, start)| sum(now, start) as f64).collect(), lanes.map(|(now, start)| sum(now, start) as f64).collect()];
+        let units = now.array_ns.iter().zip(&start.array_ns).map(|(now, start)| sum(now, start) as f64);
+        // A chip that was replaced and the one in its place are one.
+        let in_use = device.media.luns().iter().filter(|lun| lun.is_in_use).count();
+        let mean_of = |of: &[f64]| moments(of.iter().copied()).0;
+        let mean = mean_of(&buses).max(mean_of(&lanes)).max(units.clone().sum::<f64>() / in_use as f64);
+        let busiest = buses.into_iter().chain(lanes).chain(units).fold(0.0, f64::max);
+        (span_ns > 0).then(|| Load { mean: mean / span_ns as f64, busiest: busiest / span_ns as f64 })
     }
 }

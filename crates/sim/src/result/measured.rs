@@ -3,12 +3,12 @@
 use super::figures::flash_ops;
 use super::types::Drain;
 use crate::buffer;
-use crate::engine::Engine;
-use crate::engine::content::Content;
+use crate::device::Device;
+use crate::engine::Survey;
 use crate::engine::translation::TranslationCounts;
-use crate::media::Media;
+use crate::media::SsdRecord;
 use crate::statistics::kind;
-use flashraid_ftl::{Counts, GcCounts};
+use flashraid_ftl::{Counts, GcCounts, Levels};
 use flashraid_redundancy::{GuardCounts, ParityUpdates};
 use flashraid_vocabulary::{Cause, HostOp, HostRequest};
 
@@ -43,30 +43,43 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    pub(crate) fn of<C: Content, M: Media>(engine: &Engine<C, M>) -> Self {
-        let (media, now_ns) = (&engine.media, engine.now_ns());
+    pub(crate) fn of(device: &Survey<'_>) -> Self {
+        let (media, now_ns, luns, ssds) = (device.media, device.now_ns(), device.media.luns(), device.media.ssds());
         Self {
             now_ns,
             counts: media.counts(),
-            units: media.luns().map(|lun| lun.operations()).collect(),
-            array_ns: media.luns().map(|lun| lun.array_ns()).collect(),
-            reads_by_level: media.reads_by_level(),
+            units: luns.iter().map(|lun| lun.operations).collect(),
+            array_ns: luns.iter().map(|lun| lun.array_ns).collect(),
+            reads_by_level: reads_by_level(&ssds),
             unit_busy_ns: media.luns_busy_ns(now_ns),
             channel_busy_ns: media.buses_busy_ns(now_ns),
             link_busy_ns: media.links_busy_ns(now_ns),
             blocked: (0..media.shape().members).map(|member| media.blocked_sum(member)).collect(),
             completed: media.requests_completed(),
-            parity: engine.scheme().parity_updates(),
-            unmapped_reads: engine.statistics.unmapped_reads,
-            buffer: engine.buffer().map(|buffer| buffer.counts),
-            guard: engine.scheme().guard(),
-            collected: media.collected(),
-            idle_ns: engine.idle_ns(),
-            pauses_ns: (engine.clock().paused_ns(), engine.clock().pauses_left_ns()),
-            translation: engine.translation().map(|translation| translation.counts),
-            exposed_page_ns: engine.exposure().map_or(0, |exposure| exposure.page_ns(now_ns)),
+            parity: device.scheme.parity_updates(),
+            unmapped_reads: device.statistics.unmapped_reads,
+            buffer: device.buffer.map(|buffer| buffer.counts),
+            guard: device.scheme.guard(),
+            collected: ssds.iter().fold(GcCounts::default(), |sum, ssd| sum + ssd.collected),
+            idle_ns: device.idle_ns,
+            pauses_ns: (device.clock.paused_ns(), device.clock.pauses_left_ns()),
+            translation: device.translation.map(|translation| translation.counts),
+            exposed_page_ns: device.exposure.map_or(0, |exposure| exposure.page_ns(now_ns)),
         }
     }
+}
+
+/// Reads by level, in all SSDs with LDPC together (`Levels::reads_by_level`); empty without LDPC.
+fn reads_by_level(ssds: &[SsdRecord<'_>]) -> Vec<u64> {
+    let mut sum = Vec::new();
+    for of_ssd in ssds.iter().filter_map(|ssd| ssd.levels).map(Levels::reads_by_level) {
+        sum.resize(of_ssd.len().max(sum.len()), 0);
+        // Those that could not be corrected are the last of each.
+        let (lost, corrected) = of_ssd.split_last().expect("there is a level");
+        corrected.iter().enumerate().for_each(|(level, reads)| sum[level] += reads);
+        *sum.last_mut().expect("resized") += lost;
+    }
+    sum
 }
 
 impl Snapshot {
@@ -128,7 +141,7 @@ impl From<Snapshot> for Measured {
 impl Measured {
     /// Counts a request that arrives now and is about to be submitted.
     #[inline]
-    pub(crate) fn arrived<C: Content, M: Media>(&mut self, request: &HostRequest, engine: &Engine<C, M>) {
+    pub(crate) fn arrived(&mut self, request: &HostRequest, device: &dyn Device) {
         self.requests += 1;
         self.by_op[kind(request.op)] += 1;
         match request.op {
@@ -137,7 +150,7 @@ impl Measured {
             HostOp::Trim | HostOp::WriteZeroes | HostOp::Flush => {}
         }
         if self.first_arrival.is_none() {
-            self.first_arrival = Some(Snapshot::of(engine).into());
+            self.first_arrival = Some(Snapshot::of(&device.survey()).into());
         }
         self.last_arrival_ns = request.arrival_ns;
         self.arrivals_ns += u128::from(request.arrival_ns - self.start.now_ns);

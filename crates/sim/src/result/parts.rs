@@ -3,15 +3,14 @@
 use super::figures::{latency, ratio};
 use super::measured::Snapshot;
 use super::types::{
-    BufferFigures, FailedPart, Failures, GarbageCollection, GuardFigures, LdpcFigures, Losses, MappingFigures, MemberState, Rebuild,
-    Replacement, Window,
+    BufferFigures, FailedPart, Failures, GarbageCollection, GuardFigures, LdpcFigures, MappingFigures, MemberState, Rebuild, Replacement,
+    Window,
 };
 use crate::buffer::{self, Buffer};
 use crate::config::Config;
-use crate::engine::content::Content;
 use crate::engine::translation::TranslationCounts;
-use crate::engine::{Engine, Exposure, ReadErrors, RebuildRecord, ReplacementRecord};
-use crate::media::{Counts, LunAt, Media};
+use crate::engine::{Exposure, ReadErrors, RebuildRecord, ReplacementRecord, Survey};
+use crate::media::{Counts, Inspect, LunRecord};
 #[cfg(feature = "mutants")]
 use flashraid_ftl::accounting::{self, Slip};
 use flashraid_ftl::{ACTIONS, CellOperation, CellTimes};
@@ -19,7 +18,7 @@ use flashraid_redundancy::{CommitCause, Commits, GuardCounts, Migrated};
 use flashraid_vocabulary::{Action, Cause, MemberId};
 
 /// How a member is.
-pub(super) fn state(media: &impl Media, member: MemberId) -> MemberState {
+pub(super) fn state(media: &dyn Inspect, member: MemberId) -> MemberState {
     if !media.is_alive(member) {
         MemberState::Failed
     } else if media.lost_versions_of(member) > 0 {
@@ -58,9 +57,10 @@ pub(super) fn report_rebuild(rebuild: &RebuildRecord, lost_now: u64, page_bytes:
 }
 
 /// Replacements of SSDs.
-pub(super) fn report_replacements<C: Content, M: Media>(engine: &Engine<C, M>) -> Vec<Replacement> {
+pub(super) fn report_replacements(device: &Survey<'_>) -> Vec<Replacement> {
+    let migrated = device.scheme.migrated();
     let of = |record: &ReplacementRecord| {
-        let Migrated { hot_data, hot_parity, hot_moves, cold_data, cold_parity, cold_moves, .. } = engine.migrated_by(record);
+        let Migrated { hot_data, hot_parity, hot_moves, cold_data, cold_parity, cold_moves, .. } = record.migrated_of(migrated);
         Replacement {
             old_device: record.old_device,
             new_device: record.new_device,
@@ -79,10 +79,10 @@ pub(super) fn report_replacements<C: Content, M: Media>(engine: &Engine<C, M>) -
             latency_ns: latency(&record.latency),
             reads_after: record.reads_after.count,
             read_latency_after_ns: latency(&record.reads_after),
-            shadow_reads_after: engine.shadow_reads_after(record),
+            shadow_reads_after: record.shadow_reads_after(migrated),
         }
     };
-    engine.replacements().iter().map(of).collect()
+    device.replacements.iter().map(of).collect()
 }
 
 /// What the window of the scheme exposed until now, with the mean from `averaged_from` on.
@@ -96,22 +96,17 @@ pub(super) fn report_exposure(exposure: &Exposure, now: &Snapshot, averaged_from
     }
 }
 
-/// What failures have taken for good by now, and what the data buffer could not write.
-pub(super) fn losses<C: Content, M: Media>(engine: &Engine<C, M>) -> Losses {
-    Losses { host_pages: engine.lost_pages().count() as u64, pages_not_rebuilt: engine.lost_versions() }
-}
-
 /// Writes of pages out of a buffer that failed when nobody waited for them, by why.
 pub(super) fn failed_evictions(now: buffer::Counts, start: buffer::Counts) -> Failures {
     Failures { no_space: now.failed_no_space - start.failed_no_space, lost: now.failed_lost - start.failed_lost }
 }
 
 /// Reads that LDPC decoded.
-pub(super) fn report_ldpc<C: Content, M: Media>(now: &Snapshot, start: &Snapshot, engine: &Engine<C, M>) -> LdpcFigures {
+pub(super) fn report_ldpc(now: &Snapshot, start: &Snapshot, read_errors: ReadErrors) -> LdpcFigures {
     let reads_by_level: Vec<u64> = now.reads_by_level.iter().zip(&start.reads_by_level).map(|(now, start)| now - start).collect();
     let (reads, highest) = (reads_by_level.iter().sum::<u64>() as f64, reads_by_level.len() - 2);
     let attempts: u64 = reads_by_level.iter().enumerate().map(|(level, reads)| (level.min(highest) as u64 + 1) * reads).sum();
-    let ReadErrors { pages, pages_repaired } = engine.read_errors();
+    let ReadErrors { pages, pages_repaired } = read_errors;
     LdpcFigures {
         mean_attempts: ratio(attempts as f64, reads),
         retried_share: ratio(reads - reads_by_level[0] as f64, reads),
@@ -185,16 +180,17 @@ pub(super) fn report_guard(now: &GuardCounts, start: &GuardCounts, cell: CellTim
 }
 
 /// What GC runs, or merges of log blocks, did. Their cost is the array time of copies and erases (SPEC 6.3).
-pub(super) fn report_gc(now: &Snapshot, start: &Snapshot, media: &impl Media) -> GarbageCollection {
+pub(super) fn report_gc(now: &Snapshot, start: &Snapshot, media: &dyn Inspect) -> GarbageCollection {
     let work = |now: &Counts, start: &Counts| {
         [Action::Program as usize, ACTIONS - 1].map(|action| now[action][Cause::Gc as usize] - start[action][Cause::Gc as usize])
     };
     let [copies, erases] = work(&now.counts, &start.counts);
-    let cost_ns = |(lun, (now, start)): (LunAt<'_>, (&Counts, &Counts))| {
-        let ([copies, erases], cell) = (work(now, start), lun.flash.settings().cell);
+    let ssds = media.ssds();
+    let cost_ns = |(lun, (now, start)): (LunRecord, (&Counts, &Counts))| {
+        let ([copies, erases], cell) = (work(now, start), ssds[lun.ssd].settings.cell);
         cell.mean_cost_ns(copies, copies) + erases * cell.mean_ns(CellOperation::Erase)
     };
-    let cost_ns = media.luns().zip(now.units.iter().zip(&start.units)).map(cost_ns).sum();
+    let cost_ns = media.luns().into_iter().zip(now.units.iter().zip(&start.units)).map(cost_ns).sum();
     let (now, start) = (&now.collected, &start.collected);
     let merges = |kind: usize| now.merges[kind] - start.merges[kind];
     GarbageCollection {

@@ -3,21 +3,18 @@
 use super::amplification::Programs;
 use super::figures::{distributed, flash_ops, latency, ratio};
 use super::parts::{
-    failed_evictions, losses, report_buffer, report_exposure, report_gc, report_guard, report_ldpc, report_mapping, report_rebuild,
+    failed_evictions, report_buffer, report_exposure, report_gc, report_guard, report_ldpc, report_mapping, report_rebuild,
     report_replacements,
 };
 use super::resources::Resources;
 use super::types::{
-    Bandwidth, Capacity, Drain, EngineCost, FailedRequests, Latencies, LatenciesAround, LatencySummaries, Lifetime, ParityUpdates,
+    Bandwidth, Capacity, Drain, EngineCost, FailedRequests, Latencies, LatenciesAround, LatencySummaries, Lifetime, Losses, ParityUpdates,
     PerDataPage, Preconditioned, Requests, RunResult, SCHEMA, Workload,
 };
 use super::{Inconsistent, Snapshot, Source, times};
-use crate::any_engine::{AnyEngine, with_engine};
 use crate::config::Overhead;
-use crate::engine::content::Content;
-use crate::engine::{Around, Engine};
+use crate::engine::{Around, Survey};
 use crate::listing::Placed;
-use crate::media::Media;
 use crate::simulation::Simulation;
 use crate::statistics::{KINDS, Latency, Statistics};
 use crate::verify::Verification;
@@ -29,22 +26,13 @@ use serde::Serialize;
 impl Simulation {
     /// The result so far. `cost` and `source` come from who drives the simulation.
     pub fn result(&self, source: &Source, is_partial: bool, cost: Option<EngineCost>) -> Result<RunResult, Inconsistent> {
-        with_engine!(&self.device.engine, engine => self.report(engine, source, is_partial, cost))
-    }
-
-    fn report<C: Content, M: Media>(
-        &self,
-        engine: &Engine<C, M>,
-        source: &Source,
-        is_partial: bool,
-        cost: Option<EngineCost>,
-    ) -> Result<RunResult, Inconsistent> {
-        let (now, start, measured) = (Snapshot::of(engine), &self.measured.start, &self.measured);
-        let statistics = &engine.statistics;
+        let device = &self.survey();
+        let (now, start, measured) = (Snapshot::of(device), &self.measured.start, &self.measured);
+        let statistics = device.statistics;
         let completed: u64 = statistics.latency.iter().map(|latency| latency.count).sum();
-        let unfinished = engine.outstanding();
-        self.check(engine, &now, completed, unfinished, source.warmup_requests)?;
-        times::check(engine, &now, measured)?;
+        let unfinished = device.outstanding;
+        self.check(device, &now, completed, unfinished, source.warmup_requests)?;
+        times::check(device, &now, measured)?;
         let counts = now.counts_since(start);
         let page_bytes = u64::from(self.device.config.device.page_bytes);
         let programs = Programs::of(&counts, statistics);
@@ -52,9 +40,9 @@ impl Simulation {
         let data_pages = counts[Action::Program as usize][Cause::Host as usize] as f64;
         let per_page = |action: Action, cause: Cause| ratio(counts[action as usize][cause as usize] as f64, data_pages);
         let Resources { members, channels, links, dies, blocked_cv, blocked_chi_square, wear, programs_peak_to_mean } =
-            self.report_resources(engine, &now);
-        let (capacity, bandwidth) = (self.report_capacity(engine), self.report_throughput(engine, completed));
-        let cell = engine.media.ssds()[0].settings().cell;
+            self.report_resources(device, &now);
+        let (capacity, bandwidth) = (self.report_capacity(device), self.report_throughput(device, completed));
+        let cell = device.media.ssds()[0].settings.cell;
         Ok(RunResult {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
@@ -63,10 +51,10 @@ impl Simulation {
             seed: self.device.config.run.seed,
             partial: is_partial,
             config: self.device.config.clone(),
-            protects: self.device.config.protects(engine.scheme()),
+            protects: self.device.config.protects(device.scheme),
             survives: self.device.survival.clone(),
-            window: engine.exposure().map(|exposure| report_exposure(exposure, &now, measured.averaged_from())),
-            placement: Placed::of(self.device.config.placement(engine.scheme()), engine.media.shape().members),
+            window: device.exposure.map(|exposure| report_exposure(exposure, &now, measured.averaged_from())),
+            placement: Placed::of(self.device.config.placement(device.scheme), device.media.shape().members),
             simulated_ns: now.now_ns - start.now_ns,
             workload: self.report_workload(source),
             lifetime: self.report_lifetime(&capacity, &bandwidth, programs.counted(), statistics.bytes_written, programs_peak_to_mean),
@@ -82,7 +70,7 @@ impl Simulation {
                 unmapped_reads: statistics.unmapped_reads,
                 prefilled_pages: statistics.prefilled_pages,
             },
-            losses: losses(engine),
+            losses: self.losses(),
             latency_ns: latencies(statistics),
             flash_ops: flash_ops(&counts),
             bandwidth,
@@ -92,7 +80,7 @@ impl Simulation {
                 parity_programs: per_page(Action::Program, Cause::Parity),
                 commit_programs: per_page(Action::Program, Cause::Commit),
             },
-            collection: report_gc(&now, start, &engine.media),
+            collection: report_gc(&now, start, device.media),
             write_amplification: ratio(programs.counted() as f64, pages_written),
             write_amplification_by: programs.report(pages_written),
             pages_per_host_page: ratio(programs.counted() as f64, programs.data() as f64),
@@ -104,20 +92,20 @@ impl Simulation {
             blocked_cv,
             blocked_chi_square,
             wear,
-            devices: self.report_ssds(engine, &now),
-            wear_outs: self.report_wear_outs(engine),
+            devices: self.report_ssds(device, &now),
+            wear_outs: self.report_wear_outs(device),
             drive: self.device.drive.clone(),
             precondition: self.device.preconditioned.map(|reached| Preconditioned {
                 overwritten_bytes: reached.overwritten_pages * page_bytes,
                 write_amplification: reached.write_amplification,
                 steady: reached.steady,
             }),
-            buffer: match (now.buffer, start.buffer, engine.buffer()) {
+            buffer: match (now.buffer, start.buffer, device.buffer) {
                 (Some(now), Some(start), Some(buffer)) => Some(report_buffer(now, start, buffer, &self.device.config)),
                 _ => None,
             },
-            ldpc: self.device.config.device.cells(0).ldpc().map(|_| report_ldpc(&now, start, engine)),
-            mapping: match (now.translation, start.translation, engine.translation()) {
+            ldpc: self.device.config.device.cells(0).ldpc().map(|_| report_ldpc(&now, start, device.read_errors)),
+            mapping: match (now.translation, start.translation, device.translation) {
                 (Some(now), Some(start), Some(translation)) => Some(report_mapping(now, start, translation.pages())),
                 _ => None,
             },
@@ -126,9 +114,9 @@ impl Simulation {
                 _ => None,
             },
             faults: self.injector.injected.clone(),
-            latency_around_rebuilds_ns: engine.around().map(latencies_around),
-            rebuild: engine.rebuilds().iter().map(|rebuild| report_rebuild(rebuild, engine.lost_versions(), page_bytes)).collect(),
-            replacements: engine.replaces_devices().then(|| report_replacements(engine)),
+            latency_around_rebuilds_ns: device.around.map(latencies_around),
+            rebuild: device.rebuilds.iter().map(|rebuild| report_rebuild(rebuild, device.media.lost_versions(), page_bytes)).collect(),
+            replacements: device.scheme.moves_strips().then(|| report_replacements(device)),
             verify: self.device.config.run.verify.then(|| self.report_verification()),
             drain: None,
             engine: cost,
@@ -177,35 +165,35 @@ impl Simulation {
         }
     }
 
-    fn report_capacity<C: Content, M: Media>(&self, engine: &Engine<C, M>) -> Capacity {
-        let (page_bytes, space) = (u64::from(self.device.config.device.page_bytes), engine.media.usage());
+    fn report_capacity(&self, device: &Survey<'_>) -> Capacity {
+        let (page_bytes, space) = (u64::from(self.device.config.device.page_bytes), device.media.usage());
         Capacity {
             raw_bytes: self.device.config.array.derived(&self.device.config.device).raw_bytes,
             share_of_preset: self.device.config.device.share_of_preset(),
-            user_bytes: engine.scheme().user_pages() * page_bytes,
-            space_bytes: engine.space_pages() * page_bytes,
+            user_bytes: device.scheme.user_pages() * page_bytes,
+            space_bytes: device.space_pages * page_bytes,
             filled_bytes: self.device.filled_pages * page_bytes,
-            placed_pages: engine.media.untimed().programs,
+            placed_pages: device.media.untimed().programs,
             live_pages: space.live_pages,
             effective_over_provisioning: ratio((space.pages - space.live_pages) as f64, space.pages as f64),
             usable_over_provisioning: ratio(space.usable_pages() as f64, space.pages as f64)
                 .filter(|_| !self.device.config.device.mapping.is_hybrid()),
-            overhead: Overhead::of(&self.device.config, engine.scheme()),
+            overhead: Overhead::of(&self.device.config, device.scheme),
         }
     }
 
     /// The one definition of throughput: what was completed, over the time from the first measured arrival to the last completion. What goes on
     /// when the host has all its answers takes nothing away from it (SPEC 4.7).
-    fn report_throughput<C: Content, M: Media>(&self, engine: &Engine<C, M>, completed: u64) -> Bandwidth {
-        let (last_ns, last_idle_ns) = engine.last_completion();
+    fn report_throughput(&self, device: &Survey<'_>, completed: u64) -> Bandwidth {
+        let (last_ns, last_idle_ns) = device.last_completion;
         #[cfg(feature = "mutants")]
-        let last_ns = if accounting::makes(Slip::BandwidthToEnd) { engine.now_ns() } else { last_ns };
+        let last_ns = if accounting::makes(Slip::BandwidthToEnd) { device.now_ns() } else { last_ns };
         let first = self.measured.first_arrival.as_ref().filter(|_| completed > 0);
         let (first_ns, first_idle_ns) = first.map_or((last_ns, last_idle_ns), |first| (first.now_ns, first.idle_ns));
         let span_ns = last_ns - first_ns;
         let busy_ns = span_ns - (last_idle_ns - first_idle_ns);
         let per_second = |amount: u64, time_ns: u64| ratio(amount as f64 * 1e9, time_ns as f64);
-        let Statistics { bytes_read, bytes_written, .. } = engine.statistics;
+        let Statistics { bytes_read, bytes_written, .. } = *device.statistics;
         Bandwidth {
             span_ns,
             requests_per_second: per_second(completed, span_ns),
@@ -252,25 +240,25 @@ impl Simulation {
 
     /// Adds the cost of a drain to the result, and what it found lost and could not write.
     pub(crate) fn report_drain(&self, result: &mut RunResult, drain: Drain) {
-        with_engine!(&self.device.engine, engine => {
-            let programs = drain.flash_ops.programs.total * u64::from(self.device.config.device.page_bytes);
-            result.write_amplification_by.drain = Some(ratio(programs as f64, engine.statistics.bytes_written as f64));
-            result.losses = losses(engine);
-            if let (Some(buffer), Some(start), Some(figures)) = (engine.buffer(), self.measured.start.buffer, &mut result.buffer) {
-                figures.failed_evictions = failed_evictions(buffer.counts, start);
-            }
-        });
+        let device = self.survey();
+        let programs = drain.flash_ops.programs.total * u64::from(self.device.config.device.page_bytes);
+        result.write_amplification_by.drain = Some(ratio(programs as f64, device.statistics.bytes_written as f64));
+        result.losses = self.losses();
+        if let (Some(buffer), Some(start), Some(figures)) = (device.buffer, self.measured.start.buffer, &mut result.buffer) {
+            figures.failed_evictions = failed_evictions(buffer.counts, start);
+        }
         result.drain = Some(drain);
     }
 
     /// What verification found so far.
     pub(crate) fn report_verification(&self) -> Verification {
-        let (reads, mismatches) = match &self.device.engine {
-            AnyEngine::Tagged(engine) => (engine.content.reads_checked, engine.content.mismatches),
-            AnyEngine::TaggedArray(engine) => (engine.content.reads_checked, engine.content.mismatches),
-            AnyEngine::Plain(_) | AnyEngine::PlainArray(_) => (0, 0),
-        };
-        self.checks.report(reads, mismatches)
+        let (reads_checked, mismatches) = self.device.engine.compared();
+        self.checks.report(reads_checked, mismatches)
+    }
+
+    /// What failures have taken for good by now, and what the data buffer could not write.
+    fn losses(&self) -> Losses {
+        Losses { host_pages: self.device.engine.count_lost_pages(), pages_not_rebuilt: self.survey().media.lost_versions() }
     }
 }
 

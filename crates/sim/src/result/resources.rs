@@ -4,9 +4,8 @@ use super::figures::{chi_square, erase_histogram, moments, ratio, since};
 use super::measured::Snapshot;
 use super::parts::state;
 use super::types::{Channel, ChiSquare, Die, Link, Member, Wear};
-use crate::engine::Engine;
-use crate::engine::content::Content;
-use crate::media::{LunAt, Media};
+use crate::engine::Survey;
+use crate::media::Inspect;
 use crate::simulation::Simulation;
 #[cfg(feature = "mutants")]
 use flashraid_ftl::accounting::{self, Slip};
@@ -27,16 +26,22 @@ pub(super) struct Resources {
     pub(super) programs_peak_to_mean: Option<f64>,
 }
 
+/// Erase counts of all blocks in use.
+fn erase_counts(media: &dyn Inspect) -> Vec<u32> {
+    let in_use = media.ssds().into_iter().enumerate().filter(|(_, ssd)| ssd.is_of_member);
+    in_use.flat_map(|(number, _)| media.erase_counts_of(number)).collect()
+}
+
 impl Simulation {
     /// Members, channels, dies and wear.
-    pub(super) fn report_resources<C: Content, M: Media>(&self, engine: &Engine<C, M>, now: &Snapshot) -> Resources {
-        let (media, start, averaged_from) = (&engine.media, &self.measured.start, self.measured.averaged_from());
+    pub(super) fn report_resources(&self, device: &Survey<'_>, now: &Snapshot) -> Resources {
+        let (media, start, averaged_from) = (device.media, &self.measured.start, self.measured.averaged_from());
         let averaged_ns = now.now_ns - averaged_from.now_ns;
         let members = media.shape().members;
         let completed = (now.completed - start.completed) as f64;
         let sums: Vec<u64> = now.blocked.iter().zip(&start.blocked).map(|(now, start)| now - start).collect();
         let blocked: Vec<f64> = sums.iter().map(|sum| *sum as f64 / completed.max(1.0)).collect();
-        let luns: Vec<LunAt<'_>> = media.luns().collect();
+        let luns = media.luns();
         let units_of = |member: u32| -> Vec<usize> { (0..luns.len()).filter(|unit| luns[*unit].member == Some(member)).collect() };
         let parities = |snapshot: &Snapshot, unit: usize| snapshot.units[unit][PROGRAM][Cause::Parity as usize];
         let parities_of =
@@ -48,10 +53,10 @@ impl Simulation {
                 let of = |snapshot: &Snapshot, action: usize| units.iter().flat_map(|unit| snapshot.units[*unit][action]).sum::<u64>();
                 let sum = |action: usize| of(now, action) - of(start, action);
                 // A chip that was replaced and the one in its place are one.
-                let in_use = units.iter().filter(|unit| luns[**unit].is_in_use()).count();
+                let in_use = units.iter().filter(|unit| luns[**unit].is_in_use).count();
                 let busy_ns =
                     |snapshot: &Snapshot| units.iter().flat_map(|unit| snapshot.unit_busy_ns[*unit]).map(u128::from).sum::<u128>();
-                let [p50_ns, p90_ns, p99_ns, p99_9_ns] = engine.statistics.members[member as usize].quantiles_ns([0.5, 0.9, 0.99, 0.999]);
+                let [p50_ns, p90_ns, p99_ns, p99_9_ns] = device.statistics.members[member as usize].quantiles_ns([0.5, 0.9, 0.99, 0.999]);
                 Member {
                     reads: sum(0),
                     programs: sum(1),
@@ -62,13 +67,13 @@ impl Simulation {
                     p90_ns,
                     p99_ns,
                     p99_9_ns,
-                    free_blocks: units.iter().map(|unit| luns[*unit].flash.space().free_blocks_of_unit(luns[*unit].unit)).sum(),
+                    free_blocks: units.iter().map(|unit| luns[*unit].free_blocks).sum(),
                     parity_share: if all_parities > 0.0 { parities_of(member) / all_parities } else { 0.0 },
                     state: state(media, MemberId(member as u16)),
                 }
             })
             .collect();
-        let is_in_use = |member: &usize| luns.iter().any(|lun| lun.member == Some(*member as u32) && lun.is_in_use());
+        let is_in_use = |member: &usize| luns.iter().any(|lun| lun.member == Some(*member as u32) && lun.is_in_use);
         let programs = || (0..members.len()).filter(is_in_use).map(|member| members[member].programs as f64);
         let programs_peak_to_mean = ratio(programs().fold(0.0, f64::max), moments(programs()).0);
         let channels = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
@@ -82,10 +87,10 @@ impl Simulation {
             programs: since(&now.units[unit][PROGRAM], &start.units[unit][PROGRAM]),
         };
         let (mean_blocked, deviation) = moments(blocked.iter().copied());
-        let erases = media.erase_counts();
+        let erases = erase_counts(media);
         #[cfg(feature = "mutants")]
-        let erases = erases.filter(|erases| *erases > 0 || !accounting::makes(Slip::WearOfErasedOnly));
-        let (erase_mean, erase_stddev) = moments(erases.clone().map(f64::from));
+        let erases: Vec<u32> = erases.into_iter().filter(|erases| *erases > 0 || !accounting::makes(Slip::WearOfErasedOnly)).collect();
+        let (erase_mean, erase_stddev) = moments(erases.iter().copied().map(f64::from));
         Resources {
             members,
             channels: channels.map(|(now, start)| Channel { busy_ns: since(now, start) }).collect(),
@@ -93,7 +98,12 @@ impl Simulation {
             dies: (0..now.units.len()).map(die).collect(),
             blocked_cv: ratio(deviation, mean_blocked),
             blocked_chi_square: chi_square(&sums, now.completed - start.completed),
-            wear: Wear { erase_mean, erase_max: erases.clone().max().unwrap_or(0), erase_stddev, histogram: erase_histogram(erases) },
+            wear: Wear {
+                erase_mean,
+                erase_max: erases.iter().copied().max().unwrap_or(0),
+                erase_stddev,
+                histogram: erase_histogram(erases.iter().copied()),
+            },
             programs_peak_to_mean,
         }
     }

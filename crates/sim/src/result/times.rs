@@ -6,9 +6,8 @@
 //! the other, and no request waits for longer than that.
 
 use super::{Inconsistent, Measured, Snapshot};
-use crate::engine::content::Content;
-use crate::engine::{Engine, RebuildRecord};
-use crate::media::{Counts, Media};
+use crate::engine::{RebuildRecord, Survey};
+use crate::media::{Counts, SsdRecord};
 use crate::statistics::Latency;
 use flashraid_ftl::{ACTIONS, CellOperation, Settings};
 use flashraid_vocabulary::Cause;
@@ -37,24 +36,24 @@ struct Times<'a> {
 }
 
 /// Checks the times of a run.
-pub(super) fn check<C: Content, M: Media>(engine: &Engine<C, M>, now: &Snapshot, measured: &Measured) -> Result<(), Inconsistent> {
+pub(super) fn check(device: &Survey<'_>, now: &Snapshot, measured: &Measured) -> Result<(), Inconsistent> {
     let start = &measured.start;
     let sums = |start: &[[u64; Cause::COUNT]], now: &[[u64; Cause::COUNT]]| -> Vec<(u64, u64)> {
         start.iter().zip(now).map(|(start, now)| (start.iter().sum(), now.iter().sum())).collect()
     };
-    let (transfers_ns, arrays_ns) = work_ns(&engine.media, now, start);
+    let (transfers_ns, arrays_ns) = work_ns(&device.media.ssds(), now, start);
     let links_ns = sums(start.link_busy_ns.as_flattened(), now.link_busy_ns.as_flattened());
     // Answers that were due when measuring began are among those given since, and those due now among the outstanding.
-    let answers = now.completed - start.completed + engine.outstanding();
-    let answers_ns = u128::from(answers) * engine.buffer().map_or(0, |buffer| u128::from(buffer.answer_ns()));
+    let answers = now.completed - start.completed + device.outstanding;
+    let answers_ns = u128::from(answers) * device.buffer.map_or(0, |buffer| u128::from(buffer.answer_ns()));
     Times {
         start_ns: start.now_ns,
         now_ns: now.now_ns,
         idle_ns: (start.idle_ns, now.idle_ns),
-        last_completion: engine.last_completion(),
+        last_completion: device.last_completion,
         requests: measured.requests,
         arrivals_ns: measured.arrivals_ns,
-        latencies: &engine.statistics.latency,
+        latencies: &device.statistics.latency,
         buses_ns: sums(&start.channel_busy_ns, &now.channel_busy_ns),
         units_ns: sums(&start.unit_busy_ns, &now.unit_busy_ns),
         work_ns: transfers_ns.iter().sum::<u128>()
@@ -64,18 +63,18 @@ pub(super) fn check<C: Content, M: Media>(engine: &Engine<C, M>, now: &Snapshot,
             + links_ns.iter().map(|(before_ns, in_use_ns)| u128::from(in_use_ns.saturating_sub(*before_ns))).sum::<u128>(),
         links_ns,
         transfers_ns,
-        rebuilds: engine.rebuilds(),
+        rebuilds: device.rebuilds,
     }
     .check()
 }
 
 /// How long the transfers of each bus, and all array operations, take one after the other: of what was started since measuring began,
 /// and of the most that can have been under way then, which is nothing on a LUN that had started nothing.
-fn work_ns(media: &impl Media, now: &Snapshot, start: &Snapshot) -> (Vec<u128>, u128) {
+fn work_ns(ssds: &[SsdRecord<'_>], now: &Snapshot, start: &Snapshot) -> (Vec<u128>, u128) {
     let (mut transfers_ns, mut arrays_ns, mut first) = (Vec::new(), 0, 0);
-    for flash in media.ssds() {
-        let units = first..first + flash.nand().units().len();
-        let (transfers, arrays) = work_of_ssd_ns(flash.settings(), &now.units[units.clone()], &start.units[units.clone()]);
+    for ssd in ssds {
+        let units = first..first + ssd.luns;
+        let (transfers, arrays) = work_of_ssd_ns(ssd.settings, &now.units[units.clone()], &start.units[units.clone()]);
         transfers_ns.extend(transfers);
         arrays_ns += arrays;
         first = units.end;
@@ -292,14 +291,17 @@ mod tests {
     #[cfg(feature = "mutants")]
     #[test]
     fn a_clock_out_of_order_is_an_error() {
-        use crate::any_engine::AnyEngine;
+        use crate::engine::Engine;
+        use crate::engine::content::Untracked;
         use crate::{Config, Simulation, Source};
         use flashraid_ftl::FlashFault;
         use flashraid_vocabulary::{HostOp, HostRequest};
+        use std::any::Any;
         let result = |fault: Option<FlashFault>| {
             let config = Config::assemble(Some("tiny"), Some("raid5"), None, &[]).expect("legal settings");
             let mut simulation = Simulation::new(config, |_| true).expect("a legal device");
-            let AnyEngine::Plain(engine) = &mut simulation.device.engine else { unreachable!("nothing is verified") };
+            let engine: &mut Engine<Untracked> =
+                (&mut *simulation.device.engine as &mut dyn Any).downcast_mut().expect("nothing is verified");
             engine.media.nand_mut().mutant = fault;
             for page in 0..4 {
                 let request =

@@ -2,10 +2,9 @@
 
 use super::stage::Stage;
 use crate::config::Until;
-use crate::engine::Engine;
-use crate::engine::content::Content;
+use crate::device::Device;
+use crate::engine::Survey;
 use crate::error::RunError;
-use crate::media::Media;
 use crate::time::LATEST_NS;
 use flashraid_vocabulary::Action;
 
@@ -48,27 +47,28 @@ impl Passes {
     }
 
     /// Whether nothing was programmed in this pass, and time has passed or cannot be waited for any longer: without programs nothing is ever erased.
-    pub(super) fn programs_nothing<C: Content, M: Media>(&mut self, engine: &Engine<C, M>, queue_depth: u32) -> bool {
-        self.idle_passes = if programs(engine) == self.programs { self.idle_passes + 1 } else { 0 };
+    pub(super) fn programs_nothing(&mut self, engine: &dyn Device, queue_depth: u32) -> bool {
+        self.idle_passes = if programs(&engine.survey()) == self.programs { self.idle_passes + 1 } else { 0 };
         // A closed loop may have to be filled first, in no time.
         self.idle_passes > 0 && (engine.now_ns() > self.began_ns || self.idle_passes > queue_depth)
     }
 
     /// Everything that was asked for has ended: an error, if that has still programmed nothing.
-    pub(super) fn refuse_idle<C: Content, M: Media>(&mut self, engine: &Engine<C, M>, path: &str, until: &str) -> Result<(), RunError> {
-        if programs(engine) > self.programs {
+    pub(super) fn refuse_idle(&mut self, engine: &dyn Device, path: &str, until: &str) -> Result<(), RunError> {
+        let survey = engine.survey();
+        if programs(&survey) > self.programs {
             self.idle_passes = 0;
             return Ok(());
         }
         Err(RunError::Request(format!(
             "until = {until}: a whole pass of {path} has programmed and erased nothing, so no SSD wears out any more ({} did): allowed is a trace \
              with writes that the array can serve",
-            engine.retired()
+            survey.retired
         )))
     }
 
     /// The next pass begins: its first request arrives after the last one of this pass, by the mean time between arrivals; not in the past.
-    pub(super) fn next<C: Content, M: Media>(&mut self, engine: &Engine<C, M>, path: &str, queue_depth: u32) -> Result<(), RunError> {
+    pub(super) fn next(&mut self, engine: &dyn Device, path: &str, queue_depth: u32) -> Result<(), RunError> {
         let gap_ns = (self.last_ns - self.first_ns) / (self.requests - 1).max(1);
         if gap_ns == 0 && queue_depth == 0 {
             return Err(RunError::Request(format!(
@@ -78,23 +78,24 @@ impl Passes {
         }
         let next_ns = (self.last_ns + self.offset_ns + gap_ns).max(engine.now_ns());
         self.offset_ns = next_ns - self.first_ns;
-        (self.requests, self.programs, self.began_ns) = (0, programs(engine), engine.now_ns());
+        (self.requests, self.programs, self.began_ns) = (0, programs(&engine.survey()), engine.now_ns());
         Ok(())
     }
 
     /// How far the run is.
-    pub(super) fn stage<C: Content, M: Media>(&self, engine: &Engine<C, M>, requests: u64, share: f64) -> Stage {
+    pub(super) fn stage(&self, engine: &dyn Device, requests: u64, share: f64) -> Stage {
         if !self.repeats() {
             return Stage::Replaying { requests, share };
         }
-        let worn = engine.retired();
-        let living = engine.media.ssds_in_use().filter(|flash| !flash.space().is_worn_out()).filter_map(|flash| flash.space().age());
+        let survey = engine.survey();
+        let (worn, ssds) = (survey.retired, survey.media.ssds());
+        let living = ssds.iter().filter(|ssd| ssd.is_of_member && !ssd.is_worn_out()).filter_map(|ssd| ssd.age);
         let eldest = living.fold(0.0, f64::max);
         Stage::Ageing { worn, share: ((f64::from(worn) + eldest) / f64::from(self.worn)).min(1.0) }
     }
 }
 
 /// Pages programmed so far.
-fn programs<C: Content, M: Media>(engine: &Engine<C, M>) -> u64 {
-    engine.media.counts()[Action::Program as usize].iter().sum()
+fn programs(survey: &Survey<'_>) -> u64 {
+    survey.media.counts()[Action::Program as usize].iter().sum()
 }

@@ -3,26 +3,20 @@
 use super::passes::Passes;
 use super::stage::Stage;
 use crate::config::{ConfigError, Fit, Run, Warmup};
-use crate::engine::Engine;
-use crate::engine::content::Content;
+use crate::device::Device;
 use crate::error::RunError;
 use crate::inject::Injector;
-use crate::media::Media;
 use crate::outputs::Writers;
 use crate::result::{Measured, Snapshot, Source};
 use crate::simulation::Simulation;
 use crate::time::{Jitter, LATEST_NS, Speed};
-use crate::verify::{Checked, Checks};
+use crate::verify::Checks;
 #[cfg(feature = "mutants")]
 use flashraid_ftl::accounting::{self, Slip};
 use flashraid_vocabulary::wall::Stopwatch;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::{Compactor, OnError, Trace, TraceError, TraceSummary};
 use std::path::{Path, PathBuf};
-
-/// Requests ahead of the current one for which the maps, and then the blocks, are fetched into the cache.
-const LOOK_AHEAD_MAP: usize = 24;
-const LOOK_AHEAD_BLOCK: usize = 12;
 
 /// What a replay leaves.
 pub(super) struct Replayed {
@@ -94,9 +88,9 @@ impl Replay {
     }
 
     /// Replays everything. Returns whether the end was reached.
-    pub(super) fn all<C: Checked, M: Media>(
+    pub(super) fn all(
         &mut self,
-        engine: &mut Engine<C, M>,
+        engine: &mut dyn Device,
         measured: &mut Measured,
         injector: &mut Injector,
         progress: &mut dyn FnMut(Stage) -> bool,
@@ -114,9 +108,9 @@ impl Replay {
     }
 
     /// Replays the trace once, or until it is over. Returns false if it was stopped.
-    fn pass<C: Checked, M: Media>(
+    fn pass(
         &mut self,
-        engine: &mut Engine<C, M>,
+        engine: &mut dyn Device,
         measured: &mut Measured,
         injector: &mut Injector,
         progress: &mut dyn FnMut(Stage) -> bool,
@@ -129,14 +123,14 @@ impl Replay {
             }
             for index in 0..batch.len() {
                 if self.is_over(engine) {
-                    engine.completed.clear();
+                    engine.completed().clear();
                     return Ok(true);
                 }
                 self.number += 1;
                 if self.compactor.is_some() {
                     self.compacted(engine, measured, injector, &batch[index..], progress)?;
                 } else {
-                    self.fetch_ahead(engine, &batch, index);
+                    engine.prefetch(&batch, index);
                     let request = &mut batch[index];
                     if self.fits(request)? {
                         self.host_request(engine, measured, injector, request)?;
@@ -144,12 +138,12 @@ impl Replay {
                 }
                 // A check takes as long as very many requests.
                 if self.is_checked_now() && self.is_to_stop(engine, progress) {
-                    engine.completed.clear();
+                    engine.completed().clear();
                     return Ok(false);
                 }
             }
             batch.clear();
-            engine.completed.clear();
+            engine.completed().clear();
             if self.is_to_stop(engine, progress) {
                 return Ok(false);
             }
@@ -157,7 +151,7 @@ impl Replay {
     }
 
     /// Tells how far it is, now and then. Returns whether it is to stop.
-    fn is_to_stop<C: Content, M: Media>(&mut self, engine: &Engine<C, M>, progress: &mut dyn FnMut(Stage) -> bool) -> bool {
+    fn is_to_stop(&mut self, engine: &dyn Device, progress: &mut dyn FnMut(Stage) -> bool) -> bool {
         self.stopwatch.is_due() && {
             let share = self.trace.share_read();
             !progress(self.passes.stage(engine, self.submitted, share))
@@ -172,39 +166,34 @@ impl Replay {
 
     /// Whether what the run was to wait for has come.
     #[inline(always)]
-    fn is_over<C: Content, M: Media>(&self, engine: &Engine<C, M>) -> bool {
-        engine.retired() >= self.passes.worn
+    fn is_over(&self, engine: &dyn Device) -> bool {
+        self.passes.repeats() && engine.survey().retired >= self.passes.worn
     }
 
     /// Lets everything end. Returns false if it was stopped.
-    fn end<C: Checked, M: Media>(
-        &mut self,
-        engine: &mut Engine<C, M>,
-        injector: &mut Injector,
-        progress: &mut dyn FnMut(Stage) -> bool,
-    ) -> Result<bool, RunError> {
+    fn end(&mut self, engine: &mut dyn Device, injector: &mut Injector, progress: &mut dyn FnMut(Stage) -> bool) -> Result<bool, RunError> {
         let mut steps = 0u64;
         engine.set_destaging(false);
         while self.advance(engine, injector)? {
             steps += 1;
             if steps.is_multiple_of(65_536) {
-                engine.completed.clear();
+                engine.completed().clear();
                 if !progress(self.passes.stage(engine, self.submitted, 1.0)) {
                     return Ok(false);
                 }
             }
         }
-        engine.completed.clear();
+        engine.completed().clear();
         Ok(true)
     }
 
     /// Opens the trace anew, and has its arrivals continue.
     #[cold]
-    fn begin_again<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, injector: &mut Injector) -> Result<(), RunError> {
+    fn begin_again(&mut self, engine: &mut dyn Device, injector: &mut Injector) -> Result<(), RunError> {
         if self.passes.programs_nothing(engine, self.run.queue_depth) {
             // What was asked for before may be still to come.
             while engine.outstanding() > 0 && self.advance(engine, injector)? {}
-            engine.completed.clear();
+            engine.completed().clear();
             self.passes.refuse_idle(engine, &self.path, &self.run.until)?;
         }
         self.passes.next(engine, &self.path, self.run.queue_depth)?;
@@ -224,16 +213,6 @@ impl Replay {
         Ok(Replayed { source, writers, compactor, summary })
     }
 
-    #[inline]
-    fn fetch_ahead<C: Content, M: Media>(&self, engine: &Engine<C, M>, batch: &[HostRequest], index: usize) {
-        if let Some(request) = batch.get(index + LOOK_AHEAD_MAP) {
-            engine.prefetch_map(request.offset_bytes);
-        }
-        if let Some(request) = batch.get(index + LOOK_AHEAD_BLOCK) {
-            engine.prefetch_blocks(request.offset_bytes, request.size_bytes);
-        }
-    }
-
     /// Scales the request to the replay's speed, and fits it into the logical space. False: it does not fit, and is to be left out.
     #[inline(always)]
     fn fits(&mut self, request: &mut HostRequest) -> Result<bool, RunError> {
@@ -246,9 +225,9 @@ impl Replay {
     }
 
     /// Replays the first of these requests at the places of its extents, in one or several pieces.
-    fn compacted<C: Checked, M: Media>(
+    fn compacted(
         &mut self,
-        engine: &mut Engine<C, M>,
+        engine: &mut dyn Device,
         measured: &mut Measured,
         injector: &mut Injector,
         requests: &[HostRequest],
@@ -364,10 +343,10 @@ impl Replay {
     }
 
     /// What came so far was warm-up.
-    pub(super) fn start_measuring<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, measured: &mut Measured) {
+    pub(super) fn start_measuring(&mut self, engine: &mut dyn Device, measured: &mut Measured) {
         self.source.warmup_requests = self.submitted;
         engine.begin_measuring();
-        *measured = Measured::from(Snapshot::of(engine));
+        *measured = Measured::from(Snapshot::of(&engine.survey()));
         measured.backlog = engine.outstanding();
         if let Some(writers) = &mut self.writers {
             writers.begin(engine);
@@ -376,8 +355,8 @@ impl Replay {
 
     /// Processes the next event, or injects what is due before it. Always inlined: its result is large, and most runs have no writers.
     #[inline(always)]
-    fn advance<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, injector: &mut Injector) -> Result<bool, RunError> {
-        if let Some(stop_ns) = engine.next_event_ns().and_then(|time_ns| injector.stop_before(engine, time_ns)) {
+    fn advance(&mut self, engine: &mut dyn Device, injector: &mut Injector) -> Result<bool, RunError> {
+        if let Some(stop_ns) = injector.stop_before_event(engine) {
             self.advance_until(engine, stop_ns)?;
             injector.look(engine);
             return Ok(true);
@@ -390,7 +369,7 @@ impl Replay {
 
     /// Moves the clock.
     #[inline(always)]
-    fn advance_until<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, time_ns: u64) -> Result<(), RunError> {
+    fn advance_until(&mut self, engine: &mut dyn Device, time_ns: u64) -> Result<(), RunError> {
         match &mut self.writers {
             None => Ok(engine.advance_until(time_ns)?),
             Some(writers) => writers.advance_until(engine, time_ns),
@@ -398,9 +377,9 @@ impl Replay {
     }
 
     #[inline]
-    fn host_request<C: Checked, M: Media>(
+    fn host_request(
         &mut self,
-        engine: &mut Engine<C, M>,
+        engine: &mut dyn Device,
         measured: &mut Measured,
         injector: &mut Injector,
         request: &mut HostRequest,
@@ -412,7 +391,7 @@ impl Replay {
             request.arrival_ns = engine.now_ns();
             self.put_off(request)?;
         }
-        if request.arrival_ns > engine.now_ns() || self.run.queue_depth == 0 {
+        if self.run.queue_depth == 0 || request.arrival_ns > engine.now_ns() {
             while let Some(stop_ns) = injector.stop_before(engine, request.arrival_ns) {
                 self.advance_until(engine, stop_ns)?;
                 injector.look(engine);
@@ -442,7 +421,7 @@ impl Replay {
         engine.submit(request, self.is_measuring || is_last_of_warmup);
         self.submitted += 1;
         if self.is_checked_now() {
-            C::check_stored(engine, &mut self.checks);
+            engine.check_stored(&mut self.checks);
         }
         Ok(())
     }

@@ -4,11 +4,9 @@ use super::replay::{Replay, Replayed};
 use super::stage::Stage;
 use super::status::Status;
 use super::warnings::{warnings_after, warnings_of_verification};
-use crate::any_engine::with_engine;
 use crate::config::{Asked, Config, ConfigError, Happened, Until};
 use crate::error::RunError;
 use crate::inject::Injector;
-use crate::media::{Counting, Inspect, Preparing};
 use crate::outputs::{Outputs, Writers};
 use crate::prepared::Prepared;
 use crate::result::{EngineCost, RunResult, Source, text};
@@ -107,11 +105,11 @@ fn run_opened(
     let writers = Writers::open(outputs, &mut simulation)?;
     let mut replay = Replay::new(&simulation, opened, trace, writers)?;
     let is_done = simulation.device.is_complete
-        && with_engine!(&mut simulation.device.engine, engine => replay.all(engine, &mut simulation.measured, &mut simulation.injector, progress))?;
+        && replay.all(&mut *simulation.device.engine, &mut simulation.measured, &mut simulation.injector, progress)?;
     if simulation.device.is_complete && !replay.is_measuring {
         let what = if is_done { "the warm-up covered all" } else { "the run was stopped during the warm-up, after" };
         warnings.push(format!("{what} {} requests: nothing was measured", replay.submitted));
-        with_engine!(&mut simulation.device.engine, engine => replay.start_measuring(engine, &mut simulation.measured));
+        replay.start_measuring(&mut *simulation.device.engine, &mut simulation.measured);
     }
     simulation.checks = std::mem::take(&mut replay.checks);
     let Replayed { mut source, writers, compactor, summary } = replay.finish()?;
@@ -165,16 +163,15 @@ fn refuse_to_save_failures(config: &Config, outputs: &Outputs) -> Result<(), Con
 
 /// What happened in a run that settings depend on. Counts that a warm-up resets are unknown if there was one.
 fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, result: &RunResult) -> Happened<'a> {
-    let erased = with_engine!(&simulation.device.engine, engine => engine.media.erase_counts().any(|erases| erases > 0));
-    let moved = with_engine!(&simulation.device.engine, engine => {
-        engine.media.counts().iter().any(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize] > 0) || engine.media.untimed().victims > 0
-    });
-    let evicted = with_engine!(&simulation.device.engine, engine => engine.buffer().is_some_and(|buffer| buffer.counts.evictions > 0));
+    let survey = simulation.survey();
+    let media = survey.media;
+    let erased = media.ssds().iter().any(|ssd| ssd.is_of_member && ssd.total_erases > 0);
+    let moved = media.counts().iter().any(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize] > 0) || media.untimed().victims > 0;
+    let evicted = survey.buffer.is_some_and(|buffer| buffer.counts.evictions > 0);
     let unwritten = result.requests.unmapped_reads > 0 || result.requests.prefilled_pages > 0;
     Happened {
         config: &simulation.device.config,
-        failed: !simulation.injector.injected.is_empty()
-            || with_engine!(&simulation.device.engine, engine => !engine.wear_outs().is_empty() || engine.read_errors().pages > 0),
+        failed: !simulation.injector.injected.is_empty() || !survey.wear_outs.is_empty() || survey.read_errors.pages > 0,
         collected: erased || moved,
         erased,
         evicted,
@@ -185,7 +182,7 @@ fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, r
         filled: simulation.device.filled_pages > 0,
         cut_pages: source.unaligned > 0,
         filtered: source.filtered > 0,
-        queued_in_host: with_engine!(&simulation.device.engine, engine => engine.has_queued_in_host()),
+        queued_in_host: survey.has_queued_in_host,
         skipped: source.skipped + source.left_out > 0,
         beyond: source.wrapped + source.left_out > 0,
         format: &source.format,
@@ -230,7 +227,7 @@ fn drain(simulation: &mut Simulation, result: &mut RunResult) -> Result<(), RunE
 }
 
 fn cost(simulation: &Simulation, wall_seconds: f64) -> EngineCost {
-    let operations: u64 = with_engine!(&simulation.device.engine, engine => engine.media.counts().iter().flatten().sum());
+    let operations: u64 = simulation.survey().media.counts().iter().flatten().sum();
     EngineCost {
         wall_seconds,
         fill_seconds: simulation.device.fill_seconds,

@@ -1,6 +1,5 @@
 //! Warnings about results that are likely to mislead.
 
-use crate::any_engine::with_engine;
 use crate::engine::Service;
 use crate::result::RunResult;
 use crate::result::types::Workload;
@@ -81,7 +80,7 @@ fn warning_of_overload(workload: &Workload) -> String {
 fn warnings_of_failures(simulation: &Simulation, result: &RunResult) -> Vec<String> {
     let mut warnings = Vec::new();
     let lost = |pages: u64| if pages == 1 { "1 host page is lost".into() } else { format!("{pages} host pages are lost") };
-    let gone = with_engine!(&simulation.device.engine, engine => engine.count_gone()) as u64;
+    let gone = simulation.device.engine.count_gone();
     if let of_flash @ 1.. = result.losses.host_pages.saturating_sub(gone) {
         let why = match result.window.is_none() {
             _ if result.ldpc.as_ref().is_some_and(|ldpc| ldpc.pages_uncorrectable > 0) => {
@@ -97,9 +96,9 @@ fn warnings_of_failures(simulation: &Simulation, result: &RunResult) -> Vec<Stri
         warnings.push(format!("{failed} {requests} failed because data were lost"));
     }
     if let refused @ 1.. = result.requests.failed.refused {
+        let survey = simulation.survey();
         let requests = if refused == 1 { "request was" } else { "requests were" };
-        let why = match with_engine!(&simulation.device.engine, engine => (engine.service(), engine.wear_outs().first().map(|record| record.at_ns)))
-        {
+        let why = match (survey.service, survey.wear_outs.first().map(|record| record.at_ns)) {
             (Service::Reads, Some(at_ns)) if simulation.config().array.is_single() => {
                 format!("the SSD is worn out since {} s, and read-only", at_ns as f64 / 1e9)
             }
@@ -161,7 +160,7 @@ pub(super) fn warnings_of_verification(simulation: &Simulation, result: &RunResu
     }
     if let lost @ 1.. = verify.found.pages_lost {
         let unit = result.protects;
-        let why = match with_engine!(&simulation.device.engine, engine => engine.scheme().has_window()) {
+        let why = match simulation.survey().scheme.has_window() {
             true => format!("; that is the exposure window of {}", simulation.device.config.scheme.name),
             false => String::new(),
         };

@@ -190,7 +190,7 @@ mod tests {
         page.flushes.doubt(vec![0]);
         page.engine.replace(0).expect("a spare SSD");
         page.submit(HostOp::Write);
-        assert!(page.engine.served() < page.engine.submitted());
+        assert!(page.engine.served() < page.engine.survey().submitted);
         assert_eq!((page.broken(), page.flushes.doubted.len()), (None, 1));
         page.engine.finish().expect("no stall");
         page.flushes.served(&page.engine);

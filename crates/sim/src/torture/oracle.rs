@@ -89,7 +89,7 @@ mod tests {
     use super::{Span, lost_pages};
     use crate::engine::Engine;
     use crate::engine::tags::Tags;
-    use crate::media::{Flash, Media};
+    use crate::media::{Flash, Inspect};
     use crate::{Config, assemble};
     use flashraid_vocabulary::{Fault, HostOp, HostRequest, Lpn, Part};
 

@@ -51,7 +51,7 @@ fn a_page_finds_its_place_in_the_time_of_the_dram() {
     assert_eq!(time_of(&mut engine, HostOp::Write, 0, 2 * PAGE), ANSWER_NS, "both pages at once");
     assert_eq!(time_of(&mut engine, HostOp::Write, SECTOR, SECTOR), ANSWER_NS, "a hit");
     assert_eq!(time_of(&mut engine, HostOp::Read, 0, 2 * PAGE), ANSWER_NS);
-    let counts = engine.buffer().unwrap().counts;
+    let counts = engine.survey().buffer.unwrap().counts;
     assert_eq!((counts.write_misses, counts.write_hits, counts.read_hits, counts.evictions), (2, 1, 2, 0));
     assert_eq!(*engine.media.nand().counts(), [[0; Cause::COUNT]; 3], "flash does nothing");
     let mut slower = buffered("raid0", &[("buffer_ns", "70")]);
@@ -88,7 +88,7 @@ fn a_full_buffer_evicts_the_least_recently_used_page_and_the_host_waits() {
     assert_eq!(held(&engine), [0, 3]);
     // Two pages evict two: the second program begins when the bus is free, and the die after it.
     assert_eq!(time_of(&mut engine, HostOp::Write, 8 * PAGE, 2 * PAGE), 2 * PROGRAM_NS);
-    assert_eq!(engine.buffer().unwrap().counts.evictions, 4);
+    assert_eq!(engine.survey().buffer.unwrap().counts.evictions, 4);
     assert_eq!(counted(&engine, Action::Program, Cause::Host), 4);
 }
 
@@ -117,7 +117,7 @@ fn an_eviction_reads_first_what_it_does_not_cover() {
     assert_eq!(write(&mut engine, 0, 3, 1), ANSWER_NS);
     assert_eq!(write(&mut engine, 1, 0, 1), SECTOR_PROGRAM_NS + 512 * 25);
     assert_eq!(update_reads(&engine), 1);
-    assert_eq!(counted(&engine, Action::Program, Cause::Host), engine.buffer().unwrap().counts.evictions);
+    assert_eq!(counted(&engine, Action::Program, Cause::Host), engine.survey().buffer.unwrap().counts.evictions);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn reads_take_the_rest_from_flash() {
     assert_eq!(time_of(&mut engine, HostOp::Read, 0, 2 * SECTOR), SECTOR_READ_NS, "one sector is missing");
     assert_eq!(time_of(&mut engine, HostOp::Read, 3 * SECTOR, SECTOR), SECTOR_READ_NS, "none of it is there");
     assert_eq!(counted(&engine, Action::Read, Cause::Host), 2);
-    let counts = engine.buffer().unwrap().counts;
+    let counts = engine.survey().buffer.unwrap().counts;
     assert_eq!((counts.read_hits, counts.read_misses), (1, 2));
     // Pages of one request in a row are one operation, as without a buffer.
     assert_eq!(time_of(&mut engine, HostOp::Read, 4 * PAGE, PAGE), READ_NS);
@@ -179,7 +179,7 @@ fn a_page_on_its_way_out_is_read_from_dram_and_may_be_written_again() {
     engine.submit(&pages(HostOp::Read, 0, 1), true);
     engine.advance_until(20_000).unwrap();
     assert_eq!((engine.completed.len(), engine.completed[1].completed_ns), (2, 11_000), "read from DRAM");
-    assert_eq!(engine.buffer().unwrap().counts.read_misses, 1, "yet no hit, which would depend on timing");
+    assert_eq!(engine.survey().buffer.unwrap().counts.read_misses, 1, "yet no hit, which would depend on timing");
     // It takes a new entry; page 1 leaves for it, and page 0 once more for page 2: after its first departure, by the lock.
     engine.submit(&request(HostOp::Write, 0, SECTOR), true);
     engine.submit(&pages(HostOp::Write, 2, 1), true);
@@ -202,7 +202,7 @@ fn a_flush_writes_everything_and_the_next_one_waits_for_it() {
     assert_eq!(times, [(0, ANSWER_NS), (1, 2 * PROGRAM_NS), (2, 2 * PROGRAM_NS)]);
     assert!((0..2).all(|page| !engine.holds(Lpn(page))));
     assert_eq!(time_of(&mut engine, HostOp::Flush, 0, 0), 0, "nothing is left");
-    assert_eq!(engine.buffer().unwrap().counts.evictions, 2);
+    assert_eq!(engine.survey().buffer.unwrap().counts.evictions, 2);
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_trim_drops_what_is_buffered_and_follows_what_leaves() {
     engine.submit(&request(HostOp::Flush, 0, 0), true); // all four leave
     engine.submit(&pages(HostOp::Write, 0, 1), true);
     engine.submit(&request(HostOp::Trim, 0, 3 * PAGE), true);
-    assert_eq!(engine.buffer().unwrap().count(), 0);
+    assert_eq!(engine.survey().buffer.unwrap().count(), 0);
     // A write after the trim lies over zeroes, whatever is still under way.
     engine.submit(&request(HostOp::Write, 0, SECTOR), true);
     engine.submit(&pages(HostOp::Read, 0, 2), true);
@@ -229,7 +229,7 @@ fn a_trim_drops_what_is_buffered_and_follows_what_leaves() {
     let space = engine.space_pages() * PAGE;
     time_of(&mut engine, HostOp::Write, 9 * PAGE, 2 * PAGE);
     time_of(&mut engine, HostOp::Trim, 0, space);
-    assert_eq!(engine.buffer().unwrap().count(), 0);
+    assert_eq!(engine.survey().buffer.unwrap().count(), 0);
 }
 
 /// One member is dead, and what is left of another one fills up: at last it has no page for a parity, and the trim of a page that needs one fails. Which
@@ -329,7 +329,7 @@ fn write_zeroes_writes_parts_and_unmaps_the_rest() {
 fn bytes_are_rounded_outwards_to_sectors() {
     let mut engine = buffered("raid0", &[]);
     time_of(&mut engine, HostOp::Write, 500, 20);
-    let buffer = engine.buffer().unwrap();
+    let buffer = engine.survey().buffer.unwrap();
     assert_eq!(buffer.sectors(buffer.find(Lpn(0)).unwrap()), 0b11);
     assert_eq!(time_of(&mut engine, HostOp::Read, 0, 1), ANSWER_NS);
 }
@@ -349,7 +349,11 @@ fn counts_do_not_depend_on_timing() {
         }
         engine.finish().unwrap();
         assert!(verify::stored(&engine).is_clean() && engine.content.mismatches == 0);
-        (engine.buffer().unwrap().counts, counted(&engine, Action::Read, Cause::UpdateRead), counted(&engine, Action::Program, Cause::Host))
+        (
+            engine.survey().buffer.unwrap().counts,
+            counted(&engine, Action::Read, Cause::UpdateRead),
+            counted(&engine, Action::Program, Cause::Host),
+        )
     };
     for scheme in ["raid0", "raid1"] {
         let together = counts(0, scheme);
@@ -439,7 +443,7 @@ fn a_part_that_covers_all_that_was_to_be_there_renews_a_page_that_is_gone() {
     engine.submit(&request(HostOp::Write, 4 * SECTOR, 4 * SECTOR), true);
     engine.fail(Fault::Loss(Part::Channel(0)));
     engine.finish().unwrap();
-    assert!(!engine.is_gone(Lpn(0)) && engine.buffer().unwrap().counts.pages_failed == 1);
+    assert!(!engine.is_gone(Lpn(0)) && engine.survey().buffer.unwrap().counts.pages_failed == 1);
     engine.submit(&request(HostOp::Read, 0, PAGE), true);
     engine.finish().unwrap();
     assert!(engine.completed.last().unwrap().ok && engine.content.mismatches == 0);

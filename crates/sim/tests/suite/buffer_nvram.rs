@@ -43,7 +43,7 @@ fn is_clean(engine: &Engine<Tags>) {
 }
 
 fn held(engine: &Engine<Tags>, most: u64) -> Vec<u64> {
-    (0..most).filter(|page| engine.buffer().unwrap().find(Lpn(*page)).is_some()).collect()
+    (0..most).filter(|page| engine.survey().buffer.unwrap().find(Lpn(*page)).is_some()).collect()
 }
 
 fn counted(engine: &Engine<Tags>, action: Action, cause: Cause) -> u64 {
@@ -51,7 +51,7 @@ fn counted(engine: &Engine<Tags>, action: Action, cause: Cause) -> u64 {
 }
 
 fn evictions(engine: &Engine<Tags>) -> (u64, u64) {
-    let counts = engine.buffer().unwrap().counts;
+    let counts = engine.survey().buffer.unwrap().counts;
     (counts.evictions, counts.pages_written_out)
 }
 
@@ -195,7 +195,7 @@ fn thousands_of_writes_wait_in_order() {
     }
     engine.finish().unwrap();
     is_clean(&engine);
-    let counts = engine.buffer().unwrap().counts;
+    let counts = engine.survey().buffer.unwrap().counts;
     assert_eq!(counts.write_misses - 3, counts.pages_written_out);
     assert!(counts.write_hits < 100 && engine.completed.len() == 20_000 && times(&engine).is_sorted());
     // Three pages at most are under way at once: with four channels they are programmed side by side.
@@ -250,7 +250,7 @@ fn a_buffer_of_no_bytes_is_none() {
             engine.submit(&request, true);
         }
         engine.finish().unwrap();
-        (engine.completed.clone(), *engine.media.nand().counts(), engine.buffer().is_some())
+        (engine.completed.clone(), *engine.media.nand().counts(), engine.survey().buffer.is_some())
     };
     let without = completions(&[]);
     assert!(!without.2);
@@ -281,7 +281,7 @@ fn an_eviction_that_fails_is_counted_and_its_page_gone() {
     engine.submit(&pages(HostOp::Write, 1, 1), true);
     engine.finish().unwrap();
     assert!(engine.completed.iter().all(|completed| completed.ok), "the host knows nothing of it");
-    let counts = engine.buffer().unwrap().counts;
+    let counts = engine.survey().buffer.unwrap().counts;
     assert_eq!((counts.failed_lost, counts.failed_no_space, engine.statistics.failed_lost), (1, 0, 0));
     let found = verify::examine(&engine, false, &mut |_, _| {});
     assert_eq!((found.mismatches, found.pages_gone), (0, engine.lost_pages().count() as u64), "{found:?}");
@@ -369,7 +369,7 @@ fn of_a_page_that_fails_on_its_way_the_newest_whole_content_counts() {
         engine.advance_until(engine.now_ns() + 10_000).unwrap();
         engine.fail(Fault::Loss(Part::Channel(0)));
         engine.finish().unwrap();
-        assert_eq!((engine.buffer().unwrap().counts.pages_failed, engine.is_gone(Lpn(0))), (1, !is_whole));
+        assert_eq!((engine.survey().buffer.unwrap().counts.pages_failed, engine.is_gone(Lpn(0))), (1, !is_whole));
         assert_eq!(succeeds(&mut engine, HostOp::Read, 0, bytes), is_whole);
         assert_eq!(succeeds(&mut engine, HostOp::Write, SECTOR, SECTOR), is_whole);
         assert!(succeeds(&mut engine, HostOp::Write, 0, PAGE));
@@ -593,7 +593,7 @@ fn counts_and_victims_are_those_of_a_plain_model_at_any_speed() {
                     }
                     engine.finish().unwrap();
                     is_clean(&engine);
-                    let counts = engine.buffer().unwrap().counts;
+                    let counts = engine.survey().buffer.unwrap().counts;
                     let found = [counts.read_hits, counts.read_misses, counts.write_hits, counts.write_misses];
                     assert_eq!((found, evictions(&engine)), (model.counts[..4].try_into().unwrap(), (model.counts[4], model.counts[5])));
                     assert_eq!(counted(&engine, Action::Program, Cause::Host), model.counts[5]);

@@ -100,7 +100,7 @@ fn a_pause_takes_its_time_and_keeps_the_stripe() {
     engine.finish().unwrap();
     let (read, write) = (READ + 10 + READ, READ + PAUSE + PROGRAM);
     assert_eq!(times(&engine), [read, write, read + PROGRAM, 2 * write]);
-    assert_eq!(engine.idle_ns(), 0, "an operation that pauses is under way");
+    assert_eq!(engine.survey().idle_ns, 0, "an operation that pauses is under way");
     assert_eq!(engine.now_ns(), 2 * write);
 }
 
@@ -149,7 +149,7 @@ fn idle_time_may_begin_after_a_threshold() {
     let committed = 2 * THRESHOLD + READ + READ + PROGRAM;
     engine.advance_until(committed).unwrap();
     assert_eq!(commits(&engine), 1);
-    assert_eq!(engine.idle_ns(), 2 * THRESHOLD - PROGRAM, "what waits for idle time is not under way");
+    assert_eq!(engine.survey().idle_ns, 2 * THRESHOLD - PROGRAM, "what waits for idle time is not under way");
     // This scheme asks for more idle time though it has nothing to do in it.
     assert_eq!(engine.next_event_ns(), Some(committed + THRESHOLD));
     engine.finish().unwrap();

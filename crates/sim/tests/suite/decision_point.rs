@@ -161,12 +161,12 @@ fn check_load(engine: &Engine<Untracked>, seen: &mut [u64; 2], runs: &mut Runs) 
             assert_eq!((load.read_ns, load.reads, load.programs), (20_000, reads, programs), "{member:?}");
             let Some(gc) = load.gc else { continue };
             let unit = media.nand().unit_of(media.lookup(page, Version::Current).unwrap());
-            let (channel, luns) = (media.nand().channel_of_unit(unit), media.luns().count() as u32);
+            let (channel, luns) = (media.nand().channel_of_unit(unit), media.luns().len() as u32);
             // With a narrower scope the run is in the page's own chip.
             let of_chips = |chip: Option<u32>, action: usize| {
                 let units = (0..luns).filter(|other| media.nand().channel_of_unit(*other) == channel);
                 let units = units.filter(|other| chip.is_none_or(|chip| media.nand().shape().chip_of_unit(*other) == chip));
-                units.map(|unit| media.luns().nth(unit as usize).unwrap().operations()[action][Cause::Gc as usize]).sum::<u64>()
+                units.map(|unit| media.luns()[unit as usize].operations[action][Cause::Gc as usize]).sum::<u64>()
             };
             let counts = [0, 1].map(|chip| (of_chips(Some(chip), 1), of_chips(Some(chip), 2)));
             assert!(counts.contains(&(gc.moves, gc.erases)), "{gc:?} of {counts:?}");

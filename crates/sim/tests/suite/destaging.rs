@@ -39,7 +39,7 @@ fn latencies(engine: &mut Engine<Tags>, arrivals_ns: &[u64]) -> Vec<u64> {
 }
 
 fn destaged(engine: &Engine<Tags>) -> (u64, u64, usize) {
-    let buffer = engine.buffer().unwrap();
+    let buffer = engine.survey().buffer.unwrap();
     (buffer.counts.destages, buffer.counts.evictions, buffer.count())
 }
 
@@ -119,7 +119,7 @@ fn what_is_due_leaves_before_a_request_of_the_same_instant() {
         (0..4).for_each(|page| write(&mut engine, 0, page));
         write(&mut engine, MS - 1 + late_ns, 1);
         // Page 0 left at once, and page 1 leaves after a millisecond unless it was written before.
-        assert_eq!(engine.buffer().unwrap().counts.write_hits, 1 - late_ns);
+        assert_eq!(engine.survey().buffer.unwrap().counts.write_hits, 1 - late_ns);
     }
 }
 
@@ -134,7 +134,7 @@ fn a_stripe_takes_the_time_of_its_pages() {
     engine.submit(&pages(HostOp::Write, 13, 1), true);
     let at = |engine: &mut Engine<Tags>, time_ns: u64| {
         engine.advance_until(time_ns).unwrap();
-        engine.buffer().unwrap().count()
+        engine.survey().buffer.unwrap().count()
     };
     assert_eq!(at(&mut engine, 0), 9);
     assert_eq!([4 * MS - 1, 4 * MS, 8 * MS - 1, 8 * MS, 20 * MS].map(|time_ns| at(&mut engine, time_ns)), [9, 5, 5, 1, 1]);
@@ -162,7 +162,7 @@ fn a_flush_leaves_by_stripe() {
         }
         engine.submit(&request(HostOp::Flush, 0, 0), true);
         engine.finish().unwrap();
-        assert!(verify::stored(&engine).is_clean() && engine.buffer().unwrap().count() == 0);
+        assert!(verify::stored(&engine).is_clean() && engine.survey().buffer.unwrap().count() == 0);
         let updates = engine.scheme().parity_updates();
         (updates.full_stripe - before.full_stripe, updates.rmw, updates.rcw)
     };
@@ -201,7 +201,7 @@ fn a_flush_is_told_of_what_could_not_leave_by_itself() {
         engine.fail(Fault::Loss(Part::Channel(0)));
         engine.finish().unwrap();
         assert!(engine.is_gone(Lpn(0)));
-        let counts = engine.buffer().unwrap().counts;
+        let counts = engine.survey().buffer.unwrap().counts;
         assert_eq!((counts.pages_failed, counts.failed_no_space + counts.failed_lost), (1, 1));
         for _ in 0..2 {
             engine.submit(&request(HostOp::Flush, 0, 0), true);

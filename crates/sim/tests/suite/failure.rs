@@ -63,11 +63,11 @@ fn an_idle_rebuild_costs_what_the_closed_form_says() {
         engine.finish().unwrap();
         assert_eq!(count(&engine, Action::Read, Cause::Rebuild), reads * live, "{scheme} {rebuild}");
         assert_eq!(count(&engine, Action::Program, Cause::Rebuild), live, "{scheme} {rebuild}");
-        let [record] = engine.rebuilds() else { panic!("one rebuild") };
+        let [record] = engine.survey().rebuilds else { panic!("one rebuild") };
         assert_eq!(record.pages, live);
         assert_eq!(record.pages_copied, if scheme == "raid1" { live } else { 0 });
         assert_eq!(record.finished_ns, Some(engine.now_ns()), "{scheme} {rebuild}");
-        assert!(engine.faults()[0].is_replaced);
+        assert!(engine.survey().faults[0].is_replaced);
         assert!(verify::stored(&engine).is_clean(), "{scheme}: as redundant as before");
         engine.media.check().unwrap();
     }
@@ -108,7 +108,7 @@ fn nothing_is_lost_while_requests_go_on() {
             assert_eq!(engine.completed.len(), submitted, "{scheme}, seed {seed}");
             assert!(engine.completed.iter().all(|completed| completed.ok), "{scheme}, seed {seed}");
             assert_eq!(engine.content.mismatches, 0, "{scheme}, seed {seed}");
-            assert!(engine.rebuilds()[0].finished_ns.is_some(), "{scheme}, seed {seed}");
+            assert!(engine.survey().rebuilds[0].finished_ns.is_some(), "{scheme}, seed {seed}");
             let stored = verify::stored(&engine);
             assert!(stored.is_clean(), "{scheme}, seed {seed}: {stored:?}");
         }
@@ -126,7 +126,7 @@ fn two_failures_lose_what_they_must() {
     engine.fail(chip(1, 1));
     let lost: Vec<u64> = engine.lost_pages().map(|lpn| lpn.0).collect();
     assert!(!lost.is_empty());
-    assert_eq!(engine.faults()[1].pages_lost, lost.len() as u64);
+    assert_eq!(engine.survey().faults[1].pages_lost, lost.len() as u64);
     for page in 0..space {
         engine.submit(&pages(HostOp::Read, page, 1), true);
     }
@@ -265,7 +265,7 @@ fn a_request_that_fails_is_not_among_the_latencies_of_a_rebuild() {
     engine.submit(&pages(HostOp::Read, kept, 1), true);
     engine.finish().unwrap();
     assert_eq!(engine.completed.iter().filter(|completed| !completed.ok).count(), 1);
-    assert_eq!(engine.rebuilds()[0].latency.count, 1);
+    assert_eq!(engine.survey().rebuilds[0].latency.count, 1);
 }
 
 /// A rebuild restores both copies of each translation page, with nobody writing.
@@ -279,7 +279,7 @@ fn translation_pages_of_a_dead_chip_are_rebuilt() {
         engine.fail(chip(channel, number));
         engine.finish().unwrap();
         assert_eq!(engine.lost_versions(), 0, "chip {channel}.{number}");
-        assert!(engine.rebuilds()[0].finished_ns.is_some(), "chip {channel}.{number}");
+        assert!(engine.survey().rebuilds[0].finished_ns.is_some(), "chip {channel}.{number}");
     }
 }
 
@@ -314,7 +314,7 @@ fn a_translation_page_without_a_place_is_repaired_when_there_is_room() {
             let page = random.next_u64() % engine.space_pages();
             engine.submit(&request(HostOp::Write, page * 512, 512), true);
             assert_done(&mut engine, &format!("block {block}"));
-            let translation = engine.translation().unwrap();
+            let translation = engine.survey().translation.unwrap();
             let copies = (0..translation.pages()).filter_map(|page| translation.stored_at(page)).flat_map(|(_, copies)| copies);
             for copy in copies.filter(|copy| engine.media.is_lost(*copy, Version::Current)) {
                 lost += 1;
@@ -346,7 +346,7 @@ fn what_finds_no_place_is_repaired_where_nothing_but_programs_failed() {
             }
         }
     }
-    assert!(lost > 0 && engine.rebuilds().is_empty());
+    assert!(lost > 0 && engine.survey().rebuilds.is_empty());
 }
 
 /// The host has its answer when the data are in the chip's registers; then the chip dies, and RAID-0 has no other for them. Older content, be it the
@@ -458,7 +458,7 @@ fn spare_chips_are_told_of_by_the_failure_that_they_answer() {
     {
         engine.fail(fault);
         engine.finish().unwrap();
-        assert_eq!(engine.faults().last().unwrap().is_replaced, is_replaced, "{fault:?}");
+        assert_eq!(engine.survey().faults.last().unwrap().is_replaced, is_replaced, "{fault:?}");
     }
 }
 

@@ -230,10 +230,10 @@ fn rebuild_of(pages: u64, pairs: &[(&str, &str)]) -> (u64, u64) {
 
 /// The record of the rebuild of one chip on an idle device, and how long it takes.
 fn rebuild_chip(engine: &mut Engine<Untracked>, chip: u32) -> (RebuildRecord, u64) {
-    let former = engine.rebuilds().len();
+    let former = engine.survey().rebuilds.len();
     engine.fail(Fault::Loss(Part::Chip { channel: 0, chip }));
     engine.finish().unwrap();
-    let [record] = &engine.rebuilds()[former..] else { panic!("one rebuild") };
+    let [record] = &engine.survey().rebuilds[former..] else { panic!("one rebuild") };
     assert_eq!((record.pages, record.finished_ns), (record.pages_lost, record.ended_ns));
     (record.clone(), record.ended_ns.expect("an end") - record.faults[0].0)
 }

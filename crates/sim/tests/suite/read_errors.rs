@@ -1,11 +1,11 @@
 //! Pages that LDPC cannot correct: what redundancy brings back, and what it cannot; and latencies of reads with retries.
 
 use crate::support::{config, engine_on, engine_with, filled, pages, proving, scenario, submit_random, tags};
-use flashraid_ftl::{Flash, level_of};
+use flashraid_ftl::level_of;
 use flashraid_redundancy::SCHEMES;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::engine::{Engine, ReadErrors};
-use flashraid_sim::media::{Array, Inspect, Media};
+use flashraid_sim::media::{Array, Media};
 use flashraid_sim::{Config, verify};
 use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, LocalPage, Lpn, MemberId, MemberPage, Version};
@@ -75,9 +75,9 @@ fn what_redundancy_can_recover_comes_back_elsewhere_and_the_rest_is_reported() {
         // Of rows with several losses, reconstruction has found those that the host does not read, too.
         let parities = lost_before.values().filter(|members| members.len() > 1).map(Vec::len).sum::<usize>();
         let found = if protects { recovered.len() + parities } else { gone.len() };
-        let ReadErrors { pages: errors, pages_repaired } = engine.read_errors();
+        let ReadErrors { pages: errors, pages_repaired } = engine.survey().read_errors;
         assert_eq!((errors, pages_repaired), (found as u64, if repairs { recovered.len() as u64 } else { 0 }), "{scheme} {rebuild}");
-        assert!(engine.rebuilds().is_empty() && engine.faults().is_empty(), "nothing has failed");
+        assert!(engine.survey().rebuilds.is_empty() && engine.survey().faults.is_empty(), "nothing has failed");
         assert_eq!(engine.content.mismatches, 0);
         engine.media.check().unwrap();
         if repairs {
@@ -87,12 +87,12 @@ fn what_redundancy_can_recover_comes_back_elsewhere_and_the_rest_is_reported() {
             for _ in 0..2 {
                 let bad = unreadable(&engine, 5);
                 let is_bad = |lpn: &&u64| bad.get(&home[*lpn].page.0).is_some_and(|members| members.contains(&home[*lpn].member.0));
-                let (again, before) = (recovered.iter().filter(is_bad).count(), engine.read_errors().pages);
+                let (again, before) = (recovered.iter().filter(is_bad).count(), engine.survey().read_errors.pages);
                 for lpn in &recovered {
                     engine.submit(&pages(HostOp::Read, *lpn, 1), true);
                     engine.finish().unwrap();
                 }
-                assert_eq!(engine.read_errors().pages - before, again as u64);
+                assert_eq!(engine.survey().read_errors.pages - before, again as u64);
                 assert!(engine.completed.iter().all(|completed| completed.ok) && again < recovered.len() / 10, "{again}");
             }
             assert_eq!(unreadable(&engine, 5).keys().filter(|row| recovered.iter().any(|lpn| home[lpn].page.0 == **row)).count(), 0);
@@ -113,8 +113,9 @@ fn what_an_array_or_a_mirror_can_recover_comes_back() {
             "1" => recover_all(engine_with(&config, build, content), scheme),
             _ => {
                 let engine = engine_on::<Tags, Array>(&config, build, content);
-                let levels = |ssd: &Flash| (0..90).map(|block| level_of(ssd, block)).collect::<Vec<_>>();
-                assert_ne!(levels(&engine.media.ssds()[0]), levels(&engine.media.ssds()[1]), "each SSD has draws of its own");
+                let levels: Vec<Vec<u32>> =
+                    engine.media.clone().into_ssds().iter().map(|ssd| (0..90).map(|block| level_of(ssd, block)).collect()).collect();
+                assert_ne!(levels[0], levels[1], "each SSD has draws of its own");
                 recover_all(engine, scheme);
             }
         }
@@ -131,7 +132,7 @@ fn recover_all<M: Media>(mut engine: Engine<Tags, M>, what: &str) {
             engine.finish().unwrap();
         }
     }
-    let ReadErrors { pages: errors, pages_repaired } = engine.read_errors();
+    let ReadErrors { pages: errors, pages_repaired } = engine.survey().read_errors;
     let gone: Vec<Lpn> = engine.lost_pages().collect();
     // Nothing stays lost but what its stripe cannot make up; that has two losses at least.
     let (lost, failed) = (engine.lost_versions(), engine.completed.iter().filter(|completed| !completed.ok).count());
@@ -189,8 +190,8 @@ fn work<M: Media>(mut engine: Engine<Tags, M>, what: &str) -> (u64, u64) {
     let gone: BTreeSet<u64> = engine.lost_pages().map(|lpn| lpn.0).collect();
     assert_eq!(stored.pages_gone, gone.len() as u64, "{what}");
     let failed = engine.completed.iter().filter(|completed| !completed.ok).count();
-    assert!(failed == 0 || engine.read_errors().pages > 1, "{what}: {failed} requests failed");
-    (engine.read_errors().pages, stored.pages_gone)
+    assert!(failed == 0 || engine.survey().read_errors.pages > 1, "{what}: {failed} requests failed");
+    (engine.survey().read_errors.pages, stored.pages_gone)
 }
 
 /// A stationary read load on an idle device: the mean is that of the levels' distribution, and quantiles follow from their shares.

@@ -220,15 +220,15 @@ fn exposed_pages_are_those_that_verification_finds() {
             engine.submit(&request, true);
             let gap_ns = if below(20) == 0 { 3_000_000 } else { below(400_000) };
             engine.advance_until(engine.now_ns() + gap_ns).unwrap();
-            let exposed = engine.exposure().expect("fra has a window").pages;
+            let exposed = engine.survey().exposure.expect("fra has a window").pages;
             assert_eq!(exposed, verify::stored(&engine).pages_lost, "at {} ns", engine.now_ns());
             most = most.max(exposed);
         }
         assert!(engine.media.nand().counts()[2].iter().sum::<u64>() > 20, "collections ran");
         assert!(most > 10);
-        assert!(engine.exposure().unwrap().peak_pages >= most);
+        assert!(engine.survey().exposure.unwrap().peak_pages >= most);
         engine.finish().unwrap();
-        assert_eq!(engine.exposure().unwrap().pages, verify::stored(&engine).pages_lost);
+        assert_eq!(engine.survey().exposure.unwrap().pages, verify::stored(&engine).pages_lost);
     }
 }
 

@@ -41,7 +41,7 @@ fn replayed(config: &Config, fails: bool, seed: u64, way: Way) -> (Vec<String>, 
         }
     }
     let mut figures: Vec<String> = engine.completed.iter().map(|completed| format!("{completed:?}")).collect();
-    figures.push(format!("{:?} {:?} idle for {} ns", engine.rebuilds(), engine.media.nand().counts(), engine.idle_ns()));
+    figures.push(format!("{:?} {:?} idle for {} ns", engine.survey().rebuilds, engine.media.nand().counts(), engine.survey().idle_ns));
     let moments = engine.recorder.iter().flat_map(|recorder| recorder.moments.iter().map(|moment| format!("{moment:?}")));
     (figures, moments.collect())
 }

@@ -174,11 +174,11 @@ fn stripes_by_a_table_lose_nothing() {
         for request in 0..1500 {
             submit_random(&mut engine, &mut random, space);
             if scheme == "fra" && request < 700 {
-                assert_eq!(engine.exposure().unwrap().pages, verify::stored(&engine).pages_lost, "seed {seed}, request {request}");
+                assert_eq!(engine.survey().exposure.unwrap().pages, verify::stored(&engine).pages_lost, "seed {seed}, request {request}");
             }
             if request == 700 {
                 engine.finish().unwrap();
-                assert_eq!(engine.exposure().map_or(0, |exposure| exposure.pages), 0, "seed {seed}");
+                assert_eq!(engine.survey().exposure.map_or(0, |exposure| exposure.pages), 0, "seed {seed}");
                 engine.fail(Fault::Loss(Part::Chip { channel: (random.next_u64() % 4) as u32, chip: 0 }));
             }
         }

@@ -31,7 +31,7 @@ fn idle_time_is_when_nothing_is_under_way() {
         ];
         let completed = run(&mut engine, &requests);
         engine.advance_until(4_000_000).unwrap();
-        assert_eq!(engine.idle_ns(), 4_000_000 - (completed[1] - 1_000) - PROGRAM);
+        assert_eq!(engine.survey().idle_ns, 4_000_000 - (completed[1] - 1_000) - PROGRAM);
     }
 }
 

@@ -27,7 +27,7 @@ fn alone<C: Content>(engine: &mut Engine<C>, op: HostOp, first: u64, count: u64)
 }
 
 fn counts<C: Content>(engine: &Engine<C>) -> TranslationCounts {
-    engine.translation().unwrap().counts
+    engine.survey().translation.unwrap().counts
 }
 
 /// Reads and programs of translation pages.
@@ -291,7 +291,7 @@ fn a_table_of_all_entries_is_page_mapping() {
                 alone(engine, HostOp::Read, first, 8);
                 alone(engine, HostOp::Write, first, 8);
             });
-            let misses = engine.translation().map(|translation| (translation.counts.misses, translation.counts.evictions));
+            let misses = engine.survey().translation.map(|translation| (translation.counts.misses, translation.counts.evictions));
             let mut random = SplitMix64::new(3);
             let times: Vec<u64> = (0..500)
                 .map(|_| {
@@ -299,7 +299,7 @@ fn a_table_of_all_entries_is_page_mapping() {
                     alone(engine, op, random.next_u64() % (space - 16), 1 + random.next_u64() % 16)
                 })
                 .collect();
-            let after = engine.translation().map(|translation| (translation.counts.misses, translation.counts.evictions));
+            let after = engine.survey().translation.map(|translation| (translation.counts.misses, translation.counts.evictions));
             assert_eq!(after, misses);
             assert!(misses.is_none_or(|(misses, evictions)| misses > 0 && evictions == 0));
             times

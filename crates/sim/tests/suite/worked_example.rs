@@ -31,6 +31,6 @@ fn a_lost_chip_is_read_from_its_neighbors_and_rebuilt() {
             }
         }
         finish_clean(&mut engine, &format!("seed {seed}"));
-        assert!(engine.rebuilds()[0].finished_ns.is_some(), "seed {seed}");
+        assert!(engine.survey().rebuilds[0].finished_ns.is_some(), "seed {seed}");
     }
 }

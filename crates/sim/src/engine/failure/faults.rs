@@ -1,6 +1,6 @@
 //! Something fails, and what is lost then; space that will not come.
 
-use super::records::{FaultRecord, RebuildRecord};
+use super::records::FaultRecord;
 use crate::clock::NEVER;
 use crate::config::AfterLoss;
 use crate::engine::content::Content;
@@ -80,10 +80,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         // Commits for GC runs may run under the locks of others.
         let may_use_it = |operation: &Operation| operation.lock != Lock::None || operation.kind == OperationKind::Commit;
-        for id in 0..self.slots.len() {
-            let slot = &self.slots[id];
+        for id in 0..self.operations.slots.len() {
+            let slot = &self.operations.slots[id];
             if slot.is_of_scheme() && slot.started && may_use_it(&slot.operation) {
-                self.read_failed(id as u32);
+                self.operations.read_failed(id as u32);
             }
         }
     }
@@ -94,20 +94,14 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.take_completions();
     }
 
-    /// What failed so far.
-    pub fn faults(&self) -> &[FaultRecord] {
-        &self.failures.faults
-    }
-
-    /// Rebuilds, in the order in which they began.
-    pub fn rebuilds(&self) -> &[RebuildRecord] {
-        &self.failures.records
-    }
-
-    /// How much of the running rebuild is done: the share of stripes that it has passed, from 0 to 1. `None` if none runs.
-    pub fn rebuild_share(&self) -> Option<f64> {
-        let is_running = self.failures.records.last().is_some_and(|record| record.ended_ns.is_none());
-        self.failures.rebuild.as_ref().filter(|_| is_running).map(|rebuild| rebuild.progress())
+    /// The failure that takes the flash page of a host page; none if it is not written, or failures have left it without a page.
+    pub fn failure_of(&self, lpn: Lpn) -> Option<Failure> {
+        let ppn = self.media.lookup(self.scheme.locate(lpn), Version::Current)?;
+        if self.media.is_unplaced_page(ppn) {
+            return None;
+        }
+        let device = (self.shape.ssds > 1).then(|| self.media.place_of(ppn).ssd as u32);
+        Some(Failure { device, fault: Fault::Loss(self.media.part_of(ppn)) })
     }
 
     /// Versions of pages, translation pages included, that are lost now. Looks at all of them.
@@ -134,11 +128,6 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.media.has_failures() && (self.failures.exhausted[domain as usize] || !self.media.domain_is_alive(domain))
     }
 
-    /// The domain has gained a page.
-    pub(in crate::engine) fn gained_space(&mut self, domain: u32) {
-        self.failures.exhausted[domain as usize] = false;
-    }
-
     /// Nothing is in flight. Returns whether somebody goes on who waited for pages that failures have taken.
     #[cold]
     pub(in crate::engine) fn goes_on_without_space(&mut self) -> bool {
@@ -158,7 +147,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.tell_watchers();
             return true;
         }
-        let waits = |domain: &u32| self.space_waiters[*domain as usize].0 != NIL && self.media.domain_has_losses(*domain);
+        let waits = |domain: &u32| self.operations.space_waiters[*domain as usize].0 != NIL && self.media.domain_has_losses(*domain);
         let Some(domain) = (0..self.shape.domains).find(waits) else { return false };
         self.failures.exhausted[domain as usize] = true;
         self.wake_space_waiters(domain);

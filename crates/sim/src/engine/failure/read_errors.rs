@@ -3,7 +3,6 @@
 //! The operation that wanted it starts anew, as after any failure (`repeats`), and reads the rest of the stripe instead. The stripe is repaired, and
 //! with it the page programmed elsewhere, unless the user wants no rebuild. Nothing else is looked at: what else is lost is found when it is read.
 
-use super::records::ReadErrors;
 use crate::engine::content::Content;
 use crate::engine::state::Engine;
 use crate::media::Media;
@@ -25,10 +24,5 @@ impl<C: Content, M: Media> Engine<C, M> {
                 }
             }
         }
-    }
-
-    /// Pages that could not be corrected.
-    pub fn read_errors(&self) -> ReadErrors {
-        self.failures.read_errors
     }
 }

@@ -5,11 +5,10 @@ use crate::engine::content::Content;
 use crate::engine::slot::{NIL, REBUILD};
 use crate::engine::state::Engine;
 use crate::media::Media;
-#[cfg(feature = "mutants")]
-use crate::media::accounting::{self, Slip};
 use crate::statistics::Latency;
+#[cfg(not(feature = "mutants"))]
+use flashraid_redundancy::Job;
 use flashraid_redundancy::rebuild::Rebuild;
-use flashraid_redundancy::{Job, Operation};
 use flashraid_vocabulary::{Failure, MemberId, PageOperation, StripeId};
 
 impl<C: Content, M: Media> Engine<C, M> {
@@ -47,15 +46,6 @@ impl<C: Content, M: Media> Engine<C, M> {
                     latency: Latency::default(),
                 });
             }
-        }
-    }
-
-    /// What is lost may be rebuilt on another SSD from now on: stripes that wait for space are looked at again.
-    pub(in crate::engine) fn rebuild_elsewhere(&mut self) {
-        if self.rebuild_share().is_some()
-            && let Some(rebuild) = &mut self.failures.rebuild
-        {
-            rebuild.failed();
         }
     }
 
@@ -111,27 +101,6 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.media.rebuilt();
     }
 
-    /// A repair has ended, with so many programs.
-    pub(in crate::engine) fn repair_ended(&mut self, operation: &Operation, programs: u32, is_of_scheme: bool) {
-        let walks = self.failures.rebuild.as_ref().is_none_or(|rebuild| rebuild.walks());
-        if is_of_scheme && let Some(rebuild) = &mut self.failures.rebuild {
-            rebuild.ended(operation, programs);
-        }
-        if !walks || self.failures.records.is_empty() {
-            self.failures.read_errors.pages_repaired += u64::from(programs);
-            return;
-        }
-        if let Some(record) = self.failures.records.last_mut() {
-            record.pages += u64::from(programs);
-            #[cfg(feature = "mutants")]
-            if accounting::makes(Slip::RepairsTwice) {
-                record.pages += u64::from(programs);
-            }
-            // A translation page is copied; a repair that failed has copied nothing.
-            record.pages_copied += u64::from(if is_of_scheme { programs.min(operation.copied.into()) } else { programs });
-        }
-    }
-
     /// A read that reconstructed something has ended: with piggy-backing its stripe is repaired next.
     pub(in crate::engine) fn reconstructed(&mut self, stripe: StripeId) {
         if self.options.host.piggyback
@@ -142,24 +111,12 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// A measured request has completed that arrived then.
-    pub(in crate::engine) fn note_under_rebuild(&mut self, arrival_ns: u64, latency_ns: u64) {
-        // A rebuild may have begun since that of its arrival ended.
-        let records = self.failures.records.iter_mut().filter(|record| record.ran_at(arrival_ns));
-        records.for_each(|record| record.latency.record(latency_ns));
-    }
-
-    /// Whether a rebuild ran then.
-    pub(in crate::engine) fn is_rebuilt_at(&self, time_ns: u64) -> bool {
-        self.failures.records.iter().any(|record| record.ran_at(time_ns))
-    }
-
     // ---- reads that wait for an idle member ----
 
     /// Queues the reads of a paced wave at their members.
     pub(in crate::engine) fn queue_fetches(&mut self, id: u32, page_operations: &[PageOperation]) {
         for page_operation in page_operations {
-            let slot = &mut self.slots[id as usize];
+            let slot = &mut self.operations.slots[id as usize];
             let fetch = Fetch { id, read: slot.reads, page_operation: *page_operation };
             slot.reads += 1;
             slot.outstanding += 1;
@@ -187,7 +144,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Returns false if the read fails at once.
     fn submit_fetch(&mut self, member: usize, Fetch { id, read, page_operation }: Fetch) -> bool {
         if self.fails_at_once(id, &page_operation) {
-            self.slots[id as usize].outstanding -= 1;
+            self.operations.slots[id as usize].outstanding -= 1;
             self.go_on(id);
             return false;
         }
@@ -198,14 +155,5 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         self.failures.fetching[member] = id;
         true
-    }
-
-    /// A read of operation `id` on the member has ended.
-    #[inline]
-    pub(in crate::engine) fn fetched(&mut self, id: u32, member: MemberId) {
-        let fetching = &mut self.failures.fetching[usize::from(member.0)];
-        if *fetching == id {
-            *fetching = NIL;
-        }
     }
 }

@@ -6,7 +6,8 @@ use crate::media::Shape;
 use crate::media::accounting::{self, Slip};
 use crate::statistics::Latency;
 use flashraid_redundancy::rebuild::{Order, Rebuild};
-use flashraid_vocabulary::{Delivery, Failure, PageOperation};
+use flashraid_redundancy::{Job, Operation};
+use flashraid_vocabulary::{Delivery, Failure, MemberId, PageOperation};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -98,10 +99,10 @@ pub(super) struct Fetch {
 pub(in crate::engine) struct Failures {
     pub(super) options: Option<RebuildOptions>,
     pub(in crate::engine) rebuild: Option<Box<Rebuild>>,
-    pub(super) faults: Vec<FaultRecord>,
-    pub(super) records: Vec<RebuildRecord>,
-    pub(super) wear_outs: Vec<WearOutRecord>,
-    pub(super) read_errors: ReadErrors,
+    pub(in crate::engine) faults: Vec<FaultRecord>,
+    pub(in crate::engine) records: Vec<RebuildRecord>,
+    pub(in crate::engine) wear_outs: Vec<WearOutRecord>,
+    pub(in crate::engine) read_errors: ReadErrors,
     /// The SSD that is worn out since this very event, and has not failed yet.
     pub(super) worn_out: Option<u32>,
     /// SSDs that age has put out of use.
@@ -139,6 +140,68 @@ impl Failures {
             fetches: vec![VecDeque::new(); members],
             waiting: 0,
             fetching: vec![NIL; members],
+        }
+    }
+
+    /// The domain has gained a page.
+    pub(in crate::engine) fn gained_space(&mut self, domain: u32) {
+        self.exhausted[domain as usize] = false;
+    }
+
+    /// A read of operation `id` on the member has ended.
+    #[inline]
+    pub(in crate::engine) fn fetched(&mut self, id: u32, member: MemberId) {
+        let fetching = &mut self.fetching[usize::from(member.0)];
+        if *fetching == id {
+            *fetching = NIL;
+        }
+    }
+
+    /// Whether a rebuild ran then.
+    pub(in crate::engine) fn is_rebuilt_at(&self, time_ns: u64) -> bool {
+        self.records.iter().any(|record| record.ran_at(time_ns))
+    }
+
+    /// A measured request has completed that arrived then.
+    pub(in crate::engine) fn note_under_rebuild(&mut self, arrival_ns: u64, latency_ns: u64) {
+        // A rebuild may have begun since that of its arrival ended.
+        let records = self.records.iter_mut().filter(|record| record.ran_at(arrival_ns));
+        records.for_each(|record| record.latency.record(latency_ns));
+    }
+
+    /// What is lost may be rebuilt on another SSD from now on: stripes that wait for space are looked at again.
+    pub(in crate::engine) fn rebuild_elsewhere(&mut self) {
+        if self.rebuild_share().is_some()
+            && let Some(rebuild) = &mut self.rebuild
+        {
+            rebuild.failed();
+        }
+    }
+
+    /// How much of the running rebuild is done: the share of stripes that it has passed, from 0 to 1. `None` if none runs.
+    pub(in crate::engine) fn rebuild_share(&self) -> Option<f64> {
+        let is_running = self.records.last().is_some_and(|record| record.ended_ns.is_none());
+        self.rebuild.as_ref().filter(|_| is_running).map(|rebuild| rebuild.progress())
+    }
+
+    /// A repair has ended, with so many programs.
+    pub(in crate::engine) fn repair_ended(&mut self, operation: &Operation, programs: u32, is_of_scheme: bool) {
+        let walks = self.rebuild.as_ref().is_none_or(|rebuild| rebuild.walks());
+        if is_of_scheme && let Some(rebuild) = &mut self.rebuild {
+            rebuild.ended(operation, programs);
+        }
+        if !walks || self.records.is_empty() {
+            self.read_errors.pages_repaired += u64::from(programs);
+            return;
+        }
+        if let Some(record) = self.records.last_mut() {
+            record.pages += u64::from(programs);
+            #[cfg(feature = "mutants")]
+            if accounting::makes(Slip::RepairsTwice) {
+                record.pages += u64::from(programs);
+            }
+            // A translation page is copied; a repair that failed has copied nothing.
+            record.pages_copied += u64::from(if is_of_scheme { programs.min(operation.copied.into()) } else { programs });
         }
     }
 }

@@ -20,17 +20,17 @@ impl<C: Content, M: Media> Engine<C, M> {
                 let is_released = version == Version::Base && self.media.lookup(address, version).is_none();
                 let is_gone = is_released || self.media.is_lost(address, version);
                 if is_gone {
-                    self.read_failed(id);
+                    self.operations.read_failed(id);
                 }
                 is_gone
             }
             Action::Program => {
-                if *self.reserved_mut(id, version) & bit != 0 {
+                if *self.operations.reserved_mut(id, version) & bit != 0 {
                     let domain = self.media.domain_of(address, version);
                     if self.media.domain_is_alive(domain) {
                         return false;
                     }
-                    *self.reserved_mut(id, version) &= !bit;
+                    *self.operations.reserved_mut(id, version) &= !bit;
                     self.media.release(address, version);
                 }
                 let record = self.media.unallocated(page_operation, id);
@@ -46,7 +46,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let id = about.owner;
         // A program that has begun under a device that reports it has told of its data.
         let has_begun = about.ppn.0 != NIL;
-        let slot = &mut self.slots[id as usize];
+        let slot = &mut self.operations.slots[id as usize];
         slot.outstanding -= 1;
         if !(about.action == Action::Program && self.shape.reports_data_in && has_begun) {
             slot.waits -= u8::from(about.host_waits);
@@ -56,24 +56,24 @@ impl<C: Content, M: Media> Engine<C, M> {
             Action::Read if self.mutant.as_ref().is_some_and(|mutant| mutant.reads_what_is_dead()) => {
                 self.content.delivered(id, &slot.operation, record, about.ppn);
                 self.media.forget(record);
-                self.fetched(id, about.member);
+                self.failures.fetched(id, about.member);
             }
             #[cfg(feature = "mutants")]
             Action::Read if self.mutant.as_ref().is_some_and(|mutant| mutant.uses_failed_reads()) => {
                 self.media.forget(record);
-                self.fetched(id, about.member);
+                self.failures.fetched(id, about.member);
             }
             Action::Read => {
-                self.read_failed(id);
+                self.operations.read_failed(id);
                 self.media.forget(record);
-                self.fetched(id, about.member);
+                self.failures.fetched(id, about.member);
             }
             Action::Program if has_begun => self.program_again(id, record),
             Action::Program => {
                 // Nobody will ever make a page for it.
                 self.statistics.never_started(about.cause);
                 // A repetition is charged to no request.
-                match self.requests.get_mut(slot.request() as usize).filter(|_| about.cause != Cause::Retry) {
+                match self.requests.get_mut(slot.request()).filter(|_| about.cause != Cause::Retry) {
                     Some(request) if request.measured => request.programs[about.cause as usize] -= 1,
                     Some(_) => self.statistics.warmup_programs[about.cause as usize] -= 1,
                     None => {}
@@ -87,13 +87,13 @@ impl<C: Content, M: Media> Engine<C, M> {
     fn program_again(&mut self, id: u32, record: u32) {
         #[cfg(feature = "mutants")]
         if self.has_fault(crate::mutants::EngineFault::ForgetRetry) {
-            let former = std::mem::replace(&mut self.slots[id as usize].programs, record);
+            let former = std::mem::replace(&mut self.operations.slots[id as usize].programs, record);
             *self.media.next_in_list(record) = former;
             return;
         }
         let about = self.media.about(record);
         #[cfg(feature = "mutants")]
-        if let Some(request) = self.requests.get_mut(self.slots[id as usize].request() as usize)
+        if let Some(request) = self.requests.get_mut(self.operations.slots[id as usize].request())
             && accounting::makes(Slip::RepeatedRequestAnew)
         {
             request.arrival_ns = self.clock.now_ns();
@@ -102,7 +102,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.content.repeated(record, anew);
         if is_queued {
             self.statistics.planned(Action::Program, Cause::Retry);
-            let slot = &mut self.slots[id as usize];
+            let slot = &mut self.operations.slots[id as usize];
             slot.outstanding += 1;
             slot.waits += u8::from(about.host_waits);
         } else {
@@ -110,24 +110,18 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// A read of the wave has failed.
-    pub(in crate::engine) fn read_failed(&mut self, id: u32) {
-        self.rare_mut(id).outcomes.read_failed = true;
-        self.slots[id as usize].has_error = true;
-    }
-
     /// The program `record` gets no page.
     fn is_unallocated(&mut self, id: u32, record: u32) {
         let Program { page, version, .. } = self.media.program(record);
-        self.slots[id as usize].has_error = true;
-        let outcomes = &mut self.rare_mut(id).outcomes;
+        self.operations.slots[id as usize].has_error = true;
+        let outcomes = &mut self.operations.rare_mut(id).outcomes;
         if version == Version::Copy {
             outcomes.unallocated_copies |= 1 << page.member.0;
             self.media.abort(record);
         } else {
             outcomes.unallocated |= 1 << page.member.0;
             self.media.leave_unplaced(record);
-            let slot = &mut self.slots[id as usize];
+            let slot = &mut self.operations.slots[id as usize];
             *self.media.next_in_list(record) = slot.programs;
             slot.programs = record;
         }
@@ -136,27 +130,27 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// A wave has ended. Returns whether its operation can go on: every program that ended still has its page, and no read failed.
     #[cold]
     pub(in crate::engine) fn settle_wave(&mut self, id: u32) -> bool {
-        if self.rare(id).outcomes.read_failed {
+        if self.operations.rare(id).outcomes.read_failed {
             self.start_over(id);
             return false;
         }
-        let mut record = std::mem::replace(&mut self.slots[id as usize].programs, NIL);
+        let mut record = std::mem::replace(&mut self.operations.slots[id as usize].programs, NIL);
         while record != NIL {
             let next = *self.media.next_in_list(record);
             if self.media.program(record).has_lost_its_page {
                 self.program_again(id, record);
             } else {
-                let slot = &mut self.slots[id as usize];
+                let slot = &mut self.operations.slots[id as usize];
                 *self.media.next_in_list(record) = slot.programs;
                 slot.programs = record;
             }
             record = next;
         }
-        if self.slots[id as usize].outstanding > 0 {
+        if self.operations.slots[id as usize].outstanding > 0 {
             return false;
         }
         for delivery in self.failures.deliveries.remove(&id).unwrap_or_default() {
-            let operation = self.slots[id as usize].operation;
+            let operation = self.operations.slots[id as usize].operation;
             self.content.assembled(id, &operation, &delivery);
         }
         true
@@ -165,8 +159,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// A read has failed: the operation starts anew, from what is there now.
     pub(in crate::engine) fn start_over(&mut self, id: u32) {
         self.drop_work(id);
-        self.rare_mut(id).outcomes = Outcomes { read_failed: true, ..Outcomes::default() };
-        let slot = &mut self.slots[id as usize];
+        self.operations.rare_mut(id).outcomes = Outcomes { read_failed: true, ..Outcomes::default() };
+        let slot = &mut self.operations.slots[id as usize];
         slot.unreserved = slot.operation.space & !slot.reserved;
         (slot.reads, slot.last, slot.started) = (0, false, false);
         let Operation { step, reads, update_reads, copied, method, is_adjusted, .. } = &mut slot.operation;
@@ -180,10 +174,10 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Forgets what the operation has programmed and would change.
     pub(in crate::engine) fn drop_work(&mut self, id: u32) {
-        let slot = &mut self.slots[id as usize];
+        let slot = &mut self.operations.slots[id as usize];
         let (mut record, changes) = (std::mem::replace(&mut slot.programs, NIL), slot.changes);
         if changes != NIL {
-            self.changes[changes as usize].clear();
+            self.operations.changes[changes as usize].clear();
         }
         while record != NIL {
             let next = *self.media.next_in_list(record);
@@ -217,7 +211,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             return 0;
         }
         if C::TRACKED {
-            let operation = self.slots[id as usize].operation;
+            let operation = self.operations.slots[id as usize].operation;
             // The programs of this very wave may be made of what NVRAM alone delivers.
             let is_known = |delivery: &&Delivery| delivery.reads == 0 && operation.kind != OperationKind::Read;
             let (at_once, later): (Vec<_>, Vec<_>) = wave.deliveries.iter().partition(is_known);

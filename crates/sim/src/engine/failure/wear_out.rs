@@ -9,16 +9,6 @@ use crate::media::Media;
 use flashraid_vocabulary::{Failure, Fault, Lpn, MemberId, MemberPage, Part, Version};
 
 impl<C: Content, M: Media> Engine<C, M> {
-    /// SSDs that were worn out, in order.
-    pub fn wear_outs(&self) -> &[WearOutRecord] {
-        &self.failures.wear_outs
-    }
-
-    /// SSDs that age has put out of use: what `until = worn:N` counts.
-    pub fn retired(&self) -> u32 {
-        self.failures.retired
-    }
-
     /// The SSD is worn out: it fails when everything else of this event is done.
     #[cold]
     pub(in crate::engine) fn note_worn_out(&mut self, device: u32) {
@@ -30,7 +20,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// The SSD that is worn out since this event, if there is one, fails. The watchers must be told.
     pub(in crate::engine) fn fail_worn_out(&mut self) {
         let Some(device) = self.failures.worn_out.take() else { return };
-        if self.media.ssds().len() == 1 {
+        if self.shape.ssds == 1 {
             let at_ns = self.now_ns();
             self.failures.wear_outs.push(WearOutRecord { at_ns, device, exposed_pages: 0, pages_lost: 0 });
             self.failures.retired += 1;

@@ -5,11 +5,12 @@
 //! delivered, with the old lanes replaced by the new ones; without an update read it holds the new lanes alone, so that a lost update read
 //! shows. An erased page is poisoned. Nothing here is computed from stripe state.
 //!
-//! Reading order: `layers` (what a content is made of), `state` (what is known), `answers` (what the engine tells and asks).
+//! Reading order: `layers` (what a content is made of), `state` (what is known), `stored` (what flash holds), `expected` (what reads may return).
 
-mod answers;
+mod expected;
 mod layers;
 mod state;
+mod stored;
 
 pub use layers::ZERO;
 pub use state::Tags;

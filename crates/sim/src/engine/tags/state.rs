@@ -371,3 +371,11 @@ pub(super) fn taken_from(layers: &Layers, lpn: Lpn, lanes: u64) -> u64 {
 pub(super) fn rank(operation: &Operation, strip: u32) -> u32 {
     (operation.strips & ((1u64 << strip) - 1)).count_ones()
 }
+
+/// An element of a list that grows as far as that.
+pub(super) fn grown<T: Clone + Default>(list: &mut Vec<T>, index: u32) -> &mut T {
+    if list.len() <= index as usize {
+        list.resize((index as usize + 1).next_power_of_two(), T::default());
+    }
+    &mut list[index as usize]
+}

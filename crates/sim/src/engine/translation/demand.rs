@@ -138,7 +138,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(in crate::engine) fn settle_translation(&mut self, id: u32, operation: &Operation, is_translation: bool, failed: bool) {
         let translation = self.translation.as_mut().expect("only under DFTL");
         if is_translation {
-            translation.ended(id, operation, &self.media, &mut self.ready);
+            translation.ended(id, operation, &self.media, &mut self.operations.ready);
             return;
         }
         let Some(held) = translation.held.get_mut(id as usize) else { return };
@@ -189,7 +189,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// The content that a program of a translation operation writes, or that its read must find.
     pub(in crate::engine) fn stamp_of(&self, id: u32) -> u64 {
         let translation = self.translation.as_ref().expect("only under DFTL");
-        stamp(self.operation(id).stripe.0 & !LOCK, translation.work[id as usize].version)
+        stamp(self.operations.operation(id).stripe.0 & !LOCK, translation.work[id as usize].version)
     }
 
     /// A read of a translation page has ended, for the operation that wanted it.
@@ -199,12 +199,12 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Whether the translation page is being written, or about to be.
     pub(crate) fn writes_translation_page(&self, page: u32) -> bool {
-        self.locks.is_locked(lock_of(page).0)
+        self.operations.locks.is_locked(lock_of(page).0)
     }
 
     #[cfg(feature = "mutants")]
     pub(in crate::engine) fn switch_map_early(&mut self, id: u32) {
-        let page = self.operation(id).stripe.0 ^ LOCK;
+        let page = self.operations.operation(id).stripe.0 ^ LOCK;
         if self.has_fault(crate::mutants::EngineFault::SwitchMapEarly) && page < LOCK {
             let translation = self.translation.as_mut().expect("whose page it is");
             translation.on_flash[page as usize] = translation.work[id as usize].version;

@@ -12,9 +12,10 @@ mod spares;
 mod transfers;
 mod view;
 
+use super::inspect::Ssds;
 use super::{
-    About, Ahead, Answer, Clocked, Completion, Counting, Counts, Done, Failing, Flash, FlashFault, GcQuery, Inspect, Lun, MapEvent, Media,
-    News, Program, Recording, Repeated, Reserving, Serving, Shape, Slice, Track,
+    About, Ahead, Answer, Clocked, Completion, Counting, Counts, Done, Failing, Flash, FlashFault, GcQuery, Lun, MapEvent, Media, News,
+    Program, Recording, Repeated, Reserving, Serving, Shape, Slice, Track, Untimed,
 };
 use flashraid_ftl::{ACTIONS, EventQueue};
 use flashraid_vocabulary::{
@@ -88,18 +89,19 @@ impl Array {
         let count = ssds.len() as u32;
         let members = if spares_are_members { count } else { devices };
         let first = FirstNumbers::of(&ssds);
-        let shapes = || ssds.iter().map(Media::shape);
+        let shapes = || ssds.iter().map(Shape::of);
         let domains_each = shapes().map(|shape| shape.domains).max().expect("there are SSDs");
         let last = first[ssds.len()];
         let shape = Shape {
             members,
             pages_per_member: shapes().map(|shape| shape.pages_per_member).min().expect("there are SSDs"),
             planes: last.plane,
+            ssds: count,
             units: last.unit,
             domains: domains_each * members,
             collects_when_idle: shapes().any(|shape| shape.collects_when_idle),
             reads_may_fail: shapes().any(|shape| shape.reads_may_fail),
-            ..ssds[0].shape()
+            ..Shape::of(&ssds[0])
         };
         Self {
             ssd_of: (0..members).collect(),
@@ -135,6 +137,11 @@ impl Array {
         &self.ssds[self.ssd(member)]
     }
 
+    /// The SSDs, of an array that is taken apart.
+    pub fn into_ssds(self) -> Vec<Flash> {
+        self.ssds
+    }
+
     /// The SSD of a record, and the record's number there.
     #[inline]
     fn split(&self, record: u32) -> (usize, u32) {
@@ -160,11 +167,7 @@ impl Array {
     }
 }
 
-impl Media for Array {
-    fn shape(&self) -> Shape {
-        self.shape
-    }
-}
+impl Media for Array {}
 
 impl Clocked for Array {
     #[inline]
@@ -479,10 +482,6 @@ impl Failing for Array {
         any
     }
 
-    fn lost_versions(&self) -> u64 {
-        (0..self.shape.members).map(|member| self.lost_versions_of(MemberId(member as u16))).sum()
-    }
-
     #[inline(always)]
     fn makes(&self, fault: FlashFault) -> bool {
         self.ssds[0].makes(fault)
@@ -502,6 +501,11 @@ impl Counting for Array {
             })
         };
         self.ssds.iter().fold([[0; Cause::COUNT]; ACTIONS], |sum, flash| add(sum, flash.nand().counts()))
+    }
+
+    fn untimed(&self) -> Untimed {
+        let add = |sum: Untimed, of: Untimed| Untimed { programs: sum.programs + of.programs, victims: sum.victims + of.victims };
+        self.ssds.iter().map(Counting::untimed).fold(Untimed::default(), add)
     }
 
     #[inline]

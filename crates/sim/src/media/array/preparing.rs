@@ -1,7 +1,7 @@
 //! Work in no simulated time: the fill, the precondition and first touches of the SSDs.
 
 use super::{Array, Behind, inner};
-use crate::media::{Flash, Preparing, Untimed};
+use crate::media::{Flash, Preparing};
 use flashraid_vocabulary::{MemberPage, Observer, Ppn, Version};
 
 impl Preparing for Array {
@@ -50,12 +50,5 @@ impl Preparing for Array {
             let first = self.first[ssd].page;
             self.at(ssd, |flash| flash.relieve_now(&mut Behind(observer, first)));
         }
-    }
-
-    fn untimed(&self) -> Untimed {
-        self.ssds
-            .iter()
-            .map(Preparing::untimed)
-            .fold(Untimed::default(), |sum, of| Untimed { programs: sum.programs + of.programs, victims: sum.victims + of.victims })
     }
 }

@@ -2,10 +2,15 @@
 
 use super::numbers::NIL;
 use super::{Array, inner};
-use crate::media::{Flash, Inspect, Reserving};
+use crate::media::inspect::Ssds;
+use crate::media::{Flash, Reserving, Shape};
 use flashraid_vocabulary::{Cause, Health, MemberId, MemberPage, Ppn, ReadLoad, Version, View};
 
-impl Inspect for Array {
+impl Ssds for Array {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
     fn ssds(&self) -> &[Flash] {
         &self.ssds
     }
@@ -130,6 +135,6 @@ impl View for Array {
     }
 
     fn is_collecting(&self, member: MemberId) -> bool {
-        self.flash(member).load(MemberId(0)).gc_runs > 0
+        self.flash(member).nand().loads()[MemberId(0)].gc_runs > 0
     }
 }

@@ -33,13 +33,13 @@ impl<M: Media> Episode<M> {
         if reads > 0 {
             return Err((None, format!("{reads} reads returned wrong content")));
         }
-        let evictions = self.engine.buffer().map(|buffer| buffer.counts).unwrap_or_default();
+        let evictions = self.engine.survey().buffer.map(|buffer| buffer.counts).unwrap_or_default();
         // What a buffer cannot write, for lack of space too, is lost, and so are requests that need it; and what was acknowledged early and had to be
         // programmed again when there was no space left.
         let lacks_space = self.engine.believed_without_space > 0;
         let failed_lost =
             if evictions.pages_failed == 0 && !lacks_space { self.engine.statistics.failed_lost } else { evictions.failed_lost };
-        let is_excused = |lpn: &Lpn| (self.engine.buffer().is_some() || lacks_space) && self.engine.is_gone(*lpn);
+        let is_excused = |lpn: &Lpn| (self.engine.survey().buffer.is_some() || lacks_space) && self.engine.is_gone(*lpn);
         if has_window {
             self.check_exposed(&exposed)?;
         }

@@ -12,7 +12,7 @@ impl<M: Media> Episode<M> {
     /// Lets everything end that goes on.
     fn come_to_rest(&mut self) -> Result<(), Problem> {
         let mut before = self.engine.media.counts();
-        let attempts = self.engine.media.ssds().iter().map(|ssd| ssd.settings().cell.most_attempts()).max();
+        let attempts = self.engine.media.ssds().iter().map(|ssd| ssd.settings.cell.most_attempts()).max();
         let most_events = attempts.expect("there is an SSD") * MOST_EVENTS;
         for event in 0..most_events {
             if event == most_events / 2 {
@@ -49,7 +49,7 @@ impl<M: Media> Episode<M> {
         let flash = &self.engine.media;
         flash.check().map_err(|what| (None, what))?;
         // Also where nothing but programs has failed, and no rebuild ever began: some pages may not have been allocated.
-        let is_done = self.rebuilds && self.engine.rebuild_share().is_none() && !self.exceeded;
+        let is_done = self.rebuilds && self.engine.survey().rebuild_share.is_none() && !self.exceeded;
         let (members, rows) = (flash.shape().members, flash.shape().pages_per_member);
         let mut pages = (0..rows).flat_map(|page| (0..members).map(move |member| MemberPage::new(member as u16, page)));
         let can_be_repaired = |page: &MemberPage| flash.can_allocate(*page) && !self.may_stay_lost(*page);
@@ -77,7 +77,7 @@ impl<M: Media> Episode<M> {
 
     /// A translation page of which a copy is lost, though the other one lives and there is space for it.
     fn unrepaired_map(&self) -> Option<u32> {
-        let (translation, flash) = (self.engine.translation()?, &self.engine.media);
+        let (translation, flash) = (self.engine.survey().translation?, &self.engine.media);
         (0..translation.pages()).find(|page| {
             let Some((_, copies)) = translation.stored_at(*page) else { return false };
             let lost = copies.map(|copy| flash.is_lost(copy, Version::Current));

@@ -29,7 +29,7 @@ impl At {
 
 impl<M: Media> Episode<M> {
     fn at(&self, ssd: usize, part: Part) -> At {
-        At { ssd, part, is_alone: self.engine.media.ssds().len() == 1 }
+        At { ssd, part, is_alone: self.engine.media.shape().ssds == 1 }
     }
 
     fn lose(&mut self, name: &'static str, at: At) {
@@ -37,7 +37,7 @@ impl<M: Media> Episode<M> {
         self.engine.fail(at.failure(Fault::Loss));
         let media = &self.engine.media;
         self.dead_chips = media.channels_with_dead_chips();
-        let dead: Vec<Ppn> = media.pages_of(at.ssd, &at.part).collect();
+        let dead = media.pages_of(at.ssd, &at.part);
         dead.into_iter().for_each(|ppn| self.engine.content.destroy(ppn));
         *self.faults.entry(name).or_default() += 1;
     }
@@ -76,7 +76,8 @@ impl<M: Media> Episode<M> {
     /// What a program is being written to fails.
     pub(super) fn fail_under_a_program(&mut self) {
         self.notice_rebuilt();
-        let programs: Vec<Ppn> = self.engine.media.programs_in_service().filter(|ppn| !self.engine.media.is_lost_page(*ppn)).collect();
+        let mut programs = self.engine.media.programs_in_service();
+        programs.retain(|ppn| !self.engine.media.is_lost_page(*ppn));
         if !programs.is_empty() {
             let ppn = self.random.of_list(&programs);
             // Where nothing can die within tolerance.
@@ -94,11 +95,8 @@ impl<M: Media> Episode<M> {
         self.notice_rebuilt();
         let (_, mirrors) = self.dead_chips;
         let is_wanted = |media: &M, ppn: Ppn| {
-            let (ssd, ppn) = media.locate(ppn);
-            let flash = &media.ssds()[ssd];
-            let channel = flash.nand().channel_of_unit(flash.nand().unit_of(ppn));
-            let is_copy = flash.space().is_of_mirror(ppn);
-            if mirrors == 0 { is_copy } else { mirrors >> channel & 1 == 1 && !is_copy }
+            let place = media.place_of(ppn);
+            if mirrors == 0 { place.is_of_mirror } else { mirrors >> place.channel & 1 == 1 && !place.is_of_mirror }
         };
         let found = (0..20).find_map(|_| self.any_living_page().filter(|ppn| is_wanted(&self.engine.media, *ppn)));
         if let Some(ppn) = found {
@@ -138,11 +136,10 @@ impl<M: Media> Episode<M> {
 
     /// A page, or something larger that it is in, up to the unit of which a failure is survived.
     fn some_part_with(&mut self, ppn: Ppn, wanted: Option<&str>) -> (&'static str, At) {
-        let (ssd, local) = self.engine.media.locate(ppn);
-        let flash = &self.engine.media.ssds()[ssd];
-        let page = flash.part_of(local);
+        let (ssd, page) = (self.engine.media.place_of(ppn).ssd, self.engine.media.part_of(ppn));
         let Part::Page { channel, chip, die, plane, block, .. } = page else { unreachable!("where a page is") };
-        let (member, has_logs) = (flash.settings().given.member, flash.settings().log_blocks > 0);
+        let settings = self.engine.media.ssds()[ssd].settings;
+        let (member, has_logs) = (settings.given.member, settings.log_blocks > 0);
         let choice = match wanted {
             Some("block") => 3,
             Some("chip") => 10,
@@ -198,14 +195,12 @@ impl<M: Media> Episode<M> {
 
     /// A program or an erase fails, which loses nothing.
     pub(super) fn fail_an_operation(&mut self) {
-        if self.engine.media.ssds().iter().any(|flash| flash.settings().log_blocks > 0) {
+        if self.engine.media.shape().has_log_blocks {
             return;
         }
         let Some(ppn) = self.any_living_page() else { return };
-        let (ssd, local) = self.engine.media.locate(ppn);
-        let Part::Page { channel, chip, die, plane, .. } = self.engine.media.ssds()[ssd].part_of(local) else {
-            unreachable!("where a page is")
-        };
+        let ssd = self.engine.media.place_of(ppn).ssd;
+        let Part::Page { channel, chip, die, plane, .. } = self.engine.media.part_of(ppn) else { unreachable!("where a page is") };
         let part = if self.random.once_in(2) { Part::Channel(channel) } else { Part::Plane { channel, chip, die, plane } };
         let (name, fault): (_, fn(Part) -> Fault) =
             if self.random.once_in(3) { ("erase", Fault::Erase) } else { ("program", Fault::Program) };
@@ -236,7 +231,7 @@ impl<M: Media> Episode<M> {
     /// Once everything is as redundant as before, the next unit may fail.
     pub(super) fn notice_rebuilt(&mut self) {
         self.notice_taken_out();
-        let is_whole = self.engine.rebuild_share().is_none() && self.lost_versions() == 0 && self.taken_out().is_none();
+        let is_whole = self.engine.survey().rebuild_share.is_none() && self.lost_versions() == 0 && self.taken_out().is_none();
         if self.failed.is_some() && is_whole {
             self.failed = None;
             self.rebuilt += 1;

@@ -10,7 +10,7 @@ impl<M: Media> Episode<M> {
     /// Asks for the replacement of an SSD. Refused is what cannot be. Where that takes the SSD out it is a second failure, if something else has failed.
     pub(super) fn ask_for_replacement(&mut self) {
         if self.engine.media.next_spare().is_some() && (self.second || self.failed.is_none() || !self.entry.takes_devices_out) {
-            let device = self.random.below(self.engine.media.ssds().len() as u64) as u32;
+            let device = self.random.below(self.engine.media.shape().ssds.into()) as u32;
             let _ = self.engine.replace(device);
         }
     }
@@ -26,7 +26,7 @@ impl<M: Media> Episode<M> {
 
     /// The SSD fails that takes the place of another one, and all spare ones before; if none does, one is to.
     pub(super) fn fail_what_is_new(&mut self) {
-        let Some(new) = self.engine.running_replacement().map(|record| record.new_device as usize) else {
+        let Some(new) = self.engine.survey().running_replacement().map(|record| record.new_device as usize) else {
             return self.ask_for_replacement();
         };
         if self.failed.is_some() {
@@ -43,15 +43,15 @@ impl<M: Media> Episode<M> {
     /// A page of the SSD that can be read.
     fn any_living_page_of(&self, ssd: usize) -> Option<Ppn> {
         let media = &self.engine.media;
-        let member = MemberId(media.member_in(ssd, 0)? as u16);
+        let member = MemberId(media.ssds()[ssd].member? as u16);
         let pages = (0..media.shape().pages_per_member).map(|page| MemberPage::new(member.0, page));
         pages.filter(|page| !media.is_lost(*page, Version::Current)).find_map(|page| media.lookup(page, Version::Current))
     }
 
     /// The SSD that a replacement takes out as it begins, until nothing of it is to be rebuilt any more.
     pub(super) fn taken_out(&self) -> Option<u32> {
-        let (record, media) = (self.engine.running_replacement().filter(|_| self.entry.takes_devices_out)?, &self.engine.media);
-        let old = media.member_in(record.old_device as usize, 0)?;
+        let (record, media) = (self.engine.survey().running_replacement().filter(|_| self.entry.takes_devices_out)?, &self.engine.media);
+        let old = media.ssds()[record.old_device as usize].member?;
         let member = MemberId(old as u16);
         (media.health(member) != Health::Disabled || media.lost_versions_of(member) > 0).then_some(old)
     }
@@ -77,15 +77,16 @@ impl<M: Media> Episode<M> {
     /// Whether nothing of the array lies on a member any more: what it holds serves reads alone, and protects nothing.
     pub(super) fn is_shadow(&self, member: MemberId) -> bool {
         let media = &self.engine.media;
-        let is_replaced = self.engine.running_replacement().is_some_and(|record| media.device_of(member) == Some(record.old_device));
+        let is_replaced =
+            self.engine.survey().running_replacement().is_some_and(|record| media.device_of(member) == Some(record.old_device));
         media.health(member) == Health::ReadOnly && !is_replaced
     }
 
     /// A strip that a replacement has left where it is although nothing stands in its way.
     pub(super) fn unmoved(&self) -> Option<MemberPage> {
         let (engine, media) = (&self.engine, &self.engine.media);
-        let member = |device: u32| media.member_in(device as usize, 0).map(|member| MemberId(member as u16));
-        let record = engine.running_replacement()?;
+        let member = |device: u32| media.ssds()[device as usize].member.map(|member| MemberId(member as u16));
+        let record = engine.survey().running_replacement()?;
         let (old, new) = (member(record.old_device)?, member(record.new_device)?);
         let (mut pages, mut first) = (Vec::new(), 0);
         while first < engine.space_pages() {
@@ -106,7 +107,7 @@ impl<M: Media> Episode<M> {
     /// How replacements came out.
     pub(super) fn replacements(&self) -> BTreeMap<&'static str, u64> {
         let mut counts = BTreeMap::new();
-        for record in self.engine.replacements() {
+        for record in self.engine.survey().replacements {
             *counts.entry(record.outcome.name()).or_default() += 1;
         }
         counts

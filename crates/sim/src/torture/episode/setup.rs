@@ -172,7 +172,7 @@ impl<M: Media> Episode<M> {
             pages_checked: self.pages_checked,
             pages_gone: self.pages_gone,
             pages_lost_in_window: self.has_window.then_some(self.pages_lost_in_window),
-            rebuilds: self.engine.rebuilds().len() as u64,
+            rebuilds: self.engine.survey().rebuilds.len() as u64,
             rebuilt: self.rebuilt,
             replacements: self.replacements(),
             states: counts(true).map(|((state, _), kills)| (STATES[state].name, kills)).collect(),

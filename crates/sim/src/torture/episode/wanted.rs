@@ -66,7 +66,7 @@ impl<M: Media> Instant for Episode<M> {
 
     fn programs_dead(&self) -> bool {
         let media = &self.engine.media;
-        media.has_failures() && media.programs_in_service().any(|ppn| media.is_lost_page(ppn))
+        media.has_failures() && media.programs_in_service().into_iter().any(|ppn| media.is_lost_page(ppn))
     }
 
     fn is_degraded(&self) -> bool {
@@ -99,11 +99,11 @@ impl<M: Media> Instant for Episode<M> {
     }
 
     fn has_given_up(&self) -> bool {
-        self.engine.replacements().iter().any(|record| record.outcome == Outcome::GivenUp)
+        self.engine.survey().replacements.iter().any(|record| record.outcome == Outcome::GivenUp)
     }
 
     fn has_shadow(&self) -> bool {
-        let is_read_only = |device: u32| self.engine.media.ssds()[device as usize].health() == Health::ReadOnly;
-        self.engine.replacements().iter().any(|record| record.is_shadow && is_read_only(record.old_device))
+        let is_read_only = |device: u32| self.engine.media.ssds()[device as usize].health == Health::ReadOnly;
+        self.engine.survey().replacements.iter().any(|record| record.is_shadow && is_read_only(record.old_device))
     }
 }

@@ -10,7 +10,7 @@ use flashraid_sim::Config;
 use flashraid_sim::assemble::Assembled;
 use flashraid_sim::config::{PartialWrites, Unwritten};
 use flashraid_sim::engine::Engine;
-use flashraid_sim::engine::content::{Content, FILL, Submitted, Untracked};
+use flashraid_sim::engine::content::{Content, Expected, FILL, Submitted, Untracked};
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::media::{Array, Flash};
 use flashraid_sim::verify;

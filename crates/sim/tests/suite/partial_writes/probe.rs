@@ -4,7 +4,7 @@ use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_sim::Config;
 use flashraid_sim::config::{PartialWrites, Unwritten};
 use flashraid_sim::engine::Engine;
-use flashraid_sim::engine::content::{Content, FILL, InEntry, Submitted};
+use flashraid_sim::engine::content::{Content, Expected, FILL, InEntry, Stored, Submitted};
 use flashraid_sim::media::Media;
 use flashraid_vocabulary::{HostOp, HostRequest, Lpn, MemberPage, Observer, PageOperation, Ppn};
 use std::collections::{BTreeMap, BTreeSet};
@@ -143,12 +143,12 @@ pub fn announce<M: Media>(engine: &mut Engine<Probe, M>, sequence: u64, request:
     let touched = offset / SECTOR..end.div_ceil(SECTOR);
     let covered = offset.div_ceil(SECTOR)..(end / SECTOR).max(offset.div_ceil(SECTOR));
     let page_sectors = engine.content.naive.page_sectors;
-    let is_buffered = engine.buffer().is_some();
+    let is_buffered = engine.survey().buffer.is_some();
     match request.op {
         HostOp::Flush => {}
         HostOp::Read => {
             for (lpn, sectors) in engine.content.naive.by_page(touched) {
-                let taken = engine.buffer().map(|buffer| buffer.take(Lpn(lpn))).unwrap_or_default();
+                let taken = engine.survey().buffer.map(|buffer| buffer.take(Lpn(lpn))).unwrap_or_default();
                 let is_buffered = |sector: &u64| taken.from_buffer() >> (sector % page_sectors).min(63) & 1 == 1;
                 engine.content.naive.read(&sectors.into_iter().filter(|sector| !is_buffered(sector)).collect());
             }
@@ -174,9 +174,20 @@ pub fn announce<M: Media>(engine: &mut Engine<Probe, M>, sequence: u64, request:
 
 impl Observer for Probe {}
 
-impl Content for Probe {
-    const TRACKED: bool = true;
+impl Stored for Probe {
+    fn read_submitted(&mut self, record: u32, _: u8, strip: u8) {
+        self.reads.insert(record, strip);
+    }
 
+    fn delivered(&mut self, id: u32, operation: &Operation, record: u32, _: Ppn) {
+        let strip = self.reads[&record];
+        if operation.kind == OperationKind::Write && strip != PageOperation::NO_STRIP {
+            self.courses.get_mut(&id).expect("a write of the host").given |= 1 << strip;
+        }
+    }
+}
+
+impl Expected for Probe {
     fn submitted(&mut self, _: u64, _: Lpn, change: Submitted) {
         if change == Submitted::Zero
             && let Some(sectors) = self.zeroes.take()
@@ -208,17 +219,6 @@ impl Content for Probe {
         self.courses.insert(id, course);
     }
 
-    fn read_submitted(&mut self, record: u32, _: u8, strip: u8) {
-        self.reads.insert(record, strip);
-    }
-
-    fn delivered(&mut self, id: u32, operation: &Operation, record: u32, _: Ppn) {
-        let strip = self.reads[&record];
-        if operation.kind == OperationKind::Write && strip != PageOperation::NO_STRIP {
-            self.courses.get_mut(&id).expect("a write of the host").given |= 1 << strip;
-        }
-    }
-
     fn ended(&mut self, id: u32, operation: &Operation, failed: bool) {
         if let Some(Course { expected, given }) = self.courses.remove(&id)
             && (failed || expected != given)
@@ -230,4 +230,8 @@ impl Content for Probe {
     fn filled(&mut self, lpn: Lpn, _: u64) {
         self.naive.valid.extend(self.naive.of_page(lpn.0));
     }
+}
+
+impl Content for Probe {
+    const TRACKED: bool = true;
 }

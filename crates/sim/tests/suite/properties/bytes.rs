@@ -5,7 +5,7 @@
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_sim::config::PartialWrites;
 use flashraid_sim::engine::Engine;
-use flashraid_sim::engine::content::{Content, FILL, InBuffer, InEntry, Shares, Submitted};
+use flashraid_sim::engine::content::{Content, Expected, FILL, InBuffer, InEntry, Shares, Stored, Submitted};
 use flashraid_sim::media::Media;
 use flashraid_vocabulary::{Delivery, HostOp, HostRequest, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources, Version};
 use std::collections::BTreeMap;
@@ -181,7 +181,7 @@ impl Bytes {
         };
         for lpn in 0..engine.space_pages() {
             let stored = content(engine.scheme().locate(Lpn(lpn)), Version::Current).unwrap_or(0);
-            let entry = engine.buffer().and_then(|buffer| buffer.find(Lpn(lpn)));
+            let entry = engine.survey().buffer.and_then(|buffer| buffer.find(Lpn(lpn)));
             assert_eq!(engine.holds(Lpn(lpn)), entry.is_some(), "nothing is in flight");
             let (value, mask) = entry.map_or((0, 0), |entry| bytes.entries[entry as usize]);
             let stored = value & mask | stored & !mask;
@@ -248,51 +248,7 @@ impl Observer for Bytes {
     }
 }
 
-impl Content for Bytes {
-    const TRACKED: bool = true;
-
-    fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted) {
-        let request = self.requests[sequence as usize];
-        let (space, first) = (self.host.len() as u64, request.offset_bytes / self.page_bytes);
-        let page = (lpn.0 + space - first) % space;
-        let mask = self.touched(&request, page);
-        assert!(change == if mask == u64::MAX { change } else { Submitted::Part(mask) }, "{request:?} {lpn:?} {change:?}");
-        let value = if request.op == HostOp::Write { lanes(sequence, lpn.0) } else { 0 };
-        let host = &mut self.host[lpn.0 as usize];
-        *host = value & mask | *host & !mask;
-        self.submissions[lpn.0 as usize].0 += 1;
-        self.given.insert((sequence, lpn.0), (value, mask));
-    }
-
-    fn left_with(&mut self, lpn: Lpn, lanes: u64, sequence: Option<u64>, _: PartialWrites) {
-        self.host[lpn.0 as usize] &= lanes;
-        if sequence.is_none() {
-            // Reads in progress may see what was there.
-            let (submitted, acknowledged) = &mut self.submissions[lpn.0 as usize];
-            (*submitted, *acknowledged) = (*submitted + 1, *acknowledged + 1);
-        }
-    }
-
-    fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool) {
-        assert!(!failed);
-        if self.given.contains_key(&(sequence, lpn.0)) {
-            self.submissions[lpn.0 as usize].1 += 1;
-        }
-    }
-
-    fn begin(&mut self, id: u32, operation: &Operation, parity: Option<MemberPage>, sequence: u64, entries: &[InEntry]) {
-        let evicted = bits(operation.strips).zip(entries).map(|(strip, entry)| (strip, self.entry(*entry))).collect();
-        let mut gathered = Gathered { sequence, parity, evicted, ..Gathered::default() };
-        if operation.kind == OperationKind::Read {
-            for rank in 0..u64::from(operation.strips.count_ones()) {
-                let lpn = (operation.first.0 + rank) as usize;
-                let (submitted, acknowledged) = self.submissions[lpn];
-                gathered.expected.push((submitted == acknowledged).then_some((submitted, self.host[lpn])));
-            }
-        }
-        *grown(&mut self.gathered, id) = gathered;
-    }
-
+impl Stored for Bytes {
     fn read_submitted(&mut self, record: u32, read: u8, strip: u8) {
         *grown(&mut self.reads, record) = (read, strip);
     }
@@ -341,6 +297,68 @@ impl Content for Bytes {
         unreachable!("nothing fails here");
     }
 
+    fn placed_zero(&mut self, ppn: Ppn) {
+        self.flash[ppn.0 as usize] = Some(0);
+    }
+
+    fn program_stamp(&mut self, record: u32, stamp: u64) {
+        *grown(&mut self.programs, record) = stamp;
+    }
+
+    fn check_stamp(&mut self, ppn: Ppn, stamp: u64) {
+        if self.flash[ppn.0 as usize] != Some(stamp) {
+            self.wrong.push(format!("translation page at {ppn:?}: {:?}, not {stamp}", self.flash[ppn.0 as usize]));
+        }
+    }
+
+    fn placed_stamp(&mut self, ppn: Ppn, stamp: u64) {
+        self.flash[ppn.0 as usize] = Some(stamp);
+    }
+}
+
+impl Expected for Bytes {
+    fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted) {
+        let request = self.requests[sequence as usize];
+        let (space, first) = (self.host.len() as u64, request.offset_bytes / self.page_bytes);
+        let page = (lpn.0 + space - first) % space;
+        let mask = self.touched(&request, page);
+        assert!(change == if mask == u64::MAX { change } else { Submitted::Part(mask) }, "{request:?} {lpn:?} {change:?}");
+        let value = if request.op == HostOp::Write { lanes(sequence, lpn.0) } else { 0 };
+        let host = &mut self.host[lpn.0 as usize];
+        *host = value & mask | *host & !mask;
+        self.submissions[lpn.0 as usize].0 += 1;
+        self.given.insert((sequence, lpn.0), (value, mask));
+    }
+
+    fn left_with(&mut self, lpn: Lpn, lanes: u64, sequence: Option<u64>, _: PartialWrites) {
+        self.host[lpn.0 as usize] &= lanes;
+        if sequence.is_none() {
+            // Reads in progress may see what was there.
+            let (submitted, acknowledged) = &mut self.submissions[lpn.0 as usize];
+            (*submitted, *acknowledged) = (*submitted + 1, *acknowledged + 1);
+        }
+    }
+
+    fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool) {
+        assert!(!failed);
+        if self.given.contains_key(&(sequence, lpn.0)) {
+            self.submissions[lpn.0 as usize].1 += 1;
+        }
+    }
+
+    fn begin(&mut self, id: u32, operation: &Operation, parity: Option<MemberPage>, sequence: u64, entries: &[InEntry]) {
+        let evicted = bits(operation.strips).zip(entries).map(|(strip, entry)| (strip, self.entry(*entry))).collect();
+        let mut gathered = Gathered { sequence, parity, evicted, ..Gathered::default() };
+        if operation.kind == OperationKind::Read {
+            for rank in 0..u64::from(operation.strips.count_ones()) {
+                let lpn = (operation.first.0 + rank) as usize;
+                let (submitted, acknowledged) = self.submissions[lpn];
+                gathered.expected.push((submitted == acknowledged).then_some((submitted, self.host[lpn])));
+            }
+        }
+        *grown(&mut self.gathered, id) = gathered;
+    }
+
     fn restarted(&mut self, _id: u32, _operation: &Operation) {
         unreachable!("nothing fails here");
     }
@@ -374,25 +392,11 @@ impl Content for Bytes {
         self.gathered[id as usize].overlays.insert(u32::from(strip), overlay);
     }
 
-    fn placed_zero(&mut self, ppn: Ppn) {
-        self.flash[ppn.0 as usize] = Some(0);
-    }
-
-    fn program_stamp(&mut self, record: u32, stamp: u64) {
-        *grown(&mut self.programs, record) = stamp;
-    }
-
-    fn check_stamp(&mut self, ppn: Ppn, stamp: u64) {
-        if self.flash[ppn.0 as usize] != Some(stamp) {
-            self.wrong.push(format!("translation page at {ppn:?}: {:?}, not {stamp}", self.flash[ppn.0 as usize]));
-        }
-    }
-
-    fn placed_stamp(&mut self, ppn: Ppn, stamp: u64) {
-        self.flash[ppn.0 as usize] = Some(stamp);
-    }
-
     fn filled(&mut self, lpn: Lpn, sequence: u64) {
         self.host[lpn.0 as usize] = lanes(sequence, lpn.0);
     }
+}
+
+impl Content for Bytes {
+    const TRACKED: bool = true;
 }

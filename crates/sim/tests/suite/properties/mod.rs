@@ -80,7 +80,7 @@ struct Watch<'a, C: Content, M: Media> {
 
 impl<C: Content, M: Media> Watch<'_, C, M> {
     fn event(&mut self, engine: &Engine<C, M>) {
-        let pages = engine.media.ssds().iter().map(|flash| flash.geometry().physical_pages()).sum();
+        let pages = engine.media.ssds().iter().map(|ssd| ssd.settings.geometry.physical_pages()).sum();
         self.credit += self.pages_an_event;
         if self.credit >= pages {
             self.credit -= pages;
@@ -130,7 +130,7 @@ fn drive<C: Content, M: Media>(
     }
     end(engine, &mut watch);
     every_request_completed(&engine.completed, requests.len());
-    let failed = engine.buffer().map(|buffer| (buffer.counts.failed_no_space, buffer.counts.failed_lost));
+    let failed = engine.survey().buffer.map(|buffer| (buffer.counts.failed_no_space, buffer.counts.failed_lost));
     assert!(failed.is_none_or(|failed| failed == (0, 0)), "evictions failed: {failed:?}");
     engine.completed.clone()
 }
@@ -151,14 +151,14 @@ fn check_engine<C: Content, M: Media>(engine: &Engine<C, M>) {
 fn check_groups<C: Content, M: Media>(engine: &Engine<C, M>, config: &Config) {
     let entry = find(&config.scheme.name).expect("a scheme");
     let Some(groups) = entry.groups(&config.build()).expect("a legal number") else { return };
-    let [flash] = engine.media.ssds() else { panic!("mirror groups are in one SSD") };
-    let members = flash.settings().members();
-    let channels = flash.geometry().channels / groups;
+    let (media, shape) = (&engine.media, engine.media.shape());
+    assert_eq!(shape.ssds, 1, "mirror groups are in one SSD");
+    let (members, channels) = (shape.members, media.ssds()[0].settings.geometry.channels / groups);
     let mut next = 0;
-    while let Some(slot) = flash.next_mapped(next, flash.settings().pages_per_member * members) {
-        let address = flash.address(slot);
-        let ppn = flash.lookup(address, Version::Current).expect("a mapped page");
-        let channel = flash.nand().channel_of_unit(flash.nand().unit_of(ppn));
+    while let Some(slot) = media.next_mapped(next, shape.pages_per_member * members) {
+        let address = shape.page(slot);
+        let ppn = media.lookup(address, Version::Current).expect("a mapped page");
+        let channel = media.place_of(ppn).channel;
         assert_eq!(channel / channels, u32::from(address.member.0) / (members / groups), "{address:?} lies on channel {channel}");
         next = slot + 1;
     }
@@ -173,13 +173,13 @@ fn check_counts<C: Content, M: Media>(engine: &Engine<C, M>) {
         }
     }
     for (action, cause) in (0..3).flat_map(|action| Cause::ALL.map(|cause| (action, cause))) {
-        let by_unit: u64 = engine.media.luns().map(|lun| lun.operations()[action][cause as usize]).sum();
+        let by_unit: u64 = engine.media.luns().iter().map(|lun| lun.operations[action][cause as usize]).sum();
         assert_eq!(by_unit, counts[action][cause as usize], "{action} {}", cause.name());
     }
     // Copies of a page in its member go to mirror chips, and nothing else does.
-    for lun in engine.media.luns().filter(|lun| lun.flash.settings().given.mirror_chips > 0) {
-        let is_mirror = lun.flash.settings().is_mirror_chip(lun.flash.nand().shape().chip_of_unit(lun.unit));
-        let programs = &lun.operations()[Action::Program as usize];
+    for lun in engine.media.luns().into_iter().filter(|_| engine.media.shape().has_mirrors) {
+        let is_mirror = lun.is_of_mirror_chip;
+        let programs = &lun.operations[Action::Program as usize];
         let moved = programs[Cause::Gc as usize] + programs[Cause::Wear as usize];
         assert_eq!(programs[Cause::Mirror as usize], if is_mirror { programs.iter().sum::<u64>() - moved } else { 0 });
     }

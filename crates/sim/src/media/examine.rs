@@ -1,0 +1,110 @@
+//! What checks and torture look at: physical pages, what is being done to them, and what has failed.
+
+use super::inspect::Ssds;
+use super::{Flash, Inspect};
+use flashraid_ftl::{GcUnderWay, Held};
+use flashraid_vocabulary::{MemberId, Part, Ppn};
+
+/// See the module.
+pub trait Examine: Inspect {
+    /// The number above those of all physical pages.
+    fn ppn_limit(&self) -> u64;
+    /// The physical pages of a part of an SSD.
+    fn pages_of(&self, ssd: usize, part: &Part) -> Vec<Ppn>;
+    /// Whether a physical page can be read no more.
+    fn is_lost_page(&self, ppn: Ppn) -> bool;
+    /// Whether this stands for the page of a version that nothing holds.
+    fn is_unplaced_page(&self, ppn: Ppn) -> bool;
+    /// Physical pages that are being programmed.
+    fn programs_in_service(&self) -> Vec<Ppn>;
+    /// Versions of a member's pages beside the current ones.
+    fn held(&self, member: MemberId) -> Held;
+    /// GC runs that are in flight.
+    fn gc_runs_under_way(&self) -> GcUnderWay;
+    /// Whether GC has done something to the map that nobody has taken notice of.
+    fn has_map_events(&self) -> bool;
+    /// Whether an SSD is at work, on behalf of anybody.
+    fn is_at_work(&self) -> bool;
+    /// What of an SSD has failed that a saved drive could not tell, if anything has.
+    fn failed_parts(&self, ssd: usize) -> Option<&'static str>;
+    /// Whether blocks of living planes are out of use.
+    fn has_retired_blocks(&self) -> bool;
+    /// Whether spare chips are in use.
+    fn uses_spares(&self) -> bool;
+    /// Channels, numbered SSD by SSD, of which a data chip is dead, and those of which a mirror chip is.
+    fn channels_with_dead_chips(&self) -> (u64, u64);
+    /// Checks every count and list of flash against what blocks and pages say.
+    fn check(&self) -> Result<(), String>;
+}
+
+impl<S: Ssds + Inspect> Examine for S {
+    fn ppn_limit(&self) -> u64 {
+        Ssds::ssds(self).iter().map(|flash| u64::from(flash.ppn_limit())).sum()
+    }
+
+    fn pages_of(&self, ssd: usize, part: &Part) -> Vec<Ppn> {
+        let first = self.first_page(ssd);
+        Ssds::ssds(self)[ssd].pages_of(part).map(|ppn| Ppn(first + ppn.0)).collect()
+    }
+
+    fn is_lost_page(&self, ppn: Ppn) -> bool {
+        let (ssd, ppn) = self.locate(ppn);
+        Ssds::ssds(self)[ssd].is_lost_page(ppn)
+    }
+
+    fn is_unplaced_page(&self, ppn: Ppn) -> bool {
+        let (ssd, ppn) = self.locate(ppn);
+        Ssds::ssds(self)[ssd].is_unplaced_page(ppn)
+    }
+
+    fn programs_in_service(&self) -> Vec<Ppn> {
+        let of_ssd = |(ssd, flash): (usize, &'_ Flash)| {
+            let first = self.first_page(ssd);
+            flash.nand().programs_in_service().map(|ppn| Ppn(first + ppn.0)).collect::<Vec<_>>()
+        };
+        Ssds::ssds(self).iter().enumerate().flat_map(of_ssd).collect()
+    }
+
+    fn held(&self, member: MemberId) -> Held {
+        let (flash, member) = self.home(member);
+        flash.held(member)
+    }
+
+    fn gc_runs_under_way(&self) -> GcUnderWay {
+        Ssds::ssds(self).iter().fold(GcUnderWay::default(), |sum, flash| sum | flash.gc_runs_under_way())
+    }
+
+    fn has_map_events(&self) -> bool {
+        Ssds::ssds(self).iter().any(Flash::has_map_events)
+    }
+
+    fn is_at_work(&self) -> bool {
+        Ssds::ssds(self).iter().any(Flash::is_at_work)
+    }
+
+    fn failed_parts(&self, ssd: usize) -> Option<&'static str> {
+        Ssds::ssds(self)[ssd].failed_parts()
+    }
+
+    fn has_retired_blocks(&self) -> bool {
+        Ssds::ssds(self).iter().any(|flash| flash.space().has_retired_blocks())
+    }
+
+    fn uses_spares(&self) -> bool {
+        Ssds::ssds(self).iter().any(Flash::uses_spares)
+    }
+
+    fn channels_with_dead_chips(&self) -> (u64, u64) {
+        let mut first = 0;
+        Ssds::ssds(self).iter().fold((0, 0), |(data, mirrors), flash| {
+            let (of_data, of_mirrors) = flash.channels_with_dead_chips();
+            let bits = (data | of_data << first, mirrors | of_mirrors << first);
+            first += flash.nand().channels().len();
+            bits
+        })
+    }
+
+    fn check(&self) -> Result<(), String> {
+        Ssds::ssds(self).iter().try_for_each(Flash::check)
+    }
+}
