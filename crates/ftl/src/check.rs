@@ -93,9 +93,9 @@ impl Flash {
                 return Err(format!("{queued:?} reads and programs wait for member {member}, counted {:?}", (load.reads, load.programs)));
             }
         }
-        for (id, unit) in self.nand.units().iter().enumerate() {
-            if (unit.blocked() > 0) != self.gc_blocking(id as u32).is_some() {
-                return Err(format!("unit {id} is blocked {} times, by the run of {:?}", unit.blocked(), self.gc_blocking(id as u32)));
+        for (id, lun) in self.nand.luns().iter().enumerate() {
+            if (lun.blocked() > 0) != self.gc_blocking(id as u32).is_some() {
+                return Err(format!("LUN {id} is blocked {} times, by the run of {:?}", lun.blocked(), self.gc_blocking(id as u32)));
             }
         }
         Ok(())
@@ -105,7 +105,7 @@ impl Flash {
     fn check_faults(&self) -> Result<(), String> {
         let mut gone = vec![0; self.members as usize];
         let mut living = vec![0; self.space.domains.len()];
-        let mut units = vec![0; self.space.domains.len()];
+        let mut luns = vec![0; self.space.domains.len()];
         let mut replacements = vec![0; self.space.domains.len()];
         for (id, plane) in self.space.blocks.planes.iter().enumerate() {
             let first = self.space.blocks.index(id as u32, 0);
@@ -136,10 +136,9 @@ impl Flash {
                 continue;
             }
             living[domain as usize] += u32::from(!plane.dead && plane.blocks > 0);
-            units[domain as usize] |=
-                if plane.blocks > 0 { self.nand.units()[self.nand.unit_of_plane(id as u32) as usize].bit() } else { 0 };
+            luns[domain as usize] |= if plane.blocks > 0 { self.nand.luns()[self.nand.lun_of_plane(id as u32) as usize].bit() } else { 0 };
             if id < self.shape.data_planes() as usize && !self.space.holds_copies(domain) {
-                let member = self.nand.member_of_unit(self.nand.unit_of_plane(id as u32)).expect("planes in use are of a member");
+                let member = self.nand.member_of_lun(self.nand.lun_of_plane(id as u32)).expect("planes in use are of a member");
                 gone[member as usize] += plane.retired * self.shape.pages_per_block;
             }
             let is_replacement = self.nand.is_of_replacement(id as u32);
@@ -154,8 +153,8 @@ impl Flash {
         }
         for (id, domain) in self.space.domains.iter().enumerate() {
             let takers = self.nand.takers(id as u32);
-            if units[id] != 0 && takers.share_a_channel() && takers.units != units[id] {
-                return Err(format!("domain {id} has planes in units {:b}: {takers:?}", units[id]));
+            if luns[id] != 0 && takers.share_a_channel() && takers.luns != luns[id] {
+                return Err(format!("domain {id} has planes in LUNs {:b}: {takers:?}", luns[id]));
             }
             if takers.replacement_planes != replacements[id] {
                 return Err(format!("domain {id} has {} planes of replacements with free pages: {takers:?}", replacements[id]));
@@ -167,7 +166,7 @@ impl Flash {
         }
         for Record { domain, .. } in self.nand.bound().filter(|record| record.work == WorkKind::Program) {
             if self.space.domains[*domain as usize].free_pages < self.space.domains[*domain as usize].reserved {
-                return Err(format!("a program is bound to a unit of domain {domain}, which is short of pages"));
+                return Err(format!("a program is bound to a LUN of domain {domain}, which is short of pages"));
             }
         }
         self.check_blocked()
@@ -189,16 +188,16 @@ impl Flash {
         }
     }
 
-    /// Checks that units are blocked by the GC runs that do, and no others.
+    /// Checks that LUNs are blocked by the GC runs that do, and no others.
     fn check_blocked(&self) -> Result<(), String> {
-        let mut blocked = vec![0; self.nand.units().len()];
+        let mut blocked = vec![0; self.nand.luns().len()];
         for (plane, gc) in self.gc.runs.iter().enumerate() {
-            if gc.victim != NONE && gc.stage.blocks_units() {
-                self.units_blocked_by(plane as u32).for_each(|unit| blocked[unit as usize] += 1);
+            if gc.victim != NONE && gc.stage.blocks_luns() {
+                self.luns_blocked_by(plane as u32).for_each(|lun| blocked[lun as usize] += 1);
             }
         }
-        match self.nand.units().iter().zip(blocked).position(|(unit, blocked)| unit.blocked() != blocked) {
-            Some(unit) => Err(format!("unit {unit} is wrongly blocked, or not")),
+        match self.nand.luns().iter().zip(blocked).position(|(lun, blocked)| lun.blocked() != blocked) {
+            Some(lun) => Err(format!("LUN {lun} is wrongly blocked, or not")),
             None => Ok(()),
         }
     }

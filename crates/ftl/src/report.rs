@@ -11,9 +11,9 @@ impl Flash {
 
     /// Erased blocks of a member, without those of its translation planes.
     pub fn free_blocks(&self, member: u32) -> u64 {
-        (0..self.shape.units())
-            .filter(|unit| self.nand.member_of_unit(*unit) == Some(member))
-            .map(|unit| self.space.free_blocks_of_unit(unit))
+        (0..self.shape.luns())
+            .filter(|lun| self.nand.member_of_lun(*lun) == Some(member))
+            .map(|lun| self.space.free_blocks_of_lun(lun))
             .sum()
     }
 
@@ -37,7 +37,7 @@ impl Flash {
     /// Whether anything of the member lives.
     pub fn is_alive(&self, member: MemberId) -> bool {
         (0..self.space.planes()).any(|plane| {
-            let is_its = self.nand.member_of_unit(self.nand.unit_of_plane(plane)) == Some(member.0.into());
+            let is_its = self.nand.member_of_lun(self.nand.lun_of_plane(plane)) == Some(member.0.into());
             let state = &self.space.blocks.planes[plane as usize];
             is_its && state.in_use && !state.dead && state.blocks > 0
         })
@@ -58,7 +58,7 @@ impl Flash {
     pub fn uses_spares(&self) -> bool {
         let spares = self.settings.geometry.chips_per_channel..self.settings.chips_per_channel();
         let mut planes =
-            (0..self.shape.data_planes()).filter(|plane| spares.contains(&self.shape.chip_of_unit(self.nand.unit_of_plane(*plane))));
+            (0..self.shape.data_planes()).filter(|plane| spares.contains(&self.shape.chip_of_lun(self.nand.lun_of_plane(*plane))));
         self.has_failures() && planes.any(|plane| self.space.blocks.planes[plane as usize].in_use)
     }
 

@@ -11,7 +11,7 @@ use flashraid_vocabulary::{
 pub enum Placement {
     /// Plane by arithmetic on the local page; each plane is a domain of its own.
     Static,
-    /// Any plane of the member, idle units first; each member is a domain, and its mirror chips, if it has any, are another.
+    /// Any plane of the member, idle LUNs first; each member is a domain, and its mirror chips, if it has any, are another.
     Member,
     /// As `Static`, by arithmetic on the logical block: hybrid mapping, and only that.
     Blocks,
@@ -43,7 +43,7 @@ macro_rules! given_settings {
             /// Bus time of the command and address of an erase.
             erase_command_ns: u64 = None, "ns", whole(0, LONGEST_NS), ERASED, Draw::OneOf(&["0", "100", "5000"]);
             /// The unit of placement, failure and health: the disk of the redundancy group.
-            member: Member = Some("channel"), "", Kind::Word(Member::WORDS), WITH_CHOICE_OF_UNIT;
+            member: Member = Some("channel"), "", Kind::Word(Member::WORDS), WITH_CHOICE_OF_LUN;
             /// The LUN: the unit that executes one array operation at a time.
             lun: Lun = Some("die"), "", Kind::Word(Lun::WORDS), WITH_DIES;
             /// The order of operations within a service class on one LUN.
@@ -73,7 +73,7 @@ macro_rules! given_settings {
 }
 
 macro_rules! fields {
-    ({ $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr, $unit:literal, $kind:expr, $effect:expr $(, $draw:expr)? $(; before $version:literal: $before:literal)*;)+ }) => {
+    ({ $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr, $lun:literal, $kind:expr, $effect:expr $(, $draw:expr)? $(; before $version:literal: $before:literal)*;)+ }) => {
         /// Settings of the device, as users give them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct Given { $($(#[doc = $doc])+ pub $key: $type,)+ }

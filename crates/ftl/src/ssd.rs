@@ -39,7 +39,7 @@ impl Flash {
     pub fn new(settings: Settings) -> Self {
         let (geometry, shape, members) = (settings.geometry, settings.shape(), settings.members());
         let has_translation = settings.translation_blocks > 0;
-        let chip = |plane: u32| shape.chip_of_unit(plane / shape.planes_per_unit);
+        let chip = |plane: u32| shape.chip_of_lun(plane / shape.planes_per_lun);
         // A spare chip gets them when it replaces a chip that has them.
         let data_chips = geometry.chips_per_channel - settings.given.mirror_chips;
         let translation = |plane: u32| if chip(plane) < data_chips { settings.translation_blocks } else { 0 };
@@ -65,7 +65,7 @@ impl Flash {
             held: vec![Held::default(); members as usize],
             hybrid: is_hybrid.then(|| Box::new(Hybrid::new(&settings, planes as usize, blocks.blocks.len()))),
             space: Space::new(&settings, shape, blocks),
-            gc: Collection::new(planes, shape.units()),
+            gc: Collection::new(planes, shape.luns()),
             untimed: Untimed::default(),
             health: Health::ReadWrite,
             faults: Faults::new(&settings, Ppn(page_limit as u32 - 1)),
@@ -76,7 +76,7 @@ impl Flash {
         // The sentinel of lost pages lies in the gap behind the last plane.
         let gap = shape.block_of(flash.faults.lost);
         flash.space.blocks.blocks[gap].state = BlockState::Retired;
-        flash.space.assign_units(&mut flash.nand);
+        flash.space.assign_luns(&mut flash.nand);
         flash.space.form_domains(&mut flash.nand);
         if is_hybrid {
             flash.form_instances();

@@ -38,7 +38,7 @@ impl Flash {
             slot: self.slot(operation.address),
             ppn: NIL,
             owner,
-            unit: NIL,
+            lun: NIL,
             plane: NIL,
             domain: NIL,
             bytes: if self.settings.given.transfer == Transfer::Page { self.settings.geometry.page_bytes } else { operation.bytes },
@@ -81,8 +81,8 @@ impl Flash {
             self.space.blocks.blocks[block].reads += if ON_ITS_WAY { 2 } else { 1 };
             self.note_submitted(member, is_of_host, 1, 0);
             let (priority, plane) = (admitted(self), self.shape.plane_of(ppn));
-            let unit = self.nand.unit_of_plane(plane);
-            let read = Record { work: WorkKind::Read, ppn: ppn.0, plane, unit, priority, ..self.program_record(operation, owner) };
+            let lun = self.nand.lun_of_plane(plane);
+            let read = Record { work: WorkKind::Read, ppn: ppn.0, plane, lun, priority, ..self.program_record(operation, owner) };
             let id = self.nand.add_record(read);
             if !ON_ITS_WAY {
                 bind(self, id);
@@ -110,7 +110,7 @@ impl Flash {
         }
     }
 
-    /// Queues a program, counted as queued, for which a page of its domain is reserved: at its unit, if the domain has no other and a page for each reservation, else
+    /// Queues a program, counted as queued, for which a page of its domain is reserved: at its LUN, if the domain has no other and a page for each reservation, else
     /// in the domain. If nothing of the domain lives, it fails.
     #[inline(always)]
     pub(crate) fn queue_program(&mut self, id: u32) {
@@ -131,11 +131,11 @@ impl Flash {
         }
     }
 
-    /// Queues a program at the only unit of its domain.
+    /// Queues a program at the only LUN of its domain.
     #[inline]
     pub(crate) fn bind_program(&mut self, id: u32) {
-        let unit = self.nand.only_taker(self.nand.record(id).domain);
-        self.nand.record_mut(id).unit = unit;
+        let lun = self.nand.only_taker(self.nand.record(id).domain);
+        self.nand.record_mut(id).lun = lun;
         bind(self, id);
     }
 

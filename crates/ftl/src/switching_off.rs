@@ -28,10 +28,10 @@ impl Flash {
         }
     }
 
-    /// Pages that GC has moved to a unit, and erases of GC, since the device was new.
-    pub(crate) fn gc_so_far(&self, unit: u32) -> [u64; 2] {
-        let [moves, erases] = self.gc.before[unit as usize];
-        let of = |action: usize| self.nand.units()[unit as usize].operations[action][Cause::Gc as usize];
+    /// Pages that GC has moved to a LUN, and erases of GC, since the device was new.
+    pub(crate) fn gc_so_far(&self, lun: u32) -> [u64; 2] {
+        let [moves, erases] = self.gc.before[lun as usize];
+        let of = |action: usize| self.nand.luns()[lun as usize].operations[action][Cause::Gc as usize];
         [moves + of(action_index(Action::Program)), erases + of(ERASE)]
     }
 }
@@ -46,7 +46,7 @@ impl Persistent for Flash {
         space.save(to)?;
         nand.save(to)?;
         // What GC cost so far is what it is expected to cost.
-        (0..self.shape.units()).map(|unit| self.gc_so_far(unit)).collect::<Vec<_>>()[..].save(to)?;
+        (0..self.shape.luns()).map(|lun| self.gc_so_far(lun)).collect::<Vec<_>>()[..].save(to)?;
         gc.save(to)?;
         held[..].save(to)?;
         faults.save(to)?;

@@ -5,42 +5,42 @@ use flashraid_nand::{CellOperation, NEVER, read_ns};
 use flashraid_vocabulary::{GcLoad, Health, LocalPage, MemberId, MemberPage, ReadLoad, Version, View};
 
 impl Flash {
-    /// Until what the unit does now next changes its state, and for a page read, with its transfer, for each page operation queued at it
-    /// (programs that any unit may take wait elsewhere).
+    /// Until what the LUN does now next changes its state, and for a page read, with its transfer, for each page operation queued at it
+    /// (programs that any LUN may take wait elsewhere).
     pub fn busy_ns_at_time(&self, address: MemberPage, version: Version, now_ns: u64) -> u64 {
         let Some(ppn) = self.lookup(address, version) else { return 0 };
-        let (id, nand) = (self.nand.unit_of(ppn), self.nand.settings());
+        let (id, nand) = (self.nand.lun_of(ppn), self.nand.settings());
         let read_ns = nand.read_command_ns + nand.cell.mean_ns(CellOperation::Read) + nand.page_transfer_ns();
-        let left_ns = match self.nand.unit_event_ns(id) {
+        let left_ns = match self.nand.lun_event_ns(id) {
             NEVER => 0,
             time_ns => time_ns - now_ns,
         };
-        left_ns + u64::from(self.nand.units()[id as usize].queued()) * read_ns
+        left_ns + u64::from(self.nand.luns()[id as usize].queued()) * read_ns
     }
 
     /// `View::read_load` at this time.
     pub fn read_load_at_time(&self, address: MemberPage, version: Version, now_ns: u64) -> Option<ReadLoad> {
         let ppn = self.lookup(address, version)?;
         let load = &self.nand.loads()[address.member];
-        let gc = self.gc_blocking(self.nand.unit_of(ppn)).map(|plane| self.gc_load(plane, now_ns));
+        let gc = self.gc_blocking(self.nand.lun_of(ppn)).map(|plane| self.gc_load(plane, now_ns));
         Some(ReadLoad { read_ns: read_ns(self, ppn.0), reads: load.reads, programs: load.programs, gc })
     }
 
-    /// The plane of the latest GC run that keeps host work off the unit.
-    pub(crate) fn gc_blocking(&self, unit: u32) -> Option<u32> {
-        if self.nand.units()[unit as usize].blocked() == 0 {
+    /// The plane of the latest GC run that keeps host work off the LUN.
+    pub(crate) fn gc_blocking(&self, lun: u32) -> Option<u32> {
+        if self.nand.luns()[lun as usize].blocked() == 0 {
             return None;
         }
         let planes = |other, kind| {
             let first = self.shape.first_plane(other, kind);
-            first..first + self.shape.planes_per_unit
+            first..first + self.shape.planes_per_lun
         };
         let kinds = self.space.planes() / self.shape.data_planes();
         self.shape
-            .neighbors(unit)
+            .neighbors(lun)
             .flat_map(|other| (0..kinds as usize).flat_map(move |kind| planes(other, kind)))
-            .filter(|plane| self.is_collecting(*plane) && self.gc.runs[*plane as usize].stage.blocks_units())
-            .filter(|plane| self.units_blocked_by(*plane).any(|blocked| blocked == unit))
+            .filter(|plane| self.is_collecting(*plane) && self.gc.runs[*plane as usize].stage.blocks_luns())
+            .filter(|plane| self.luns_blocked_by(*plane).any(|blocked| blocked == lun))
             .max_by_key(|plane| self.gc.runs[*plane as usize].since_ns)
     }
 
@@ -48,9 +48,9 @@ impl Flash {
         let run = &self.gc.runs[plane as usize];
         let block = self.space.blocks.index(plane, run.victim);
         let victim = self.shape.first_ppn(block).0;
-        let unit = self.nand.unit_of_plane(plane);
-        let chip = self.shape.neighbors(unit).filter(|other| self.shape.chip_of_unit(*other) == self.shape.chip_of_unit(unit));
-        let (moves, erases) = chip.map(|unit| self.gc_so_far(unit)).fold((0, 0), |sum, of| (sum.0 + of[0], sum.1 + of[1]));
+        let lun = self.nand.lun_of_plane(plane);
+        let chip = self.shape.neighbors(lun).filter(|other| self.shape.chip_of_lun(*other) == self.shape.chip_of_lun(lun));
+        let (moves, erases) = chip.map(|lun| self.gc_so_far(lun)).fold((0, 0), |sum, of| (sum.0 + of[0], sum.1 + of[1]));
         GcLoad {
             elapsed_ns: now_ns - run.since_ns,
             moves,
@@ -80,8 +80,8 @@ impl View for Flash {
 
     fn load_at(&self, address: MemberPage, version: Version) -> u32 {
         let Some(ppn) = self.lookup(address, version) else { return 0 };
-        let unit = &self.nand.units()[self.nand.unit_of(ppn) as usize];
-        unit.queued() + u32::from(!unit.is_idle())
+        let lun = &self.nand.luns()[self.nand.lun_of(ppn) as usize];
+        lun.queued() + u32::from(!lun.is_idle())
     }
 
     fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
@@ -90,8 +90,8 @@ impl View for Flash {
 
     fn channel_load_at(&self, address: MemberPage) -> u32 {
         let Some(ppn) = self.lookup(address, Version::Current) else { return 0 };
-        let channel = &self.nand.channels()[self.nand.channel_of_unit(self.nand.unit_of(ppn)) as usize];
-        channel.queued() + self.shape.units_per_channel - channel.idle_units()
+        let channel = &self.nand.channels()[self.nand.channel_of_lun(self.nand.lun_of(ppn)) as usize];
+        channel.queued() + self.shape.luns_per_channel - channel.idle_luns()
     }
 
     fn read_load(&self, address: MemberPage, version: Version) -> Option<ReadLoad> {

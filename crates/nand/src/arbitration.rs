@@ -2,17 +2,17 @@
 
 use crate::domains::{Takers, is_for_replacement, pool_of, pools_of};
 use crate::events::EventQueue;
+use crate::luns::{Channel, DATA_OUT, Lun, LunState, NOTHING, PHASES, PROGRAM, READ_COMMAND, after};
 use crate::records::{NIL, Records};
 use crate::service::{start_bound, start_from_pool};
-use crate::units::{Channel, DATA_OUT, NOTHING, PHASES, PROGRAM, READ_COMMAND, Unit, UnitState, after};
 use crate::{Nand, Pages};
 
-impl Unit {
+impl Lun {
     /// What it would do with the bus in its state.
     #[inline(always)]
-    fn wanted(&self, state: UnitState, records: &Records) -> u8 {
+    fn wanted(&self, state: LunState, records: &Records) -> u8 {
         match state {
-            UnitState::Idle => {
+            LunState::Idle => {
                 let filled = self.served();
                 if filled == 0 {
                     return NOTHING;
@@ -22,27 +22,27 @@ impl Unit {
                 let phase = if head.work.reads() { READ_COMMAND } else { PROGRAM };
                 (index / 2) as u8 * PHASES + phase
             }
-            UnitState::DataReady => records[self.current].priority as u8 * PHASES + DATA_OUT,
-            UnitState::RetryReady => records[self.current].priority as u8 * PHASES + READ_COMMAND,
+            LunState::DataReady => records[self.current].priority as u8 * PHASES + DATA_OUT,
+            LunState::RetryReady => records[self.current].priority as u8 * PHASES + READ_COMMAND,
             _ => NOTHING,
         }
     }
 }
 
 impl Channel {
-    /// The unit, which is one of its own, is in this state from now on.
+    /// The LUN, which is one of its own, is in this state from now on.
     // Always inlined, as callers know the state, and most states want nothing.
     #[inline(always)]
-    pub(crate) fn set_state(&mut self, unit: &mut Unit, state: UnitState, records: &Records) {
-        unit.state = state;
+    pub(crate) fn set_state(&mut self, lun: &mut Lun, state: LunState, records: &Records) {
+        lun.state = state;
         match state {
-            UnitState::Idle => self.idle |= unit.bit,
+            LunState::Idle => self.idle |= lun.bit,
             // Nobody goes to these from `Idle`.
-            UnitState::DataReady | UnitState::DataOut | UnitState::Decoding | UnitState::RetryReady => {}
-            UnitState::Reading | UnitState::DataIn | UnitState::Working => self.idle &= !unit.bit,
+            LunState::DataReady | LunState::DataOut | LunState::Decoding | LunState::RetryReady => {}
+            LunState::Reading | LunState::DataIn | LunState::Working => self.idle &= !lun.bit,
         }
-        let want = unit.wanted(state, records);
-        self.note_want(unit, want);
+        let want = lun.wanted(state, records);
+        self.note_want(lun, want);
     }
 
     /// Makes sure that it is served when its bus is free. `id` is its own.
@@ -54,22 +54,22 @@ impl Channel {
         }
     }
 
-    /// Files the unit under what it wants.
+    /// Files the LUN under what it wants.
     #[inline(always)]
-    fn note_want(&mut self, unit: &mut Unit, want: u8) {
-        let old = std::mem::replace(&mut unit.want, want);
+    fn note_want(&mut self, lun: &mut Lun, want: u8) {
+        let old = std::mem::replace(&mut lun.want, want);
         if old == want {
             return;
         }
         if old != NOTHING {
-            let units = &mut self.wants[usize::from(old)];
-            *units &= !unit.bit;
-            if *units == 0 {
+            let luns = &mut self.wants[usize::from(old)];
+            *luns &= !lun.bit;
+            if *luns == 0 {
                 self.wanted &= !(1 << old);
             }
         }
         if want != NOTHING {
-            self.wants[usize::from(want)] |= unit.bit;
+            self.wants[usize::from(want)] |= lun.bit;
             self.wanted |= 1 << want;
         }
     }
@@ -77,34 +77,34 @@ impl Channel {
     /// Its LUNs that may take a program of a pool now.
     #[inline]
     fn takers_of_pool(&self, pool: u32, of: &Takers) -> u64 {
-        let units = self.takers(of.kind) & of.units;
-        if is_for_replacement(pool) && of.replacement_planes > 0 { units & self.replacements } else { units }
+        let luns = self.takers(of.kind) & of.luns;
+        if is_for_replacement(pool) && of.replacement_planes > 0 { luns & self.replacements } else { luns }
     }
 }
 
 impl Nand {
-    /// Recomputes what a unit would do with the bus.
+    /// Recomputes what a LUN would do with the bus.
     #[inline]
-    pub fn refresh_want(&mut self, unit_id: u32) {
-        let unit = &mut self.units[unit_id as usize];
-        let want = unit.wanted(unit.state, &self.records);
-        self.channels[unit.channel as usize].note_want(unit, want);
+    pub fn refresh_want(&mut self, lun_id: u32) {
+        let lun = &mut self.luns[lun_id as usize];
+        let want = lun.wanted(lun.state, &self.records);
+        self.channels[lun.channel as usize].note_want(lun, want);
     }
 
-    /// The unit is in this state from now on.
+    /// The LUN is in this state from now on.
     #[inline(always)]
-    pub(crate) fn set_state(&mut self, unit_id: u32, state: UnitState) {
-        let unit = &mut self.units[unit_id as usize];
-        self.channels[unit.channel as usize].set_state(unit, state, &self.records);
+    pub(crate) fn set_state(&mut self, lun_id: u32, state: LunState) {
+        let lun = &mut self.luns[lun_id as usize];
+        self.channels[lun.channel as usize].set_state(lun, state, &self.records);
     }
 
     /// One GC run more or less keeps a LUN from serving anything but urgent work.
-    pub fn set_blocked(&mut self, unit_id: u32, blocked: bool) {
-        let unit = &mut self.units[unit_id as usize];
-        unit.blocked = if blocked { unit.blocked + 1 } else { unit.blocked - 1 };
-        let channel = &mut self.channels[unit.channel as usize];
-        channel.blocked = if unit.blocked > 0 { channel.blocked | unit.bit } else { channel.blocked & !unit.bit };
-        self.refresh_want(unit_id);
+    pub fn set_blocked(&mut self, lun_id: u32, blocked: bool) {
+        let lun = &mut self.luns[lun_id as usize];
+        lun.blocked = if blocked { lun.blocked + 1 } else { lun.blocked - 1 };
+        let channel = &mut self.channels[lun.channel as usize];
+        channel.blocked = if lun.blocked > 0 { channel.blocked | lun.bit } else { channel.blocked & !lun.bit };
+        self.refresh_want(lun_id);
     }
 
     /// Makes sure that the channel is served when its bus is free.
@@ -130,16 +130,16 @@ impl Nand {
         if bound / u32::from(PHASES) != class || bound % u32::from(PHASES) == u32::from(DATA_OUT) {
             return false;
         }
-        let unit = &self.units[(channel.first_unit + after(channel.wants[bound as usize], channel.turn)) as usize];
-        if unit.state == UnitState::RetryReady {
+        let lun = &self.luns[(channel.first_lun + after(channel.wants[bound as usize], channel.turn)) as usize];
+        if lun.state == LunState::RetryReady {
             return false;
         }
-        let head = unit.queues[(class * 2) as usize].head;
+        let head = lun.queues[(class * 2) as usize].head;
         self.waits_since(class, pool) < self.records[head].submitted_ns
     }
 }
 
-/// Serves the channel if its bus is free, else makes sure that the end of its transfer is noticed. While other units have
+/// Serves the channel if its bus is free, else makes sure that the end of its transfer is noticed. While other LUNs have
 /// events at this very time the bus waits for them, so that it chooses among all that are ready now; also for those of other SSDs, after which
 /// there may be more to do here.
 #[inline]
@@ -156,7 +156,7 @@ pub fn kick<P: Pages>(ssd: &mut P, channel_id: u32) {
 /// `kick` of the channel of a plane.
 pub fn kick_plane<P: Pages>(ssd: &mut P, plane: u32) {
     let nand = ssd.nand();
-    let channel_id = nand.channel_of_unit(nand.unit_of_plane(plane));
+    let channel_id = nand.channel_of_lun(nand.lun_of_plane(plane));
     kick(ssd, channel_id);
 }
 
@@ -178,17 +178,17 @@ pub(crate) fn bus_event<P: Pages>(ssd: &mut P, channel_id: u32) {
 fn serve<P: Pages>(ssd: &mut P, channel_id: u32) {
     loop {
         debug_assert!(ssd.nand().channels[channel_id as usize].free_ns <= ssd.nand().now_ns, "a busy bus is served");
-        let (unit_id, pool) = next_served(ssd, channel_id);
-        if unit_id == NIL {
+        let (lun_id, pool) = next_served(ssd, channel_id);
+        if lun_id == NIL {
             return;
         }
         if pool != NIL {
-            start_from_pool(ssd, unit_id, pool);
+            start_from_pool(ssd, lun_id, pool);
         } else {
-            match ssd.nand().units[unit_id as usize].state {
-                UnitState::DataReady => ssd.nand_mut().start_data_out(unit_id),
-                UnitState::RetryReady => ssd.nand_mut().start_retry(unit_id),
-                _ => start_bound(ssd, unit_id),
+            match ssd.nand().luns[lun_id as usize].state {
+                LunState::DataReady => ssd.nand_mut().start_data_out(lun_id),
+                LunState::RetryReady => ssd.nand_mut().start_retry(lun_id),
+                _ => start_bound(ssd, lun_id),
             }
         }
         if ssd.nand().channels[channel_id as usize].free_ns > ssd.nand().now_ns {
@@ -206,7 +206,7 @@ fn wait_if_wanted<P: Pages>(ssd: &mut P, channel_id: u32) {
     }
 }
 
-/// Who gets the bus next: a unit for its own work (and `NIL`), or a unit and the pool whose first program it takes; `NIL` for nobody.
+/// Who gets the bus next: a LUN for its own work (and `NIL`), or a LUN and the pool whose first program it takes; `NIL` for nobody.
 #[inline]
 fn next_served<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
     let (class, pool) = waiting_program(ssd, channel_id);
@@ -217,16 +217,16 @@ fn next_served<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
         let bound_first = bound < (class + 1) * u32::from(PHASES);
         if !bound_first || (nand.settings.fifo && nand.pool_is_older(channel, bound, class, pool)) {
             let takers = channel.takers_of_pool(pool, nand.waiting.takers_of_pool(pool));
-            return (channel.first_unit + after(takers, channel.turn_of_pool), pool);
+            return (channel.first_lun + after(takers, channel.turn_of_pool), pool);
         }
     }
     if bound == u64::BITS {
         return (NIL, NIL);
     }
-    (channel.first_unit + after(channel.wants[bound as usize], channel.turn), NIL)
+    (channel.first_lun + after(channel.wants[bound as usize], channel.turn), NIL)
 }
 
-/// The most urgent program that waits for any unit that could take it: its class and pool, `NIL` for none. A channel mostly
+/// The most urgent program that waits for any LUN that could take it: its class and pool, `NIL` for none. A channel mostly
 /// belongs to one domain; with chips as members, to one for each chip; with a mirror chip, to two. Of several the one that has waited
 /// longest is next, so that none starves while another's programs never end, as in a rebuild.
 #[inline(always)]
@@ -257,7 +257,7 @@ fn urgent_for_replacements<P: Pages>(ssd: &P, channel: &Channel, best: (u32, u32
     channel.domains.iter().fold(best, |best, domain| more_urgent(ssd, channel, best, pool_of(*domain, true)))
 }
 
-/// The first program of a pool, if one of the channel's units could take it and the best one so far does not go before it.
+/// The first program of a pool, if one of the channel's LUNs could take it and the best one so far does not go before it.
 #[inline(always)]
 fn more_urgent<P: Pages>(ssd: &P, channel: &Channel, best: (u32, u32), pool: u32) -> (u32, u32) {
     let nand = ssd.nand();
@@ -282,7 +282,7 @@ pub fn check_buses<P: Pages>(ssd: &P) -> Result<(), String> {
         }
         let may_take = |pool| more_urgent(ssd, channel, (u32::MAX, NIL), pool).1 != NIL;
         if !channel.has_event && (channel.wanted != 0 || pools().any(may_take)) {
-            return Err(format!("the bus of channel {id} is forgotten, which units want for {:b} or for programs", channel.wanted));
+            return Err(format!("the bus of channel {id} is forgotten, which LUNs want for {:b} or for programs", channel.wanted));
         }
     }
     Ok(())

@@ -8,8 +8,8 @@
 use crate::arbitration::kick;
 use crate::events::NEVER;
 use crate::levels::Decoding;
+use crate::luns::{Lun, LunState};
 use crate::records::{NIL, Queue};
-use crate::units::{Unit, UnitState};
 use crate::{Nand, Pages};
 use flashraid_vocabulary::{Observer, Ppn};
 use std::collections::VecDeque;
@@ -19,19 +19,19 @@ fn decode_ns(nand: &Nand) -> u64 {
 }
 
 /// The LUN has no more data to give. Returns whether it goes on with pages that were not corrected.
-fn retries(nand: &mut Nand, unit_id: u32) -> bool {
-    let unit = &mut nand.units[unit_id as usize];
-    unit.current = std::mem::replace(&mut unit.retries, Queue::EMPTY).head;
-    if unit.current == NIL {
-        unit.attempt = 0;
+fn retries(nand: &mut Nand, lun_id: u32) -> bool {
+    let lun = &mut nand.luns[lun_id as usize];
+    lun.current = std::mem::replace(&mut lun.retries, Queue::EMPTY).head;
+    if lun.current == NIL {
+        lun.attempt = 0;
         return false;
     }
-    unit.attempt += 1;
+    lun.attempt += 1;
     match decode_ns(nand) {
-        0 => nand.set_state(unit_id, UnitState::RetryReady),
+        0 => nand.set_state(lun_id, LunState::RetryReady),
         decode_ns => {
-            nand.unit_at(unit_id, nand.now_ns + decode_ns);
-            nand.set_state(unit_id, UnitState::Decoding);
+            nand.lun_at(lun_id, nand.now_ns + decode_ns);
+            nand.set_state(lun_id, LunState::Decoding);
         }
     }
     true
@@ -49,20 +49,20 @@ fn decoding(nand: &mut Nand) -> &mut VecDeque<Decoding> {
 
 /// The data of an attempt have left the LUN.
 #[cold]
-pub(crate) fn attempt_ended<P: Pages, O: Observer>(ssd: &mut P, unit_id: u32, observer: &mut O) {
+pub(crate) fn attempt_ended<P: Pages, O: Observer>(ssd: &mut P, lun_id: u32, observer: &mut O) {
     let nand = ssd.nand_mut();
-    let Unit { current: id, attempt, since_ns, channel, .. } = nand.units[unit_id as usize];
+    let Lun { current: id, attempt, since_ns, channel, .. } = nand.luns[lun_id as usize];
     let next = nand.records[id].next;
-    nand.units[unit_id as usize].current = next;
+    nand.luns[lun_id as usize].current = next;
     let is_last = attempt + 1 >= nand.attempts(id);
     if !is_last {
         nand.records[id].next = NIL;
-        nand.units[unit_id as usize].retries.append(id, &mut nand.records);
+        nand.luns[lun_id as usize].retries.append(id, &mut nand.records);
     }
     if next != NIL {
-        nand.set_state(unit_id, UnitState::DataReady);
-    } else if !retries(nand, unit_id) {
-        nand.end_of_work(unit_id, id);
+        nand.set_state(lun_id, LunState::DataReady);
+    } else if !retries(nand, lun_id) {
+        nand.end_of_work(lun_id, id);
     }
     if is_last {
         decode(ssd, id, since_ns, observer);

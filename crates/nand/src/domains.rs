@@ -1,7 +1,7 @@
 //! Programs that any LUN of a space domain may take: where they wait, and who may take them.
 
+use crate::luns::{Lun, each};
 use crate::records::{NIL, Queue};
-use crate::units::{Unit, each};
 use crate::{Nand, Record};
 use flashraid_vocabulary::{Cause, Priority};
 
@@ -16,7 +16,7 @@ pub struct Takers {
     /// Channels that it spans: first, and one past the last.
     pub channels: (u32, u32),
     /// Its LUNs in each of these channels.
-    pub units: u64,
+    pub luns: u64,
     /// Which of each LUN's planes: `DATA` or `TRANSLATION`.
     pub kind: usize,
     /// Planes of LUNs that have replaced others, in which a program of a plan finds a page.
@@ -25,8 +25,8 @@ pub struct Takers {
 
 impl Takers {
     /// Those of a new domain.
-    pub fn new(channels: (u32, u32), units: u64, kind: usize) -> Self {
-        Self { channels, units, kind, replacement_planes: 0 }
+    pub fn new(channels: (u32, u32), luns: u64, kind: usize) -> Self {
+        Self { channels, luns, kind, replacement_planes: 0 }
     }
 
     /// Whether all are LUNs of one channel.
@@ -38,7 +38,7 @@ impl Takers {
     /// Whether it is one LUN alone.
     #[inline]
     pub fn is_single(&self) -> bool {
-        self.share_a_channel() && self.units.is_power_of_two()
+        self.share_a_channel() && self.luns.is_power_of_two()
     }
 }
 
@@ -55,7 +55,7 @@ impl Pool {
     const EMPTY: Pool = Pool { queues: [Queue::EMPTY; Priority::COUNT], mask: 0 };
 }
 
-/// The number of a pool of a domain: of programs that any of its units may take, or of those that only units may take that have replaced others, as long as these
+/// The number of a pool of a domain: of programs that any of its LUNs may take, or of those that only LUNs may take that have replaced others, as long as these
 /// have a free page (SPEC 1.10, ruling 14).
 #[inline]
 pub(crate) fn pool_of(domain: u32, for_replacement: bool) -> u32 {
@@ -132,7 +132,7 @@ impl Nand {
     #[inline]
     pub fn only_taker(&self, domain: u32) -> u32 {
         let takers = self.takers(domain);
-        self.channels[takers.channels.0 as usize].first_unit + takers.units.trailing_zeros()
+        self.channels[takers.channels.0 as usize].first_lun + takers.luns.trailing_zeros()
     }
 
     /// Whether a program waits in a domain.
@@ -156,13 +156,13 @@ impl Nand {
     /// Records that wait at LUNs, and programs that wait in domains. Looks at all of them.
     pub fn queued(&self) -> impl Iterator<Item = &Record> {
         let of_pools = self.waiting.pools.iter().flat_map(|pool| pool.queues).map(|queue| queue.head);
-        let of_units = self.units.iter().flat_map(|unit| unit.bound());
-        of_units.chain(of_pools).flat_map(|head| self.each_queued(head))
+        let of_luns = self.luns.iter().flat_map(|lun| lun.bound());
+        of_luns.chain(of_pools).flat_map(|head| self.each_queued(head))
     }
 
     /// Records that wait at LUNs. Looks at all of them.
     pub fn bound(&self) -> impl Iterator<Item = &Record> {
-        self.units.iter().flat_map(|unit| unit.bound()).flat_map(|head| self.each_queued(head))
+        self.luns.iter().flat_map(|lun| lun.bound()).flat_map(|head| self.each_queued(head))
     }
 
     /// Appends a program to those that wait in its domain; one of a rebuild to those for LUNs that have replaced others, as long as these have a page.
@@ -206,19 +206,19 @@ impl Nand {
 
     /// A LUN takes the place of another that is dead: its member, and its place in a domain of one of its planes. With `is_target`, programs of a rebuild
     /// wait for LUNs that have replaced others.
-    pub fn replace_unit(&mut self, domain: u32, old: u32, new: u32, is_target: bool) {
-        self.units[new as usize].member = self.units[old as usize].member;
-        let Unit { channel, bit, .. } = self.units[new as usize];
+    pub fn replace_lun(&mut self, domain: u32, old: u32, new: u32, is_target: bool) {
+        self.luns[new as usize].member = self.luns[old as usize].member;
+        let Lun { channel, bit, .. } = self.luns[new as usize];
         if is_target {
             self.channels[channel as usize].replacements |= bit;
         }
-        let was = self.units[old as usize].bit;
+        let was = self.luns[old as usize].bit;
         let takers = self.takers_mut(domain);
         // A mirror chip has no translation pages, and neither has the spare chip in its place.
-        if takers.units & was != 0 {
-            takers.units |= bit;
+        if takers.luns & was != 0 {
+            takers.luns |= bit;
             if takers.share_a_channel() {
-                takers.units &= !was;
+                takers.luns &= !was;
             }
         }
     }
@@ -248,6 +248,6 @@ impl Nand {
     pub fn domain_is_idle(&self, domain: u32) -> bool {
         let takers = self.takers(domain);
         let channel = &self.channels[takers.channels.0 as usize];
-        channel.is_idle(takers.units) && each(takers.units).all(|number| self.units[(channel.first_unit + number) as usize].queued == 0)
+        channel.is_idle(takers.luns) && each(takers.luns).all(|number| self.luns[(channel.first_lun + number) as usize].queued == 0)
     }
 }

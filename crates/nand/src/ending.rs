@@ -4,50 +4,50 @@
 use crate::accounting::{self, Slip};
 use crate::arbitration::kick;
 use crate::attempts::attempt_ended;
+use crate::luns::LunState;
 use crate::records::NIL;
-use crate::units::UnitState;
 use crate::{Completion, Nand, Pages, Progress, Record};
 use flashraid_vocabulary::{MemberId, Observer};
 
 /// What a LUN does goes on to its next phase, or ends.
-pub(crate) fn unit_event<P: Pages, O: Observer>(ssd: &mut P, unit_id: u32, observer: &mut O) {
+pub(crate) fn lun_event<P: Pages, O: Observer>(ssd: &mut P, lun_id: u32, observer: &mut O) {
     let nand = ssd.nand_mut();
-    let unit = &mut nand.units[unit_id as usize];
-    let (state, id, channel_id) = (unit.state, unit.current, unit.channel);
-    if state != UnitState::DataIn {
-        nand.events.lift(unit_id as usize);
+    let lun = &mut nand.luns[lun_id as usize];
+    let (state, id, channel_id) = (lun.state, lun.current, lun.channel);
+    if state != LunState::DataIn {
+        nand.events.lift(lun_id as usize);
     }
     match state {
-        UnitState::Reading => {
-            nand.channels[channel_id as usize].set_state(unit, UnitState::DataReady, &nand.records);
+        LunState::Reading => {
+            nand.channels[channel_id as usize].set_state(lun, LunState::DataReady, &nand.records);
         }
-        UnitState::DataOut => {
+        LunState::DataOut => {
             if nand.levels.is_some() {
-                return attempt_ended(ssd, unit_id, observer);
+                return attempt_ended(ssd, lun_id, observer);
             }
-            unit.current = nand.records[id].next;
-            if unit.current == NIL {
-                nand.end_of_work(unit_id, id);
+            lun.current = nand.records[id].next;
+            if lun.current == NIL {
+                nand.end_of_work(lun_id, id);
             } else {
-                nand.channels[channel_id as usize].set_state(unit, UnitState::DataReady, &nand.records);
+                nand.channels[channel_id as usize].set_state(lun, LunState::DataReady, &nand.records);
             }
             finish(ssd, id, observer);
         }
-        UnitState::Decoding => {
-            nand.channels[channel_id as usize].set_state(unit, UnitState::RetryReady, &nand.records);
+        LunState::Decoding => {
+            nand.channels[channel_id as usize].set_state(lun, LunState::RetryReady, &nand.records);
         }
-        UnitState::DataIn => {
-            let end_ns = nand.now_ns + unit.cell_after_ns;
-            nand.channels[channel_id as usize].set_state(unit, UnitState::Working, &nand.records);
+        LunState::DataIn => {
+            let end_ns = nand.now_ns + lun.cell_after_ns;
+            nand.channels[channel_id as usize].set_state(lun, LunState::Working, &nand.records);
             let mut id = id;
             while id != NIL {
                 nand.completions.push(Completion { record: id, progress: Progress::DataIn });
                 id = nand.records[id].next;
             }
-            return nand.unit_at(unit_id, end_ns);
+            return nand.lun_at(lun_id, end_ns);
         }
-        UnitState::Working => {
-            nand.end_of_work(unit_id, id);
+        LunState::Working => {
+            nand.end_of_work(lun_id, id);
             let mut id = id;
             while id != NIL {
                 let next = ssd.nand().records[id].next;
@@ -55,46 +55,46 @@ pub(crate) fn unit_event<P: Pages, O: Observer>(ssd: &mut P, unit_id: u32, obser
                 id = next;
             }
         }
-        UnitState::Idle | UnitState::DataReady | UnitState::RetryReady => unreachable!("a unit that waits has no event"),
+        LunState::Idle | LunState::DataReady | LunState::RetryReady => unreachable!("a LUN that waits has no event"),
     }
     kick(ssd, channel_id);
 }
 
-/// The unit has done one record.
+/// The LUN has done one record.
 #[inline(always)]
 fn finish<P: Pages, O: Observer>(ssd: &mut P, id: u32, observer: &mut O) {
     let nand = ssd.nand_mut();
     if nand.recording.lists_done {
-        let unit = nand.unit_of_plane(nand.records[id].plane) as usize;
-        nand.note_done(id, nand.units[unit].since_ns);
+        let lun = nand.lun_of_plane(nand.records[id].plane) as usize;
+        nand.note_done(id, nand.luns[lun].since_ns);
     }
     ssd.ended(id, observer);
 }
 
 impl Nand {
-    /// The unit has done all of the records that begin with this one.
+    /// The LUN has done all of the records that begin with this one.
     #[inline(always)]
-    pub(crate) fn end_of_work(&mut self, unit_id: u32, id: u32) {
+    pub(crate) fn end_of_work(&mut self, lun_id: u32, id: u32) {
         if self.recording.lists_slices {
-            self.note_unit(unit_id, id);
+            self.note_lun(lun_id, id);
         }
         let cause = self.records[id].cause;
-        let unit = &mut self.units[unit_id as usize];
-        unit.busy_ns[cause as usize] += self.now_ns - unit.since_ns;
+        let lun = &mut self.luns[lun_id as usize];
+        lun.busy_ns[cause as usize] += self.now_ns - lun.since_ns;
         #[cfg(feature = "mutants")]
-        if unit.state == UnitState::DataOut && accounting::makes(Slip::TransferTwice) {
-            unit.busy_ns[cause as usize] += self.settings.transfer_ns(self.records[id].bytes);
+        if lun.state == LunState::DataOut && accounting::makes(Slip::TransferTwice) {
+            lun.busy_ns[cause as usize] += self.settings.transfer_ns(self.records[id].bytes);
         }
-        unit.current = NIL;
-        self.channels[unit.channel as usize].set_state(unit, UnitState::Idle, &self.records);
+        lun.current = NIL;
+        self.channels[lun.channel as usize].set_state(lun, LunState::Idle, &self.records);
     }
 
     #[cfg(feature = "mutants")]
     fn forget_failed_program(&mut self, id: u32) {
         let Record { work, plane, cause, .. } = self.records[id];
         if work == crate::WorkKind::Program && accounting::makes(Slip::FailedProgramIdle) {
-            let unit = self.unit_of_plane(plane) as usize;
-            self.units[unit].busy_ns[cause as usize] -= self.now_ns - self.units[unit].since_ns;
+            let lun = self.lun_of_plane(plane) as usize;
+            self.luns[lun].busy_ns[cause as usize] -= self.now_ns - self.luns[lun].since_ns;
         }
     }
 

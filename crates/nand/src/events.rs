@@ -1,10 +1,10 @@
 //! The event queue: one entry for each resource (bus or LUN) that has an event, which is when it next changes state, one for the timer of the layer
 //! above if it has one, and one for the decoder of LDPC if decoding takes time.
 //!
-//! A binary heap. Ties go to the lower number, units come before buses, and these before the other two, so that a bus that becomes free
-//! chooses among all units that are ready by then: that is the defined order of simultaneous events. Cost is the height of the heap, which follows from
-//! how many resources are in use, not from how many there are. A unit whose event is being processed is only lifted out: mostly its next event takes
-//! the place. Half of all events are those of buses that wait for units at the same instant. These are bits beside the heap.
+//! A binary heap. Ties go to the lower number, LUNs come before buses, and these before the other two, so that a bus that becomes free
+//! chooses among all LUNs that are ready by then: that is the defined order of simultaneous events. Cost is the height of the heap, which follows from
+//! how many resources are in use, not from how many there are. A LUN whose event is being processed is only lifted out: mostly its next event takes
+//! the place. Half of all events are those of buses that wait for LUNs at the same instant. These are bits beside the heap.
 //!
 //! Time and resource of an event are one word, its key, so that one comparison orders them: nanoseconds since a base, then the number of the
 //! resource. What is too far from the base for that lies behind all others, until nothing else is left and the base moves there.
@@ -343,13 +343,13 @@ mod tests {
         }
     }
 
-    /// Buses that are due now are as good as set to this time: as in a sorted list of units, then buses, then others.
+    /// Buses that are due now are as good as set to this time: as in a sorted list of LUNs, then buses, then others.
     #[test]
     fn buses_that_are_due_take_their_turn() {
-        const UNITS: u32 = 70;
+        const LUNS: u32 = 70;
         const BUSES: u32 = 64;
-        let mut queue = EventQueue::with_buses((UNITS + BUSES + 1) as usize, UNITS);
-        let mut times = vec![NEVER; (UNITS + BUSES + 1) as usize];
+        let mut queue = EventQueue::with_buses((LUNS + BUSES + 1) as usize, LUNS);
+        let mut times = vec![NEVER; (LUNS + BUSES + 1) as usize];
         let mut state = 1u64;
         let mut draw = |below: u32| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -358,10 +358,10 @@ mod tests {
         let (mut now_ns, mut met) = (0, [0; 4]);
         for _ in 0..50_000 {
             let bus = draw(BUSES);
-            let at = (UNITS + bus) as usize;
+            let at = (LUNS + bus) as usize;
             match draw(4) {
                 0 => {
-                    let resource = draw(UNITS) as usize;
+                    let resource = draw(LUNS) as usize;
                     times[resource] = now_ns + u64::from(draw(3));
                     queue.set(resource, times[resource]);
                 }
@@ -370,7 +370,7 @@ mod tests {
                     queue.set_bus(bus, times[at], now_ns);
                 }
                 2 => {
-                    let other = (UNITS + BUSES) as usize;
+                    let other = (LUNS + BUSES) as usize;
                     times[other] = now_ns + u64::from(draw(5));
                     queue.set(other, times[other]);
                 }
@@ -382,13 +382,13 @@ mod tests {
                         continue;
                     }
                     assert_eq!(queue.first(), first);
-                    if !(UNITS..UNITS + BUSES).contains(&first.1) {
+                    if !(LUNS..LUNS + BUSES).contains(&first.1) {
                         let others = times.iter().enumerate().filter(|(other, _)| *other != resource);
                         assert_eq!(queue.first_of_others_ns(resource), others.map(|(_, time_ns)| *time_ns).min().unwrap());
                     }
                     now_ns = first.0;
                     times[resource] = NEVER;
-                    match first.1.checked_sub(UNITS) {
+                    match first.1.checked_sub(LUNS) {
                         Some(bus) if bus < BUSES => queue.clear_bus(bus),
                         None if draw(2) == 0 => queue.lift(resource),
                         _ => queue.set(resource, NEVER),

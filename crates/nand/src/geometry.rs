@@ -31,13 +31,13 @@ pub struct Shape {
     /// Chips of a channel: data, mirror, spare.
     pub chips_per_channel: u32,
     /// LUNs of a channel.
-    pub units_per_channel: u32,
+    pub luns_per_channel: u32,
     /// Planes of a LUN.
-    pub planes_per_unit: u32,
+    pub planes_per_lun: u32,
     /// Planes of a die.
     pub planes_per_die: u32,
     /// A LUN is a chip; else it is a die.
-    pub unit_is_chip: bool,
+    pub lun_is_chip: bool,
     /// Pages of a block.
     pub pages_per_block: u32,
     per_block: Divisor,
@@ -46,16 +46,16 @@ pub struct Shape {
 
 impl Shape {
     /// Of a device with so many spare chips on each channel beside those of `geometry`.
-    pub fn new(geometry: &Geometry, spare_chips: u32, unit_is_chip: bool) -> Self {
+    pub fn new(geometry: &Geometry, spare_chips: u32, lun_is_chip: bool) -> Self {
         let chips_per_channel = geometry.chips_per_channel + spare_chips;
-        let (units_per_chip, dies_per_unit) = if unit_is_chip { (1, geometry.dies_per_chip) } else { (geometry.dies_per_chip, 1) };
+        let (luns_per_chip, dies_per_lun) = if lun_is_chip { (1, geometry.dies_per_chip) } else { (geometry.dies_per_chip, 1) };
         Self {
             channels: geometry.channels,
             chips_per_channel,
-            units_per_channel: chips_per_channel * units_per_chip,
-            planes_per_unit: geometry.planes_per_die * dies_per_unit,
+            luns_per_channel: chips_per_channel * luns_per_chip,
+            planes_per_lun: geometry.planes_per_die * dies_per_lun,
             planes_per_die: geometry.planes_per_die,
-            unit_is_chip,
+            lun_is_chip,
             pages_per_block: geometry.pages_per_block,
             per_block: Divisor::new(geometry.pages_per_block),
             per_plane: Divisor::new(plane_stride(geometry.blocks_per_plane) * geometry.pages_per_block),
@@ -66,62 +66,62 @@ impl Shape {
 
     /// LUNs of the device.
     #[inline]
-    pub fn units(&self) -> u32 {
-        self.channels * self.units_per_channel
+    pub fn luns(&self) -> u32 {
+        self.channels * self.luns_per_channel
     }
 
     /// The chip, in its channel, that a LUN belongs to.
-    pub fn chip_of_unit(&self, unit: u32) -> u32 {
-        unit % self.units_per_channel % self.chips_per_channel
+    pub fn chip_of_lun(&self, lun: u32) -> u32 {
+        lun % self.luns_per_channel % self.chips_per_channel
     }
 
     /// Bit mask of a chip's LUNs in its channel.
-    pub fn chip_units(&self, chip: u32) -> u64 {
-        (0..self.units_per_channel).filter(|unit| unit % self.chips_per_channel == chip).fold(0, |mask, unit| mask | 1 << unit)
+    pub fn chip_luns(&self, chip: u32) -> u64 {
+        (0..self.luns_per_channel).filter(|lun| lun % self.chips_per_channel == chip).fold(0, |mask, lun| mask | 1 << lun)
     }
 
     /// The channel of a LUN.
-    pub fn channel_of_unit(&self, unit: u32) -> u32 {
-        unit / self.units_per_channel
+    pub fn channel_of_lun(&self, lun: u32) -> u32 {
+        lun / self.luns_per_channel
     }
 
     /// The LUN of a plane.
-    pub fn unit_of_plane(&self, plane: u32) -> u32 {
-        plane % self.data_planes() / self.planes_per_unit
+    pub fn lun_of_plane(&self, plane: u32) -> u32 {
+        plane % self.data_planes() / self.planes_per_lun
     }
 
     /// The LUNs of a LUN's channel.
-    pub fn neighbors(&self, unit: u32) -> Range<u32> {
-        let first = unit / self.units_per_channel * self.units_per_channel;
-        first..first + self.units_per_channel
+    pub fn neighbors(&self, lun: u32) -> Range<u32> {
+        let first = lun / self.luns_per_channel * self.luns_per_channel;
+        first..first + self.luns_per_channel
     }
 
     // ---- planes ----
 
     /// Planes of a channel.
     pub fn planes_per_channel(&self) -> u32 {
-        self.units_per_channel * self.planes_per_unit
+        self.luns_per_channel * self.planes_per_lun
     }
 
     /// Planes that are none of translation pages.
     #[inline]
     pub fn data_planes(&self) -> u32 {
-        self.units() * self.planes_per_unit
+        self.luns() * self.planes_per_lun
     }
 
     /// Number of a plane inside its channel.
     pub fn plane_offset(&self, chip: u32, die: u32, plane: u32) -> u32 {
-        if self.unit_is_chip {
-            chip * self.planes_per_unit + die * self.planes_per_die + plane
+        if self.lun_is_chip {
+            chip * self.planes_per_lun + die * self.planes_per_die + plane
         } else {
-            (die * self.chips_per_channel + chip) * self.planes_per_unit + plane
+            (die * self.chips_per_channel + chip) * self.planes_per_lun + plane
         }
     }
 
     /// The first of a LUN's planes: those of data, which are kind 0, or of translation pages, which are kind 1.
     #[inline]
-    pub fn first_plane(&self, unit: u32, kind: usize) -> u32 {
-        (unit + kind as u32 * self.units()) * self.planes_per_unit
+    pub fn first_plane(&self, lun: u32, kind: usize) -> u32 {
+        (lun + kind as u32 * self.luns()) * self.planes_per_lun
     }
 
     /// The plane of a physical page.
@@ -161,14 +161,14 @@ mod tests {
 
     #[test]
     fn planes_of_chips_and_dies_are_numbered_once() {
-        for unit_is_chip in [false, true] {
-            let shape = Shape::new(&GEOMETRY, 1, unit_is_chip);
-            assert_eq!((shape.units(), shape.data_planes()), (if unit_is_chip { 9 } else { 18 }, 36));
+        for lun_is_chip in [false, true] {
+            let shape = Shape::new(&GEOMETRY, 1, lun_is_chip);
+            assert_eq!((shape.luns(), shape.data_planes()), (if lun_is_chip { 9 } else { 18 }, 36));
             let mut offsets = Vec::new();
             for (chip, die, plane) in (0..12).map(|all| (all / 4, all / 2 % 2, all % 2)) {
                 let offset = shape.plane_offset(chip, die, plane);
-                assert_eq!(shape.chip_of_unit(offset / shape.planes_per_unit), chip);
-                assert!(shape.chip_units(chip) >> (offset / shape.planes_per_unit) & 1 == 1);
+                assert_eq!(shape.chip_of_lun(offset / shape.planes_per_lun), chip);
+                assert!(shape.chip_luns(chip) >> (offset / shape.planes_per_lun) & 1 == 1);
                 offsets.push(offset);
             }
             offsets.sort_unstable();

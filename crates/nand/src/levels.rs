@@ -3,8 +3,8 @@
 //! The level of a page is that of its block when the read starts: a draw for each block, raised by its P/E cycles, by the time since the first
 //! program into it, and by the attempts to read its pages since its erase.
 
+use crate::luns::{Lun, LunState};
 use crate::records::NIL;
-use crate::units::{Unit, UnitState};
 use crate::{Ldpc, LevelLaw, Nand, Pages, Record};
 use flashraid_vocabulary::{Persistent, Ppn, SplitMix64, memory};
 use std::collections::VecDeque;
@@ -151,17 +151,17 @@ impl Nand {
     }
 
     /// Of the reads in service on a LUN, the one whose data leave it last: of those with the most attempts the last.
-    pub(crate) fn last_read(&self, unit: &Unit) -> u32 {
+    pub(crate) fn last_read(&self, lun: &Lun) -> u32 {
         let next = |id: &u32| Some(self.records[*id].next).filter(|next| *next != NIL);
         let chain = |head: u32| std::iter::successors(Some(head).filter(|head| *head != NIL), next);
-        chain(unit.retries.head).chain(chain(unit.current)).max_by_key(|id| self.attempts(*id)).expect("it reads")
+        chain(lun.retries.head).chain(chain(lun.current)).max_by_key(|id| self.attempts(*id)).expect("it reads")
     }
 
     /// The next attempt starts, of all pages that the LUN has not read yet.
     #[cold]
-    pub(crate) fn start_retry(&mut self, unit_id: u32) {
-        let first = self.units[unit_id as usize].current;
-        let attempt = self.units[unit_id as usize].attempt;
+    pub(crate) fn start_retry(&mut self, lun_id: u32) {
+        let first = self.luns[lun_id as usize].current;
+        let attempt = self.luns[lun_id as usize].attempt;
         let (mut id, mut bus_ns, mut cell_ns) = (first, 0, 0);
         while id != NIL {
             let Record { ppn, next, .. } = self.records[id];
@@ -171,7 +171,7 @@ impl Nand {
             self.levels_mut().expect("it has read before").reads[block] += 1;
             id = next;
         }
-        self.begin(unit_id, first, UnitState::Reading, bus_ns, cell_ns);
+        self.begin(lun_id, first, LunState::Reading, bus_ns, cell_ns);
     }
 }
 

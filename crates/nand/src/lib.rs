@@ -3,7 +3,7 @@
 //! It knows physical pages. What they hold, which of them are free, and what is collected is known above, to which [`Pages`] is the only way up: page
 //! operations are queued by physical page (`bind`), or as programs of a space domain that any of its LUNs may take (`join_pool`, `offer`).
 //!
-//! Reading order: `geometry`, `settings`, `pages`, `nand` (the state); `cells`, `units`, `records`, `events`; then what happens to a page operation: `queues`,
+//! Reading order: `geometry`, `settings`, `pages`, `nand` (the state); `cells`, `luns`, `records`, `events`; then what happens to a page operation: `queues`,
 //! `domains`, `arbitration`, `service`, `ending`, and with LDPC `levels` and `attempts`. `loads` and `recording` note what was done, and `slices` says what such notes are.
 
 #![warn(missing_docs)]
@@ -20,6 +20,7 @@ mod events;
 mod geometry;
 mod levels;
 mod loads;
+mod luns;
 mod mutants;
 mod nand;
 mod pages;
@@ -29,7 +30,6 @@ mod records;
 mod service;
 mod settings;
 mod slices;
-mod units;
 
 pub use arbitration::{check_buses, kick, kick_plane};
 pub use cells::{CellOperation, CellTimes, Ldpc, LevelLaw, MOST_LEVEL, MOST_TYPES};
@@ -39,6 +39,7 @@ pub use events::{EventQueue, NEVER};
 pub use geometry::{Shape, plane_stride, ppn_limit};
 pub use levels::{Levels, level_of, read_ns};
 pub use loads::{Loads, MemberLoad};
+pub use luns::{Channel, Lun, after, at_or_after, each};
 pub use mutants::FlashFault;
 pub use nand::{Nand, advance, serve_due_bus};
 pub use pages::Pages;
@@ -46,4 +47,3 @@ pub use queues::{bind, offer, queue_work};
 pub use records::{About, NIL, Record, WorkKind};
 pub use settings::NandSettings;
 pub use slices::{Activity, Done, Slice, Track};
-pub use units::{Channel, Unit, after, at_or_after, each};

@@ -3,20 +3,20 @@
 use crate::arbitration::bus_event;
 use crate::attempts::decoded;
 use crate::domains::Waiting;
-use crate::ending::unit_event;
+use crate::ending::lun_event;
 use crate::events::{EventQueue, NEVER};
 use crate::levels::Levels;
 use crate::loads::Loads;
+use crate::luns::{Channel, Lun};
 use crate::recording::Recording;
 use crate::records::{NIL, Records};
-use crate::units::{Channel, Unit};
 use crate::{ACTIONS, Completion, Counts, FlashFault, NandSettings, Pages, Shape, WorkKind};
 use flashraid_vocabulary::{Cause, Observer, Ppn, persistent};
 
 /// A plane's LUN, and its bit among the LUN's planes.
 #[derive(Clone, Copy, Debug)]
 struct Site {
-    unit: u32,
+    lun: u32,
     bit: u64,
 }
 
@@ -27,7 +27,7 @@ pub struct Nand {
     pub(crate) shape: Shape,
     pub(crate) now_ns: u64,
     pub(crate) channels: Vec<Channel>,
-    pub(crate) units: Vec<Unit>,
+    pub(crate) luns: Vec<Lun>,
     /// By plane.
     sites: Vec<Site>,
     pub(crate) events: EventQueue,
@@ -48,7 +48,7 @@ pub struct Nand {
 }
 
 persistent!(Nand {
-    arrays [channels, units],
+    arrays [channels, luns],
     anew [
         // Levels are saved behind all else (`Levels::save`).
         settings, shape, sites, levels,
@@ -63,16 +63,16 @@ persistent!(Nand {
 impl Nand {
     /// Nothing is in flight. `planes` counts those of translation pages, and `blocks` the gaps between planes.
     pub fn new(settings: NandSettings, shape: Shape, members: u32, planes: u32, blocks: usize) -> Self {
-        let units = shape.units();
+        let luns = shape.luns();
         let has_decoder = settings.cell.ldpc().is_some_and(|ldpc| ldpc.decode_ns > 0);
         let others = usize::from(settings.has_timer) + usize::from(has_decoder);
-        let site = |plane: u32| Site { unit: shape.unit_of_plane(plane), bit: 1 << (plane % shape.planes_per_unit) };
+        let site = |plane: u32| Site { lun: shape.lun_of_plane(plane), bit: 1 << (plane % shape.planes_per_lun) };
         Self {
             now_ns: 0,
-            channels: (0..shape.channels).map(|channel| Channel::new(channel, shape.units_per_channel)).collect(),
-            units: (0..units).map(|unit| Unit::new(unit / shape.units_per_channel, unit % shape.units_per_channel)).collect(),
+            channels: (0..shape.channels).map(|channel| Channel::new(channel, shape.luns_per_channel)).collect(),
+            luns: (0..luns).map(|lun| Lun::new(lun / shape.luns_per_channel, lun % shape.luns_per_channel)).collect(),
             sites: (0..planes).map(site).collect(),
-            events: EventQueue::with_buses((shape.channels + units) as usize + others, units),
+            events: EventQueue::with_buses((shape.channels + luns) as usize + others, luns),
             records: Records::new(),
             waiting: Waiting::default(),
             levels: settings.cell.ldpc().map(|ldpc| Box::new(Levels::new(ldpc, blocks))),
@@ -102,15 +102,15 @@ impl Nand {
         self.shape
     }
 
-    /// LUNs, in order of channel and unit.
+    /// LUNs, in order of channel and LUN.
     #[inline]
-    pub fn units(&self) -> &[Unit] {
-        &self.units
+    pub fn luns(&self) -> &[Lun] {
+        &self.luns
     }
 
     /// A LUN is of this member, or of none.
-    pub fn set_member(&mut self, unit: u32, member: Option<u32>) {
-        self.units[unit as usize].member = member;
+    pub fn set_member(&mut self, lun: u32, member: Option<u32>) {
+        self.luns[lun as usize].member = member;
     }
 
     /// Channels.
@@ -121,8 +121,8 @@ impl Nand {
 
     /// The LUN of a plane.
     #[inline]
-    pub fn unit_of_plane(&self, plane: u32) -> u32 {
-        self.sites[plane as usize].unit
+    pub fn lun_of_plane(&self, plane: u32) -> u32 {
+        self.sites[plane as usize].lun
     }
 
     /// A plane's bit among the planes of its LUN.
@@ -132,48 +132,48 @@ impl Nand {
     }
 
     /// The LUN of a physical page.
-    pub fn unit_of(&self, ppn: Ppn) -> u32 {
-        self.unit_of_plane(self.shape.plane_of(ppn))
+    pub fn lun_of(&self, ppn: Ppn) -> u32 {
+        self.lun_of_plane(self.shape.plane_of(ppn))
     }
 
     /// The member that a LUN belongs to; `None` for those of spare chips that replace none.
-    pub fn member_of_unit(&self, unit: u32) -> Option<u32> {
-        self.units[unit as usize].member
+    pub fn member_of_lun(&self, lun: u32) -> Option<u32> {
+        self.luns[lun as usize].member
     }
 
     /// The channel of a LUN.
     #[inline]
-    pub fn channel_of_unit(&self, unit: u32) -> u32 {
-        self.units[unit as usize].channel
+    pub fn channel_of_lun(&self, lun: u32) -> u32 {
+        self.luns[lun as usize].channel
     }
 
     /// Plans' programs find a page in a plane of the domain from now on; or they find none.
     #[inline]
     pub fn set_writable(&mut self, plane: u32, domain: u32, writable: bool) {
-        let (Site { unit, bit }, kind) = (self.sites[plane as usize], self.takers(domain).kind);
-        let unit = &mut self.units[unit as usize];
-        let planes = &mut unit.writable[kind];
+        let (Site { lun, bit }, kind) = (self.sites[plane as usize], self.takers(domain).kind);
+        let lun = &mut self.luns[lun as usize];
+        let planes = &mut lun.writable[kind];
         let was_writable = *planes & bit != 0;
         *planes = if writable { *planes | bit } else { *planes & !bit };
-        let channel = &mut self.channels[unit.channel as usize];
-        let units = &mut channel.writable[kind];
-        *units = if *planes != 0 { *units | unit.bit } else { *units & !unit.bit };
-        if channel.replacements & unit.bit != 0 && writable != was_writable {
+        let channel = &mut self.channels[lun.channel as usize];
+        let luns = &mut channel.writable[kind];
+        *luns = if *planes != 0 { *luns | lun.bit } else { *luns & !lun.bit };
+        if channel.replacements & lun.bit != 0 && writable != was_writable {
             self.count_replacement_plane(domain, writable);
         }
     }
 
     /// Whether plans' programs find a page in a plane of the domain.
     pub fn is_writable(&self, plane: u32, domain: u32) -> bool {
-        let Site { unit, bit } = self.sites[plane as usize];
-        self.units[unit as usize].writable[self.takers(domain).kind] & bit != 0
+        let Site { lun, bit } = self.sites[plane as usize];
+        self.luns[lun as usize].writable[self.takers(domain).kind] & bit != 0
     }
 
     /// Whether the plane is of a LUN that has replaced another, which is being rebuilt.
     #[inline]
     pub fn is_of_replacement(&self, plane: u32) -> bool {
-        let unit = &self.units[self.sites[plane as usize].unit as usize];
-        self.channels[unit.channel as usize].replacements & unit.bit != 0
+        let lun = &self.luns[self.sites[plane as usize].lun as usize];
+        self.channels[lun.channel as usize].replacements & lun.bit != 0
     }
 
     /// Whether it makes this fault: never in a product build.
@@ -206,7 +206,7 @@ impl Nand {
     #[inline]
     pub fn next_event(&self) -> (u64, bool) {
         let (time_ns, resource) = self.events.first();
-        (time_ns, resource >= self.units.len() as u32)
+        (time_ns, resource >= self.luns.len() as u32)
     }
 
     /// Moves the clock to a time before the next event (an arrival).
@@ -225,15 +225,15 @@ impl Nand {
     }
 
     /// When a LUN next changes its state by itself, `u64::MAX` if it does not.
-    pub fn unit_event_ns(&self, unit: u32) -> u64 {
-        self.events.of(unit as usize)
+    pub fn lun_event_ns(&self, lun: u32) -> u64 {
+        self.events.of(lun as usize)
     }
 
     // ---- the timer of the layer above ----
 
     /// Position of the timer among the events: behind the buses.
     pub(crate) fn timer(&self) -> usize {
-        self.units.len() + self.channels.len()
+        self.luns.len() + self.channels.len()
     }
 
     /// When the timer is due, `u64::MAX` if it is not set.
@@ -260,37 +260,37 @@ impl Nand {
         let channel = &self.channels[channel as usize];
         let mut busy_ns = channel.busy_ns;
         if channel.free_ns > time_ns {
-            // The unit that last had its turn is in the midst of the transfer.
-            let unit = &self.units[channel.first_unit as usize + channel.turn as usize];
-            busy_ns[self.records[unit.current].cause as usize] -= channel.free_ns - time_ns;
+            // The LUN that last had its turn is in the midst of the transfer.
+            let lun = &self.luns[channel.first_lun as usize + channel.turn as usize];
+            busy_ns[self.records[lun.current].cause as usize] -= channel.free_ns - time_ns;
         }
         busy_ns
     }
 
     /// Time that a LUN was at work before `time_ns`, which no event is before that is still to come, by the cause of the work.
-    pub fn unit_busy_ns(&self, unit: u32, time_ns: u64) -> [u64; Cause::COUNT] {
-        let unit = &self.units[unit as usize];
-        let mut busy_ns = unit.busy_ns;
-        if !unit.is_idle() {
-            busy_ns[self.cause_of_work(unit) as usize] += time_ns.saturating_sub(unit.since_ns);
+    pub fn lun_busy_ns(&self, lun: u32, time_ns: u64) -> [u64; Cause::COUNT] {
+        let lun = &self.luns[lun as usize];
+        let mut busy_ns = lun.busy_ns;
+        if !lun.is_idle() {
+            busy_ns[self.cause_of_work(lun) as usize] += time_ns.saturating_sub(lun.since_ns);
         }
         busy_ns
     }
 
     /// The cause that work in progress will have been counted under when it ends: of several reads together, that of the last.
-    fn cause_of_work(&self, unit: &Unit) -> Cause {
-        let record = &self.records[unit.current];
-        if record.work.reads() { self.records[self.last_read(unit)].cause } else { record.cause }
+    fn cause_of_work(&self, lun: &Lun) -> Cause {
+        let record = &self.records[lun.current];
+        if record.work.reads() { self.records[self.last_read(lun)].cause } else { record.cause }
     }
 
     /// Whether a LUN that began its work before `time_ns` is still at it.
     pub fn is_at_work_since_before(&self, time_ns: u64) -> bool {
-        self.units.iter().any(|unit| !unit.is_idle() && unit.since_ns < time_ns)
+        self.luns.iter().any(|lun| !lun.is_idle() && lun.since_ns < time_ns)
     }
 
     /// The pages that programs are being written to. Looks at all LUNs.
     pub fn programs_in_service(&self) -> impl Iterator<Item = Ppn> {
-        let first = self.units.iter().map(|unit| unit.current).filter(|id| *id != NIL);
+        let first = self.luns.iter().map(|lun| lun.current).filter(|id| *id != NIL);
         first.map(|id| &self.records[id]).filter(|record| record.work == WorkKind::Program).map(|record| Ppn(record.ppn))
     }
 }
@@ -306,9 +306,9 @@ pub fn advance<P: Pages, O: Observer>(ssd: &mut P, observer: &mut O) {
         return bus_event(ssd, bus);
     }
     let (_, resource) = nand.events.first();
-    let (units, channels) = (nand.units.len() as u32, nand.channels.len() as u32);
-    match resource.checked_sub(units) {
-        None => unit_event(ssd, resource, observer),
+    let (luns, channels) = (nand.luns.len() as u32, nand.channels.len() as u32);
+    match resource.checked_sub(luns) {
+        None => lun_event(ssd, resource, observer),
         Some(channel) if channel < channels => bus_event(ssd, channel),
         Some(other) if other == channels && nand.settings.has_timer => ssd.timer_due(),
         Some(_) => decoded(ssd, observer),

@@ -3,8 +3,8 @@
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
 use crate::arbitration::kick;
+use crate::luns::LunState;
 use crate::records::{NIL, Queue};
-use crate::units::UnitState;
 use crate::{About, Nand, Pages, Record, WorkKind};
 use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority, Version};
 
@@ -54,14 +54,14 @@ impl Nand {
     // ---- queues ----
 
     /// Takes the programs of a domain out of the LUN's queues, and returns them, the most urgent first.
-    pub fn unbind_programs(&mut self, unit_id: u32, domain: u32) -> Vec<u32> {
+    pub fn unbind_programs(&mut self, lun_id: u32, domain: u32) -> Vec<u32> {
         let mut programs = Vec::new();
         for index in 0..2 * Priority::COUNT {
-            let unit = &mut self.units[unit_id as usize];
-            if unit.filled >> index & 1 == 0 {
+            let lun = &mut self.luns[lun_id as usize];
+            if lun.filled >> index & 1 == 0 {
                 continue;
             }
-            let mut id = unit.queues[index].head;
+            let mut id = lun.queues[index].head;
             let mut others = Queue::EMPTY;
             while id != NIL {
                 let Record { next, work, domain: of, .. } = self.records[id];
@@ -73,27 +73,27 @@ impl Nand {
                 }
                 id = next;
             }
-            let unit = &mut self.units[unit_id as usize];
-            unit.queues[index] = others;
-            unit.filled = if others.head == NIL { unit.filled & !(1 << index) } else { unit.filled };
+            let lun = &mut self.luns[lun_id as usize];
+            lun.queues[index] = others;
+            lun.filled = if others.head == NIL { lun.filled & !(1 << index) } else { lun.filled };
         }
-        self.units[unit_id as usize].queued -= programs.len() as u32;
-        let channel = self.units[unit_id as usize].channel;
+        self.luns[lun_id as usize].queued -= programs.len() as u32;
+        let channel = self.luns[lun_id as usize].channel;
         self.channels[channel as usize].queued -= programs.len() as u32;
-        self.refresh_want(unit_id);
+        self.refresh_want(lun_id);
         programs
     }
 
     /// Takes the first record out of a LUN's queue. Returns it, and the next one.
     #[inline]
-    pub(crate) fn pop_bound(&mut self, unit_id: u32, index: usize) -> (u32, u32) {
-        let unit = &mut self.units[unit_id as usize];
-        let (head, next) = unit.queues[index].pop(&mut self.records);
+    pub(crate) fn pop_bound(&mut self, lun_id: u32, index: usize) -> (u32, u32) {
+        let lun = &mut self.luns[lun_id as usize];
+        let (head, next) = lun.queues[index].pop(&mut self.records);
         if next == NIL {
-            unit.filled &= !(1 << index);
+            lun.filled &= !(1 << index);
         }
-        unit.queued -= 1;
-        let channel = unit.channel;
+        lun.queued -= 1;
+        let channel = lun.channel;
         self.channels[channel as usize].queued -= 1;
         (head, next)
     }
@@ -103,16 +103,16 @@ impl Nand {
 #[inline(always)]
 pub fn bind<P: Pages>(ssd: &mut P, id: u32) {
     let nand = ssd.nand_mut();
-    let Record { work, priority, unit: unit_id, .. } = nand.records[id];
+    let Record { work, priority, lun: lun_id, .. } = nand.records[id];
     let index = priority as usize * 2 + usize::from(!nand.settings.fifo && !work.reads());
-    let unit = &mut nand.units[unit_id as usize];
-    unit.queues[index].append(id, &mut nand.records);
-    unit.filled |= 1 << index;
-    unit.queued += 1;
-    let (channel, is_idle) = (unit.channel, unit.state == UnitState::Idle);
+    let lun = &mut nand.luns[lun_id as usize];
+    lun.queues[index].append(id, &mut nand.records);
+    lun.filled |= 1 << index;
+    lun.queued += 1;
+    let (channel, is_idle) = (lun.channel, lun.state == LunState::Idle);
     nand.channels[channel as usize].queued += 1;
     if is_idle {
-        nand.refresh_want(unit_id);
+        nand.refresh_want(lun_id);
         kick(ssd, channel);
     }
 }
@@ -140,7 +140,7 @@ pub fn queue_work<P: Pages>(ssd: &mut P, plane: u32, work: WorkKind, ppn: u32, c
         slot: NIL,
         ppn,
         owner: plane,
-        unit: nand.unit_of_plane(plane),
+        lun: nand.lun_of_plane(plane),
         plane,
         domain: NIL,
         bytes: nand.settings.page_bytes,

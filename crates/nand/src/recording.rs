@@ -2,8 +2,8 @@
 
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
+use crate::luns::LunState;
 use crate::records::NIL;
-use crate::units::UnitState;
 use crate::{Activity, Counts, Done, Loads, Nand, Record, Slice, Track, WorkKind};
 use flashraid_vocabulary::{Cause, MemberPage, Ppn};
 
@@ -31,8 +31,8 @@ impl Nand {
 
     /// A LUN starts this action.
     #[inline]
-    pub(crate) fn count(&mut self, unit: u32, action: usize, cause: Cause) {
-        self.units[unit as usize].operations[action][cause as usize] += 1;
+    pub(crate) fn count(&mut self, lun: u32, action: usize, cause: Cause) {
+        self.luns[lun as usize].operations[action][cause as usize] += 1;
         #[cfg(feature = "mutants")]
         let cause = match cause {
             Cause::Wear if accounting::makes(Slip::WearAsGc) => Cause::Gc,
@@ -45,7 +45,7 @@ impl Nand {
     /// A deliberate fault: an erase that has failed counts twice.
     #[cfg(feature = "mutants")]
     pub fn count_erase_again(&mut self, plane: u32, cause: Cause) {
-        self.count(self.unit_of_plane(plane), crate::counts::ERASE, cause);
+        self.count(self.lun_of_plane(plane), crate::counts::ERASE, cause);
     }
 
     /// Loads of members.
@@ -81,23 +81,23 @@ impl Nand {
     /// Begins to record page operations that start from now on, or ends recording.
     pub fn record_done(&mut self, records: bool) {
         self.recording.lists_done = records;
-        self.recording.begun_before = self.units.iter().map(|unit| (!unit.is_idle()).then_some(unit.since_ns)).collect();
+        self.recording.begun_before = self.luns.iter().map(|lun| (!lun.is_idle()).then_some(lun.since_ns)).collect();
     }
 
-    /// When the unit of a page operation began with what it did last.
+    /// When the LUN of a page operation began with what it did last.
     #[cfg(feature = "mutants")]
     pub(crate) fn began_ns(&self, record: u32) -> u64 {
         let Record { plane, submitted_ns, .. } = self.records[record];
-        if plane == NIL { submitted_ns } else { self.units[self.unit_of_plane(plane) as usize].since_ns }
+        if plane == NIL { submitted_ns } else { self.luns[self.lun_of_plane(plane) as usize].since_ns }
     }
 
-    /// A page operation ends that its unit began at `start_ns`.
+    /// A page operation ends that its LUN began at `start_ns`.
     #[cold]
     #[inline(never)]
     pub(crate) fn note_done(&mut self, id: u32, start_ns: u64) {
         let Record { work, cause, owner, ppn, plane, slot, version, bytes, submitted_ns, .. } = self.records[id];
-        let unit_id = self.unit_of_plane(plane);
-        if self.recording.begun_before[unit_id as usize] == Some(start_ns) {
+        let lun_id = self.lun_of_plane(plane);
+        if self.recording.begun_before[lun_id as usize] == Some(start_ns) {
             return;
         }
         let transfers = match work {
@@ -113,7 +113,7 @@ impl Nand {
             cause,
             operation: matches!(work, WorkKind::Read | WorkKind::Program).then_some(owner),
             ppn: Ppn(ppn),
-            member: if slot == NIL { self.units[unit_id as usize].member } else { Some(self.address(slot).member.0.into()) },
+            member: if slot == NIL { self.luns[lun_id as usize].member } else { Some(self.address(slot).member.0.into()) },
             page: (slot != NIL).then(|| (self.address(slot), version)),
             bytes: transfers * bytes,
             failed: false,
@@ -143,31 +143,31 @@ impl Nand {
 
     #[cold]
     #[inline(never)]
-    pub(crate) fn note_bus(&mut self, unit_id: u32, duration_ns: u64, id: u32) {
-        let unit = &self.units[unit_id as usize];
+    pub(crate) fn note_bus(&mut self, lun_id: u32, duration_ns: u64, id: u32) {
+        let lun = &self.luns[lun_id as usize];
         let activity = match self.records[id].work {
-            WorkKind::Read | WorkKind::MoveRead if unit.state == UnitState::DataReady => Activity::DataOut,
+            WorkKind::Read | WorkKind::MoveRead if lun.state == LunState::DataReady => Activity::DataOut,
             WorkKind::Read | WorkKind::MoveRead => Activity::ReadCommand,
             WorkKind::Program | WorkKind::MoveProgram => Activity::DataIn,
             WorkKind::CopyBack => Activity::CopyBackCommand,
             WorkKind::Erase => Activity::EraseCommand,
         };
-        self.note(Track::Bus(unit.channel), unit_id, activity, (self.now_ns, self.now_ns + duration_ns), id);
+        self.note(Track::Bus(lun.channel), lun_id, activity, (self.now_ns, self.now_ns + duration_ns), id);
     }
 
     #[cold]
     #[inline(never)]
-    pub(crate) fn note_unit(&mut self, unit_id: u32, id: u32) {
+    pub(crate) fn note_lun(&mut self, lun_id: u32, id: u32) {
         let activity = activity_of(self.records[id].work);
-        self.note(Track::Unit(unit_id), unit_id, activity, (self.units[unit_id as usize].since_ns, self.now_ns), id);
+        self.note(Track::Lun(lun_id), lun_id, activity, (self.luns[lun_id as usize].since_ns, self.now_ns), id);
     }
 
-    fn note(&mut self, track: Track, unit: u32, activity: Activity, (start_ns, end_ns): (u64, u64), id: u32) {
+    fn note(&mut self, track: Track, lun: u32, activity: Activity, (start_ns, end_ns): (u64, u64), id: u32) {
         let Record { work, cause, owner, ppn, slot, .. } = self.records[id];
         let is_planned = matches!(work, WorkKind::Read | WorkKind::Program);
         let page = (slot != NIL).then(|| self.address(slot));
         let operation = is_planned.then_some(owner);
-        self.recording.slices.push(Slice { start_ns, end_ns, track, unit, activity, cause, operation, ppn: Ppn(ppn), page });
+        self.recording.slices.push(Slice { start_ns, end_ns, track, lun, activity, cause, operation, ppn: Ppn(ppn), page });
     }
 }
 

@@ -47,7 +47,7 @@ pub struct Record {
     /// The operation whose plan it is of; of GC's work the plane.
     pub owner: u32,
     /// The LUN, once it is known.
-    pub unit: u32,
+    pub lun: u32,
     /// The plane, once it is known.
     pub plane: u32,
     /// The space domain of a program.

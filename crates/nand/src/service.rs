@@ -1,54 +1,54 @@
-//! Starting page operations on a unit: how long bus and array are occupied (SPEC 0.4).
+//! Starting page operations on a LUN: how long bus and array are occupied (SPEC 0.4).
 
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
 use crate::counts::{ERASE, action_index};
 use crate::levels::note_read;
+use crate::luns::{LunState, after};
 use crate::records::NIL;
-use crate::units::{UnitState, after};
 use crate::{FlashFault, Nand, Pages, Record, WorkKind};
 use flashraid_vocabulary::{Action, MemberId, Ppn};
 
 /// Where a program waits.
 #[derive(Clone, Copy)]
 enum WaitsIn {
-    /// In this queue of the unit.
+    /// In this queue of the LUN.
     Queue(usize),
     /// In this pool.
     Pool(u32),
 }
 
 impl Nand {
-    /// The unit begins what `state` says for a record, and for those behind it too: commands or data occupy the bus, and the array works. When the state
-    /// ends the unit has an event.
+    /// The LUN begins what `state` says for a record, and for those behind it too: commands or data occupy the bus, and the array works. When the state
+    /// ends the LUN has an event.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, unit_id: u32, id: u32, state: UnitState, bus_ns: u64, cell_ns: u64) {
+    pub(crate) fn begin(&mut self, lun_id: u32, id: u32, state: LunState, bus_ns: u64, cell_ns: u64) {
         if self.recording.lists_slices {
-            self.note_bus(unit_id, bus_ns, id);
+            self.note_bus(lun_id, bus_ns, id);
         }
         let counted_ns = if self.makes(FlashFault::CountBusTwice) { 2 * bus_ns } else { bus_ns };
         let record = &self.records[id];
         let cause = record.cause as usize;
-        let unit = &mut self.units[unit_id as usize];
-        let channel = &mut self.channels[unit.channel as usize];
-        unit.current = id;
-        unit.array_ns[cause] += cell_ns;
-        unit.cell_after_ns = cell_ns;
+        let lun = &mut self.luns[lun_id as usize];
+        let channel = &mut self.channels[lun.channel as usize];
+        lun.current = id;
+        lun.array_ns[cause] += cell_ns;
+        lun.cell_after_ns = cell_ns;
         channel.busy_ns[cause] += counted_ns;
         #[cfg(feature = "mutants")]
         if record.work == WorkKind::Erase && accounting::makes(Slip::EraseCommandFree) {
             channel.busy_ns[cause] -= counted_ns;
         }
-        channel.turn = unit.number;
+        channel.turn = lun.number;
         channel.free_ns = self.now_ns + bus_ns;
-        let end_ns = channel.free_ns + if state == UnitState::DataIn { 0 } else { cell_ns };
-        channel.set_state(unit, state, &self.records);
-        self.unit_at(unit_id, end_ns);
+        let end_ns = channel.free_ns + if state == LunState::DataIn { 0 } else { cell_ns };
+        channel.set_state(lun, state, &self.records);
+        self.lun_at(lun_id, end_ns);
     }
 
-    pub(crate) fn unit_at(&mut self, unit_id: u32, time_ns: u64) {
+    pub(crate) fn lun_at(&mut self, lun_id: u32, time_ns: u64) {
         let time_ns = if self.makes(FlashFault::LateEvent) { time_ns.saturating_add(1 << 48) } else { time_ns };
-        self.events.set(unit_id as usize, time_ns);
+        self.events.set(lun_id as usize, time_ns);
     }
 
     /// How long the array takes to sense the page for this attempt.
@@ -63,11 +63,11 @@ impl Nand {
     }
 
     /// Occupies bus and array for one record of GC.
-    fn start_working(&mut self, unit_id: u32, id: u32, bus_ns: u64, cell_ns: u64) {
+    fn start_working(&mut self, lun_id: u32, id: u32, bus_ns: u64, cell_ns: u64) {
         let Record { cause, work, .. } = self.records[id];
         let action = if work == WorkKind::Erase { ERASE } else { action_index(Action::Program) };
-        self.count(unit_id, action, cause);
-        self.begin(unit_id, id, UnitState::Working, bus_ns, cell_ns);
+        self.count(lun_id, action, cause);
+        self.begin(lun_id, id, LunState::Working, bus_ns, cell_ns);
     }
 
     /// A read of a plan starts, or a program of one in its page.
@@ -81,10 +81,10 @@ impl Nand {
         self.loads[MemberId(member)].in_service += 1;
     }
 
-    pub(crate) fn start_data_out(&mut self, unit_id: u32) {
-        let id = self.units[unit_id as usize].current;
+    pub(crate) fn start_data_out(&mut self, lun_id: u32) {
+        let id = self.luns[lun_id as usize].current;
         let bus_ns = self.settings.transfer_ns(self.records[id].bytes);
-        self.begin(unit_id, id, UnitState::DataOut, bus_ns, 0);
+        self.begin(lun_id, id, LunState::DataOut, bus_ns, 0);
     }
 
     /// Which kind of planes a program wants.
@@ -93,21 +93,21 @@ impl Nand {
     }
 }
 
-/// Starts the first of a unit's bound work.
-pub(crate) fn start_bound<P: Pages>(ssd: &mut P, unit_id: u32) {
+/// Starts the first of a LUN's bound work.
+pub(crate) fn start_bound<P: Pages>(ssd: &mut P, lun_id: u32) {
     let nand = ssd.nand_mut();
-    let unit = &mut nand.units[unit_id as usize];
-    let index = unit.served().trailing_zeros() as usize;
-    unit.since_ns = nand.now_ns;
-    let (id, next) = nand.pop_bound(unit_id, index);
+    let lun = &mut nand.luns[lun_id as usize];
+    let index = lun.served().trailing_zeros() as usize;
+    lun.since_ns = nand.now_ns;
+    let (id, next) = nand.pop_bound(lun_id, index);
     // It may have waited for long.
     nand.records.prefetch(next);
     let Record { work, ppn: from, cause, .. } = nand.records[id];
     match work {
-        WorkKind::Read | WorkKind::MoveRead => start_reads(ssd, unit_id, id, index),
-        WorkKind::Program => start_programs(ssd, unit_id, id, |nand| {
-            let next = nand.units[unit_id as usize].queues[index].head;
-            (nand.units[unit_id as usize].filled >> index & 1 == 1 && nand.records[next].work == WorkKind::Program)
+        WorkKind::Read | WorkKind::MoveRead => start_reads(ssd, lun_id, id, index),
+        WorkKind::Program => start_programs(ssd, lun_id, id, |nand| {
+            let next = nand.luns[lun_id as usize].queues[index].head;
+            (nand.luns[lun_id as usize].filled >> index & 1 == 1 && nand.records[next].work == WorkKind::Program)
                 .then_some((next, WaitsIn::Queue(index)))
         }),
         WorkKind::MoveProgram => {
@@ -115,23 +115,23 @@ pub(crate) fn start_bound<P: Pages>(ssd: &mut P, unit_id: u32) {
             let nand = ssd.nand_mut();
             nand.records[id].ppn = ppn.0;
             let bus_ns = nand.settings.program_command_ns + nand.settings.page_transfer_ns();
-            nand.start_working(unit_id, id, bus_ns, nand.program_ns(ppn.0));
+            nand.start_working(lun_id, id, bus_ns, nand.program_ns(ppn.0));
         }
         WorkKind::CopyBack => {
             let Some(ppn) = ssd.page_for_move(id) else { return };
             let nand = ssd.nand_mut();
             nand.records[id].ppn = ppn.0;
-            nand.count(unit_id, action_index(Action::Read), cause);
+            nand.count(lun_id, action_index(Action::Read), cause);
             let cell_ns = nand.sense_ns(from, 0) + nand.program_ns(ppn.0);
             let bus_ns = nand.settings.read_command_ns + nand.settings.program_command_ns;
-            nand.start_working(unit_id, id, bus_ns, cell_ns);
+            nand.start_working(lun_id, id, bus_ns, cell_ns);
         }
-        WorkKind::Erase => nand.start_working(unit_id, id, nand.settings.erase_command_ns, nand.settings.cell.erase_ns()),
+        WorkKind::Erase => nand.start_working(lun_id, id, nand.settings.erase_command_ns, nand.settings.cell.erase_ns()),
     }
 }
 
 /// Starts a read, and with multi-plane those behind it that fit.
-fn start_reads<P: Pages>(ssd: &mut P, unit_id: u32, first: u32, index: usize) {
+fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
     let mut last = first;
     let mut planes = 0u64;
     let mut bus_ns = 0;
@@ -142,16 +142,16 @@ fn start_reads<P: Pages>(ssd: &mut P, unit_id: u32, first: u32, index: usize) {
         if work == WorkKind::Read {
             nand.note_start(last, Ppn(ppn), -1, 0);
         }
-        nand.count(unit_id, action_index(Action::Read), cause);
+        nand.count(lun_id, action_index(Action::Read), cause);
         bus_ns += nand.settings.read_command_ns;
         cell_ns = cell_ns.max(nand.sense_ns(ppn, 0));
         note_read(ssd, last, ppn);
         let nand = ssd.nand_mut();
         planes |= nand.bit_of_plane(plane);
-        if !nand.settings.multi_plane || nand.units[unit_id as usize].filled >> index & 1 == 0 {
+        if !nand.settings.multi_plane || nand.luns[lun_id as usize].filled >> index & 1 == 0 {
             break;
         }
-        let next = nand.units[unit_id as usize].queues[index].head;
+        let next = nand.luns[lun_id as usize].queues[index].head;
         let candidate = nand.records[next];
         let pages_per_block = nand.shape.pages_per_block;
         let fits = candidate.work == work
@@ -160,39 +160,39 @@ fn start_reads<P: Pages>(ssd: &mut P, unit_id: u32, first: u32, index: usize) {
         if !fits {
             break;
         }
-        nand.pop_bound(unit_id, index);
+        nand.pop_bound(lun_id, index);
         nand.records[last].next = next;
         last = next;
     }
-    ssd.nand_mut().begin(unit_id, first, UnitState::Reading, bus_ns, cell_ns);
+    ssd.nand_mut().begin(lun_id, first, LunState::Reading, bus_ns, cell_ns);
 }
 
 /// Starts the program that has waited longest of those in a pool.
-pub(crate) fn start_from_pool<P: Pages>(ssd: &mut P, unit_id: u32, pool: u32) {
+pub(crate) fn start_from_pool<P: Pages>(ssd: &mut P, lun_id: u32, pool: u32) {
     let nand = ssd.nand_mut();
-    let unit = &mut nand.units[unit_id as usize];
-    unit.since_ns = nand.now_ns;
-    nand.channels[unit.channel as usize].turn_of_pool = unit.number;
+    let lun = &mut nand.luns[lun_id as usize];
+    lun.since_ns = nand.now_ns;
+    nand.channels[lun.channel as usize].turn_of_pool = lun.number;
     let class = nand.waiting.pool(pool).mask.trailing_zeros() as usize;
     let id = nand.pop_pool(pool);
     // It may have waited for long.
     nand.records.prefetch(nand.waiting.pool(pool).queues[class].head);
-    start_programs(ssd, unit_id, id, |nand| {
+    start_programs(ssd, lun_id, id, |nand| {
         let waiting = nand.waiting.pool(pool);
         (waiting.mask >> class & 1 == 1).then_some((waiting.queues[class].head, WaitsIn::Pool(pool)))
     });
 }
 
 /// Starts a program, and with multi-plane those behind it (from `next`: record, and where it waits) that find a page at the same offset.
-fn start_programs<P: Pages>(ssd: &mut P, unit_id: u32, first: u32, next: impl Fn(&Nand) -> Option<(u32, WaitsIn)>) {
+fn start_programs<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, next: impl Fn(&Nand) -> Option<(u32, WaitsIn)>) {
     let mut last = first;
     let mut used = 0u64;
     let mut bus_ns = 0;
     let mut cell_ns = 0;
     loop {
         let bound_plane = ssd.nand().records[last].plane;
-        let plane = if bound_plane != NIL { bound_plane } else { turn_plane(ssd, unit_id, ssd.nand().kind_of(last)) };
-        let ppn = give_page(ssd, unit_id, last, plane);
+        let plane = if bound_plane != NIL { bound_plane } else { turn_plane(ssd, lun_id, ssd.nand().kind_of(last)) };
+        let ppn = give_page(ssd, lun_id, last, plane);
         let nand = ssd.nand_mut();
         bus_ns += nand.settings.program_command_ns + nand.settings.transfer_ns(nand.records[last].bytes);
         cell_ns = cell_ns.max(nand.program_ns(ppn.0));
@@ -201,14 +201,14 @@ fn start_programs<P: Pages>(ssd: &mut P, unit_id: u32, first: u32, next: impl Fn
             break;
         }
         let Some((candidate, place)) = next(nand) else { break };
-        let Some(plane) = plane_at_offset(ssd, unit_id, candidate, used, ppn.0 % ssd.nand().shape.pages_per_block) else { break };
+        let Some(plane) = plane_at_offset(ssd, lun_id, candidate, used, ppn.0 % ssd.nand().shape.pages_per_block) else { break };
         let nand = ssd.nand_mut();
         match place {
             WaitsIn::Pool(pool) => {
                 nand.pop_pool(pool);
             }
             WaitsIn::Queue(index) => {
-                nand.pop_bound(unit_id, index);
+                nand.pop_bound(lun_id, index);
             }
         }
         nand.records[candidate].plane = plane;
@@ -216,8 +216,8 @@ fn start_programs<P: Pages>(ssd: &mut P, unit_id: u32, first: u32, next: impl Fn
         last = candidate;
     }
     let nand = ssd.nand_mut();
-    let state = if nand.settings.reports_data_in { UnitState::DataIn } else { UnitState::Working };
-    nand.begin(unit_id, first, state, bus_ns, cell_ns);
+    let state = if nand.settings.reports_data_in { LunState::DataIn } else { LunState::Working };
+    nand.begin(lun_id, first, state, bus_ns, cell_ns);
     let mut id = first;
     while id != NIL {
         let Record { plane, next, .. } = ssd.nand().records[id];
@@ -226,48 +226,48 @@ fn start_programs<P: Pages>(ssd: &mut P, unit_id: u32, first: u32, next: impl Fn
     }
 }
 
-/// A plane of the unit, not in `used`, whose next host page has the wanted offset; the candidate's own plane if it is bound.
-fn plane_at_offset<P: Pages>(ssd: &P, unit_id: u32, candidate: u32, used: u64, offset: u32) -> Option<u32> {
+/// A plane of the LUN, not in `used`, whose next host page has the wanted offset; the candidate's own plane if it is bound.
+fn plane_at_offset<P: Pages>(ssd: &P, lun_id: u32, candidate: u32, used: u64, offset: u32) -> Option<u32> {
     let nand = ssd.nand();
     let kind = nand.kind_of(candidate);
-    let first = nand.shape.first_plane(unit_id, kind);
+    let first = nand.shape.first_plane(lun_id, kind);
     let fits = |plane: u32| {
         let bit = nand.bit_of_plane(plane);
-        used & bit == 0 && nand.units[unit_id as usize].writable[kind] & bit != 0 && ssd.next_offset(plane) == offset
+        used & bit == 0 && nand.luns[lun_id as usize].writable[kind] & bit != 0 && ssd.next_offset(plane) == offset
     };
     match nand.records[candidate].plane {
-        NIL => (first..first + nand.shape.planes_per_unit).find(|plane| fits(*plane)),
+        NIL => (first..first + nand.shape.planes_per_lun).find(|plane| fits(*plane)),
         plane => fits(plane).then_some(plane),
     }
 }
 
-/// The unit's writable plane of this kind whose turn it is. With multi-plane operations, the one that is least far in its open block: planes
+/// The LUN's writable plane of this kind whose turn it is. With multi-plane operations, the one that is least far in its open block: planes
 /// that are out of step catch up with each other, and can be programmed together again.
 // Not inlined, as that costs `serve` registers.
 #[inline(never)]
-fn turn_plane<P: Pages>(ssd: &mut P, unit_id: u32, kind: usize) -> u32 {
+fn turn_plane<P: Pages>(ssd: &mut P, lun_id: u32, kind: usize) -> u32 {
     let nand = ssd.nand();
-    let (first, unit) = (nand.shape.first_plane(unit_id, kind), &nand.units[unit_id as usize]);
-    let mut number = after(unit.writable[kind], unit.turn_of_plane);
+    let (first, lun) = (nand.shape.first_plane(lun_id, kind), &nand.luns[lun_id as usize]);
+    let mut number = after(lun.writable[kind], lun.turn_of_plane);
     if nand.settings.multi_plane {
-        let planes = nand.shape.planes_per_unit;
+        let planes = nand.shape.planes_per_lun;
         let turns = (0..planes).map(|turn| (number + turn) % planes);
-        let writable = turns.filter(|number| unit.writable[kind] >> number & 1 == 1);
+        let writable = turns.filter(|number| lun.writable[kind] >> number & 1 == 1);
         number = writable.min_by_key(|number| ssd.next_offset(first + number)).expect("a writable plane");
     }
-    ssd.nand_mut().units[unit_id as usize].turn_of_plane = u64::from(number);
+    ssd.nand_mut().luns[lun_id as usize].turn_of_plane = u64::from(number);
     first + number
 }
 
 /// Takes the reserved page for a program that starts now.
 #[inline(always)]
-fn give_page<P: Pages>(ssd: &mut P, unit_id: u32, id: u32, plane: u32) -> Ppn {
+fn give_page<P: Pages>(ssd: &mut P, lun_id: u32, id: u32, plane: u32) -> Ppn {
     let ppn = ssd.page_for(id, plane);
     let nand = ssd.nand_mut();
     nand.note_start(id, ppn, 0, -1);
     let record = &mut nand.records[id];
     (record.ppn, record.plane) = (ppn.0, plane);
     let cause = record.cause;
-    nand.count(unit_id, action_index(Action::Program), cause);
+    nand.count(lun_id, action_index(Action::Program), cause);
     ppn
 }

@@ -9,7 +9,7 @@ pub enum Track {
     /// The bus of a channel.
     Bus(u32),
     /// A LUN, from the command on until its register is empty again.
-    Unit(u32),
+    Lun(u32),
 }
 
 /// What was done in a slice.
@@ -25,13 +25,13 @@ pub enum Activity {
     CopyBackCommand,
     /// Bus: command of an erase.
     EraseCommand,
-    /// Unit: read, until its data have left.
+    /// LUN: read, until its data have left.
     Read,
-    /// Unit: data in and program.
+    /// LUN: data in and program.
     Program,
-    /// Unit: move inside the plane.
+    /// LUN: move inside the plane.
     CopyBack,
-    /// Unit: erase.
+    /// LUN: erase.
     Erase,
 }
 
@@ -62,7 +62,7 @@ pub struct Slice {
     /// Where.
     pub track: Track,
     /// The LUN that was served.
-    pub unit: u32,
+    pub lun: u32,
     /// What was done.
     pub activity: Activity,
     /// Why. Of several page operations done at once in several planes, the one that the time is charged to.
@@ -80,7 +80,7 @@ pub struct Slice {
 pub struct Done {
     /// When it was submitted.
     pub submitted_ns: u64,
-    /// When its unit began with it.
+    /// When its LUN began with it.
     pub start_ns: u64,
     /// When it ended: of a read, when its data had left.
     pub end_ns: u64,

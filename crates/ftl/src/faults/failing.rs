@@ -106,7 +106,7 @@ impl Flash {
     pub(super) fn note_gone(&mut self, plane: u32, blocks: u32) {
         let domain = self.space.domain_of_plane(plane);
         if plane < self.shape.data_planes() && domain != NIL && !self.space.holds_copies(domain) {
-            let member = self.nand.member_of_unit(self.nand.unit_of_plane(plane)).expect("planes in use are of a member");
+            let member = self.nand.member_of_lun(self.nand.lun_of_plane(plane)).expect("planes in use are of a member");
             self.faults.pages_gone[member as usize] += blocks * self.shape.pages_per_block;
         }
     }

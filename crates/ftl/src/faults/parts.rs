@@ -5,7 +5,7 @@ use flashraid_vocabulary::{Part, Ppn};
 
 /// Where a physical page is, level by level as `Part` counts them.
 pub(crate) struct PageLocation {
-    unit: u32,
+    lun: u32,
     pub(crate) channel: u32,
     pub(crate) chip: u32,
     pub(crate) die: u32,
@@ -18,19 +18,18 @@ impl Flash {
     pub(crate) fn locate(&self, ppn: Ppn) -> PageLocation {
         let shape = self.shape;
         let site = shape.plane_of(ppn);
-        let (plane, unit) = (site % shape.data_planes(), shape.unit_of_plane(site));
-        let in_unit = plane % shape.planes_per_unit;
-        let die =
-            if shape.unit_is_chip { in_unit / shape.planes_per_die } else { unit % shape.units_per_channel / shape.chips_per_channel };
+        let (plane, lun) = (site % shape.data_planes(), shape.lun_of_plane(site));
+        let in_lun = plane % shape.planes_per_lun;
+        let die = if shape.lun_is_chip { in_lun / shape.planes_per_die } else { lun % shape.luns_per_channel / shape.chips_per_channel };
         let block = ppn.0 / shape.pages_per_block - self.space.blocks.index(site, 0) as u32;
         // Translation planes are the last blocks.
         let before = if site == plane { 0 } else { self.space.blocks.planes[plane as usize].blocks };
         PageLocation {
-            unit,
-            channel: shape.channel_of_unit(unit),
-            chip: shape.chip_of_unit(unit),
+            lun,
+            channel: shape.channel_of_lun(lun),
+            chip: shape.chip_of_lun(lun),
             die,
-            plane: in_unit % shape.planes_per_die,
+            plane: in_lun % shape.planes_per_die,
             block: before + block,
             page: ppn.0 % shape.pages_per_block,
         }
@@ -41,7 +40,7 @@ impl Flash {
         match *part {
             Part::Device => true,
             Part::Member(_) if self.settings.member_is_device() => true,
-            Part::Member(member) if self.settings.member_is_chip() => self.nand.units()[place.unit as usize].member == Some(member),
+            Part::Member(member) if self.settings.member_is_chip() => self.nand.luns()[place.lun as usize].member == Some(member),
             Part::Member(channel) | Part::Channel(channel) => place.channel == channel,
             Part::Chip { channel, chip } => (place.channel, place.chip) == (channel, chip),
             Part::Die { channel, chip, die } => (place.channel, place.chip, place.die) == (channel, chip, die),

@@ -58,13 +58,13 @@ impl Flash {
     fn replace_plane(&mut self, old: u32, new: u32) {
         let domain_id = self.space.domain_of_plane(old);
         let is_target = self.settings.given.rebuild_target == RebuildTarget::Replacement;
-        let (old_unit, new_unit) = (self.nand.unit_of_plane(old), self.nand.unit_of_plane(new));
-        self.nand.replace_unit(domain_id, old_unit, new_unit, is_target);
+        let (old_lun, new_lun) = (self.nand.lun_of_plane(old), self.nand.lun_of_plane(new));
+        self.nand.replace_lun(domain_id, old_lun, new_lun, is_target);
         self.space.domain_of_plane[new as usize] = domain_id;
         let (blocks, retired) = (self.space.blocks.planes[old as usize].blocks, self.space.blocks.planes[new as usize].retired);
         self.note_gone(new, retired);
         if new < self.shape.data_planes() && !self.space.holds_copies(domain_id) {
-            let member = self.nand.member_of_unit(new_unit).expect("a chip in use has a member");
+            let member = self.nand.member_of_lun(new_lun).expect("a chip in use has a member");
             self.faults.pages_gone[member as usize] -= blocks * self.shape.pages_per_block;
         }
         let domain = &mut self.space.domains[domain_id as usize];

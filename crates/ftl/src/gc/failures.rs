@@ -10,13 +10,13 @@ use flashraid_nand::{NIL, Record, WorkKind, kick_plane};
 use flashraid_vocabulary::{Ppn, Version};
 
 impl Flash {
-    /// Ends the GC run of a plane as it is, without the erase. Units that it blocked are not offered anything yet.
+    /// Ends the GC run of a plane as it is, without the erase. LUNs that it blocked are not offered anything yet.
     pub(crate) fn cut_gc(&mut self, plane: u32) {
         let Gc { victim, stage, .. } = self.end_run(plane);
         if victim != NONE {
             self.load_of_plane(plane).gc_runs -= 1;
-            if stage.blocks_units() {
-                self.mark_units(plane, false);
+            if stage.blocks_luns() {
+                self.mark_luns(plane, false);
             }
             self.space.change_space(&mut self.nand, plane, |blocks| blocks.planes[plane as usize].debt = false);
             if self.reports_moves() {
@@ -143,9 +143,9 @@ impl Flash {
     /// A move has no page to go to: the GC run ends, and its victim stays.
     #[cold]
     pub(crate) fn move_finds_no_page(&mut self, id: u32) {
-        let Record { plane, unit, .. } = *self.nand.record(id);
+        let Record { plane, lun, .. } = *self.nand.record(id);
         self.nand.remove_record(id);
-        self.nand.refresh_want(unit);
+        self.nand.refresh_want(lun);
         let Gc { victim, retires, .. } = self.gc.runs[plane as usize];
         self.cut_gc(plane);
         if victim == NONE {

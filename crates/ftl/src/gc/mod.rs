@@ -5,7 +5,7 @@
 //! above, which answers with `Flash::rule`. Static wear leveling is a GC run whose victim is a cold block instead of the emptiest.
 //!
 //! Of a scheme that commits semivalid pages, a GC run has two phases (SPEC 4.4). First all semivalid pages of the victim are
-//! asked about and those to be committed waited for, with nothing blocked, as the commits may need any unit. Then moves and erase follow
+//! asked about and those to be committed waited for, with nothing blocked, as the commits may need any LUN. Then moves and erase follow
 //! in one go, and a page that is still semivalid, or again, is moved.
 //!
 //! Reading order: `state`, `run` (the plain course), `queries`, `wear`, `idle`, `coordination`, `failures`; `merge` for hybrid mapping.

@@ -130,31 +130,31 @@ impl Flash {
         self.load_of_plane(plane).gc_runs += 1;
     }
 
-    /// Moves and erase, with the units blocked.
+    /// Moves and erase, with the LUNs blocked.
     pub(super) fn start_moves(&mut self, plane: u32) {
         self.gc.runs[plane as usize].stage = GcStage::Moving;
-        self.block_units(plane, true);
+        self.block_luns(plane, true);
         self.continue_gc(plane);
     }
 
     pub(crate) fn load_of_plane(&mut self, plane: u32) -> &mut MemberLoad {
-        let member = self.nand.member_of_unit(self.nand.unit_of_plane(plane)).expect("planes of idle spare chips are never collected");
+        let member = self.nand.member_of_lun(self.nand.lun_of_plane(plane)).expect("planes of idle spare chips are never collected");
         &mut self.nand.loads_mut()[MemberId(member as u16)]
     }
 
     // ---- what is blocked meanwhile ----
 
-    /// Keeps host work off the units that a GC run blocks, or lets it on again.
-    pub(super) fn block_units(&mut self, plane: u32, blocked: bool) {
-        self.mark_units(plane, blocked);
+    /// Keeps host work off the LUNs that a GC run blocks, or lets it on again.
+    pub(super) fn block_luns(&mut self, plane: u32, blocked: bool) {
+        self.mark_luns(plane, blocked);
         if !blocked && self.blocking_scope(plane) != GcBlockingScope::None {
             kick_plane(self, plane);
         }
     }
 
-    /// As `block_units`, but lets nobody start yet.
-    pub(super) fn mark_units(&mut self, plane: u32, blocked: bool) {
-        self.units_blocked_by(plane).for_each(|unit| self.nand.set_blocked(unit, blocked));
+    /// As `block_luns`, but lets nobody start yet.
+    pub(super) fn mark_luns(&mut self, plane: u32, blocked: bool) {
+        self.luns_blocked_by(plane).for_each(|lun| self.nand.set_blocked(lun, blocked));
     }
 
     pub(super) fn blocking_scope(&self, plane: u32) -> GcBlockingScope {
@@ -168,17 +168,17 @@ impl Flash {
         std::mem::replace(run, idle)
     }
 
-    /// The units that a GC run of the plane blocks.
-    pub(crate) fn units_blocked_by(&self, plane: u32) -> impl Iterator<Item = u32> + use<> {
-        let unit = self.nand.unit_of_plane(plane);
-        let first = self.shape.neighbors(unit).start;
-        let units = match self.blocking_scope(plane) {
+    /// The LUNs that a GC run of the plane blocks.
+    pub(crate) fn luns_blocked_by(&self, plane: u32) -> impl Iterator<Item = u32> + use<> {
+        let lun = self.nand.lun_of_plane(plane);
+        let first = self.shape.neighbors(lun).start;
+        let luns = match self.blocking_scope(plane) {
             GcBlockingScope::None => 0,
-            GcBlockingScope::Lun => 1 << (unit - first),
-            GcBlockingScope::Chip => self.shape.chip_units(self.shape.chip_of_unit(unit)),
-            GcBlockingScope::Channel => u64::MAX >> (64 - self.shape.units_per_channel),
+            GcBlockingScope::Lun => 1 << (lun - first),
+            GcBlockingScope::Chip => self.shape.chip_luns(self.shape.chip_of_lun(lun)),
+            GcBlockingScope::Channel => u64::MAX >> (64 - self.shape.luns_per_channel),
         };
-        each(units).map(move |number| first + number)
+        each(luns).map(move |number| first + number)
     }
 
     // ---- moves and erase ----
@@ -219,8 +219,8 @@ impl Flash {
         }
         if self.space.blocks.blocks[block].reads > 0 && !self.nand.makes(FlashFault::EraseUnderRead) {
             self.gc.runs[plane as usize].stage = GcStage::Reads;
-            // The reads that we wait for may be queued at a unit that we block.
-            self.block_units(plane, false);
+            // The reads that we wait for may be queued at a LUN that we block.
+            self.block_luns(plane, false);
         } else {
             self.erase_victim(plane, first);
         }
@@ -243,7 +243,7 @@ impl Flash {
         if entry.reads == 0 && entry.state == BlockState::Victim {
             let plane = self.shape.plane_of(ppn);
             if self.gc.runs[plane as usize].stage == GcStage::Reads {
-                self.block_units(plane, true);
+                self.block_luns(plane, true);
                 if self.hybrid.is_some() { self.erase_next(plane) } else { self.erase_victim(plane, self.shape.first_ppn(block).0) }
             }
         }
@@ -278,7 +278,7 @@ impl Flash {
             WorkKind::Erase if self.hybrid.is_some() => self.merge_erased(plane, observer),
             WorkKind::Erase => {
                 self.erased(plane, observer);
-                self.block_units(plane, false);
+                self.block_luns(plane, false);
                 self.collect_if_starved(plane);
                 if self.has_failures() {
                     self.drain_doomed(plane);

@@ -19,8 +19,8 @@ pub(crate) enum GcStage {
 }
 
 impl GcStage {
-    /// Whether the units that a GC run blocks are blocked: not while it waits for work that may need them.
-    pub(crate) fn blocks_units(self) -> bool {
+    /// Whether the LUNs that a GC run blocks are blocked: not while it waits for work that may need them.
+    pub(crate) fn blocks_luns(self) -> bool {
         !matches!(self, GcStage::Committing | GcStage::Reads)
     }
 }
@@ -32,7 +32,7 @@ pub(crate) struct Gc {
     pub(crate) cursor: u16,
     pub(crate) stage: GcStage,
     pub(crate) wear: bool,
-    /// It blocks no unit, whatever the blocking scope. Still known after its end, for who unblocks units.
+    /// It blocks no LUN, whatever the blocking scope. Still known after its end, for who unblocks LUNs.
     pub(crate) pagewise: bool,
     /// It goes before the host.
     pub(crate) urgent: bool,
@@ -76,7 +76,7 @@ pub(crate) struct Collection {
     pub(crate) cold: Vec<BinaryHeap<Reverse<(u32, u16)>>>,
     pub(crate) queries: Vec<GcQuery>,
     pub(crate) map_events: Vec<MapEvent>,
-    /// Of each unit, pages that GC moved to it, and erases of GC, before the device was switched on.
+    /// Of each LUN, pages that GC moved to it, and erases of GC, before the device was switched on.
     pub(crate) before: Vec<[u64; 2]>,
     pub(crate) counts: GcCounts,
     /// With coordinated migration: page operations of migrations that are submitted and have not ended.
@@ -91,13 +91,13 @@ persistent!(Collection {
 
 impl Collection {
     /// Nothing is collected.
-    pub(crate) fn new(planes: u32, units: u32) -> Self {
+    pub(crate) fn new(planes: u32, luns: u32) -> Self {
         Self {
             runs: vec![Gc::IDLE; planes as usize],
             cold: vec![BinaryHeap::new(); planes as usize],
             queries: Vec::new(),
             map_events: Vec::new(),
-            before: vec![[0; 2]; units as usize],
+            before: vec![[0; 2]; luns as usize],
             counts: GcCounts::default(),
             migrations: 0,
         }

@@ -61,39 +61,39 @@ impl Space {
         }
     }
 
-    /// More pages of a domain may be reserved than there are: what waits at its unit waits in the domain instead, so that nothing behind it
-    /// is kept from the unit, GC's work least of all.
+    /// More pages of a domain may be reserved than there are: what waits at its LUN waits in the domain instead, so that nothing behind it
+    /// is kept from the LUN, GC's work least of all.
     pub(crate) fn pool_if_short(&mut self, nand: &mut Nand, domain_id: u32) {
         let domain = &self.domains[domain_id as usize];
         if nand.takers(domain_id).is_single() && domain.free_pages < domain.reserved {
             for id in nand.unbind_programs(nand.only_taker(domain_id), domain_id) {
-                nand.record_mut(id).unit = NIL;
+                nand.record_mut(id).lun = NIL;
                 nand.join_pool(id);
             }
         }
     }
 
-    /// The plane whose turn it is: channels in turn, then units, then planes, as an idle device deals out what comes one page after
+    /// The plane whose turn it is: channels in turn, then LUNs, then planes, as an idle device deals out what comes one page after
     /// the other; the nearest writable one if that is full. Programs in time have turns of their own, so that what is placed
     /// while they run does not follow them around.
     pub(crate) fn next_plane(&mut self, nand: &Nand, domain: u32) -> u32 {
         let entry = &mut self.domains[domain as usize];
-        let Takers { channels: (first, end), units, kind, .. } = *nand.takers(domain);
-        let (mut channel, unit, plane) = entry.fill_turn;
+        let Takers { channels: (first, end), luns, kind, .. } = *nand.takers(domain);
+        let (mut channel, lun, plane) = entry.fill_turn;
         entry.fill_turn.0 = if channel + 1 == end { first } else { channel + 1 };
         if channel + 1 == end {
-            let next = after(units, u64::from(unit));
+            let next = after(luns, u64::from(lun));
             entry.fill_turn.1 = next;
-            if next <= unit {
-                entry.fill_turn.2 = if plane + 1 == self.shape.planes_per_unit { 0 } else { plane + 1 };
+            if next <= lun {
+                entry.fill_turn.2 = if plane + 1 == self.shape.planes_per_lun { 0 } else { plane + 1 };
             }
         }
-        while nand.channels()[channel as usize].writable(kind) & units == 0 {
+        while nand.channels()[channel as usize].writable(kind) & luns == 0 {
             channel = if channel + 1 == end { first } else { channel + 1 };
         }
         let channel = &nand.channels()[channel as usize];
-        let unit = channel.first_unit() + at_or_after(channel.writable(kind) & units, unit);
-        self.shape.first_plane(unit, kind) + at_or_after(nand.units()[unit as usize].writable(kind), plane)
+        let lun = channel.first_lun() + at_or_after(channel.writable(kind) & luns, lun);
+        self.shape.first_plane(lun, kind) + at_or_after(nand.luns()[lun as usize].writable(kind), plane)
     }
 
     /// The block can be no victim any more, if it could.

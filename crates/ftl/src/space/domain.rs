@@ -17,7 +17,7 @@ pub(crate) struct Domain {
     pub(crate) plane: u32,
     /// Next channel to be offered a program, when there are several.
     pub(crate) next_channel: u32,
-    /// Turn of placement in no simulated time: channel, unit in the channel, plane in the unit.
+    /// Turn of placement in no simulated time: channel, LUN in the channel, plane in the LUN.
     pub(crate) fill_turn: (u32, u32, u32),
 }
 
@@ -30,7 +30,7 @@ persistent!(Domain {
 impl Domain {
     /// Without pages: planes join it (`Space::join_domain`).
     pub(crate) fn new(plane: u32, takers: &Takers) -> Self {
-        let fill_turn = (takers.channels.0, takers.units.trailing_zeros(), 0);
+        let fill_turn = (takers.channels.0, takers.luns.trailing_zeros(), 0);
         Self { free_pages: 0, reserved: 0, living_planes: 0, plane, next_channel: takers.channels.0, fill_turn }
     }
 

@@ -8,16 +8,16 @@ use flashraid_vocabulary::{LocalPage, Member, MemberPage, Version};
 
 impl Space {
     /// The members of LUNs as long as no spare chip is in use.
-    pub(crate) fn assign_units(&self, nand: &mut Nand) {
+    pub(crate) fn assign_luns(&self, nand: &mut Nand) {
         let chips = self.settings.geometry.chips_per_channel;
-        for unit in 0..self.shape.units() {
-            let (channel, chip) = (self.shape.channel_of_unit(unit), self.shape.chip_of_unit(unit));
+        for lun in 0..self.shape.luns() {
+            let (channel, chip) = (self.shape.channel_of_lun(lun), self.shape.chip_of_lun(lun));
             let member = match self.settings.given.member {
                 Member::Channel => channel,
                 Member::Chip => channel * chips + chip,
                 Member::Device => 0,
             };
-            nand.set_member(unit, (chip < chips).then_some(member));
+            nand.set_member(lun, (chip < chips).then_some(member));
         }
     }
 
@@ -51,22 +51,22 @@ impl Space {
         self.static_planes = self.order_static_planes();
         let channels = self.settings.geometry.channels;
         let chips = self.settings.geometry.chips_per_channel;
-        let units_of = |chips: &mut dyn Iterator<Item = u32>| chips.fold(0, |mask, chip| mask | self.shape.chip_units(chip));
-        let all_units = units_of(&mut (0..chips));
-        let mirrors = units_of(&mut (0..chips).filter(|chip| self.settings.is_mirror_chip(*chip)));
-        let domain = |channels: (u32, u32), units: u64| Takers::new(channels, units, DATA);
+        let luns_of = |chips: &mut dyn Iterator<Item = u32>| chips.fold(0, |mask, chip| mask | self.shape.chip_luns(chip));
+        let all_luns = luns_of(&mut (0..chips));
+        let mirrors = luns_of(&mut (0..chips).filter(|chip| self.settings.is_mirror_chip(*chip)));
+        let domain = |channels: (u32, u32), luns: u64| Takers::new(channels, luns, DATA);
         let of_member = |m: u32| match self.settings.given.member {
-            Member::Chip => domain((m / chips, m / chips + 1), self.shape.chip_units(m % chips)),
-            Member::Channel => domain((m, m + 1), all_units & !mirrors),
-            Member::Device => domain((0, channels), all_units),
+            Member::Chip => domain((m / chips, m / chips + 1), self.shape.chip_luns(m % chips)),
+            Member::Channel => domain((m, m + 1), all_luns & !mirrors),
+            Member::Device => domain((0, channels), all_luns),
         };
         let is_static = matches!(self.settings.placement, Placement::Static | Placement::Blocks);
         let mut takers: Vec<Takers> = match self.settings.placement {
             Placement::Static | Placement::Blocks => (0..self.shape.data_planes())
                 .map(|plane| {
-                    let unit = self.shape.unit_of_plane(plane);
-                    let channel = self.shape.channel_of_unit(unit);
-                    domain((channel, channel + 1), 1 << (unit % self.shape.units_per_channel))
+                    let lun = self.shape.lun_of_plane(plane);
+                    let channel = self.shape.channel_of_lun(lun);
+                    domain((channel, channel + 1), 1 << (lun % self.shape.luns_per_channel))
                 })
                 .collect(),
             Placement::Member => {
@@ -75,7 +75,7 @@ impl Space {
             }
             Placement::Groups(groups) => {
                 let size = channels / groups;
-                (0..groups).map(|g| domain((g * size, (g + 1) * size), all_units)).collect()
+                (0..groups).map(|g| domain((g * size, (g + 1) * size), all_luns)).collect()
             }
         };
         let translation_domains = takers.len() as u32;
@@ -86,7 +86,7 @@ impl Space {
         self.domains = (0..).zip(&takers).map(|(id, takers)| Domain::new(plane(id), takers)).collect();
         self.translation_domains = translation_domains;
         nand.set_domains(takers);
-        let domain_of = |plane: u32| match nand.member_of_unit(self.shape.unit_of_plane(plane)) {
+        let domain_of = |plane: u32| match nand.member_of_lun(self.shape.lun_of_plane(plane)) {
             None => NIL,
             Some(member) if plane < self.shape.data_planes() => self.find_domain(plane, member),
             Some(member) => self.translation_domains + member,
@@ -101,13 +101,13 @@ impl Space {
     }
 
     fn find_domain(&self, plane: u32, member: u32) -> u32 {
-        let unit = self.shape.unit_of_plane(plane);
-        let channel = self.shape.channel_of_unit(unit);
+        let lun = self.shape.lun_of_plane(plane);
+        let channel = self.shape.channel_of_lun(lun);
         match self.settings.placement {
             Placement::Member if self.settings.member_is_device() => 0,
             Placement::Static | Placement::Blocks => plane,
             Placement::Member => {
-                let is_copy = !self.settings.member_is_chip() && self.settings.is_mirror_chip(self.shape.chip_of_unit(unit));
+                let is_copy = !self.settings.member_is_chip() && self.settings.is_mirror_chip(self.shape.chip_of_lun(lun));
                 member + if is_copy { self.members } else { 0 }
             }
             Placement::Groups(groups) => channel / (self.settings.geometry.channels / groups),

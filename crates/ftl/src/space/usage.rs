@@ -44,20 +44,20 @@ impl Space {
     }
 
     /// Erased blocks of a LUN.
-    pub fn free_blocks_of_unit(&self, unit: u32) -> u64 {
-        self.free_blocks_of_planes(unit).map(u64::from).sum()
+    pub fn free_blocks_of_lun(&self, lun: u32) -> u64 {
+        self.free_blocks_of_planes(lun).map(u64::from).sum()
     }
 
     /// Erased blocks of each plane of a LUN.
-    pub fn free_blocks_of_planes(&self, unit: u32) -> impl Iterator<Item = u32> {
-        self.blocks.planes[self.shape.first_plane(unit, DATA) as usize..][..self.shape.planes_per_unit as usize]
+    pub fn free_blocks_of_planes(&self, lun: u32) -> impl Iterator<Item = u32> {
+        self.blocks.planes[self.shape.first_plane(lun, DATA) as usize..][..self.shape.planes_per_lun as usize]
             .iter()
             .map(|plane| plane.free_blocks)
     }
 
     /// Whether the LUN is in use: a spare chip that replaces none is not, nor is a chip that was replaced.
-    pub fn is_in_use(&self, unit: u32) -> bool {
-        let planes = &self.blocks.planes[self.shape.first_plane(unit, DATA) as usize..][..self.shape.planes_per_unit as usize];
+    pub fn is_in_use(&self, lun: u32) -> bool {
+        let planes = &self.blocks.planes[self.shape.first_plane(lun, DATA) as usize..][..self.shape.planes_per_lun as usize];
         planes.iter().any(|plane| plane.in_use)
     }
 

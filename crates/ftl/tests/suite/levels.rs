@@ -48,11 +48,11 @@ fn each_attempt_senses_longer_and_transfers_again() {
             let mut host = written(with(Ldpc { law: LevelLaw::Fixed(level), decode_ns, ..LDPC }), 4);
             let expected: u64 = (0..=u64::from(level)).map(|attempt| 1 + 10 + 5 * attempt + TRANSFER + decode_ns).sum();
             assert_eq!(read_ns(&mut host, 2), expected, "level {level}");
-            let unit = &host.flash.nand().units()[0];
+            let lun = &host.flash.nand().luns()[0];
             let array_ns: u64 = (0..=u64::from(level)).map(|attempt| 10 + 5 * attempt).sum();
-            assert_eq!(unit.array_ns[Cause::Host as usize], 4 * 100 + array_ns);
+            assert_eq!(lun.array_ns[Cause::Host as usize], 4 * 100 + array_ns);
             // The last decoding occupies nobody, nor does the wait of a program for its array the bus.
-            assert_eq!(unit.busy_ns[Cause::Host as usize], 4 * (1 + TRANSFER + 100) + expected - decode_ns);
+            assert_eq!(lun.busy_ns[Cause::Host as usize], 4 * (1 + TRANSFER + 100) + expected - decode_ns);
             let transfers = 4 + 1 + u64::from(level);
             assert_eq!(host.flash.nand().channels()[0].busy_ns[Cause::Host as usize], transfers * (1 + TRANSFER));
             let mut by_level = [0; 5];
@@ -101,7 +101,7 @@ fn planes_are_read_again_only_where_that_is_needed() {
         Some((host, pair))
     });
     let (mut host, (early, late)) = found.expect("one of a hundred seeds");
-    let (start_ns, written_ns) = (host.flash.nand().now_ns(), host.flash.nand().units()[0].array_ns[Cause::Host as usize]);
+    let (start_ns, written_ns) = (host.flash.nand().now_ns(), host.flash.nand().luns()[0].array_ns[Cause::Host as usize]);
     assert!(host.read(page(early), Version::Current));
     // The first takes the bus at once; two more form an operation behind it.
     assert!(host.read(page(early), Version::Current) && host.read(page(late), Version::Current));
@@ -111,7 +111,7 @@ fn planes_are_read_again_only_where_that_is_needed() {
     let again: u64 = [11_000, 12_000].iter().map(|sense_ns| 1 + sense_ns + TRANSFER).sum();
     assert_eq!(host.flash.nand().now_ns() - start_ns, alone + both + again);
     assert_eq!(host.flash.nand().levels().unwrap().reads_by_level(), [2, 0, 1, 0, 0]);
-    let array_ns = host.flash.nand().units()[0].array_ns[Cause::Host as usize] - written_ns;
+    let array_ns = host.flash.nand().luns()[0].array_ns[Cause::Host as usize] - written_ns;
     assert_eq!(array_ns, 2 * 10_000 + 11_000 + 12_000);
 }
 

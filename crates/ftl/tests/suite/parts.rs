@@ -151,7 +151,7 @@ fn settings(placement: Placement, order: &[u8; 3], member_is_chip: bool, chip_se
 }
 
 /// Static placement goes round the member's chips (W), dies (D) and planes (P) like the digits of the page number, fastest first.
-/// Planes are numbered channel by channel, and in it by unit: die by die over the chips, or chip by chip if chips work serially.
+/// Planes are numbered channel by channel, and in it by LUN: die by die over the chips, or chip by chip if chips work serially.
 #[test]
 fn static_placement_follows_its_order() {
     for order in [b"WDP", b"WPD", b"DWP", b"DPW", b"PWD", b"PDW"] {
@@ -210,7 +210,7 @@ fn domains_are_planes_members_or_groups() {
             assert!(reserves(&mut flash) && !reserves(&mut flash));
         }
         // Each LUN belongs to one member, all members to as many.
-        let of_member = |member| (0..24).filter(|unit| flash.nand().member_of_unit(*unit) == Some(member)).count();
+        let of_member = |member| (0..24).filter(|lun| flash.nand().member_of_lun(*lun) == Some(member)).count();
         assert!((0..u32::from(members)).all(|member| of_member(member) == 24 / usize::from(members)));
     }
 }
@@ -262,13 +262,13 @@ fn copies_and_nothing_else_lie_on_mirror_chips() {
             for version in [Version::Current, Version::Copy] {
                 assert!(flash.takes_copy(address.member));
                 assert!(flash.reserve(address, version));
-                let unit = {
+                let lun = {
                     let ppn = flash.place(address, version);
-                    flash.nand().unit_of(ppn)
+                    flash.nand().lun_of(ppn)
                 };
-                assert_eq!(flash.nand().channel_of_unit(unit), u32::from(member));
+                assert_eq!(flash.nand().channel_of_lun(lun), u32::from(member));
                 assert_eq!(
-                    flash.nand().shape().chip_of_unit(unit) >= 3 - mirror_chips,
+                    flash.nand().shape().chip_of_lun(lun) >= 3 - mirror_chips,
                     version == Version::Copy,
                     "{version:?} of {address:?}"
                 );
@@ -313,12 +313,12 @@ fn translation_pages_have_space_of_their_own() {
                 let ppn = flash.place(address, Version::Current);
                 assert_eq!(flash.lookup(address, Version::Current), Some(ppn));
                 assert_eq!(flash.address(flash.slot(address)), address);
-                let unit = flash.nand().unit_of(ppn);
-                assert_eq!(flash.nand().member_of_unit(unit), Some(u32::from(member)), "{placement:?}");
-                assert!(flash.nand().shape().chip_of_unit(unit) < 3 - mirror_chips);
-                unit
+                let lun = flash.nand().lun_of(ppn);
+                assert_eq!(flash.nand().member_of_lun(lun), Some(u32::from(member)), "{placement:?}");
+                assert!(flash.nand().shape().chip_of_lun(lun) < 3 - mirror_chips);
+                lun
             });
-            assert!(used.collect::<std::collections::BTreeSet<_>>().len() > 1, "they are spread over the units of the member");
+            assert!(used.collect::<std::collections::BTreeSet<_>>().len() > 1, "they are spread over the LUNs of the member");
             // 3 blocks of 4 pages in each plane, one of them in the reserve.
             let page = MemberPage::new(member, first);
             let left = (0..).take_while(|_| flash.reserve(page, Version::Current)).count() as u32;

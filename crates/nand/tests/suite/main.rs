@@ -78,7 +78,7 @@ impl Plain {
             slot: 0,
             ppn,
             owner: 7,
-            unit: if plane == NIL { NIL } else { self.nand.unit_of_plane(plane) },
+            lun: if plane == NIL { NIL } else { self.nand.lun_of_plane(plane) },
             plane,
             domain: 0,
             bytes: GEOMETRY.page_bytes,
@@ -135,7 +135,7 @@ impl Plain {
     fn busy_ns(&self) -> (u64, [u64; 2]) {
         let now_ns = self.nand.now_ns();
         let sum = |busy_ns: [u64; Cause::COUNT]| busy_ns.iter().sum();
-        (sum(self.nand.bus_busy_ns(0, now_ns)), [0, 1].map(|unit| sum(self.nand.unit_busy_ns(unit, now_ns))))
+        (sum(self.nand.bus_busy_ns(0, now_ns)), [0, 1].map(|lun| sum(self.nand.lun_busy_ns(lun, now_ns))))
     }
 }
 
@@ -328,7 +328,7 @@ fn work_of_gc_takes_its_times() {
     }
     let gc = ssd.nand.counts().map(|counts| counts[Cause::Gc as usize]);
     assert_eq!(gc, [2, 2, 1], "a copyback reads and programs");
-    assert_eq!(ssd.nand.units()[0].operations.map(|counts| counts[Cause::Gc as usize]), gc);
+    assert_eq!(ssd.nand.luns()[0].operations.map(|counts| counts[Cause::Gc as usize]), gc);
 }
 
 #[test]
@@ -387,8 +387,8 @@ fn programs_of_a_lun_can_be_taken_back() {
         id
     });
     let read = ssd.read(1, 0, Priority::Host);
-    assert_eq!(ssd.nand.units()[0].queued(), 3);
+    assert_eq!(ssd.nand.luns()[0].queued(), 3);
     assert_eq!(ssd.nand.unbind_programs(0, 0), [ids[1], ids[0]], "the most urgent first");
-    assert_eq!((ssd.nand.units()[0].queued(), ssd.nand.channels()[0].queued()), (1, 1));
+    assert_eq!((ssd.nand.luns()[0].queued(), ssd.nand.channels()[0].queued()), (1, 1));
     assert_eq!(ssd.run().last().map(|(id, _)| *id), Some(read));
 }

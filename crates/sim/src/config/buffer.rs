@@ -27,7 +27,7 @@ impl Device {
     fn programmed_bytes_per_second(&self) -> u64 {
         let bus_ns = self.program_command_ns + (u64::from(self.page_bytes) * self.bus_ps_per_byte).div_ceil(1000);
         let lun_ns = bus_ns + self.cells(0).mean_ns(CellOperation::Program);
-        let page_ns = lun_ns.div_ceil(u64::from(self.units_per_channel())).max(bus_ns).max(1);
+        let page_ns = lun_ns.div_ceil(u64::from(self.luns_per_channel())).max(bus_ns).max(1);
         u64::from(self.channels) * u64::from(self.page_bytes) * 1_000_000_000 / page_ns
     }
 }

@@ -47,7 +47,7 @@ pub struct Derived {
     /// Members of the redundancy group.
     pub members: u16,
     /// LUNs (dies or chips) on each channel.
-    pub units_per_channel: u32,
+    pub luns_per_channel: u32,
     /// Planes of each member that hold data and parity.
     pub planes_per_member: u32,
     /// Logical pages that each member offers.
@@ -359,7 +359,7 @@ impl Device {
     }
 
     /// LUNs on each channel.
-    pub fn units_per_channel(&self) -> u32 {
+    pub fn luns_per_channel(&self) -> u32 {
         match self.lun {
             Lun::Die => self.chips_per_channel * self.dies_per_chip,
             Lun::Chip => self.chips_per_channel,
@@ -367,12 +367,12 @@ impl Device {
     }
 
     /// As `units_per_channel`, those of spare chips included.
-    pub(super) fn units_with_spares_per_channel(&self) -> u32 {
-        self.units_per_channel() / self.chips_per_channel * (self.chips_per_channel + self.spare_chips)
+    pub(super) fn luns_with_spares_per_channel(&self) -> u32 {
+        self.luns_per_channel() / self.chips_per_channel * (self.chips_per_channel + self.spare_chips)
     }
 
     /// Planes of each LUN.
-    pub fn planes_per_unit(&self) -> u32 {
+    pub fn planes_per_lun(&self) -> u32 {
         match self.lun {
             Lun::Die => self.planes_per_die,
             Lun::Chip => self.dies_per_chip * self.planes_per_die,
@@ -485,7 +485,7 @@ impl Device {
             raw_bytes: self.geometry().raw_bytes(),
             spare_bytes: self.geometry().raw_bytes() / u64::from(self.chips_per_channel) * u64::from(self.spare_chips),
             members: self.members(),
-            units_per_channel: self.units_per_channel(),
+            luns_per_channel: self.luns_per_channel(),
             planes_per_member: self.planes_per_member(),
             pages_per_member: self.pages_per_member(),
             logical_pages,

@@ -55,9 +55,9 @@ impl Device {
 
     pub(super) fn check_counts(&self) -> Result<(), ConfigError> {
         let limits = [
-            ("chips_per_channel", self.chips_per_channel.to_string(), self.units_per_channel(), "LUNs on each channel"),
-            ("spare_chips", self.spare_chips.to_string(), self.units_with_spares_per_channel(), "LUNs on each channel"),
-            ("planes_per_die", self.planes_per_die.to_string(), self.planes_per_unit(), "planes in each LUN"),
+            ("chips_per_channel", self.chips_per_channel.to_string(), self.luns_per_channel(), "LUNs on each channel"),
+            ("spare_chips", self.spare_chips.to_string(), self.luns_with_spares_per_channel(), "LUNs on each channel"),
+            ("planes_per_die", self.planes_per_die.to_string(), self.planes_per_lun(), "planes in each LUN"),
             ("member", self.member.name().into(), u32::from(self.members()), "members"),
         ];
         for (key, value, count, what) in limits {

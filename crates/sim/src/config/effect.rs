@@ -120,8 +120,8 @@ pub(super) const WITH_CHOICE_OF_MEMBER: Effect =
                     Allocation::Dynamic => true,
                 }
     });
-pub(super) const WITH_PLANES: Effect = EVER.needs("several planes in each LUN", |config| config.device.planes_per_unit() > 1);
-pub(super) const WITH_CHOICE_OF_UNIT: Effect =
+pub(super) const WITH_PLANES: Effect = EVER.needs("several planes in each LUN", |config| config.device.planes_per_lun() > 1);
+pub(super) const WITH_CHOICE_OF_LUN: Effect =
     EVER.needs("devices = 1: in an array each SSD is a member", |config| config.array.is_single());
 pub(super) const OF_ARRAYS: Effect = EVER.needs("devices above 1", |config| !config.array.is_single());
 pub(super) const WITH_DIES: Effect = EVER.needs("several dies in each chip", |config| config.device.dies_per_chip > 1);

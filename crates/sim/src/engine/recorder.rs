@@ -127,7 +127,7 @@ pub struct Recorder {
     /// Whether the window's first moment has come, from which on the following are kept up to date.
     pub(super) is_open: bool,
     pub(super) queued: Vec<(u32, u32)>,
-    pub(super) blocks_of_units: Vec<u64>,
+    pub(super) blocks_of_luns: Vec<u64>,
     pub(super) blocks: Vec<u64>,
 }
 

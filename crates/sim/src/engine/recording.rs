@@ -25,7 +25,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             notes: Vec::new(),
             is_open: false,
             queued: vec![(0, 0); members],
-            blocks_of_units: vec![0; self.shape.units as usize],
+            blocks_of_luns: vec![0; self.shape.luns as usize],
             blocks: vec![0; members],
         }));
     }
@@ -92,10 +92,10 @@ impl<C: Content, M: Media> Engine<C, M> {
                 _ => continue,
             };
             if recorder.is_open && time_ns < recorder.window.end {
-                let Lun { member, free_blocks } = self.media.lun(slice.unit);
-                let former = std::mem::replace(&mut recorder.blocks_of_units[slice.unit as usize], free_blocks);
+                let Lun { member, free_blocks } = self.media.lun(slice.lun);
+                let former = std::mem::replace(&mut recorder.blocks_of_luns[slice.lun as usize], free_blocks);
                 if free_blocks != former {
-                    let member = member.expect("units that work are of a member");
+                    let member = member.expect("LUNs that work are of a member");
                     let all = &mut recorder.blocks[member as usize];
                     *all = *all + free_blocks - former;
                     recorder.moments.push(Moment::FreeBlocks { time_ns, member, blocks: *all });
@@ -125,8 +125,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         if !recorder.is_open {
             recorder.is_open = true;
             recorder.queued.fill((u32::MAX, u32::MAX)); // all are news
-            for (unit, blocks) in recorder.blocks_of_units.iter_mut().enumerate() {
-                if let Lun { member: Some(member), free_blocks } = self.media.lun(unit as u32) {
+            for (lun, blocks) in recorder.blocks_of_luns.iter_mut().enumerate() {
+                if let Lun { member: Some(member), free_blocks } = self.media.lun(lun as u32) {
                     *blocks = free_blocks;
                     recorder.blocks[member as usize] += *blocks;
                 }

@@ -105,7 +105,7 @@ pub(super) trait Ssds {
         let (nand, space) = (flash.nand(), flash.space());
         SsdRecord {
             settings: flash.settings(),
-            luns: nand.units().len(),
+            luns: nand.luns().len(),
             buses: nand.channels().len(),
             member: self.member_in(ssd, 0),
             is_of_member: self.is_of_member(ssd),
@@ -170,18 +170,18 @@ impl<S: Ssds + Counting + View> Inspect for S {
     fn luns(&self) -> Vec<LunRecord> {
         let of_ssd = |(ssd, flash): (usize, &'_ Flash)| {
             let (nand, space, settings, is_of_member) = (flash.nand(), flash.space(), flash.settings(), self.is_of_member(ssd));
-            (0..nand.units().len() as u32)
-                .map(move |unit| {
-                    let member = nand.member_of_unit(unit).and_then(|member| self.member_in(ssd, member));
+            (0..nand.luns().len() as u32)
+                .map(move |lun| {
+                    let member = nand.member_of_lun(lun).and_then(|member| self.member_in(ssd, member));
                     LunRecord {
                         ssd,
                         member,
-                        is_in_use: is_of_member && member.is_some() && space.is_in_use(unit),
-                        is_of_mirror_chip: settings.given.mirror_chips > 0 && settings.is_mirror_chip(nand.shape().chip_of_unit(unit)),
-                        operations: nand.units()[unit as usize].operations,
-                        array_ns: nand.units()[unit as usize].array_ns,
-                        free_blocks: space.free_blocks_of_unit(unit),
-                        fewest_free_blocks: space.free_blocks_of_planes(unit).min().unwrap_or(0),
+                        is_in_use: is_of_member && member.is_some() && space.is_in_use(lun),
+                        is_of_mirror_chip: settings.given.mirror_chips > 0 && settings.is_mirror_chip(nand.shape().chip_of_lun(lun)),
+                        operations: nand.luns()[lun as usize].operations,
+                        array_ns: nand.luns()[lun as usize].array_ns,
+                        free_blocks: space.free_blocks_of_lun(lun),
+                        fewest_free_blocks: space.free_blocks_of_planes(lun).min().unwrap_or(0),
                     }
                 })
                 .collect::<Vec<_>>()
@@ -192,12 +192,12 @@ impl<S: Ssds + Counting + View> Inspect for S {
     fn place_of(&self, ppn: Ppn) -> Place {
         let (ssd, ppn) = self.locate(ppn);
         let flash = &Ssds::ssds(self)[ssd];
-        let (nand, unit) = (flash.nand(), flash.nand().unit_of(ppn));
+        let (nand, lun) = (flash.nand(), flash.nand().lun_of(ppn));
         Place {
             ssd,
-            channel: nand.channel_of_unit(unit),
-            chip: nand.channel_of_unit(unit) * flash.settings().chips_per_channel() + nand.shape().chip_of_unit(unit),
-            member: nand.member_of_unit(unit).and_then(|member| self.member_in(ssd, member)),
+            channel: nand.channel_of_lun(lun),
+            chip: nand.channel_of_lun(lun) * flash.settings().chips_per_channel() + nand.shape().chip_of_lun(lun),
+            member: nand.member_of_lun(lun).and_then(|member| self.member_in(ssd, member)),
             is_of_mirror: flash.space().is_of_mirror(ppn),
         }
     }
@@ -217,8 +217,8 @@ impl<S: Ssds + Counting + View> Inspect for S {
     }
 
     fn luns_busy_ns(&self, time_ns: u64) -> Vec<[u64; Cause::COUNT]> {
-        let luns = |flash: &'_ Flash| 0..flash.nand().units().len() as u32;
-        Ssds::ssds(self).iter().flat_map(|flash| luns(flash).map(|unit| flash.nand().unit_busy_ns(unit, time_ns))).collect()
+        let luns = |flash: &'_ Flash| 0..flash.nand().luns().len() as u32;
+        Ssds::ssds(self).iter().flat_map(|flash| luns(flash).map(|lun| flash.nand().lun_busy_ns(lun, time_ns))).collect()
     }
 
     fn is_at_work_since_before(&self, time_ns: u64) -> bool {

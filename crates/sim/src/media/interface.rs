@@ -153,7 +153,7 @@ pub trait Counting {
     /// Takes what was recorded, in order, and leaves the empty lists.
     fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>);
     /// What a LUN is and has.
-    fn lun(&self, unit: u32) -> Lun;
+    fn lun(&self, lun: u32) -> Lun;
 }
 
 /// What the engine should know before the next event.

@@ -24,7 +24,7 @@ pub struct Shape {
     /// SSDs, spare ones included.
     pub ssds: u32,
     /// LUNs.
-    pub units: u32,
+    pub luns: u32,
     /// Space domains.
     pub domains: u32,
     /// Whether a page's member tells on which flash its versions lie.
@@ -54,7 +54,7 @@ impl Shape {
             pages_per_block: geometry.pages_per_block,
             planes: flash.space().planes(),
             ssds: 1,
-            units: flash.nand().shape().units(),
+            luns: flash.nand().shape().luns(),
             domains: flash.space().domains() as u32,
             binds_members: !matches!(settings.placement, Placement::Groups(_)),
             has_mirrors: settings.given.mirror_chips > 0,

@@ -298,7 +298,7 @@ impl Counting for Flash {
         self.nand_mut().swap_recorded(slices, done);
     }
 
-    fn lun(&self, unit: u32) -> Lun {
-        Lun { member: self.nand().member_of_unit(unit), free_blocks: self.space().free_blocks_of_unit(unit) }
+    fn lun(&self, lun: u32) -> Lun {
+        Lun { member: self.nand().member_of_lun(lun), free_blocks: self.space().free_blocks_of_lun(lun) }
     }
 }

@@ -28,7 +28,7 @@ const GROUPS: [(&str, &[Cause]); 5] = [
 struct Totals {
     counts: Counts,
     bus_busy_ns: Vec<u64>,
-    unit_busy_ns: Vec<u64>,
+    lun_busy_ns: Vec<u64>,
     rebuilt_pages: u64,
 }
 
@@ -39,7 +39,7 @@ impl Totals {
         Self {
             counts: media.counts(),
             bus_busy_ns: media.buses_busy_ns(time_ns).into_iter().map(sum).collect(),
-            unit_busy_ns: media.luns_busy_ns(time_ns).into_iter().map(sum).collect(),
+            lun_busy_ns: media.luns_busy_ns(time_ns).into_iter().map(sum).collect(),
             rebuilt_pages: device.rebuilds.iter().map(|rebuild| rebuild.pages).sum(),
         }
     }
@@ -91,21 +91,21 @@ impl Series {
         row.share(programmed_bytes.into(), interval.bytes_written.into());
         row.number(now.rebuilt_pages - former.rebuilt_pages);
         let bus = difference(&now.bus_busy_ns, &former.bus_busy_ns);
-        let unit = difference(&now.unit_busy_ns, &former.unit_busy_ns);
+        let lun = difference(&now.lun_busy_ns, &former.lun_busy_ns);
         // A chip that was replaced and the one in its place are one, but in the interval in which both worked.
         let luns = device.media.luns();
-        let counts = |id: usize| luns[id].is_in_use || unit[id] > 0;
-        let units = (0..unit.len()).filter(|id| counts(*id)).count();
-        for (busy_ns, count) in [(&bus, bus.len()), (&unit, units)] {
+        let counts = |id: usize| luns[id].is_in_use || lun[id] > 0;
+        let working = (0..lun.len()).filter(|id| counts(*id)).count();
+        for (busy_ns, count) in [(&bus, bus.len()), (&lun, working)] {
             row.share(busy_ns.iter().map(|busy_ns| u128::from(*busy_ns)).sum(), u128::from(length_ns) * count as u128);
             row.share(busy_ns.iter().copied().max().unwrap_or(0).into(), length_ns.into());
         }
         let members = device.media.shape().members as usize;
         let mut blocks = vec![(0, u32::MAX); members];
         let mut busy_ns = vec![(0, 0); members];
-        for (id, unit_busy_ns) in unit.iter().enumerate() {
+        for (id, lun_busy_ns) in lun.iter().enumerate() {
             let Some(member) = luns[id].member.map(|member| member as usize) else { continue };
-            busy_ns[member].0 += u128::from(*unit_busy_ns);
+            busy_ns[member].0 += u128::from(*lun_busy_ns);
             busy_ns[member].1 += u128::from(counts(id));
             if !luns[id].is_in_use {
                 continue;

@@ -56,7 +56,7 @@ impl Timeline {
                 thread += 1;
                 self.threads.0.push(thread);
                 self.name_thread(thread, format!("{device}channel {channel}: bus"));
-                for number in 0..settings.shape().units_per_channel {
+                for number in 0..settings.shape().luns_per_channel {
                     let (chip, die) = (number % chips, number / chips);
                     let die = if settings.chip_serial() { String::new() } else { format!(", die {die}") };
                     thread += 1;
@@ -80,7 +80,7 @@ impl Timeline {
     fn thread(&self, track: Track) -> u32 {
         match track {
             Track::Bus(channel) => self.threads.0[channel as usize],
-            Track::Unit(unit) => self.threads.1[unit as usize],
+            Track::Lun(lun) => self.threads.1[lun as usize],
         }
     }
 

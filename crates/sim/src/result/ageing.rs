@@ -20,14 +20,13 @@ impl Simulation {
         });
         let firsts = once(0).chain(ends);
         let report = |(number, (ssd, first)): (usize, (&SsdRecord<'_>, usize))| {
-            let units = first..first + ssd.luns;
+            let luns = first..first + ssd.luns;
             let counts = |snapshot: &Snapshot, action: usize, cause: usize| {
-                snapshot.units[units.clone()].iter().map(|of| of[action][cause]).sum::<u64>()
+                snapshot.luns[luns.clone()].iter().map(|of| of[action][cause]).sum::<u64>()
             };
             let ops: Counts =
                 std::array::from_fn(|action| std::array::from_fn(|cause| counts(now, action, cause) - counts(start, action, cause)));
-            let busy_ns =
-                |snapshot: &Snapshot| snapshot.unit_busy_ns[units.clone()].iter().flatten().map(|ns| u128::from(*ns)).sum::<u128>();
+            let busy_ns = |snapshot: &Snapshot| snapshot.lun_busy_ns[luns.clone()].iter().flatten().map(|ns| u128::from(*ns)).sum::<u128>();
             let settings = ssd.settings;
             let luns = ssd.luns as u32 / settings.chips_per_channel() * settings.geometry.chips_per_channel;
             let averaged_ns = (now.now_ns - averaged_from.now_ns) as f64;

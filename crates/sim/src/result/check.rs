@@ -25,11 +25,11 @@ impl Simulation {
                 "{submitted} requests submitted, {completed} completed, {failed} failed, {unfinished} unfinished"
             )));
         }
-        let units: [u64; ACTIONS] = std::array::from_fn(|action| now.units.iter().flat_map(|unit| unit[action]).sum());
+        let luns: [u64; ACTIONS] = std::array::from_fn(|action| now.luns.iter().flat_map(|lun| lun[action]).sum());
         for (action, name) in ["reads", "programs", "erases"].into_iter().enumerate() {
             let by_cause: u64 = now.counts[action].iter().sum();
-            if by_cause != units[action] {
-                return Err(Inconsistent(format!("{by_cause} {name} by cause, {} by LUN", units[action])));
+            if by_cause != luns[action] {
+                return Err(Inconsistent(format!("{by_cause} {name} by cause, {} by LUN", luns[action])));
             }
         }
         for (action, planned) in device.statistics.planned.iter().enumerate() {

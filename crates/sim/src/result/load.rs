@@ -54,12 +54,12 @@ impl Simulation {
         };
         let [buses, lanes]: [Vec<f64>; 2] =
             [buses.map(|(now, start)| sum(now, start) as f64).collect(), lanes.map(|(now, start)| sum(now, start) as f64).collect()];
-        let units = now.array_ns.iter().zip(&start.array_ns).map(|(now, start)| sum(now, start) as f64);
+        let luns = now.array_ns.iter().zip(&start.array_ns).map(|(now, start)| sum(now, start) as f64);
         // A chip that was replaced and the one in its place are one.
         let in_use = device.media.luns().iter().filter(|lun| lun.is_in_use).count();
         let mean_of = |of: &[f64]| moments(of.iter().copied()).0;
-        let mean = mean_of(&buses).max(mean_of(&lanes)).max(units.clone().sum::<f64>() / in_use as f64);
-        let busiest = buses.into_iter().chain(lanes).chain(units).fold(0.0, f64::max);
+        let mean = mean_of(&buses).max(mean_of(&lanes)).max(luns.clone().sum::<f64>() / in_use as f64);
+        let busiest = buses.into_iter().chain(lanes).chain(luns).fold(0.0, f64::max);
         (span_ns > 0).then(|| Load { mean: mean / span_ns as f64, busiest: busiest / span_ns as f64 })
     }
 }

@@ -17,13 +17,13 @@ use flashraid_vocabulary::{Cause, HostOp, HostRequest};
 pub struct Snapshot {
     pub(super) now_ns: u64,
     pub(super) counts: Counts,
-    pub(super) units: Vec<Counts>,
+    pub(super) luns: Vec<Counts>,
     /// Time of the array of each LUN for what it has started, but for attempts of reads that are still to come.
     pub(super) array_ns: Vec<[u64; Cause::COUNT]>,
     /// Reads by level, of SSDs with LDPC together.
     pub(super) reads_by_level: Vec<u64>,
     /// What lies before this moment of work and transfers under way included.
-    pub(super) unit_busy_ns: Vec<[u64; Cause::COUNT]>,
+    pub(super) lun_busy_ns: Vec<[u64; Cause::COUNT]>,
     pub(super) channel_busy_ns: Vec<[u64; Cause::COUNT]>,
     /// Likewise of the host link of each SSD, towards it and from it.
     pub(super) link_busy_ns: Vec<[[u64; Cause::COUNT]; 2]>,
@@ -48,10 +48,10 @@ impl Snapshot {
         Self {
             now_ns,
             counts: media.counts(),
-            units: luns.iter().map(|lun| lun.operations).collect(),
+            luns: luns.iter().map(|lun| lun.operations).collect(),
             array_ns: luns.iter().map(|lun| lun.array_ns).collect(),
             reads_by_level: reads_by_level(&ssds),
-            unit_busy_ns: media.luns_busy_ns(now_ns),
+            lun_busy_ns: media.luns_busy_ns(now_ns),
             channel_busy_ns: media.buses_busy_ns(now_ns),
             link_busy_ns: media.links_busy_ns(now_ns),
             blocked: (0..media.shape().members).map(|member| media.blocked_sum(member)).collect(),

@@ -190,7 +190,7 @@ pub(super) fn report_gc(now: &Snapshot, start: &Snapshot, media: &dyn Inspect) -
         let ([copies, erases], cell) = (work(now, start), ssds[lun.ssd].settings.cell);
         cell.mean_cost_ns(copies, copies) + erases * cell.mean_ns(CellOperation::Erase)
     };
-    let cost_ns = media.luns().into_iter().zip(now.units.iter().zip(&start.units)).map(cost_ns).sum();
+    let cost_ns = media.luns().into_iter().zip(now.luns.iter().zip(&start.luns)).map(cost_ns).sum();
     let (now, start) = (&now.collected, &start.collected);
     let merges = |kind: usize| now.merges[kind] - start.merges[kind];
     GarbageCollection {

@@ -42,20 +42,19 @@ impl Simulation {
         let sums: Vec<u64> = now.blocked.iter().zip(&start.blocked).map(|(now, start)| now - start).collect();
         let blocked: Vec<f64> = sums.iter().map(|sum| *sum as f64 / completed.max(1.0)).collect();
         let luns = media.luns();
-        let units_of = |member: u32| -> Vec<usize> { (0..luns.len()).filter(|unit| luns[*unit].member == Some(member)).collect() };
-        let parities = |snapshot: &Snapshot, unit: usize| snapshot.units[unit][PROGRAM][Cause::Parity as usize];
+        let luns_of = |member: u32| -> Vec<usize> { (0..luns.len()).filter(|lun| luns[*lun].member == Some(member)).collect() };
+        let parities = |snapshot: &Snapshot, lun: usize| snapshot.luns[lun][PROGRAM][Cause::Parity as usize];
         let parities_of =
-            |member: u32| units_of(member).into_iter().map(|unit| parities(now, unit) - parities(start, unit)).sum::<u64>() as f64;
+            |member: u32| luns_of(member).into_iter().map(|lun| parities(now, lun) - parities(start, lun)).sum::<u64>() as f64;
         let all_parities: f64 = (0..members).map(parities_of).sum();
         let members: Vec<Member> = (0..members)
             .map(|member| {
-                let units = units_of(member);
-                let of = |snapshot: &Snapshot, action: usize| units.iter().flat_map(|unit| snapshot.units[*unit][action]).sum::<u64>();
+                let own = luns_of(member);
+                let of = |snapshot: &Snapshot, action: usize| own.iter().flat_map(|lun| snapshot.luns[*lun][action]).sum::<u64>();
                 let sum = |action: usize| of(now, action) - of(start, action);
                 // A chip that was replaced and the one in its place are one.
-                let in_use = units.iter().filter(|unit| luns[**unit].is_in_use).count();
-                let busy_ns =
-                    |snapshot: &Snapshot| units.iter().flat_map(|unit| snapshot.unit_busy_ns[*unit]).map(u128::from).sum::<u128>();
+                let in_use = own.iter().filter(|lun| luns[**lun].is_in_use).count();
+                let busy_ns = |snapshot: &Snapshot| own.iter().flat_map(|lun| snapshot.lun_busy_ns[*lun]).map(u128::from).sum::<u128>();
                 let [p50_ns, p90_ns, p99_ns, p99_9_ns] = device.statistics.members[member as usize].quantiles_ns([0.5, 0.9, 0.99, 0.999]);
                 Member {
                     reads: sum(0),
@@ -67,7 +66,7 @@ impl Simulation {
                     p90_ns,
                     p99_ns,
                     p99_9_ns,
-                    free_blocks: units.iter().map(|unit| luns[*unit].free_blocks).sum(),
+                    free_blocks: own.iter().map(|lun| luns[*lun].free_blocks).sum(),
                     parity_share: if all_parities > 0.0 { parities_of(member) / all_parities } else { 0.0 },
                     state: state(media, MemberId(member as u16)),
                 }
@@ -82,9 +81,9 @@ impl Simulation {
             to_ssd_busy_ns: since(to_now, to_start),
             from_ssd_busy_ns: since(from_now, from_start),
         };
-        let die = |unit: usize| Die {
-            busy_ns: since(&now.unit_busy_ns[unit], &start.unit_busy_ns[unit]),
-            programs: since(&now.units[unit][PROGRAM], &start.units[unit][PROGRAM]),
+        let die = |lun: usize| Die {
+            busy_ns: since(&now.lun_busy_ns[lun], &start.lun_busy_ns[lun]),
+            programs: since(&now.luns[lun][PROGRAM], &start.luns[lun][PROGRAM]),
         };
         let (mean_blocked, deviation) = moments(blocked.iter().copied());
         let erases = erase_counts(media);
@@ -95,7 +94,7 @@ impl Simulation {
             members,
             channels: channels.map(|(now, start)| Channel { busy_ns: since(now, start) }).collect(),
             links: (!now.link_busy_ns.is_empty()).then(|| links.map(link).collect()),
-            dies: (0..now.units.len()).map(die).collect(),
+            dies: (0..now.luns.len()).map(die).collect(),
             blocked_cv: ratio(deviation, mean_blocked),
             blocked_chi_square: chi_square(&sums, now.completed - start.completed),
             wear: Wear {

@@ -28,7 +28,7 @@ struct Times<'a> {
     /// Time in use of each bus, of each direction of a host link and of each LUN until measuring began, and until now.
     buses_ns: Vec<(u64, u64)>,
     links_ns: Vec<(u64, u64)>,
-    units_ns: Vec<(u64, u64)>,
+    luns_ns: Vec<(u64, u64)>,
     /// The most that each bus can have had to transfer in this time, and that everything took one after the other.
     transfers_ns: Vec<u128>,
     work_ns: u128,
@@ -55,7 +55,7 @@ pub(super) fn check(device: &Survey<'_>, now: &Snapshot, measured: &Measured) ->
         arrivals_ns: measured.arrivals_ns,
         latencies: &device.statistics.latency,
         buses_ns: sums(&start.channel_busy_ns, &now.channel_busy_ns),
-        units_ns: sums(&start.unit_busy_ns, &now.unit_busy_ns),
+        luns_ns: sums(&start.lun_busy_ns, &now.lun_busy_ns),
         work_ns: transfers_ns.iter().sum::<u128>()
             + arrays_ns
             + answers_ns
@@ -73,11 +73,11 @@ pub(super) fn check(device: &Survey<'_>, now: &Snapshot, measured: &Measured) ->
 fn work_ns(ssds: &[SsdRecord<'_>], now: &Snapshot, start: &Snapshot) -> (Vec<u128>, u128) {
     let (mut transfers_ns, mut arrays_ns, mut first) = (Vec::new(), 0, 0);
     for ssd in ssds {
-        let units = first..first + ssd.luns;
-        let (transfers, arrays) = work_of_ssd_ns(ssd.settings, &now.units[units.clone()], &start.units[units.clone()]);
+        let luns = first..first + ssd.luns;
+        let (transfers, arrays) = work_of_ssd_ns(ssd.settings, &now.luns[luns.clone()], &start.luns[luns.clone()]);
         transfers_ns.extend(transfers);
         arrays_ns += arrays;
-        first = units.end;
+        first = luns.end;
     }
     (transfers_ns, arrays_ns)
 }
@@ -91,20 +91,20 @@ fn work_of_ssd_ns(settings: &Settings, now: &[Counts], start: &[Counts]) -> (Vec
         settings.given.erase_command_ns,
     ];
     let array_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|of| settings.cell.longest_ns(of));
-    let total = |counts: &[Counts], unit: usize, action: usize| counts[unit][action].iter().sum::<u64>();
-    let work = |unit: usize, each_ns: [u64; ACTIONS]| {
+    let total = |counts: &[Counts], lun: usize, action: usize| counts[lun][action].iter().sum::<u64>();
+    let work = |lun: usize, each_ns: [u64; ACTIONS]| {
         let of = |action: usize| {
-            let before = total(start, unit, action);
-            let under_way = before.min(settings.shape().planes_per_unit.into());
-            u128::from(total(now, unit, action) - before + under_way) * u128::from(each_ns[action])
+            let before = total(start, lun, action);
+            let under_way = before.min(settings.shape().planes_per_lun.into());
+            u128::from(total(now, lun, action) - before + under_way) * u128::from(each_ns[action])
         };
         (0..ACTIONS).map(of).sum::<u128>()
     };
-    let units_per_channel = settings.shape().units_per_channel as usize;
-    let channels = 0..now.len() / units_per_channel;
-    let units = |channel: usize| channel * units_per_channel..(channel + 1) * units_per_channel;
-    let transfers_ns = channels.map(|channel| units(channel).map(|unit| work(unit, bus_ns)).sum()).collect();
-    (transfers_ns, (0..now.len()).map(|unit| work(unit, array_ns)).sum())
+    let luns_per_channel = settings.shape().luns_per_channel as usize;
+    let channels = 0..now.len() / luns_per_channel;
+    let luns = |channel: usize| channel * luns_per_channel..(channel + 1) * luns_per_channel;
+    let transfers_ns = channels.map(|channel| luns(channel).map(|lun| work(lun, bus_ns)).sum()).collect();
+    (transfers_ns, (0..now.len()).map(|lun| work(lun, array_ns)).sum())
 }
 
 /// `Err` with what is told unless `holds`.
@@ -159,7 +159,7 @@ impl Times<'_> {
 
     /// No bus, link or LUN was in use for longer than there was time, and no bus for longer than its transfers take.
     fn check_use(&self, measured_ns: u64) -> Result<(), Inconsistent> {
-        for (what, list) in [("bus", &self.buses_ns), ("link", &self.links_ns), ("LUN", &self.units_ns)] {
+        for (what, list) in [("bus", &self.buses_ns), ("link", &self.links_ns), ("LUN", &self.luns_ns)] {
             for (number, (before_ns, in_use_ns)) in list.iter().enumerate() {
                 rule(before_ns <= in_use_ns && in_use_ns - before_ns <= measured_ns, || {
                     format!(
@@ -214,7 +214,7 @@ mod tests {
             latencies,
             buses_ns: vec![(7, 107), (0, 60)],
             links_ns: vec![(0, 20)],
-            units_ns: vec![(0, 150), (5, 165)],
+            luns_ns: vec![(0, 150), (5, 165)],
             transfers_ns: vec![100, 60],
             work_ns: 150,
             rebuilds: &[],
@@ -245,7 +245,7 @@ mod tests {
             ("bus 0 in use for 7 ns before", |times| times.buses_ns[0].1 = 6),
             ("bus 1 in use for 0 ns before measuring began and 161 ns", |times| times.buses_ns[1].1 = 161),
             ("link 0 in use for 0 ns before measuring began and 161 ns", |times| times.links_ns[0].1 = 161),
-            ("LUN 1 in use for 5 ns before measuring began and 166 ns", |times| times.units_ns[1].1 = 166),
+            ("LUN 1 in use for 5 ns before measuring began and 166 ns", |times| times.luns_ns[1].1 = 166),
             ("bus 1 in use for 60 ns with transfers of 59 ns", |times| times.transfers_ns[1] = 59),
         ];
         for (expected, forge) in forged {

@@ -402,7 +402,7 @@ fn a_part_that_covers_all_that_flash_had_renews_the_page() {
     time_of(&mut engine, HostOp::Write, 6 * SECTOR, 2 * SECTOR);
     time_of(&mut engine, HostOp::Flush, 0, 0);
     let ppn = engine.media.lookup(engine.scheme().locate(Lpn(0)), Version::Current).unwrap();
-    engine.fail(Fault::Loss(Part::Chip { channel: 0, chip: engine.media.nand().shape().chip_of_unit(engine.media.nand().unit_of(ppn)) }));
+    engine.fail(Fault::Loss(Part::Chip { channel: 0, chip: engine.media.nand().shape().chip_of_lun(engine.media.nand().lun_of(ppn)) }));
     let lost = |engine: &Engine<Tags>| (engine.lost_pages().count(), verify::examine(engine, true, &mut |_, _| {}).pages_gone);
     assert_eq!(lost(&engine), (1, 1));
     engine.submit(&request(HostOp::Write, 6 * SECTOR, SECTOR), true);

@@ -160,19 +160,19 @@ fn check_load(engine: &Engine<Untracked>, seen: &mut [u64; 2], runs: &mut Runs) 
             let load = media.read_load(page, Version::Current).expect("the device is filled");
             assert_eq!((load.read_ns, load.reads, load.programs), (20_000, reads, programs), "{member:?}");
             let Some(gc) = load.gc else { continue };
-            let unit = media.nand().unit_of(media.lookup(page, Version::Current).unwrap());
-            let (channel, luns) = (media.nand().channel_of_unit(unit), media.luns().len() as u32);
+            let lun = media.nand().lun_of(media.lookup(page, Version::Current).unwrap());
+            let (channel, luns) = (media.nand().channel_of_lun(lun), media.luns().len() as u32);
             // With a narrower scope the run is in the page's own chip.
             let of_chips = |chip: Option<u32>, action: usize| {
-                let units = (0..luns).filter(|other| media.nand().channel_of_unit(*other) == channel);
-                let units = units.filter(|other| chip.is_none_or(|chip| media.nand().shape().chip_of_unit(*other) == chip));
-                units.map(|unit| media.luns()[unit as usize].operations[action][Cause::Gc as usize]).sum::<u64>()
+                let luns = (0..luns).filter(|other| media.nand().channel_of_lun(*other) == channel);
+                let luns = luns.filter(|other| chip.is_none_or(|chip| media.nand().shape().chip_of_lun(*other) == chip));
+                luns.map(|lun| media.luns()[lun as usize].operations[action][Cause::Gc as usize]).sum::<u64>()
             };
             let counts = [0, 1].map(|chip| (of_chips(Some(chip), 1), of_chips(Some(chip), 2)));
             assert!(counts.contains(&(gc.moves, gc.erases)), "{gc:?} of {counts:?}");
             assert_eq!((gc.read_ns, gc.program_ns, gc.erase_ns), (20_000, 200_000, 1_500_000));
             // That does not change while pages are moved.
-            let to_move = *runs.entry((unit, engine.now_ns() - gc.elapsed_ns)).or_insert(gc.to_move);
+            let to_move = *runs.entry((lun, engine.now_ns() - gc.elapsed_ns)).or_insert(gc.to_move);
             assert!(gc.to_move == to_move && to_move < 8, "{gc:?}, {to_move} before");
         }
     }

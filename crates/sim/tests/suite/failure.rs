@@ -43,8 +43,8 @@ fn live_on(engine: &Engine<Tags>, channel: u32, chip: u32) -> u64 {
     let slots = settings.pages_per_member * settings.members();
     let is_there = |slot: &u32| {
         flash.lookup(flash.address(*slot), Version::Current).is_some_and(|ppn| {
-            let unit = flash.nand().unit_of(ppn);
-            flash.nand().channel_of_unit(unit) == channel && flash.nand().shape().chip_of_unit(unit) == chip
+            let lun = flash.nand().lun_of(ppn);
+            flash.nand().channel_of_lun(lun) == channel && flash.nand().shape().chip_of_lun(lun) == chip
         })
     };
     (0..slots).filter(is_there).count() as u64
@@ -400,7 +400,7 @@ fn a_request_that_fails_brings_nothing_back_of_what_was_gone() {
     let on_chip = |engine: &Engine<Tags>, chip| -> Vec<u64> {
         let is_there = |page: &u64| {
             let ppn = engine.media.lookup(engine.scheme().locate(Lpn(*page)), Version::Current);
-            ppn.is_some_and(|ppn| engine.media.nand().shape().chip_of_unit(engine.media.nand().unit_of(ppn)) == chip)
+            ppn.is_some_and(|ppn| engine.media.nand().shape().chip_of_lun(engine.media.nand().lun_of(ppn)) == chip)
         };
         (0..engine.space_pages()).step_by(4).filter(is_there).collect()
     };

@@ -47,8 +47,8 @@ fn write_part(page: u64) -> HostRequest {
 
 /// Reads started at each channel.
 fn reads(engine: &Engine<Untracked>) -> Vec<u64> {
-    let units = engine.media.nand().units().chunks(engine.media.nand().units().len() / 2);
-    units.map(|units| units.iter().flat_map(|unit| unit.operations[0]).sum()).collect()
+    let luns = engine.media.nand().luns().chunks(engine.media.nand().luns().len() / 2);
+    luns.map(|luns| luns.iter().flat_map(|lun| lun.operations[0]).sum()).collect()
 }
 
 /// Figure 3 and tables I and II of the paper: pages 7 to 11 on two channels, each placed by what its own group is doing.
@@ -63,8 +63,8 @@ fn copies_are_placed_independently() {
     let place = |lpn: u32, mirror: u16| {
         let address = MemberPage { member: MemberId(mirror), page: LocalPage(lpn) };
         let ppn = engine.media.lookup(address, Version::Current).expect("written");
-        let unit = engine.media.nand().unit_of(ppn);
-        (engine.media.nand().channel_of_unit(unit), engine.media.nand().shape().chip_of_unit(unit), ppn)
+        let lun = engine.media.nand().lun_of(ppn);
+        (engine.media.nand().channel_of_lun(lun), engine.media.nand().shape().chip_of_lun(lun), ppn)
     };
     let copies: Vec<_> = (7..12).map(|lpn| (place(lpn, 0), place(lpn, 1))).collect();
     assert!(copies.iter().all(|(first, second)| (first.0, second.0) == (0, 1)), "one copy in each mirror: {copies:?}");

@@ -129,7 +129,7 @@ fn read_commands_go_before_data_out_and_data_out_before_programs() {
 }
 
 #[test]
-fn units_take_turns() {
+fn luns_take_turns() {
     // Commands to chip 1, then, going round, 2, 3 and 0; and so their data.
     let requests = [1, 0, 2, 3].map(|chip| (0, read(at(chip))));
     assert_eq!(run(&placed(&[]), &requests), [READ, READ + 3 * PAGE, READ + PAGE, READ + 2 * PAGE]);
@@ -158,8 +158,8 @@ fn dies_of_one_space_take_turns() {
         engine.submit(&write(at(0)), true);
         engine.finish().unwrap();
         let flash = &engine.media;
-        let dies = (0..flash.nand().units().len()).filter(|unit| flash.nand().member_of_unit(*unit as u32) == Some(0));
-        let of_dies: Vec<u64> = dies.map(|unit| flash.nand().units()[unit].operations[1].iter().sum()).collect();
+        let dies = (0..flash.nand().luns().len()).filter(|lun| flash.nand().member_of_lun(*lun as u32) == Some(0));
+        let of_dies: Vec<u64> = dies.map(|lun| flash.nand().luns()[lun].operations[1].iter().sum()).collect();
         let (least, most) = (program / 8, program.div_ceil(8));
         assert!(of_dies.len() == 8 && of_dies.iter().all(|programs| (least..=most).contains(programs)), "{program}: {of_dies:?}");
     }

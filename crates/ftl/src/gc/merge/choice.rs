@@ -18,7 +18,7 @@ impl Flash {
             true if offset == 0 => hybrid.instances[domain as usize].sequential,
             true => NONE,
         };
-        let member = MemberId(self.nand.member_of_unit(self.nand.unit_of_plane(plane)).expect("an instance has a member") as u16);
+        let member = MemberId(self.nand.member_of_lun(self.nand.lun_of_plane(plane)).expect("an instance has a member") as u16);
         if own != NONE {
             let owner = hybrid.owner[self.space.blocks.index(plane, own)];
             if hybrid.logical[owner as usize].active == 0 {

@@ -74,7 +74,7 @@ impl Flash {
         let Merge { begun, refused, released, asked, .. } = *self.merge(plane);
         if bases == 0 {
             self.gc.runs[plane as usize].stage = GcStage::Moving;
-            self.block_units(plane, true);
+            self.block_luns(plane, true);
             return if begun { self.erase_next(plane) } else { self.start_copies(plane) };
         }
         // Asking again at once would not help, unless other pages are in the way now.

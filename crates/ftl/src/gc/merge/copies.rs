@@ -141,13 +141,13 @@ impl Flash {
         let index = self.space.blocks.index(plane, block);
         if self.space.blocks.blocks[index].bases > 0 && !self.nand.makes(FlashFault::CommitLogOnly) {
             // A discard has left a page that recovery needs: it is committed as the others were.
-            self.block_units(plane, false);
+            self.block_luns(plane, false);
             return self.commit_or_go_on(plane);
         }
         self.space.blocks.blocks[index].state = BlockState::Victim;
         if self.space.blocks.blocks[index].reads > 0 && !self.nand.makes(FlashFault::EraseUnderRead) {
             self.gc.runs[plane as usize].stage = GcStage::Reads;
-            self.block_units(plane, false);
+            self.block_luns(plane, false);
             return;
         }
         self.gc.runs[plane as usize].stage = GcStage::Erasing;
@@ -190,7 +190,7 @@ impl Flash {
         self.gc.counts.gc_runs += 1;
         self.gc.counts.time_ns += self.nand.now_ns() - self.gc.runs[plane as usize].since_ns;
         self.end_merge(plane);
-        self.block_units(plane, false);
+        self.block_luns(plane, false);
         self.wake(self.space.domain_of_plane(plane));
         while let Some(left) = self.hybrid_mut().left.pop() {
             self.wake(left);

@@ -2,7 +2,7 @@
 //! newest versions of all pages are copied to an erased block (*full*); what is left over is erased.
 //!
 //! A merge is the GC run of its plane, in the same two phases: first every stripe with a semivalid page in a block to be erased is committed, until
-//! there is none; then copies and erases, with the units blocked. From the choice of the log block on, no page of its logical blocks is given out.
+//! there is none; then copies and erases, with the LUNs blocked. From the choice of the log block on, no page of its logical blocks is given out.
 //!
 //! Reading order: `choice`, `commits`, `copies`.
 

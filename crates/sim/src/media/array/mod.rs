@@ -97,7 +97,7 @@ impl Array {
             pages_per_member: shapes().map(|shape| shape.pages_per_member).min().expect("there are SSDs"),
             planes: last.plane,
             ssds: count,
-            units: last.unit,
+            luns: last.lun,
             domains: domains_each * members,
             collects_when_idle: shapes().any(|shape| shape.collects_when_idle),
             reads_may_fail: shapes().any(|shape| shape.reads_may_fail),
@@ -535,9 +535,9 @@ impl Counting for Array {
             slices.extend(some_slices.drain(..).map(|slice| Slice {
                 track: match slice.track {
                     Track::Bus(bus) => Track::Bus(first.bus + bus),
-                    Track::Unit(unit) => Track::Unit(first.unit + unit),
+                    Track::Lun(lun) => Track::Lun(first.lun + lun),
                 },
-                unit: first.unit + slice.unit,
+                lun: first.lun + slice.lun,
                 ppn: Ppn(first.page + slice.ppn.0),
                 page: slice.page.map(page),
                 ..slice
@@ -551,9 +551,9 @@ impl Counting for Array {
         }
     }
 
-    fn lun(&self, unit: u32) -> Lun {
-        let (ssd, unit) = self.first.unit(unit);
-        let Lun { member, free_blocks } = self.ssds[ssd].lun(unit);
+    fn lun(&self, lun: u32) -> Lun {
+        let (ssd, lun) = self.first.lun(lun);
+        let Lun { member, free_blocks } = self.ssds[ssd].lun(lun);
         Lun { member: member.and_then(|member| self.member_in(ssd, member)), free_blocks }
     }
 }

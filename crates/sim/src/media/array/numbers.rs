@@ -12,7 +12,7 @@ pub(super) const NIL: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Numbers {
     pub(super) plane: u32,
-    pub(super) unit: u32,
+    pub(super) lun: u32,
     pub(super) bus: u32,
     pub(super) page: u32,
 }
@@ -40,7 +40,7 @@ impl FirstNumbers {
     pub(super) fn of(ssds: &[Flash]) -> Self {
         let ends = ssds.iter().scan(Numbers::default(), |at, flash| {
             at.plane += flash.space().planes();
-            at.unit += flash.nand().units().len() as u32;
+            at.lun += flash.nand().luns().len() as u32;
             at.bus += flash.nand().channels().len() as u32;
             at.page += flash.ppn_limit();
             Some(*at)
@@ -55,9 +55,9 @@ impl FirstNumbers {
     }
 
     /// The SSD of a LUN, and the LUN's number there.
-    pub(super) fn unit(&self, unit: u32) -> (usize, u32) {
-        let ssd = self.0.partition_point(|first| first.unit <= unit) - 1;
-        (ssd, unit - self.0[ssd].unit)
+    pub(super) fn lun(&self, lun: u32) -> (usize, u32) {
+        let ssd = self.0.partition_point(|first| first.lun <= lun) - 1;
+        (ssd, lun - self.0[ssd].lun)
     }
 
     /// The SSD of a physical page, and the page's number there.

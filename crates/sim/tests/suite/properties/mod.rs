@@ -173,8 +173,8 @@ fn check_counts<C: Content, M: Media>(engine: &Engine<C, M>) {
         }
     }
     for (action, cause) in (0..3).flat_map(|action| Cause::ALL.map(|cause| (action, cause))) {
-        let by_unit: u64 = engine.media.luns().iter().map(|lun| lun.operations[action][cause as usize]).sum();
-        assert_eq!(by_unit, counts[action][cause as usize], "{action} {}", cause.name());
+        let by_lun: u64 = engine.media.luns().iter().map(|lun| lun.operations[action][cause as usize]).sum();
+        assert_eq!(by_lun, counts[action][cause as usize], "{action} {}", cause.name());
     }
     // Copies of a page in its member go to mirror chips, and nothing else does.
     for lun in engine.media.luns().into_iter().filter(|_| engine.media.shape().has_mirrors) {

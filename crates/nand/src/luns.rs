@@ -1,17 +1,17 @@
 //! Buses and LUNs: who is served next, and for how long (SPEC 0.4).
 //!
-//! A unit (die, or chip if chip-serial) executes one array operation at a time. A read takes the bus for its command, then the
-//! array; the unit keeps the data in its register until the bus has moved them out. A program takes the bus for command and
+//! A LUN (die, or chip if chip-serial) executes one array operation at a time. A read takes the bus for its command, then the
+//! array; the LUN keeps the data in its register until the bus has moved them out. A program takes the bus for command and
 //! data, then the array. When a bus is free it serves, class by class: read commands (so that arrays start early), data out,
-//! programs and erases of units that wait for them, then programs that any unit of their domain may take; round robin over
-//! units in each. A bus has an event only while somebody waits for it.
+//! programs and erases of LUNs that wait for them, then programs that any LUN of their domain may take; round robin over
+//! LUNs in each. A bus has an event only while somebody waits for it.
 
 use crate::records::{NIL, Queue};
 use crate::{ACTIONS, Counts};
 use flashraid_vocabulary::{Cause, Priority, persistent};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UnitState {
+pub(crate) enum LunState {
     Idle,
     /// The array is reading.
     Reading,
@@ -36,19 +36,19 @@ pub(crate) const DATA_OUT: u8 = 1;
 pub(crate) const PROGRAM: u8 = 2;
 pub(crate) const PHASES: u8 = 3;
 const WANTS: usize = Priority::COUNT * PHASES as usize;
-/// Bits of `Unit::filled` that belong to the urgent class.
+/// Bits of `Lun::filled` that belong to the urgent class.
 const URGENT_QUEUES: u16 = 0b11;
 
 /// A LUN.
 #[derive(Clone, Debug)]
-pub struct Unit {
+pub struct Lun {
     /// Its channel, its number there, and the bit of that number.
     pub(crate) channel: u32,
     /// Its member; `None` for a spare chip that replaces none.
     pub member: Option<u32>,
     pub(crate) number: u64,
     pub(crate) bit: u64,
-    pub(crate) state: UnitState,
+    pub(crate) state: LunState,
     /// What it would do with the bus: class * PHASES + phase, or `NOTHING`.
     pub(crate) want: u8,
     /// How many GC runs keep it from serving anything but urgent work: up to one for each of a channel's 64 x 64 planes.
@@ -78,7 +78,7 @@ pub struct Unit {
     pub busy_ns: [u64; Cause::COUNT],
 }
 
-persistent!(Unit {
+persistent!(Lun {
     keeps [turn_of_plane, writable],
     // Its place, which spare chips alone change; work, of which there is none; statistics.
     anew [
@@ -87,14 +87,14 @@ persistent!(Unit {
     ],
 });
 
-impl Unit {
+impl Lun {
     pub(crate) fn new(channel: u32, number: u32) -> Self {
         Self {
             channel,
             member: None,
             number: u64::from(number),
             bit: 1 << number,
-            state: UnitState::Idle,
+            state: LunState::Idle,
             want: NOTHING,
             blocked: 0,
             turn_of_plane: 63,
@@ -120,7 +120,7 @@ impl Unit {
 
     /// Whether it does nothing.
     pub fn is_idle(&self) -> bool {
-        self.state == UnitState::Idle
+        self.state == LunState::Idle
     }
 
     /// How many GC runs keep it from serving anything but urgent work.
@@ -154,7 +154,7 @@ impl Unit {
 /// A channel's bus.
 #[derive(Clone, Debug)]
 pub struct Channel {
-    pub(crate) first_unit: u32,
+    pub(crate) first_lun: u32,
     pub(crate) free_ns: u64,
     pub(crate) has_event: bool,
     /// Which entries of `wants` are not empty. This and the turns are whole words, lest the processor has to load together what
@@ -162,15 +162,15 @@ pub struct Channel {
     pub(crate) wanted: u64,
     pub(crate) turn: u64,
     pub(crate) turn_of_pool: u64,
-    /// Units by what they want.
+    /// LUNs by what they want.
     pub(crate) wants: [u64; WANTS],
     pub(crate) idle: u64,
     pub(crate) blocked: u64,
-    /// Units with such planes.
+    /// LUNs with such planes.
     pub(crate) writable: [u64; 2],
-    /// Units of spare chips that have replaced others, which are being rebuilt; none with `rebuild_target` = `member`.
+    /// LUNs of spare chips that have replaced others, which are being rebuilt; none with `rebuild_target` = `member`.
     pub(crate) replacements: u64,
-    /// Bound records waiting at its units.
+    /// Bound records waiting at its LUNs.
     pub(crate) queued: u32,
     /// Space domains that touch this channel.
     pub(crate) domains: Vec<u32>,
@@ -181,20 +181,20 @@ pub struct Channel {
 persistent!(Channel {
     keeps [turn, turn_of_pool, writable],
     // Its place; work, of which there is none; spare chips in use; statistics.
-    anew [first_unit, free_ns, has_event, wanted, wants, idle, blocked, replacements, queued, domains, busy_ns],
+    anew [first_lun, free_ns, has_event, wanted, wants, idle, blocked, replacements, queued, domains, busy_ns],
 });
 
 impl Channel {
-    pub(crate) fn new(number: u32, units: u32) -> Self {
+    pub(crate) fn new(number: u32, luns: u32) -> Self {
         Self {
-            first_unit: number * units,
+            first_lun: number * luns,
             free_ns: 0,
             has_event: false,
             wanted: 0,
             turn: 63,
             turn_of_pool: 63,
             wants: [0; WANTS],
-            idle: u64::MAX >> (64 - units),
+            idle: u64::MAX >> (64 - luns),
             blocked: 0,
             writable: [0; 2],
             replacements: 0,
@@ -206,34 +206,34 @@ impl Channel {
 }
 
 impl Channel {
-    /// Whether none of these units does anything or is kept for a GC run.
-    pub(crate) fn is_idle(&self, units: u64) -> bool {
-        self.idle & !self.blocked & units == units
+    /// Whether none of these LUNs does anything or is kept for a GC run.
+    pub(crate) fn is_idle(&self, luns: u64) -> bool {
+        self.idle & !self.blocked & luns == luns
     }
 
-    /// Records that wait for its units.
+    /// Records that wait for its LUNs.
     pub fn queued(&self) -> u32 {
         self.queued
     }
 
-    /// The number of its first unit.
+    /// The number of its first LUN.
     #[inline]
-    pub fn first_unit(&self) -> u32 {
-        self.first_unit
+    pub fn first_lun(&self) -> u32 {
+        self.first_lun
     }
 
-    /// Its units (bits) with planes of a kind in which a program of a plan finds a page.
+    /// Its LUNs (bits) with planes of a kind in which a program of a plan finds a page.
     #[inline]
     pub fn writable(&self, kind: usize) -> u64 {
         self.writable[kind]
     }
 
-    /// How many units do nothing.
-    pub fn idle_units(&self) -> u32 {
+    /// How many LUNs do nothing.
+    pub fn idle_luns(&self) -> u32 {
         self.idle.count_ones()
     }
 
-    /// Units that could take any program of this kind of planes.
+    /// LUNs that could take any program of this kind of planes.
     #[inline]
     pub(crate) fn takers(&self, kind: usize) -> u64 {
         self.idle & self.writable[kind] & !self.blocked
