@@ -73,7 +73,7 @@ macro_rules! given_settings {
 }
 
 macro_rules! fields {
-    ({ $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr, $lun:literal, $kind:expr, $effect:expr $(, $draw:expr)? $(; before $version:literal: $before:literal)*;)+ }) => {
+    ({ $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr, $unit:literal, $kind:expr, $effect:expr $(, $draw:expr)? $(; before $version:literal: $before:literal)*;)+ }) => {
         /// Settings of the device, as users give them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct Given { $($(#[doc = $doc])+ pub $key: $type,)+ }
