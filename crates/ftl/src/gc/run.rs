@@ -45,6 +45,21 @@ impl Flash {
             return self.start_among_pinned(plane);
         }
         self.collect_best(plane);
+        if !self.is_collecting(plane) && !self.settings.moves_bases && self.held.iter().any(|held| held.bases > 0) {
+            self.collect_bases(plane);
+        }
+    }
+
+    /// Nothing that the policy may choose frees enough: collects the block with the fewest pages to move of those with semivalid ones, which need not be
+    /// moved. Else a plane full of them would not be collected under a policy that does not weigh commits.
+    #[cold]
+    fn collect_bases(&mut self, plane: u32) {
+        if let Some(victim) = self.space.most_bases(plane)
+            && self.space.frees_enough(plane, self.space.blocks.blocks[self.space.blocks.index(plane, victim)].to_move().into())
+            && self.space.can_move(plane, victim)
+        {
+            self.collect_block(plane, victim, false);
+        }
     }
 
     /// Collects the block that the policy chooses, if that frees enough.

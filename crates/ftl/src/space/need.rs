@@ -55,6 +55,15 @@ impl Space {
         self.can_move(plane, fewest).then_some(fewest)
     }
 
+    /// Of the closed blocks with semivalid pages that GC runs commit, the one with the fewest pages to move.
+    #[cold]
+    pub(crate) fn most_bases(&self, plane: u32) -> Option<u16> {
+        let block = |number: u16| self.blocks.blocks[self.blocks.index(plane, number)];
+        let candidates =
+            (0..self.blocks.planes[plane as usize].blocks as u16).filter(|number| block(*number).listed && block(*number).bases > 0);
+        candidates.min_by_key(|number| block(*number).to_move())
+    }
+
     /// Whether a GC run that moves so many pages of a block frees enough: a page, or in idle time a share of the block, while nothing but that asks for GC.
     pub(crate) fn frees_enough(&self, plane: u32, moves: u32) -> bool {
         let freed = self.shape.pages_per_block - moves;
