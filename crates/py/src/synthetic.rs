@@ -5,7 +5,7 @@ use crate::{InputError, json, trace_error, watched};
 use flashraid_workload::fit::Comparison;
 use flashraid_workload::formats::{self, Format};
 use flashraid_workload::profile::SHIPPED;
-use flashraid_workload::{Arrivals, Profile, ProfileError, Synth, TraceError};
+use flashraid_workload::{Arrivals, Profile, ProfileError, Synth};
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ fn profile_error(error: ProfileError) -> PyErr {
 }
 
 fn find_format(name: &str) -> PyResult<&'static Format> {
-    formats::find(name).ok_or_else(|| trace_error(TraceError::UnknownFormat { name: name.to_owned() }))
+    formats::named(name).map_err(trace_error)
 }
 
 /// Writes a synthetic workload as a trace in `format`, a file complete or not at all. `progress(stage, count, share)` is called about ten

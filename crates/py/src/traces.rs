@@ -3,7 +3,7 @@
 use crate::{DefectError, config_error, json, to_python, trace_error, watched};
 use flashraid_sim::Asked;
 use flashraid_workload::formats::{self, Format};
-use flashraid_workload::{Pieces, TraceError, TraceOptions, TraceRows, TraceSlice};
+use flashraid_workload::{Pieces, TraceOptions, TraceRows, TraceSlice};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -78,12 +78,10 @@ pub fn anonymise(
 
 fn output_format(output: &Path, name: Option<&str>) -> PyResult<&'static Format> {
     match name {
-        Some(name) => {
-            let found = formats::find(name).filter(|format| format.is_writable());
-            found.ok_or_else(|| trace_error(TraceError::ReadOnlyFormat { name: name.to_owned() }))
-        }
-        None => formats::for_output(output).map_err(trace_error),
+        Some(name) => formats::writable(name),
+        None => formats::for_output(output),
     }
+    .map_err(trace_error)
 }
 
 /// The rows of a trace as CSV, some at a time.

@@ -1,7 +1,5 @@
 //! Errors of traces. Every message is one line: where, what is wrong, and what was expected.
 
-use crate::formats::Format;
-use flashraid_vocabulary::names::near;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -90,17 +88,23 @@ pub enum TraceError {
         key: String,
     },
     /// An unknown format.
-    #[error("unknown trace format '{name}'{}; expected auto, {}", nearest(name, |_| true), crate::formats::names())]
+    #[error("unknown trace format '{name}'{nearest}; expected auto, {known}")]
     UnknownFormat {
         /// The name given.
         name: String,
+        /// ` (nearest: 'NAME')`, if one is near.
+        nearest: String,
+        /// The names of all formats.
+        known: String,
     },
     /// Neither the first line nor the file name identifies the format.
-    #[error("{}: neither the first line nor the file name identifies the trace format; expected --format {} (of text, --columns says what its columns are)",
-        path.display(), crate::formats::names())]
+    #[error("{}: neither the first line nor the file name identifies the trace format; expected --format {known} (of text, --columns says what its columns are)",
+        path.display())]
     Unrecognized {
         /// The file.
         path: PathBuf,
+        /// The names of all formats.
+        known: String,
     },
     /// The first line names columns, but not those of a format.
     #[error("{}:1:1: the header '{header}' matches no trace format; {} (--columns reads other columns)", path.display(), lacks)]
@@ -142,10 +146,12 @@ pub enum TraceError {
         what: String,
     },
     /// The name of an output file does not identify the format.
-    #[error("{}: the file name implies no format to write; expected --to {}", path.display(), crate::formats::writable_names())]
+    #[error("{}: the file name implies no format to write; expected --to {writable}", path.display())]
     UnknownOutput {
         /// The file.
         path: PathBuf,
+        /// The names of the formats that can be written.
+        writable: String,
     },
     /// A record belongs before requests that have been delivered. `in_order` begins again; whoever does not use it sorts the trace.
     #[error("{}: a record comes so late that the trace must be sorted by time before it is read", path.display())]
@@ -157,10 +163,14 @@ pub enum TraceError {
     #[error("interrupted")]
     Interrupted,
     /// A format that can only be read, or an unknown one.
-    #[error("traces cannot be written as '{name}'{}; expected {}", nearest(name, Format::is_writable), crate::formats::writable_names())]
+    #[error("traces cannot be written as '{name}'{nearest}; expected {writable}")]
     ReadOnlyFormat {
         /// The name given.
         name: String,
+        /// ` (nearest: 'NAME')`, if one that can be written is near.
+        nearest: String,
+        /// The names of the formats that can be written.
+        writable: String,
     },
     /// A request that the output format cannot express.
     #[error("request {number} cannot be written as '{format}': {what}; expected {expected}")]
@@ -181,12 +191,6 @@ impl TraceError {
     pub fn is_late(&self) -> bool {
         matches!(self, Self::Late { .. })
     }
-}
-
-/// `(nearest: 'x')` when a known format is close enough to be what was meant.
-fn nearest(name: &str, is_allowed: fn(&Format) -> bool) -> String {
-    let names = crate::formats::FORMATS.iter().filter(|format| is_allowed(format)).map(|format| format.name);
-    near(name, names).map(|known| format!(" (nearest: '{known}')")).unwrap_or_default()
 }
 
 /// The system's error message without the error number that the library appends.

@@ -5,6 +5,7 @@
 //! column; nothing is skipped silently.
 
 mod anonymise;
+mod bytes;
 mod columns;
 mod compact;
 mod convert;
@@ -20,14 +21,19 @@ mod line;
 mod options;
 mod pages;
 mod parser;
+mod position;
 pub mod profile;
 mod random;
+mod range;
 mod recency;
 mod rows;
 mod slice;
 mod sort;
+mod summary;
 mod synth;
+mod table;
 mod trace;
+mod traits;
 mod unit;
 mod warnings;
 mod watch;
@@ -48,8 +54,9 @@ pub use options::{BlockAction, DeviceLayout, MissingOp, OnError, TraceOptions};
 pub use profile::{Profile, ProfileError};
 pub use rows::TraceRows;
 pub use slice::{LeftOut, Pieces, TraceSlice};
+pub use summary::{DeviceSummary, TraceSummary};
 pub use synth::{Arrivals, Synth};
-pub use trace::{DeviceSummary, Trace, TraceSummary, in_order};
+pub use trace::{Trace, in_order};
 pub use unit::TimeUnit;
 pub use watch::GoOn;
 pub use write::{TraceWriter, write_trace};

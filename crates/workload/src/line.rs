@@ -2,7 +2,8 @@
 
 use crate::digits::{POWERS_OF_TEN, leading_digits};
 use crate::error::{RecordError, excerpt};
-use crate::gate::{MINOR_BITS, Position};
+use crate::position::Position;
+use crate::traits::MINOR_BITS;
 use crate::unit::TimeUnit;
 
 /// Bytes that must follow the last newline of the text a `Line` is laid over, whatever they hold.

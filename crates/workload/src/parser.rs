@@ -2,10 +2,11 @@
 //! text, records of one size).
 
 use crate::error::{RecordError, TraceError};
-use crate::formats::expected_rows;
-use crate::gate::{Gate, Position, Requeue};
+use crate::gate::{Gate, Requeue};
 use crate::input::{Input, Overlong, without_mark};
-use crate::line::{BLANKS, Line};
+use crate::line::Line;
+use crate::position::{Position, RecordPlace};
+use crate::table::{Table, names_columns};
 use flashraid_vocabulary::HostRequest;
 
 /// What a line or record of a trace is.
@@ -55,6 +56,8 @@ pub(crate) trait Parser: Send {
 pub(crate) trait LineFormat<const SEPARATOR: u8>: Send {
     /// The columns, as a message names them.
     const COLUMNS: &'static str;
+    /// The table that the lines are, if a message is to say how one that is written in another way can be read.
+    const TABLE: Option<&'static Table> = None;
     /// Whether the first line must be a header, which `header` takes.
     const HAS_HEADER: bool = false;
     /// Whether lines may be empty anywhere, not only at the end.
@@ -79,14 +82,6 @@ pub(crate) trait LineFormat<const SEPARATOR: u8>: Send {
 /// The fault that the first line is no header of the format.
 pub(crate) fn no_header_line(columns: &str) -> Box<RecordError> {
     RecordError::malformed(1, "no header line".to_owned(), columns)
-}
-
-/// Whether a line consists of the names of these columns, whatever their case and the blanks around them; further columns may follow.
-pub(crate) fn names_columns(line: &[u8], columns: &str, separator: u8) -> bool {
-    let is_separator = |byte: &u8| *byte == separator || separator == BLANKS && *byte == b'\t';
-    let mut fields = line.split(is_separator).map(<[u8]>::trim_ascii).filter(|field| separator != BLANKS || !field.is_empty());
-    let mut names = columns.split(char::from(separator)).map(str::as_bytes);
-    names.all(|name| fields.next().is_some_and(|field| field.eq_ignore_ascii_case(name)))
 }
 
 /// Longest first line that is remembered, to know it if it comes again.
@@ -140,9 +135,8 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
         let is_malformed = matches!(fault, RecordError::Malformed { .. }); // and no request that belongs before what has been delivered
         let is_first = input.line_number() == 1;
         if let RecordError::Malformed { column, expected, .. } = &mut fault
-            && SEPARATOR == b','
             && gate.admitted() == 0
-            && let Some(rows) = expected_rows(&self.first_line, input.line(), *column, F::COLUMNS)
+            && let Some(rows) = F::TABLE.and_then(|table| table.expected_rows(&self.first_line, input.line(), *column))
         {
             *expected = rows;
         }
@@ -340,37 +334,5 @@ impl<F: RecordFormat> Parser for RecordParser<F> {
             input.advance_bytes(length);
         }
         Ok(true)
-    }
-}
-
-/// `N` bytes of a record.
-#[inline(always)]
-pub(crate) fn bytes_at<const N: usize>(record: &[u8], position: usize) -> [u8; N] {
-    let mut bytes = [0; N];
-    bytes.copy_from_slice(&record[position..position + N]);
-    bytes
-}
-
-/// A fault of a record.
-#[cold]
-pub(crate) fn record_fault(what: String, expected: &str) -> Box<RecordError> {
-    RecordPlace.line_fault(what, expected)
-}
-
-/// Where faults of a record are: the record's number says it all.
-#[derive(Clone, Copy)]
-pub(crate) struct RecordPlace;
-
-impl Position for RecordPlace {
-    fn device_fault(self, what: String, expected: &str) -> Box<RecordError> {
-        RecordError::malformed(1, what, expected)
-    }
-
-    fn size_fault(self, what: String, expected: &str) -> Box<RecordError> {
-        RecordError::malformed(1, what, expected)
-    }
-
-    fn line_fault(self, what: String, expected: &str) -> Box<RecordError> {
-        RecordError::malformed(1, what, expected)
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! The file has no name: the system takes its space back however the process ends.
 
-use crate::parser::bytes_at;
+use crate::bytes::bytes_at;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -7,6 +7,7 @@ use crate::gate::Gate;
 use crate::input::{Input, can_be_read_again};
 use crate::options::{BlockAction, TraceOptions};
 use crate::parser::Parser;
+use crate::summary::TraceSummary;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::HostRequest;
 use std::collections::BTreeMap;
@@ -18,88 +19,18 @@ const DEVICES_NAMED: usize = 20;
 /// Requests of one batch: 32 KiB, which stay in the first-level cache until they are used.
 const BATCH: usize = 1024;
 
-/// One device of a trace.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct DeviceSummary {
-    /// Its number, `HostRequest::source`.
-    pub number: u32,
-    /// What the trace calls it.
-    pub name: String,
-    /// Its requests.
-    pub requests: u64,
-    /// Whether the filter keeps them.
-    pub is_kept: bool,
-    /// Where its address space begins in the common one.
-    pub base_bytes: u64,
-    /// Highest end of its requests, in its own address space.
-    pub end_bytes: u64,
-}
-
-/// What is known of a trace once it has been read. A limit counts requests in the order of their times, among those and the 4,096 after them (of a
-/// coarse clock, to the end of a tick); what is left out, late, ignored or skipped is counted over all that was read.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct TraceSummary {
-    /// Name of the file, without its folders.
-    pub name: String,
-    /// SHA-256 of the whole file as it lies on disk, in hexadecimal; empty if reading ended early and nobody needs it.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub sha256: String,
-    /// The format it was read as.
-    pub format: &'static str,
-    /// What its times were taken to count.
-    pub time_unit: &'static str,
-    /// Requests delivered.
-    pub requests: u64,
-    /// Requests left out by the device filter.
-    pub filtered: u64,
-    /// Requests with an earlier time than one recorded before them.
-    pub out_of_order: u64,
-    /// How often the clock went back from one request to the next: once for each further log in a file of several.
-    pub steps_back: u64,
-    /// The most by which one of them is late, if it is not in the nature of the format to record requests late; else 0.
-    #[serde(skip)]
-    pub late_ns: u64,
-    /// Where the header came again, from which on another recording is joined to the first: the number of the line.
-    #[serde(skip)]
-    pub header_again: Option<u64>,
-    /// How many recordings are joined to the first in this way.
-    #[serde(skip)]
-    pub joined: u64,
-    /// Tick of the trace's clock if it is too coarse to order requests by: those of a tick were spread over it evenly.
-    pub spread_tick_ns: Option<u64>,
-    /// Lines or records that could not be read (`OnError::Skip`).
-    pub skipped: u64,
-    /// The messages of the first few of them.
-    pub faults: Vec<String>,
-    /// What was recorded beside requests: what it is, and how often.
-    #[serde(serialize_with = "as_map")]
-    pub ignored: Vec<(&'static str, u64)>,
-    /// Requests, or parts of them, that no simulated device serves and that are left out: what they are, and how many.
-    #[serde(serialize_with = "as_map")]
-    pub unsupported: Vec<(&'static str, u64)>,
-    /// Events that the recorder says it lost.
-    pub lost_events: u64,
-    /// Requests that were issued again after the device had given them back, left out: they count once.
-    pub reissued: u64,
-    /// Whether the last line or record is cut off, and left out: 0 or 1.
-    pub truncated: u64,
-    /// What the reader takes for granted, a sentence each.
-    pub assumed: Vec<String>,
-    /// Devices that the filter names and that were not met.
-    pub absent: Vec<String>,
-    /// Distinct devices met, filtered out or not.
-    pub devices: u64,
-    /// These devices, in the order of their first requests.
-    pub device_list: Vec<DeviceSummary>,
+/// Reads a trace to its end, for what its gate knows then.
+fn read_to_end(path: &Path, options: &TraceOptions) -> Result<Gate, TraceError> {
+    let mut trace = Trace::open(path, options)?;
+    let mut batch = Vec::new();
+    while trace.read_batch(&mut batch)? > 0 {
+        batch.clear();
+    }
+    Ok(trace.gate)
 }
 
 fn pairs(map: &BTreeMap<&'static str, u64>) -> Vec<(&'static str, u64)> {
     map.iter().map(|(what, count)| (*what, *count)).collect()
-}
-
-/// Pairs as a map.
-fn as_map<S: serde::Serializer>(pairs: &[(&'static str, u64)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(pairs.iter().copied())
 }
 
 /// Does `work` on a trace. If the trace cannot be read in order of time (a record belongs before what has been delivered), `work` is done once more,
@@ -143,7 +74,7 @@ impl Trace {
     fn open_as(path: &Path, options: &TraceOptions, is_sorted: bool) -> Result<Self, TraceError> {
         let named = match options.format.as_str() {
             "auto" => None,
-            name => Some(formats::find(name).ok_or_else(|| TraceError::UnknownFormat { name: name.to_owned() })?),
+            name => Some(formats::named(name)?),
         };
         let input = Input::open(path, options.on_error)?;
         input.check_content()?;
@@ -163,7 +94,7 @@ impl Trace {
         let unit = options.time_unit.or_else(|| formats::unit_in_name(path, format)).unwrap_or(format.unit);
         let parser = (format.parser)(&Setup { path, unit, options });
         let unit = options.columns.as_ref().and_then(Columns::time_unit).unwrap_or(unit);
-        let gate = Gate::new(path, options, format.traits, unit, is_sorted);
+        let gate = Gate::new(path, options, format.traits, unit, is_sorted, read_to_end);
         Ok(Self { input, format, unit, parser, action: options.action, gate, is_at_end: false, delivered: 0 })
     }
 

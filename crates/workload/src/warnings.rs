@@ -1,6 +1,6 @@
 //! What of a recording is likely to mislead whoever replays it.
 
-use crate::trace::TraceSummary;
+use crate::summary::TraceSummary;
 
 /// Late requests from which on something can be said of how they lie.
 const FEWEST_LATE: u64 = 16;

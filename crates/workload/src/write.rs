@@ -1,7 +1,7 @@
 //! Writing requests as a trace.
 
 use crate::error::TraceError;
-use crate::formats::{Format, Writer};
+use crate::formats::{self, Format, Writer};
 use crate::input::real_path;
 use crate::watch::{GoOn, Watch};
 use flashraid_vocabulary::HostRequest;
@@ -111,7 +111,7 @@ pub struct TraceWriter {
 impl TraceWriter {
     /// Begins a trace in this format.
     pub fn create(path: &Path, format: &'static Format) -> Result<Self, TraceError> {
-        let mut writer = format.writer.map(|writer| writer()).ok_or(TraceError::ReadOnlyFormat { name: format.name.to_owned() })?;
+        let mut writer = format.writer.map(|writer| writer()).ok_or_else(|| formats::read_only(format.name))?;
         let io_error = |source| TraceError::Io { path: path.to_owned(), source };
         let (sink, part): (Sink, Option<PartialFile>) = if path == Path::new(STANDARD_OUTPUT) {
             (Box::new(io::stdout()), None)

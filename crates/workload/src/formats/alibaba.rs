@@ -3,15 +3,25 @@
 //!
 //! Offset and length are bytes, timestamp microseconds since 1970, which becomes 0 at the first request.
 
-use super::{Format, first_line};
+use super::format::{Format, first_line};
 use crate::error::RecordError;
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::line::Line;
-use crate::parser::{LineFormat, LineParser, TraceRecord, names_columns};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::table::{Table, names_columns};
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
-pub(super) const COLUMNS: &str = "device_id,opcode,offset,length,timestamp";
+const COLUMNS: &str = "device_id,opcode,offset,length,timestamp";
+
+/// Its rows as a table, for messages about one that is written in another way.
+pub(super) const TABLE: Table = Table {
+    names: COLUMNS,
+    is_header: |line| names_columns(line, COLUMNS, b','),
+    columns: Some("device,op,offset,size,time:us"),
+    also: "",
+};
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -34,6 +44,7 @@ struct Alibaba {
 
 impl LineFormat<b','> for Alibaba {
     const COLUMNS: &'static str = COLUMNS;
+    const TABLE: Option<&'static Table> = Some(&TABLE);
 
     #[inline(always)]
     fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {

@@ -10,10 +10,10 @@
 //!
 //! bpftrace's biosnoop.bt prints neither addresses nor sizes and is refused.
 
+use super::format::{Format, no_other_word};
 use super::snoop::{Snoop, SnoopColumn, Tool};
-use super::{Format, no_other_word};
-use crate::gate::{DeviceNames, Traits};
 use crate::parser::LineParser;
+use crate::traits::{DeviceNames, Traits};
 use crate::unit::TimeUnit;
 
 /// This format's place in the list.

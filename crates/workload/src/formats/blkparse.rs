@@ -8,12 +8,14 @@
 //! the kernel's letter.
 
 use super::actions;
-use super::{Format, NotExpressible, Writer, lost, no_header, no_other_word, rwbs};
+use super::format::{Format, NotExpressible, Writer, no_header, no_other_word};
+use super::{lost, rwbs};
 use crate::error::RecordError;
-use crate::gate::{DeviceNames, Gate, MINOR_BITS, Traits};
+use crate::gate::Gate;
 use crate::line::{BLANKS, Line, SECTOR_BYTES};
 use crate::options::BlockAction;
 use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::traits::{DeviceNames, MINOR_BITS, Traits};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::io::Write;

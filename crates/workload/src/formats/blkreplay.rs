@@ -5,11 +5,13 @@
 //!
 //! The heading ends with the first line that begins with a number, be it a wrong one as `-0.5` (in some files more text follows the line of the columns' names).
 
-use super::{Format, no_header, no_other_word, rwbs};
+use super::format::{Format, no_header, no_other_word};
+use super::rwbs;
 use crate::error::RecordError;
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::line::{Line, SECTOR_BYTES};
 use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 

@@ -13,13 +13,17 @@
 
 use super::actions;
 use super::beside::{Naming, are, name_of};
-use super::{Format, Setup, no_other_word, rwbs};
+use super::format::{Format, Setup, no_other_word};
+use super::rwbs;
+use crate::bytes::bytes_at;
 use crate::error::{RecordError, TraceError};
-use crate::gate::{DeviceNames, Gate, Requeue, Traits, parts};
+use crate::gate::{Gate, Requeue, parts};
 use crate::input::Input;
 use crate::line::SECTOR_BYTES;
 use crate::options::{BlockAction, OnError};
-use crate::parser::{Parser, TraceRecord, bytes_at, record_fault};
+use crate::parser::{Parser, TraceRecord};
+use crate::position::record_fault;
+use crate::traits::{DeviceNames, Traits};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use rustc_hash::FxHashMap;

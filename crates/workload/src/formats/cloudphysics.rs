@@ -4,15 +4,22 @@
 //! Time is in microseconds from an origin of the recorder's and becomes 0 at the first request; op is a SCSI operation code in
 //! hexadecimal, size bytes, lbn sectors. A cache synchronization is a flush; commands that neither transfer nor flush are no requests.
 
-use super::{Format, first_line, no_other_word, scsi};
+use super::format::{Format, first_line, no_other_word};
+use super::scsi;
 use crate::error::RecordError;
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::line::{Line, SECTOR_BYTES};
 use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::table::{Table, names_columns};
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::HostRequest;
 
-pub(super) const COLUMNS: &str = "version,time,op,size,lbn";
+const COLUMNS: &str = "version,time,op,size,lbn";
+
+/// Its rows as a table, for messages about one that is written in another way.
+pub(super) const TABLE: Table =
+    Table { names: COLUMNS, is_header: |line| names_columns(line, COLUMNS, b','), columns: Some("-,time:us,op:scsi,bytes,lba"), also: "" };
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -34,6 +41,7 @@ struct CloudPhysics {
 
 impl LineFormat<b','> for CloudPhysics {
     const COLUMNS: &'static str = COLUMNS;
+    const TABLE: Option<&'static Table> = Some(&TABLE);
     const HAS_HEADER: bool = true;
 
     #[inline(always)]

@@ -11,15 +11,18 @@
 //! Fields may be in quotes, and then hold separators; numbers may be hexadecimal behind 0x. Both take a copy of the line, so only a line that has
 //! such is read in this way (`with_care`).
 
+use super::format::{Format, START_NS, Setup, no_header, no_other_word};
 use super::missing_op::Operations;
-use super::{Format, START_NS, Setup, no_header, no_other_word, rwbs, scsi};
+use super::{rwbs, scsi};
 use crate::columns::{Column, HELD, Separator, Unit, Words, has_quotes, unquote, with_separators};
 use crate::error::{RecordError, TraceError};
-use crate::gate::{DeviceNames, Gate, Position, Traits};
+use crate::gate::Gate;
 use crate::input::Input;
 use crate::line::{BLANKS, Line, NO_COMMA, PADDING};
 use crate::options::TraceOptions;
 use crate::parser::{LineFormat, LineParser, Parser, TraceRecord};
+use crate::position::Position;
+use crate::traits::{DeviceNames, Traits};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 

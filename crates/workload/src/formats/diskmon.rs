@@ -2,11 +2,12 @@
 //!
 //! Time and duration are seconds, sector and length sectors. Duration is not read.
 
-use super::{Format, no_header, no_other_word};
+use super::format::{Format, no_header, no_other_word};
 use crate::error::RecordError;
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::line::{BLANKS, Line};
 use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 

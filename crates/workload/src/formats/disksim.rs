@@ -4,11 +4,12 @@
 //! Time is in milliseconds. Flags are hexadecimal; bit 0 says read, the others (asynchronous, time-critical, ...) tell DiskSim's
 //! scheduler what it may do and are not used.
 
-use super::{Format, no_header, no_other_word};
+use super::format::{Format, no_header, no_other_word};
 use crate::error::RecordError;
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::line::{BLANKS, Line};
 use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 

@@ -6,11 +6,13 @@
 //! recording. An event is written when the request completes: it was issued ElapsedTime before TimeStamp, at the earliest at the
 //! recording's start. Addresses and sizes are hexadecimal bytes. DiskFlush is a flush; events of other kinds are no requests.
 
-use super::{Format, START_NS, first_line, lost, no_other_word};
+use super::format::{Format, START_NS, first_line, no_other_word};
+use super::lost;
 use crate::error::RecordError;
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::line::Line;
 use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 

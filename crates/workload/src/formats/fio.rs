@@ -11,11 +11,13 @@
 //! Written is version 3, which has no operation for write zeroes. Times are rounded down to microseconds; the order is kept. The files
 //! are `device0` and so on, by the number of the device.
 
-use super::{Format, NotExpressible, Writer, first_line, no_other_word};
+use super::format::{Format, NotExpressible, Writer, first_line, no_other_word};
 use crate::error::RecordError;
-use crate::gate::{DeviceNames, Gate, Position, Traits};
+use crate::gate::Gate;
 use crate::line::{BLANKS, Line};
 use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::position::Position;
+use crate::traits::{DeviceNames, Traits};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::collections::BTreeSet;

@@ -11,12 +11,13 @@
 //! columns, the last one is the priority, and not the offset, if it is never anything but 0, 1 or hexadecimal.
 
 use super::beside::{Naming, are, name_of};
-use super::{Format, START_NS, Setup, first_line};
+use super::format::{Format, START_NS, Setup, first_line};
 use crate::error::{RecordError, TraceError};
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::input::Input;
 use crate::line::Line;
 use crate::parser::{LineFormat, LineParser, Parser, TraceRecord};
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::path::{Path, PathBuf};

@@ -5,11 +5,12 @@
 //! Lba and size count sectors. The name of a process may hold blanks, so the six fields behind it are found from the line's end.
 //! Md5 is of the data, in some files one digest for each sector; it is not read. Device names are `major:minor`.
 
-use super::{Format, no_header, no_other_word};
+use super::format::{Format, no_header, no_other_word};
 use crate::error::RecordError;
-use crate::gate::{DeviceNames, Gate, Traits};
+use crate::gate::Gate;
 use crate::line::{BLANKS, Line, SECTOR_BYTES};
 use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::traits::{DeviceNames, Traits};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 

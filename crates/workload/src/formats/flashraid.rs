@@ -4,21 +4,26 @@
 //! nanosecond is allowed), `op` one of `R W F D Z`, `offset` and `size` are bytes (0 for a flush). These four must be there. `flags` are the
 //! kernel's letters for the request and `latency_us` what the recorded device took: both may be empty; they are checked but not used.
 
-use super::{Format, NotExpressible, Writer, first_line, no_other_word};
+use super::format::{Format, NotExpressible, Writer, first_line, no_other_word};
 use crate::error::{RecordError, excerpt};
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::line::Line;
 use crate::parser::{LineFormat, LineParser, TraceRecord, no_header_line};
+use crate::table::Table;
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::names::near;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::io::Write;
 
-pub(super) const COLUMNS: &str = "ts_us,op,offset,size,flags,latency_us";
+const COLUMNS: &str = "ts_us,op,offset,size,flags,latency_us";
 
 /// What a header may be, for messages.
 const ALLOWED: &str = "ts_us (microseconds), op (R, W, F, D or Z), offset and size (bytes), in any order, and flags and latency_us or not, \
                        with commas between";
+
+/// Its rows as a table, for messages about one that is written in another way.
+pub(super) const TABLE: Table = Table { names: COLUMNS, is_header, columns: Some("time:us,op,offset,size,-,-"), also: "" };
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -109,7 +114,7 @@ pub(super) fn why_not(header: &[u8]) -> String {
 }
 
 /// Whether a line is the header of this format.
-pub(super) fn is_header(line: &[u8]) -> bool {
+fn is_header(line: &[u8]) -> bool {
     columns_of(line).is_ok()
 }
 
@@ -121,6 +126,7 @@ struct Csv {
 
 impl LineFormat<b','> for Csv {
     const COLUMNS: &'static str = COLUMNS;
+    const TABLE: Option<&'static Table> = Some(&TABLE);
     const HAS_HEADER: bool = true;
 
     fn header(&mut self, line: &[u8]) -> Result<(), Box<RecordError>> {

@@ -2,11 +2,12 @@
 //!
 //! It looks like SSDsim's, but time is in milliseconds, offset and size are bytes. 0 is a write, 1 a read.
 
-use super::{Format, no_header, no_other_word};
+use super::format::{Format, no_header, no_other_word};
 use crate::error::RecordError;
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::line::{BLANKS, Line};
 use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 

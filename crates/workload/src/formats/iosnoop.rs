@@ -5,10 +5,10 @@
 //! which LATms, printed to 10 us, comes after the start. Both are seconds from the start of the machine; without both, there are no times,
 //! and the recording is refused. BLOCK counts 512 bytes. TYPE has the kernel's letters (`rwbs`).
 
+use super::format::{Format, no_other_word};
 use super::snoop::{Snoop, SnoopColumn, Tool};
-use super::{Format, no_other_word};
-use crate::gate::{DeviceNames, Traits};
 use crate::parser::LineParser;
+use crate::traits::{DeviceNames, Traits};
 use crate::unit::TimeUnit;
 
 /// This format's place in the list.

@@ -9,13 +9,15 @@
 //! none (255) are what `TraceOptions::missing_op` says, as are all of version 1; others, of key-value caches, are counted. A tenant
 //! (a volume, in block traces) is a device.
 
+use super::format::{Format, Setup, no_other_word};
 use super::missing_op::Operations;
 use super::oracle_general::extent;
-use super::{Format, Setup, no_other_word};
+use crate::bytes::bytes_at;
 use crate::error::{RecordError, TraceError};
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::input::Input;
-use crate::parser::{RecordFormat, RecordParser, TraceRecord, bytes_at};
+use crate::parser::{RecordFormat, RecordParser, TraceRecord};
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 

@@ -2,7 +2,7 @@
 
 use crate::error::RecordError;
 use crate::options::MissingOp;
-use crate::parser::record_fault;
+use crate::position::record_fault;
 use flashraid_vocabulary::HostOp;
 use flashraid_vocabulary::SplitMix64;
 

@@ -17,6 +17,7 @@ mod fio;
 mod fio_log;
 mod fiu;
 mod flashraid;
+mod format;
 mod heimdall;
 mod iosnoop;
 mod kernel_text;
@@ -39,98 +40,16 @@ mod tencent;
 mod tracefs;
 mod vscsi;
 
-use crate::gate::{Found, HEADERS_AGAIN, Traits};
-use crate::line::SECTOR_BYTES;
-use crate::options::{BlockAction, TraceOptions};
-use crate::parser::Parser;
-use crate::unit::TimeUnit;
-use flashraid_vocabulary::HostRequest;
+use crate::error::TraceError;
+use crate::gate::{Found, HEADERS_AGAIN};
+use crate::options::BlockAction;
+use flashraid_vocabulary::names::near;
+pub use format::Format;
+pub(crate) use format::{Setup, Writer};
 pub use recognition::for_output;
 pub(crate) use recognition::{recognize, unit_in_name};
-pub(crate) use spelling::{check as check_spelling, expected_rows};
+pub(crate) use spelling::check as check_spelling;
 use std::path::{Path, PathBuf};
-
-/// One format.
-pub struct Format {
-    /// The name used everywhere.
-    pub name: &'static str,
-    /// One sentence: columns and units.
-    pub about: &'static str,
-    /// What its times count, unless the user or the file's name says otherwise.
-    pub unit: TimeUnit,
-    /// Words in a file's name, lower case, that mean this format; `is_word` finds those that no list can hold.
-    pub(crate) words: &'static [&'static str],
-    pub(crate) is_word: fn(&str) -> bool,
-    /// Endings of file names, without the dot, that files of this format have; several formats may share one.
-    pub(crate) endings: &'static [&'static str],
-    /// Whether the first bytes of a file (all of them, or at least 64 KiB) can only be of this format.
-    pub(crate) is_header: fn(head: &[u8]) -> bool,
-    pub(crate) traits: Traits,
-    /// A parser that stands at the start of a file.
-    pub(crate) parser: fn(&Setup) -> Box<dyn Parser>,
-    /// How to write it, if it can be written.
-    pub(crate) writer: Option<fn() -> Box<dyn Writer>>,
-}
-
-impl Format {
-    /// Whether requests can be written in it.
-    pub fn is_writable(&self) -> bool {
-        self.writer.is_some()
-    }
-
-    /// Whether what is written in it tells devices apart.
-    pub(crate) fn keeps_devices(&self) -> bool {
-        self.writer.is_some_and(|writer| writer().keeps_devices())
-    }
-
-    /// What times are whole multiples of when they are written in it.
-    pub fn tick_ns(&self) -> u64 {
-        self.writer.map_or(1, |writer| writer().tick_ns())
-    }
-}
-
-/// What a parser is told.
-pub(crate) struct Setup<'a> {
-    /// The file.
-    pub path: &'a Path,
-    /// What the times count.
-    pub unit: TimeUnit,
-    /// How the user wants it to be read.
-    pub options: &'a TraceOptions,
-}
-
-impl Setup<'_> {
-    /// Bytes of a sector of the device.
-    pub fn sector_bytes(&self) -> u64 {
-        self.options.sector_bytes.unwrap_or(SECTOR_BYTES)
-    }
-}
-
-/// A format being written: text for a header, then for each request, then for what ends a file.
-pub(crate) trait Writer: Send {
-    /// What comes before the first request.
-    fn begin(&mut self, _text: &mut Vec<u8>) {}
-    /// Whether the format tells devices apart, by `HostRequest::source`. If not, it is given requests of device 0 only.
-    fn keeps_devices(&self) -> bool {
-        false
-    }
-    /// What the times that it writes are whole multiples of; others are rounded down.
-    fn tick_ns(&self) -> u64 {
-        1
-    }
-    /// Appends a request. Text of one that cannot be expressed must not be appended.
-    fn request(&mut self, request: &HostRequest, text: &mut Vec<u8>) -> Result<(), NotExpressible>;
-    /// What comes after the last request.
-    fn end(&mut self, _text: &mut Vec<u8>) {}
-}
-
-/// A request that a format has no words for.
-pub(crate) struct NotExpressible {
-    /// What stands in the way.
-    pub what: String,
-    /// What the format can hold.
-    pub expected: &'static str,
-}
 
 /// Every format.
 pub const FORMATS: &[Format] = &[
@@ -169,6 +88,27 @@ pub(crate) const COLUMNS: &Format = &columns::FORMAT;
 /// The format called `name`.
 pub fn find(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
+}
+
+/// The same; an error says which there are.
+pub fn named(name: &str) -> Result<&'static Format, TraceError> {
+    find(name).ok_or_else(|| TraceError::UnknownFormat { name: name.to_owned(), nearest: nearest(name, |_| true), known: names() })
+}
+
+/// The format called `name`, if requests can be written in it; an error says in which they can.
+pub fn writable(name: &str) -> Result<&'static Format, TraceError> {
+    find(name).filter(|format| format.is_writable()).ok_or_else(|| read_only(name))
+}
+
+/// The error that requests cannot be written in a format of this name.
+pub(crate) fn read_only(name: &str) -> TraceError {
+    TraceError::ReadOnlyFormat { name: name.to_owned(), nearest: nearest(name, Format::is_writable), writable: writable_names() }
+}
+
+/// ` (nearest: 'NAME')` if the name of a format that is allowed is close enough to be what was meant.
+fn nearest(name: &str, is_allowed: fn(&Format) -> bool) -> String {
+    let names = FORMATS.iter().filter(|format| is_allowed(format)).map(|format| format.name);
+    near(name, names).map(|known| format!(" (nearest: '{known}')")).unwrap_or_default()
 }
 
 /// The other files that are read with the one that is given, as a recording of blktrace has one for each CPU.
@@ -213,29 +153,11 @@ pub(crate) fn what_there_is(found: &Found, action: BlockAction, format: &Format)
 }
 
 /// The names of all formats, for messages.
-pub(crate) fn names() -> String {
+fn names() -> String {
     FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Times of recordings in which a request may have begun before their 0 are moved by so much. Whole seconds, so that ticks of any clock stay whole.
-pub(crate) const START_NS: u64 = 2_000_000_000 * 1_000_000_000;
-
 /// The names of the formats that can be written, for messages.
-pub(crate) fn writable_names() -> String {
+fn writable_names() -> String {
     FORMATS.iter().filter(|format| format.writer.is_some()).map(|format| format.name).collect::<Vec<_>>().join(" or ")
-}
-
-/// For formats whose names are all in `words`.
-pub(crate) fn no_other_word(_: &str) -> bool {
-    false
-}
-
-/// For formats without a header.
-pub(crate) fn no_header(_: &[u8]) -> bool {
-    false
-}
-
-/// The first line of a file's head, without blanks around it.
-pub(crate) fn first_line(head: &[u8]) -> &[u8] {
-    head[..memchr::memchr(b'\n', head).unwrap_or(head.len())].trim_ascii()
 }

@@ -5,18 +5,28 @@
 //! ticks, checked but not used; Offset and Size are bytes. Host and disk together name an address space: a second host in
 //! a file is an error, a second disk is a second device.
 
-use super::{Format, first_line};
+use super::format::{Format, first_line};
 use crate::error::RecordError;
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::line::Line;
-use crate::parser::{LineFormat, LineParser, TraceRecord, names_columns};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::table::{Table, names_columns};
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
 /// The servers recorded, of which the files are named `<server>_<disk>.csv`.
 const SERVERS: [&str; 13] = ["hm", "mds", "prn", "proj", "prxy", "rsrch", "src1", "src2", "stg", "ts", "usr", "wdev", "web"];
 
-pub(super) const COLUMNS: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
+const COLUMNS: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
+
+/// Its rows as a table, for messages about one that is written in another way.
+pub(super) const TABLE: Table = Table {
+    names: COLUMNS,
+    is_header: |line| names_columns(line, COLUMNS, b','),
+    columns: Some("time:100ns,-,device,op,offset,size,-"),
+    also: "",
+};
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -45,6 +55,7 @@ struct Msr {
 
 impl LineFormat<b','> for Msr {
     const COLUMNS: &'static str = COLUMNS;
+    const TABLE: Option<&'static Table> = Some(&TABLE);
 
     #[inline(always)]
     fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {

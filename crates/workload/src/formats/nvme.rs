@@ -10,13 +10,15 @@
 //! (`[FAILED TO PARSE] disk=nvme0n1 ctrl_id=0 qid=1 opcode=2 ... cdw10=ARRAY[00, 08, ...]`), of which the command is decoded (NVM Command
 //! Set Specification 1.0, section 3).
 
+use super::format::{Format, Setup, no_other_word};
 use super::kernel_text::{EventFinder, EventPlace, NVME_EVENTS, count_other, system_of};
 use super::tracefs::event_time;
-use super::{Format, Setup, no_other_word};
 use crate::error::RecordError;
-use crate::gate::{DeviceNames, Gate, Position, Traits};
+use crate::gate::Gate;
 use crate::line::{BLANKS, Line};
 use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::position::Position;
+use crate::traits::{DeviceNames, Traits};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use memchr::memmem::{Finder, find};

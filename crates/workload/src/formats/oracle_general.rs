@@ -5,12 +5,15 @@
 //! (`TraceOptions::object_bytes`): some traces have sectors there, and key-value caches have keys, which are no addresses. There is no operation (`TraceOptions::missing_op`), and the clock has whole
 //! seconds: requests are spread evenly over theirs. The next access is not used.
 
+use super::format::{Format, Setup, no_header, no_other_word};
 use super::missing_op::Operations;
-use super::{Format, Setup, no_header, no_other_word};
+use crate::bytes::bytes_at;
 use crate::error::{RecordError, TraceError};
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::input::Input;
-use crate::parser::{RecordFormat, RecordParser, TraceRecord, bytes_at, record_fault};
+use crate::parser::{RecordFormat, RecordParser, TraceRecord};
+use crate::position::record_fault;
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::HostRequest;
 

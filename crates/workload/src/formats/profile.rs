@@ -2,12 +2,14 @@
 //!
 //! A file is one if its name ends in `.toml`; `profile:NAME` stands for one of those that come with flashraid.
 
-use super::{Format, no_header, no_other_word};
+use super::format::{Format, no_header, no_other_word};
 use crate::error::TraceError;
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::input::Input;
-use crate::parser::{Parser, RecordPlace};
+use crate::parser::Parser;
+use crate::position::RecordPlace;
 use crate::profile::{Profile, ProfileError, Requests};
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 
 /// A profile is written by people, or by a fit, and no longer than this.

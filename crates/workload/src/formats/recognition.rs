@@ -6,7 +6,8 @@
 //!
 //! What we write is named by its ending alone, one that is recognized on reading whatever else is in the name.
 
-use super::{FORMATS, Format, first_line, flashraid};
+use super::format::{Format, first_line};
+use super::{FORMATS, flashraid};
 use crate::error::TraceError;
 use crate::input::PROFILE_PREFIX;
 use crate::unit::TimeUnit;
@@ -50,7 +51,7 @@ pub(crate) fn recognize(path: &Path, head: &[u8]) -> Result<&'static Format, Tra
         return Err(TraceError::Header { path: path.to_owned(), header, lacks });
     }
     match candidates[..] {
-        [] => Err(TraceError::Unrecognized { path: path.to_owned() }),
+        [] => Err(TraceError::Unrecognized { path: path.to_owned(), known: super::names() }),
         [format] => Ok(format),
         _ => Err(TraceError::Ambiguous { path: path.to_owned(), candidates: candidates.iter().map(|format| format.name).collect() }),
     }
@@ -61,7 +62,8 @@ pub(crate) fn recognize(path: &Path, head: &[u8]) -> Result<&'static Format, Tra
 pub fn for_output(path: &Path) -> Result<&'static Format, TraceError> {
     let name = plain_name(path);
     let own = (name == "-" || name.ends_with(".csv")).then(|| super::find("flashraid")).flatten();
-    own.or_else(|| by_own_ending(&name)).ok_or_else(|| TraceError::UnknownOutput { path: path.to_owned() })
+    own.or_else(|| by_own_ending(&name))
+        .ok_or_else(|| TraceError::UnknownOutput { path: path.to_owned(), writable: super::writable_names() })
 }
 
 fn by_own_ending(name: &str) -> Option<&'static Format> {

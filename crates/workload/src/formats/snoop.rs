@@ -2,12 +2,14 @@
 //! rows in which a process name may hold blanks or be empty. Columns before the name are read from the left, those behind it from the
 //! right. `biosnoop` and `iosnoop` say what their columns are called.
 
-use super::{START_NS, lost, rwbs};
+use super::format::START_NS;
+use super::{lost, rwbs};
 use crate::error::RecordError;
-use crate::gate::{Gate, Position};
+use crate::gate::Gate;
 use crate::line::{BLANKS, Line, PADDING, SECTOR_BYTES};
 use crate::options::BlockAction;
 use crate::parser::{LineFormat, TraceRecord};
+use crate::position::Position;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 

@@ -4,15 +4,21 @@
 //! LBA counts blocks of 512 bytes, Size bytes, Timestamp seconds from the start as decimal text, which is taken exactly.
 //! Each application storage unit (ASU) is an address space of its own.
 
-use super::{Format, first_line, no_other_word};
+use super::format::{Format, first_line, no_other_word};
 use crate::error::RecordError;
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::line::{Line, SECTOR_BYTES};
-use crate::parser::{LineFormat, LineParser, TraceRecord, names_columns};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::table::{Table, names_columns};
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
-pub(super) const COLUMNS: &str = "ASU,LBA,Size,Opcode,Timestamp";
+const COLUMNS: &str = "ASU,LBA,Size,Opcode,Timestamp";
+
+/// Its rows as a table, for messages about one that is written in another way.
+pub(super) const TABLE: Table =
+    Table { names: COLUMNS, is_header: |line| names_columns(line, COLUMNS, b','), columns: Some("device,lba,bytes,op,time:s"), also: "" };
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -34,6 +40,7 @@ struct Spc {
 
 impl LineFormat<b','> for Spc {
     const COLUMNS: &'static str = COLUMNS;
+    const TABLE: Option<&'static Table> = Some(&TABLE);
 
     #[inline(always)]
     fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {

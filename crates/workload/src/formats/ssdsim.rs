@@ -3,11 +3,12 @@
 //! Both simulators lay all devices over one address space. We do not. Files of this shape are also made with other time units:
 //! a name that says so (`x.ssdsim-us.trace`) or `--time-unit` tells.
 
-use super::{Format, NotExpressible, Writer, no_header, no_other_word};
+use super::format::{Format, NotExpressible, Writer, no_header, no_other_word};
 use crate::error::RecordError;
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::line::{BLANKS, Line, SECTOR_BYTES};
 use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::io::Write;

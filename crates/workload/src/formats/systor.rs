@@ -4,15 +4,25 @@
 //! Timestamp is the time of issue in seconds since 1970 and becomes 0 at the first request; rows are in order of completion.
 //! Response is not read. IOType is empty where no response was seen: such a row says neither read nor write and is no request.
 
-use super::{Format, first_line, no_other_word};
+use super::format::{Format, first_line, no_other_word};
 use crate::error::RecordError;
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::line::Line;
 use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::table::{Table, names_columns};
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
-pub(super) const COLUMNS: &str = "Timestamp,Response,IOType,LUN,Offset,Size";
+const COLUMNS: &str = "Timestamp,Response,IOType,LUN,Offset,Size";
+
+/// Its rows as a table, for messages about one that is written in another way.
+pub(super) const TABLE: Table = Table {
+    names: COLUMNS,
+    is_header: |line| names_columns(line, COLUMNS, b','),
+    columns: Some("time:s,-,op,device,offset,size"),
+    also: " --on-error skip (which leaves out rows without an IOType)",
+};
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -34,6 +44,7 @@ struct Systor {
 
 impl LineFormat<b','> for Systor {
     const COLUMNS: &'static str = COLUMNS;
+    const TABLE: Option<&'static Table> = Some(&TABLE);
     const HAS_HEADER: bool = true;
 
     #[inline(always)]

@@ -5,15 +5,26 @@
 //! seconds since 1970, which become 0 at the first: the requests of a second are spread evenly over it, so arrivals within a second
 //! are invented, and the summary says so.
 
-use super::{Format, first_line, no_other_word};
+use super::format::{Format, first_line, no_other_word};
 use crate::error::RecordError;
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::line::{Line, SECTOR_BYTES};
-use crate::parser::{LineFormat, LineParser, TraceRecord, names_columns};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::table::{Table, names_columns};
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
-pub(super) const COLUMNS: &str = "Timestamp,Offset,Size,IOType,VolumeID";
+const COLUMNS: &str = "Timestamp,Offset,Size,IOType,VolumeID";
+
+/// Its rows as a table, for messages about one that is written in another way.
+pub(super) const TABLE: Table = Table {
+    names: COLUMNS,
+    is_header: |line| names_columns(line, COLUMNS, b','),
+    // Its times are spread over seconds.
+    columns: None,
+    also: "",
+};
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -35,6 +46,7 @@ struct Tencent {
 
 impl LineFormat<b','> for Tencent {
     const COLUMNS: &'static str = COLUMNS;
+    const TABLE: Option<&'static Table> = Some(&TABLE);
 
     #[inline(always)]
     fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {

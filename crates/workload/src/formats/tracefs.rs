@@ -6,13 +6,16 @@
 //! (`maj,min rwbs (command) sector + sectors`). Times count from the start of the machine. For the letters, see `rwbs`; for what else
 //! such a line may hold, `kernel_text`.
 
+use super::format::{Format, first_line, no_other_word};
 use super::kernel_text::{EventFinder, REQUEUES, count_other, system_of};
-use super::{Format, first_line, no_other_word, rwbs};
+use super::rwbs;
 use crate::error::RecordError;
-use crate::gate::{DeviceNames, Gate, Position, Traits};
+use crate::gate::Gate;
 use crate::line::{BLANKS, Line, SECTOR_BYTES};
 use crate::options::BlockAction;
 use crate::parser::{LineFormat, LineParser, TraceRecord};
+use crate::position::Position;
+use crate::traits::{DeviceNames, Traits};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 

@@ -7,12 +7,16 @@
 //! Length is in bytes, a block is a sector of 512 bytes (so libCacheSim's scripts/traceConv/cloudphysics.py, and the CSV that comes with
 //! the same recording). The command is SCSI's operation code (see `scsi`); commands that are no requests are counted. The first record's time becomes 0.
 
-use super::{Format, no_header, no_other_word, scsi};
+use super::format::{Format, no_header, no_other_word};
+use super::scsi;
+use crate::bytes::bytes_at;
 use crate::error::{RecordError, TraceError};
-use crate::gate::{Gate, Traits};
+use crate::gate::Gate;
 use crate::input::Input;
 use crate::line::SECTOR_BYTES;
-use crate::parser::{RecordFormat, RecordParser, TraceRecord, bytes_at, record_fault};
+use crate::parser::{RecordFormat, RecordParser, TraceRecord};
+use crate::position::record_fault;
+use crate::traits::Traits;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::HostRequest;
 

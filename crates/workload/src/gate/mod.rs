@@ -6,74 +6,22 @@ mod requeue;
 
 use crate::error::{RecordError, TraceError};
 use crate::options::{DeviceLayout, TraceOptions};
-use crate::trace::{DeviceSummary, Trace};
+use crate::position::Position;
+use crate::range::{LARGEST, check_range};
+use crate::summary::DeviceSummary;
+use crate::traits::{DeviceNames, MINOR_BITS, Traits};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 pub(crate) use found::{Found, HEADERS_AGAIN, parts};
 use order::{Order, WINDOW};
+use requeue::Reissue;
 pub(crate) use requeue::Requeue;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A read or write longer than this cannot come from a host: the kernel counts the bytes of one in 32 bits.
-const LARGEST_TRANSFER_BYTES: u64 = u32::MAX as u64;
-
-/// Times and addresses end here: they are signed 64-bit numbers in every system that records traces, and sums of two of
-/// ours never overflow.
-const LARGEST: u64 = i64::MAX as u64;
-
 /// Address spaces laid side by side begin at multiples of this, so that whole pages stay whole pages.
 const BASE_BYTES: u64 = 1 << 20;
-
-/// Where in the file something is, for messages. Methods take a copy, so that nothing keeps a reference to a line's cursor and it
-/// can live in registers.
-pub(crate) trait Position: Copy {
-    /// A fault of the device number.
-    fn device_fault(self, what: String, expected: &str) -> Box<RecordError>;
-    /// A fault of address or length.
-    fn size_fault(self, what: String, expected: &str) -> Box<RecordError>;
-    /// A fault of the record as a whole.
-    fn line_fault(self, what: String, expected: &str) -> Box<RecordError>;
-}
-
-/// Bits of the minor number in a device number that holds both, as in the kernel's `dev_t`.
-pub const MINOR_BITS: u32 = 20;
-
-/// How a format's devices are called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DeviceNames {
-    /// By their number.
-    Numbers,
-    /// Major and minor number in one.
-    MajorMinor,
-    /// By words, which get numbers in order of appearance.
-    Words,
-}
-
-/// What a format says of all its requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Traits {
-    /// How devices are called.
-    pub names: DeviceNames,
-    /// Whether times count from an origin outside the trace, so that the first request's becomes 0.
-    pub is_rebased: bool,
-    /// Whether the clock is too coarse to order requests by: those of one tick (the time unit) are spread evenly over it.
-    pub is_coarse: bool,
-    /// Whether recorders write requests in another order than that of their times by nature: at completion, or from several processors.
-    pub is_disordered: bool,
-}
-
-impl Traits {
-    /// Numbered devices, times from the start, a good clock.
-    pub const PLAIN: Self = Self { names: DeviceNames::Numbers, is_rebased: false, is_coarse: false, is_disordered: false };
-    /// The same with times from another origin.
-    pub const REBASED: Self = Self { is_rebased: true, ..Self::PLAIN };
-    /// A coarse clock with an origin of its own.
-    pub const COARSE: Self = Self { is_coarse: true, ..Self::REBASED };
-    /// Times from another origin, of requests that are recorded in another order.
-    pub const DISORDERED: Self = Self { is_disordered: true, ..Self::REBASED };
-}
 
 #[derive(Clone, Debug)]
 struct TraceDevice {
@@ -105,9 +53,14 @@ impl TraceDevice {
     }
 }
 
+/// Reads the part of a trace that is asked for from the start, and returns the gate that it went through. Given to a gate, which knows nothing of
+/// what opens traces.
+pub(crate) type ReadAgain = fn(&Path, &TraceOptions) -> Result<Gate, TraceError>;
+
 /// See the module.
 pub(crate) struct Gate {
     path: PathBuf,
+    read_again: ReadAgain,
     options: TraceOptions,
     traits: Traits,
     /// Requests still to be delivered. A limit counts deliveries, as only then is it known which requests come first, and how many
@@ -143,9 +96,10 @@ pub(crate) struct Gate {
 
 impl Gate {
     /// For a trace whose times count in `unit`; `is_sorted` says whether all is read and sorted before the first request is delivered.
-    pub fn new(path: &Path, options: &TraceOptions, traits: Traits, unit: TimeUnit, is_sorted: bool) -> Self {
+    pub fn new(path: &Path, options: &TraceOptions, traits: Traits, unit: TimeUnit, is_sorted: bool, read_again: ReadAgain) -> Self {
         Self {
             path: path.to_owned(),
+            read_again,
             left: if options.limit == 0 { u64::MAX } else { options.limit },
             options: options.clone(),
             traits,
@@ -403,6 +357,21 @@ impl Gate {
         Ok(())
     }
 
+    /// Takes in that a device gave a request back. Only those of devices that are kept are matched.
+    #[cold]
+    pub fn requeue(&mut self, requeue: &Requeue) -> Result<(), Box<RecordError>> {
+        self.ignore(requeue.name, 1);
+        let HostRequest { source, op, .. } = requeue.request;
+        if !self.is_kept(&self.name_of(source)) {
+            return Ok(());
+        }
+        let device = self.device_of.get(&source).filter(|_| op != HostOp::Flush);
+        let base_bytes = device.map_or(0, |index| self.devices[*index].base_bytes);
+        self.admitted += 1;
+        self.requeues += 1;
+        self.order.put_mark(requeue.mark(base_bytes)).map_err(|error| Box::new(RecordError::Error(error)))
+    }
+
     /// Counts a request with an earlier time than one before it.
     #[cold]
     fn count_late(&mut self, device: usize, time_ns: u64) {
@@ -437,6 +406,15 @@ impl Gate {
             batch[before..].iter().for_each(|request| self.count_delivered(request));
         }
         Ok(())
+    }
+
+    /// Counts what was issued again among the requests delivered last: it has been counted as a request like any other.
+    fn count_reissued(&mut self) {
+        for Reissue { source, dropped } in self.order.take_reissued() {
+            self.found.reissued += 1;
+            self.found.take_parts_back(dropped);
+            self.devices[self.device_of[&source]].requests -= 1;
+        }
     }
 
     fn count_delivered(&mut self, request: &HostRequest) {
@@ -500,13 +478,9 @@ impl Gate {
     /// side. That of the device whose request is delivered first begins at 0, so what has been delivered stays right.
     #[cold]
     fn lay_out(&mut self) -> Result<(), TraceError> {
-        let mut trace = Trace::open(&self.path, &TraceOptions { layout: DeviceLayout::Apart, ..self.options.clone() })?;
-        let mut batch = Vec::new();
-        while trace.read_batch(&mut batch)? > 0 {
-            batch.clear();
-        }
+        let whole = (self.read_again)(&self.path, &TraceOptions { layout: DeviceLayout::Apart, ..self.options.clone() })?;
         let is_limited = self.options.limit > 0;
-        let found: Vec<_> = trace.gate().in_order_of_time().into_iter().filter(|device| device.is_kept).collect();
+        let found: Vec<_> = whole.in_order_of_time().into_iter().filter(|device| device.is_kept).collect();
         let extents: Vec<_> = found.iter().map(|device| (device.id, device.extent(is_limited).end_bytes)).collect();
         for new in found {
             if !self.device_of.contains_key(&new.id) {
@@ -566,26 +540,4 @@ impl Gate {
         devices.sort_by_key(|device| device.first);
         devices
     }
-}
-
-/// Lengths and addresses that no host can have.
-#[inline(always)]
-fn check_range(request: &HostRequest, place: impl Position) -> Result<(), Box<RecordError>> {
-    let is_flush = request.op == HostOp::Flush;
-    if (request.size_bytes == 0) != is_flush || (is_flush && request.offset_bytes != 0) {
-        return Err(if is_flush {
-            place.size_fault("a flush with offset or size".to_owned(), "0 for both")
-        } else {
-            place.size_fault("a size of 0 bytes".to_owned(), "at least 1")
-        });
-    }
-    let is_transfer = matches!(request.op, HostOp::Read | HostOp::Write);
-    if is_transfer && request.size_bytes > LARGEST_TRANSFER_BYTES {
-        return Err(place.size_fault(format!("a transfer of {} bytes", request.size_bytes), "at most 4294967295"));
-    }
-    if request.offset_bytes.checked_add(request.size_bytes).is_none_or(|end| end > LARGEST) {
-        let what = format!("an address beyond 2^63 bytes ({} + {})", request.offset_bytes, request.size_bytes);
-        return Err(place.size_fault(what, "an address that a device can have"));
-    }
-    Ok(())
 }

@@ -6,6 +6,7 @@
 
 use super::requeue::{Reissue, Requeued};
 use crate::error::{TraceError, system_text};
+use crate::range::LARGEST;
 use crate::sort::{Sorted, Sorter};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::collections::BTreeMap;
@@ -298,7 +299,7 @@ impl Order {
     }
 
     fn drop_delivered(&mut self, count: usize) -> Result<(), TraceError> {
-        if self.arrivals.latest_ns > super::LARGEST {
+        if self.arrivals.latest_ns > LARGEST {
             let what = "times that are more than 292 years apart".to_owned();
             return Err(TraceError::Unusable { path: self.path.clone(), what });
         }

@@ -4,8 +4,6 @@
 //! processors. So a requeue is put in order of time among requests, as a mark that is no request, and is matched where requests leave
 //! that order. Only requeues whose request has not been issued again are remembered.
 
-use super::Gate;
-use crate::error::RecordError;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use rustc_hash::FxHashMap;
 
@@ -25,7 +23,7 @@ pub(crate) struct Requeue {
 
 impl Requeue {
     /// The mark. It has no stream, as the formats that record requeues have none, and so there is room for what is not replayed.
-    fn mark(&self, base_bytes: u64) -> HostRequest {
+    pub(super) fn mark(&self, base_bytes: u64) -> HostRequest {
         let offset_bytes = self.request.offset_bytes.saturating_add(base_bytes);
         HostRequest { offset_bytes, size_bytes: MARK_BYTES, stream: self.dropped, ..self.request }
     }
@@ -83,31 +81,5 @@ impl Requeued {
             ((source, offset_bytes.saturating_add(base_bytes), op), open)
         });
         self.open = moved.collect();
-    }
-}
-
-impl Gate {
-    /// Takes in that a device gave a request back. Only those of devices that are kept are matched.
-    #[cold]
-    pub fn requeue(&mut self, requeue: &Requeue) -> Result<(), Box<RecordError>> {
-        self.ignore(requeue.name, 1);
-        let HostRequest { source, op, .. } = requeue.request;
-        if !self.is_kept(&self.name_of(source)) {
-            return Ok(());
-        }
-        let device = self.device_of.get(&source).filter(|_| op != HostOp::Flush);
-        let base_bytes = device.map_or(0, |index| self.devices[*index].base_bytes);
-        self.admitted += 1;
-        self.requeues += 1;
-        self.order.put_mark(requeue.mark(base_bytes)).map_err(|error| Box::new(RecordError::Error(error)))
-    }
-
-    /// Counts what was issued again among the requests delivered last: it has been counted as a request like any other.
-    pub(super) fn count_reissued(&mut self) {
-        for Reissue { source, dropped } in self.order.take_reissued() {
-            self.found.reissued += 1;
-            self.found.take_parts_back(dropped);
-            self.devices[self.device_of[&source]].requests -= 1;
-        }
     }
 }

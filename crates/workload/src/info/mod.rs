@@ -11,7 +11,8 @@ pub use statistics::TraceStatistics;
 
 use crate::error::TraceError;
 use crate::options::TraceOptions;
-use crate::trace::{DeviceSummary, TraceSummary, in_order};
+use crate::summary::{DeviceSummary, TraceSummary};
+use crate::trace::in_order;
 use crate::watch::{GoOn, Watch};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Which addresses requests go to.
 
-use super::{ProfileError, check};
+use super::error::{ProfileError, check};
 use crate::random::Permutation;
 use flashraid_vocabulary::SplitMix64;
 use serde::{Deserialize, Serialize};

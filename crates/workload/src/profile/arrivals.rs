@@ -1,6 +1,7 @@
 //! When requests arrive.
 
-use super::{ProfileError, TableRow, ValueTable, check};
+use super::error::{ProfileError, check};
+use super::table::{TableRow, ValueTable};
 use crate::info::bursts::BURST_GAP_NS;
 use crate::random::Laws;
 use flashraid_vocabulary::SplitMix64;

@@ -5,6 +5,7 @@
 
 mod addresses;
 mod arrivals;
+mod error;
 mod shipped;
 mod streams;
 mod table;
@@ -12,6 +13,7 @@ mod twin;
 
 pub use addresses::Addresses;
 pub use arrivals::{Arrivals, Diurnal};
+pub use error::ProfileError;
 pub use shipped::{SHIPPED, Shipped};
 pub use streams::{Ops, Sizes, Stream};
 pub use table::{TableRow, ValueRange, ValueTable};
@@ -20,10 +22,11 @@ pub use twin::{DistanceClass, Moves, Phase, StartKind, Twin};
 
 use crate::document;
 use crate::error::system_text;
+use crate::range::LARGEST;
+use error::check;
 use flashraid_vocabulary::HostRequest;
 use flashraid_vocabulary::names::nearest;
 use serde::{Deserialize, Serialize};
-use std::fmt::Display;
 use std::path::Path;
 
 /// A synthetic workload.
@@ -63,61 +66,6 @@ pub struct Profile {
 
 fn default_page_bytes() -> u64 {
     4096
-}
-
-/// Times and addresses end here, as in traces.
-const LARGEST: u64 = i64::MAX as u64;
-
-/// A profile that cannot be.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ProfileError {
-    /// The file does not follow the schema.
-    #[error("{place}{what}")]
-    Schema {
-        /// File, line and column.
-        place: String,
-        /// What is wrong, and what is allowed.
-        what: String,
-    },
-    /// A value that is not allowed.
-    #[error("{key} = {value}: allowed is {allowed}")]
-    Value {
-        /// The key.
-        key: String,
-        /// Its value.
-        value: String,
-        /// What it may be.
-        allowed: String,
-    },
-    /// The file cannot be read.
-    #[error("{path}: {reason}")]
-    File {
-        /// The file.
-        path: String,
-        /// Why.
-        reason: String,
-    },
-    /// There is no such profile.
-    #[error("unknown profile {name}{nearest}; there are {known} (or give a TOML file)")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// `; the nearest is NAME`, if one is near.
-        nearest: String,
-        /// All.
-        known: String,
-    },
-}
-
-impl ProfileError {
-    fn value(key: &str, value: impl Display, allowed: String) -> Self {
-        Self::Value { key: key.to_owned(), value: value.to_string(), allowed }
-    }
-}
-
-/// An error unless the value is as it must be.
-fn check(holds: bool, key: &str, value: impl Display, allowed: &str) -> Result<(), ProfileError> {
-    if holds { Ok(()) } else { Err(ProfileError::value(key, value, allowed.to_owned())) }
 }
 
 impl Profile {

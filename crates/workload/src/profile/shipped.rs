@@ -1,6 +1,6 @@
 //! The profiles that come with flashraid: files under profiles/, each shaped by a published table.
 
-use super::ProfileError;
+use super::error::ProfileError;
 use flashraid_vocabulary::names::nearest;
 
 /// One of them.

@@ -5,7 +5,8 @@
 //! if there are several), the size (only if it varies), the address. Gaps come from the sequence "gaps", so they change nothing else.
 
 use super::addresses::{Addresses, Walk};
-use super::{ProfileError, ValueTable, check};
+use super::error::{ProfileError, check};
+use super::table::ValueTable;
 use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use serde::{Deserialize, Serialize};

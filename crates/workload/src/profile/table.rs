@@ -3,7 +3,7 @@
 //! A row is `[weight, value]`, or `[weight, low, mean, high]`: values that rise from low to high as `low + (high - low) t^a` for t from 0
 //! to 1, with the exponent a that gives the mean. So a table of ten rows keeps the mean exactly and the quantiles at its rows' ends.
 
-use super::ProfileError;
+use super::error::ProfileError;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One part.

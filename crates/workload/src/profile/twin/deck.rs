@@ -1,6 +1,6 @@
 //! A table dealt like a deck of cards.
 
-use super::super::ValueTable;
+use super::super::table::ValueTable;
 use crate::random::Permutation;
 use flashraid_vocabulary::SplitMix64;
 

@@ -1,6 +1,6 @@
 //! Times between arrivals, burst by burst.
 
-use super::super::ValueTable;
+use super::super::table::ValueTable;
 use super::deck::Deck;
 use super::{Phase, log};
 use crate::info::bursts::BURST_GAP_NS;
@@ -125,7 +125,7 @@ impl Gaps {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::TableRow;
+    use super::super::super::table::TableRow;
     use super::*;
 
     fn table(rows: &[(f64, f64)]) -> ValueTable {

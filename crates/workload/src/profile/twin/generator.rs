@@ -3,9 +3,9 @@
 use super::deck::Deck;
 use super::frontier::Frontiers;
 use super::gaps::Gaps;
-use super::stack::{Focus, Found, Stack};
+use super::stack::{DIRTY, Focus, Found, STARTED, Stack};
 use super::streams::{End, Ends};
-use super::{DIRTY, MID_PAGE, Moves, PLACES, Phase, STARTED, StartKind, Twin, log};
+use super::{MID_PAGE, Moves, PLACES, Phase, StartKind, Twin, log};
 use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::collections::VecDeque;

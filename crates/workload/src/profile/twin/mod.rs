@@ -17,8 +17,10 @@ pub(super) use generator::TwinGenerator;
 pub(crate) use stack::{DIRTY, STARTED};
 pub(crate) use streams::{End, Ends, TAIL_BYTES};
 
-use super::{LARGEST, ProfileError, ValueRange, ValueTable, check};
+use super::error::{ProfileError, check};
+use super::table::{ValueRange, ValueTable};
 use crate::info::bursts::BURST_GAP_NS;
+use crate::range::LARGEST;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
