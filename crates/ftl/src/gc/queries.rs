@@ -55,7 +55,7 @@ impl Flash {
         blocks[usize::from(victim)].state = BlockState::Closed;
         self.space.victims.close(plane, victim, blocks);
         if self.is_collectable() {
-            self.collect_best(plane);
+            self.collect_best(plane, false);
         }
     }
 

@@ -44,27 +44,14 @@ impl Flash {
         if !self.space.victims.pinned(plane).is_empty() {
             return self.start_among_pinned(plane);
         }
-        self.collect_best(plane);
-        if !self.is_collecting(plane) && !self.settings.moves_bases && self.held.iter().any(|held| held.bases > 0) {
-            self.collect_bases(plane);
-        }
+        self.collect_best(plane, !self.settings.moves_bases && self.held.iter().any(|held| held.bases > 0));
     }
 
-    /// Nothing that the policy may choose frees enough: collects the block with the fewest pages to move of those with semivalid ones, which need not be
-    /// moved. Else a plane full of them would not be collected under a policy that does not weigh commits.
-    #[cold]
-    fn collect_bases(&mut self, plane: u32) {
-        if let Some(victim) = self.space.most_bases(plane)
-            && self.space.frees_enough(plane, self.space.blocks.blocks[self.space.blocks.index(plane, victim)].to_move().into())
-            && self.space.can_move(plane, victim)
-        {
-            self.collect_block(plane, victim, false);
-        }
-    }
-
-    /// Collects the block that the policy chooses, if that frees enough.
-    pub(super) fn collect_best(&mut self, plane: u32) {
-        if let Some(victim) = self.space.victim(plane)
+    /// Collects the block that the policy chooses, if that frees enough. If no block has garbage, and GC runs commit semivalid pages (`commits`), the one with
+    /// the fewest pages to move of those that have any: a plane full of them would never be collected else.
+    pub(super) fn collect_best(&mut self, plane: u32, commits: bool) {
+        let victim = self.space.victim(plane).or_else(|| if commits { self.space.most_bases(plane) } else { None });
+        if let Some(victim) = victim
             && self.space.frees_enough(plane, self.space.blocks.blocks[self.space.blocks.index(plane, victim)].to_move().into())
             && let Some(victim) = self.space.movable(plane, victim)
         {

@@ -1,7 +1,7 @@
 //! What fails, stays lost and is retired, what goes on, and what takes its place.
 
 use crate::support::{GIVEN, Host, ONE_PLANE, Random, operation, settings};
-use flashraid_ftl::{CellTimes, Flash, Given, Placement, Progress, Settings};
+use flashraid_ftl::{CellTimes, ChosenPolicy, Flash, Given, Placement, Progress, Settings};
 use flashraid_vocabulary::{
     Action, Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberId, MemberPage, NoObserver, PageOperation, Part, Ppn,
     RebuildTarget, Scheduling, Version, View, WearLeveling, WriteCompletes,
@@ -85,6 +85,9 @@ fn random_failures_leave_everything_consistent() {
             commit_aware: coin(),
             ..settings(placement)
         };
+        let policies = ["greedy", "fifo", "windowed:3", "d:2", "cost_benefit"];
+        let policy = if settings.commit_aware { "commit_aware" } else { policies[(seed / 4) as usize % policies.len()] };
+        let settings = Settings { gc_policy: ChosenPolicy::of(policy).expect("a policy"), ..settings };
         let (members, pages) = (settings.members() as u16, settings.pages_per_member + settings.translation_pages);
         let mut host = Host::new(settings.clone());
         let failures_from = 1000;
