@@ -2,7 +2,6 @@
 
 import json
 import warnings
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Unpack
 
 from . import _native
@@ -13,6 +12,7 @@ from .setting_types import Settings
 from .settings import (
     Pairs,
     Path,
+    Progress,
     check_flags,
     check_progress,
     check_texts,
@@ -25,11 +25,6 @@ from .settings import (
 
 if TYPE_CHECKING:
     from .comparison import Comparison
-
-# Called about ten times a second with the stage (counting, preconditioning, replaying, ageing, verifying), the pages or
-# requests done, or SSDs worn out, and the share of the trace or of the ageing that they are; returning False stops the
-# run.
-Progress = Callable[[str, int, float | None], object]
 
 VIOLATION = 1
 INTERRUPTED = 130

@@ -1,13 +1,13 @@
 """The result of a run."""
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import notebook
 from ._native import InputError
 from .figures.drawn import Drawn
 from .outputs import ENDINGS, TABLES, read_table
+from .record import flat
 from .result_types import Latencies, RunResult
 from .series import Series
 from .settings import Path
@@ -98,12 +98,3 @@ class Result(RunResult, Drawn):
     def __repr__(self) -> str:
         requests = self.workload.requests
         return f"<Result: {self.scheme} on {self.device}, {requests} requests, status {self.status}>"
-
-
-def flat(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Each value of a JSON object with its path, as `latency_ns.read.p99_9`, without lists."""
-    for key, value in data.items():
-        if isinstance(value, dict):
-            yield from flat(value, f"{prefix}{key}.")
-        elif not isinstance(value, list):
-            yield prefix + key, value

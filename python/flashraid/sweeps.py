@@ -16,7 +16,7 @@ from .files import scratch_folder
 from .interrupts import Interrupts
 from .settings import Path, check_progress, path_text
 from .sweeping import local, view
-from .sweeping.dataset import Dataset, read
+from .sweeping.dataset import Dataset, frame_of, read
 from .sweeping.job import DONE, FAILED, OF_RECORDING, REFUSED, Job, told_once
 from .sweeping.plan import Plan, made
 from .sweeping.plan import read as read_plan
@@ -91,8 +91,6 @@ class Sweep(Drawn):
     @cached_property
     def _frame(self) -> "polars.DataFrame":
         import polars
-
-        from .sweeping.dataset import frame_of
 
         points = frame_of([self._head(each) for each in self._resolved])
         rows = self._rows

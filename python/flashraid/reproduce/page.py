@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
-from .. import __version__
+from .._native import __version__
 from . import changes, drawings
 from .judgements import Grid
 from .metrics import METRICS
