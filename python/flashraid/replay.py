@@ -2,9 +2,10 @@
 
 import json
 import warnings
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from . import _native
+from .comparison import Comparison
 from .interrupts import Interrupts
 from .outputs import OpenOutputs, OutputArguments, Outputs
 from .result import Result
@@ -23,9 +24,6 @@ from .settings import (
     path_text,
 )
 
-if TYPE_CHECKING:
-    from .comparison import Comparison
-
 VIOLATION = 1
 INTERRUPTED = 130
 
@@ -41,7 +39,7 @@ class Interrupted(KeyboardInterrupt):
     result is False.
     """
 
-    def __init__(self, result: "Result | Comparison") -> None:
+    def __init__(self, result: Result | Comparison) -> None:
         super().__init__("interrupted")
         self.result = result
 
