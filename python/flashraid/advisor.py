@@ -31,6 +31,7 @@ from .advising.runs import MOST_BYTES, Runs, Watch
 from .advising.search import Must, Search, Tried, Workload
 from .chance import JITTER_NS
 from .comparing import MOST_SEEDS
+from .figures import Figure
 from .figures.drawn import Drawn
 from .files import must_be_read_again, scratch_folder
 from .interrupts import Interrupts
@@ -66,8 +67,6 @@ from .sweeps import folder_text
 
 if TYPE_CHECKING:
     import polars
-
-    from .figures import Figure
 
 SUBJECTS = ("latency", "throughput", "endurance", "capacity", "memory", "rebuild")
 PARTS = ("member", "chip", "channel", "device")
@@ -558,11 +557,11 @@ class Advice(Drawn):
         seeds = self._workload.every_seed[run]
         return " ".join([*words, *([f"--seeds {seeds}"] if seeds > 1 else [])])
 
-    def figures(self) -> "list[Figure]":
+    def figures(self) -> list[Figure]:
         """What `plot` and `chart` draw: the distances from the best, and the front in pairs of figures."""
         from .figures import of_sweeps
 
-        return of_sweeps.of_advice(self)
+        return of_sweeps.of_advice(self.front, self.objectives)
 
     def report(self, path: Path, title: str = "") -> None:
         """Writes a report to the file `path` (.html); `title` replaces its heading.

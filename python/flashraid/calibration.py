@@ -7,9 +7,9 @@ from typing import Unpack
 from .files import must_be_read_again
 from .interrupts import Interrupts
 from .outputs import Outputs
-from .replay import INTERRUPTED, Progress, run_pairs
+from .replay import INTERRUPTED, run_pairs
 from .setting_types import Settings
-from .settings import Pairs, Path, check_progress, device_and_config, entry_of, pairs, path_text
+from .settings import Pairs, Path, Progress, check_progress, device_and_config, entry_of, pairs, path_text
 
 SCHEME = "bpu"
 # What is tried of each threshold, beside its default, with which the search begins.

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import evidence
+from .compared import Results
 from .intervals import mean_of
 from .record import Record
 from .rows import AMPLIFICATION, CAPACITY, DRIVE_WRITES, OVER_PROVISIONING, USABLE, Row
-
-if TYPE_CHECKING:
-    from .comparison import Comparison
 
 # What parities that are not written yet would change.
 OF_PROGRAMS = (AMPLIFICATION, "pages_per_host_page", DRIVE_WRITES, f"{DRIVE_WRITES}_per_1000_cycles")
@@ -150,7 +148,7 @@ def is_overloaded(result: Record) -> bool:
     return evidence.is_overloaded(look_at(result))
 
 
-def candidates(comparison: "Comparison") -> list[Candidate]:
+def candidates(comparison: Results) -> list[Candidate]:
     """The schemes of a comparison, in its order."""
     groups = [
         tuple(comparison.results[at : at + comparison.seeds])

@@ -18,13 +18,14 @@ from .files import can_be_read_again, must_be_read_again, scratch_folder
 from .interrupts import Interrupts
 from .outputs import OpenOutputs, Outputs
 from .profile_text import repetition
-from .replay import INTERRUPTED, VIOLATION, Interrupted, Progress, RunArguments, doubts, run_pairs
+from .replay import INTERRUPTED, VIOLATION, Interrupted, RunArguments, doubts, run_pairs
 from .result import Result
 from .settings import (
     EQUAL,
     SPACE,
     Pairs,
     Path,
+    Progress,
     Share,
     bare,
     check_flags,
@@ -47,7 +48,6 @@ QUEUE_DEPTH = 32
 MOST_REQUESTS = 100_000
 
 MOST_SEEDS = 1000
-MOST_JOBS = 1024
 
 # After so long at the latest Ctrl-C is looked for.
 STEP_SECONDS = 0.2
@@ -120,7 +120,7 @@ def planned(
     if seeds is not None:
         check_range(outputs.label("seeds"), seeds, 1, MOST_SEEDS)
     if jobs is not None:
-        check_range(outputs.label("jobs"), jobs, 1, MOST_JOBS)
+        check_range(outputs.label("jobs"), jobs, 1, machine.MOST_JOBS)
     others = [*outputs.files, *outputs.times, *(["fio"] if outputs.fio else [])]
     if seeds not in (None, 1) and others:
         raise InputError(f"{outputs.label(others[0])}: is of one run: allowed without {outputs.label('seeds')}")

@@ -5,18 +5,16 @@ Every number is a figure of the JSON, found by its path and written by its kind;
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from .candidate import Candidate, candidates, is_overloaded, listed, value_at
+from .compared import Results
 from .evidence import differ
 from .intervals import is_apart, mean_and_half_width, mean_of
 from .quantities import COUNT, HUNDREDTHS, decimals_of, difference, number, with_interval
 from .record import Record
 from .rows import BUSIEST, CAPACITY, COLLECTIONS, SECTIONS, WORDS, Row
 from .scaled import of_scaled
-
-if TYPE_CHECKING:
-    from .comparison import Comparison
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class Section:
     lines: tuple[Line, ...]
 
 
-def table(comparison: "Comparison") -> list[Section]:
+def table(comparison: Results) -> list[Section]:
     """What the results of a comparison say, without the rows that say nothing of any scheme."""
     found = candidates(comparison)
     sections = [(title, [_line(row, found, not comparison.differences) for row in rows]) for title, rows in SECTIONS]

@@ -3,7 +3,8 @@
 import json
 from typing import TypeVar, overload
 
-from . import _native, notebook
+from . import _native
+from .html_table import html_table
 from .record import Counts, OpenRecord, Record
 from .settings import Path, check_texts, given, utf8_path
 from .sizes import format_bytes
@@ -42,9 +43,9 @@ class Scheme(Record):
             "members": self.members,
             "in NVRAM": ", ".join(self.nvram),
         }
-        shown = notebook.table(f"{self.name}: {self.title}", ["", ""], [fact for fact in facts.items() if fact[1]])
+        shown = html_table(f"{self.name}: {self.title}", ["", ""], [fact for fact in facts.items() if fact[1]])
         rows = [(of.name, of.default, of.allowed, of.about) for of in self.parameters]
-        parameters = notebook.table("Parameters", ["", "default", "allowed", "meaning"], rows)
+        parameters = html_table("Parameters", ["", "default", "allowed", "meaning"], rows)
         return shown + (parameters if rows else "")
 
     def __repr__(self) -> str:
@@ -131,7 +132,7 @@ class Device(Record):
                 rows.append((name, *sizes, of.survives.text))
         head = ["scheme", "user capacity", "redundancy", "spare when full", "NVRAM", "survives the loss of"]
         caption = f"{self.name}: {self.about}" if self.about else self.name
-        return notebook.table(caption, ["", ""], facts) + notebook.table("Under each scheme", head, rows)
+        return html_table(caption, ["", ""], facts) + html_table("Under each scheme", head, rows)
 
     def __repr__(self) -> str:
         return f"<Device: {self.name}, {format_bytes(self.raw_bytes)} of flash>"
@@ -144,7 +145,7 @@ class Listing(list[Listed]):
     """A list of records that notebooks show as a table."""
 
     def _repr_html_(self) -> str:
-        return notebook.table("", ["name", "description"], [(each.name, each.about) for each in self])
+        return html_table("", ["name", "description"], [(each.name, each.about) for each in self])
 
 
 @overload

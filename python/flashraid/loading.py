@@ -1,6 +1,7 @@
 """Loading results that were saved."""
 
 from .comparison import Comparison
+from .report import reading
 from .result import Result
 from .settings import Path, path_text
 
@@ -12,8 +13,6 @@ def load(path: Path) -> Result | Comparison:
     of other files nor the exit status: `warnings` and `files` are empty, `status` is 0, there are no charts over time.
     Raises InputError for a file that cannot be read, holds no result, or one of another version of the result format.
     """
-    from .report import reading
-
     of = reading.read_object(path_text(path, "path"))
     if "results" not in of:
         return reading.result_of(of)

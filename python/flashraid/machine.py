@@ -7,6 +7,8 @@ from pathlib import Path
 MEMORY = Path("/proc/meminfo")
 GROUPS = Path("/sys/fs/cgroup")
 MEMBERSHIP = Path("/proc/self/cgroup")
+# Runs side by side that one may ask for.
+MOST_JOBS = 1024
 
 
 def cores() -> int:

@@ -2,10 +2,10 @@
 
 import json
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from . import _native
+from .comparison import Comparison
 from .interrupts import Interrupts
 from .outputs import OpenOutputs, OutputArguments, Outputs
 from .result import Result
@@ -13,6 +13,7 @@ from .setting_types import Settings
 from .settings import (
     Pairs,
     Path,
+    Progress,
     check_flags,
     check_progress,
     check_texts,
@@ -22,14 +23,6 @@ from .settings import (
     pairs,
     path_text,
 )
-
-if TYPE_CHECKING:
-    from .comparison import Comparison
-
-# Called about ten times a second with the stage (counting, preconditioning, replaying, ageing, verifying), the pages or
-# requests done, or SSDs worn out, and the share of the trace or of the ageing that they are; returning False stops the
-# run.
-Progress = Callable[[str, int, float | None], object]
 
 VIOLATION = 1
 INTERRUPTED = 130
@@ -46,7 +39,7 @@ class Interrupted(KeyboardInterrupt):
     result is False.
     """
 
-    def __init__(self, result: "Result | Comparison") -> None:
+    def __init__(self, result: Result | Comparison) -> None:
         super().__init__("interrupted")
         self.result = result
 

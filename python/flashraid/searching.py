@@ -7,19 +7,15 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from . import _native
 from ._native import InputError
 from .record import OpenRecord
 from .reproduce.originals import TOLERANCE, known_format
 from .reproduce.papers import Original, find, names
-from .settings import Path, check_progress, known_name, pairs, path_text, texts
+from .settings import Path, Progress, check_progress, known_name, pairs, path_text, texts
 from .sizes import check_numbers, parse_time
 from .trace import ROWS_AT_A_TIME
-
-if TYPE_CHECKING:
-    from .replay import Progress
 
 STEP_NS = 10 * 60 * 10**9
 # Of a window's figures, so many steps keep a sum for each age of an update.
@@ -57,7 +53,7 @@ def windows(
     step_ns: int = STEP_NS,
     page_bytes: int = 4096,
     most: int = 10,
-    progress: "Progress | None" = None,
+    progress: Progress | None = None,
     **reading: object,
 ) -> list[OpenRecord]:
     """The windows of each volume of `trace` that are most like the parts of recordings that papers replayed.

@@ -1,19 +1,18 @@
 """The series of intervals that a run writes (docs/outputs.md)."""
 
 import os
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, Any, Union
 
-from . import notebook
 from ._native import InputError
 from .causes import cause
+from .figures import Figure, of_series
 from .figures.drawn import Drawn
+from .html_table import html_table
 from .outputs import is_table, read_table
 from .settings import Path, path_text
 
 if TYPE_CHECKING:
     import polars
-
-    from .figures import Figure
 
 
 class Series(Drawn):
@@ -45,14 +44,21 @@ class Series(Drawn):
         """All intervals, with the columns of docs/outputs.md."""
         return self._frame
 
-    def figures(self) -> "list[Figure]":
+    def figures(self) -> list[Figure]:
         """What `plot` and `chart` draw, as data (docs/figures.md). Long series are merged to fewer points."""
-        from .figures import of_series
-
         return of_series.figures(self._frame)
 
     def _repr_html_(self) -> str:
-        return notebook.of_series(self)
+        frame = self._frame
+        end_ns = (frame["start_ns"] + frame["length_ns"]).max()
+        counts = [name for name in frame.columns if name.endswith("_requests") and name != "outstanding_requests"]
+        rows = [
+            ["intervals", f"{len(frame):,}"],
+            ["simulated time", f"{_seconds(frame['start_ns'].min())} to {_seconds(end_ns)} s"],
+            *([name.replace("_", " "), f"{frame[name].sum():,}"] for name in counts if frame[name].sum()),
+        ]
+        figures = ", ".join(each.name for each in self.figures())
+        return html_table(f"Series of {self.name}", ["", ""], rows, f"Figures: {figures}")
 
     def __repr__(self) -> str:
         return f"<Series: {self.name}, {len(self._frame):,} intervals>"
@@ -67,3 +73,7 @@ def _read(path: str) -> "polars.DataFrame":
         return read_table(path)
     except (OSError, polars.exceptions.PolarsError) as error:
         raise InputError(f"series {path}: cannot be read: {cause(error)}") from None
+
+
+def _seconds(ns: Any) -> str:
+    return f"{(ns or 0) / 1e9:,.3f}"

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -14,6 +14,10 @@ from .sizes import filled_pages
 
 Pairs = list[tuple[str, str]]
 Path = str | os.PathLike[str]
+# Called about ten times a second with the stage (counting, preconditioning, replaying, ageing, verifying), the pages or
+# requests done, or SSDs worn out, and the share of the trace or of the ageing that they are; returning False stops the
+# run.
+Progress = Callable[[str, int, float | None], object]
 # A setting as it was said: key, value, and what to call it in a message.
 Said = tuple[str, str, str]
 

@@ -7,9 +7,9 @@ Every number is a figure of the table (`lines`). A sentence names a winner only 
 import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from .candidate import Candidate, candidates, listed, tail_of, value_at
+from .compared import Results
 from .evidence import FEWEST, SPARSE, differ, words_of
 from .intervals import is_apart, mean_of
 from .lines import Cell, Line, Section, best_of, table, without_capacity
@@ -17,9 +17,6 @@ from .quantities import SHARE, TIME, difference
 from .record import Record
 from .rows import AMPLIFICATION, CAPACITY, COLLECTIONS, OVER_PROVISIONING, SECTIONS
 from .scaled import with_scale
-
-if TYPE_CHECKING:
-    from .comparison import Comparison
 
 __all__ = ["Cell", "Line", "Section", "candidates", "conclusion", "notes", "table", "value_at"]
 
@@ -31,7 +28,7 @@ TAILS = ("p99_9", "p99", "p50")
 RANKED_KINDS = ("read", "write", "flush")
 
 
-def notes(comparison: "Comparison", chosen: Sequence[Line] | None = None) -> list[str]:
+def notes(comparison: Results, chosen: Sequence[Line] | None = None) -> list[str]:
     """What is to be known to read the table: its signs, and what figures hold for. If only the chosen lines are shown,
     without differences: what concerns these.
     """
@@ -68,7 +65,7 @@ def _names(names: Sequence[str] | dict[str, None], found: Sequence[Candidate]) -
     return "all schemes" if 1 < len(found) == len(names) else ", ".join(names)
 
 
-def of_repeats(comparison: "Comparison") -> str:
+def of_repeats(comparison: Results) -> str:
     """What figures of runs with several seeds are; empty of single runs."""
     found = candidates(comparison)
     seeds = _runs(found)
@@ -86,7 +83,7 @@ def of_repeats(comparison: "Comparison") -> str:
     )
 
 
-def conclusion(comparison: "Comparison") -> list[str]:
+def conclusion(comparison: Results) -> list[str]:
     """What the table says, in sentences; none of a single scheme.
 
     Ranked are only schemes whose figures can be compared, and only those that survive a failure if there are two of
@@ -218,7 +215,7 @@ def _not_compared(line: Line, found: Sequence[Candidate]) -> str:
     return f"{what} that are not compared: {left_out}." if reasons else ""
 
 
-def _how_to_judge(comparison: "Comparison", found: Sequence[Candidate]) -> str:
+def _how_to_judge(comparison: Results, found: Sequence[Candidate]) -> str:
     """How to ask for runs that tell a difference from chance."""
     is_profile = value_at(found[0].first, "workload.format") == "profile"
     ask = "--seeds 5" if is_profile else "--seeds 5 --jitter 1us"

@@ -11,12 +11,13 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from ._native import InputError
+from .figures import Figure
 from .figures.drawn import Drawn
 from .files import scratch_folder
 from .interrupts import Interrupts
 from .settings import Path, check_progress, path_text
 from .sweeping import local, view
-from .sweeping.dataset import Dataset, read
+from .sweeping.dataset import Dataset, frame_of, read
 from .sweeping.job import DONE, FAILED, OF_RECORDING, REFUSED, Job, told_once
 from .sweeping.plan import Plan, made
 from .sweeping.plan import read as read_plan
@@ -25,8 +26,6 @@ from .sweeping.where import Label, Where, where
 
 if TYPE_CHECKING:
     import polars
-
-    from .figures import Figure
 
 
 @dataclass(frozen=True)
@@ -91,8 +90,6 @@ class Sweep(Drawn):
     @cached_property
     def _frame(self) -> "polars.DataFrame":
         import polars
-
-        from .sweeping.dataset import frame_of
 
         points = frame_of([self._head(each) for each in self._resolved])
         rows = self._rows
@@ -169,11 +166,11 @@ class Sweep(Drawn):
         """What the command shows of each point, or of all points that differ in the seed alone."""
         return view.lines(self._frame, self.axes)
 
-    def figures(self) -> "list[Figure]":
+    def figures(self) -> list[Figure]:
         """What `plot` and `chart` draw: each main figure over an axis, with a line for each combination of others."""
         from .figures import of_sweeps
 
-        return of_sweeps.of_sweep(self)
+        return of_sweeps.of_sweep(self.axes, self.lines())
 
     def report(self, path: Path, title: str = "") -> None:
         """Writes a report to the file `path` (.html); `title` replaces its heading.

@@ -7,10 +7,10 @@ from . import _native
 from ._native import InputError
 from .files import NewFile, refuse_same
 from .record import OpenRecord
-from .replay import Progress
 from .setting_types import Settings
 from .settings import (
     Path,
+    Progress,
     check_flags,
     check_progress,
     check_texts,

@@ -69,7 +69,7 @@ def test_a_sweep_repeats_it_exactly(tmp_path):
     plan = {"fixed": {"trace": str(TRACE), "config": str(DRAM)}}
     (row,) = fr.sweep(plan, out=tmp_path / "out", jobs=1).to_frame().to_dicts()
     old = json.loads(DRAM.read_text())
-    figures = {path: value for path, value in fr.result.flat(old) if not path.startswith("version")}
+    figures = {path: value for path, value in fr.record.flat(old) if not path.startswith("version")}
     differing = {path: (value, row[path]) for path, value in figures.items() if row[path] != value}
     assert set(differing) <= {"workload.name"}
     assert len(figures) > 150

@@ -7,13 +7,9 @@ import pytest
 
 import flashraid as fr
 from flashraid.reproduce import changes, judgements, page
+from flashraid.reproduce.found import Outcome, from_tree, tree
 from flashraid.reproduce.metrics import METRICS, measured, with_requests
-from flashraid.reproduce.outcome import (
-    Outcome,
-    Reproduction,
-    from_tree,
-    tree,
-)
+from flashraid.reproduce.outcome import Reproduction
 from flashraid.reproduce.papers import Claim, Experiment, Explanation, Paper
 from flashraid.reproduce.runner import Runner
 from flashraid.reproduce.runs import Cell, run_of

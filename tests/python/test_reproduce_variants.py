@@ -11,8 +11,9 @@ import flashraid as fr
 from flashraid.command import claims
 from flashraid.command import run as run_command
 from flashraid.reproduce import page, papers, runs
+from flashraid.reproduce.found import Outcome
 from flashraid.reproduce.judgements import Verdict
-from flashraid.reproduce.outcome import Outcome, Reproduction, needs, recorded, with_variants
+from flashraid.reproduce.outcome import Reproduction, needs, recorded, with_variants
 from flashraid.reproduce.papers import Bound, Claim, Explanation, Paper, Variant
 from flashraid.reproduce.runs import Cell
 

@@ -4,14 +4,14 @@ import shutil
 import textwrap
 
 from ..reproduce import page
-from ..reproduce.outcome import Outcome, Reproduction
+from ..reproduce.found import Found, Outcome
 from .layout import print_tables, table_of
 
 # Lines get no longer, as sentences are hard to read then.
 MOST_COLUMNS = 100
 
 
-def show_reproduction(found: Reproduction) -> None:
+def show_reproduction(found: Found) -> None:
     """Each claim, experiment by experiment; then flashraid's figures under each variant that was asked for."""
     width = min(shutil.get_terminal_size((MOST_COLUMNS, 0)).columns, MOST_COLUMNS)
     print(textwrap.fill(found.paper.title, width))

@@ -13,9 +13,8 @@ from typing import Any
 import rich_click as click
 from click.shell_completion import CompletionItem
 
-from .. import _native
+from .. import _native, machine
 from .._native import InputError
-from ..comparing import MOST_JOBS
 from ..settings import Pairs, Said, list_text, refuse_contradictions
 from ..sweeping.where import where
 from . import completion
@@ -208,7 +207,7 @@ def with_place(panel: str = "Options") -> Callable[[Command], Command]:
             option(
                 "--jobs",
                 metavar="N",
-                type=Number(1, MOST_JOBS),
+                type=Number(1, machine.MOST_JOBS),
                 help="Most runs at the same time; by default one on each core, if there is memory for them. "
                 "Results are the same.",
                 panel=panel,

@@ -1,15 +1,13 @@
 """Figures of results: one result, or several side by side. docs/figures.md lists them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..record import Record
+from ..result_types import RunResult
 from .model import Axis, Figure, Mark
 
-if TYPE_CHECKING:
-    from ..record import Record
-    from ..result import Result
-
-    Named = list[tuple[str, Result]]
+Named = list[tuple[str, RunResult]]
 
 # Quantiles of latency figures without `distribution`: those of rebuilds, and all that older versions wrote.
 QUANTILES = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999, "max": 1.0}
@@ -33,14 +31,14 @@ LATENCY = Axis("latency_us", "latency (us)", "log", is_time=True)
 SCHEME = Axis("scheme", "scheme", "category")
 
 
-def figures(results: "Sequence[Result]") -> list[Figure]:
+def figures(results: Sequence[RunResult]) -> list[Figure]:
     """The figures of these results, without those that would show nothing."""
     named = list(zip(names(results), results, strict=True))
     found = (each for make in _MAKERS for each in make(named))
     return [figure for figure in found if figure is not None]
 
 
-def names(results: "Sequence[Result]") -> list[str]:
+def names(results: Sequence[RunResult]) -> list[str]:
     """What to call each result: its scheme, and what tells it from others of the scheme."""
     found = [result.scheme for result in results]
     for said in (
@@ -66,12 +64,12 @@ def in_words(key: str) -> str:
     return WORDS.get(key, key.replace("_", " "))
 
 
-def _latencies(named: "Named") -> Iterator[Figure | None]:
+def _latencies(named: Named) -> Iterator[Figure | None]:
     for kind, several in {"read": "reads", "write": "writes", "flush": "flushes"}.items():
         rows = [
             {"scheme": name, "quantile": quantile, "latency_us": latency_ns / 1000}
             for name, result in named
-            for quantile, latency_ns in distribution(result.latency[kind])
+            for quantile, latency_ns in distribution(result.latency_ns[kind])
         ]
         yield _figure(
             f"{kind}-latency",
@@ -86,18 +84,18 @@ def _latencies(named: "Named") -> Iterator[Figure | None]:
         )
 
 
-def distribution(latencies: "Record") -> list[tuple[float, int]]:
+def distribution(latencies: Record) -> list[tuple[float, int]]:
     """Quantiles and latencies in nanoseconds; empty without requests."""
     points = latencies.to_dict().get("distribution")
     return [(point["quantile"], point["latency_ns"]) for point in points] if points else main_quantiles(latencies)
 
 
-def main_quantiles(latencies: "Record") -> list[tuple[float, int]]:
+def main_quantiles(latencies: Record) -> list[tuple[float, int]]:
     """The same of the quantiles that all latency figures have."""
     return [(quantile, latencies[name]) for name, quantile in QUANTILES.items()] if latencies["count"] else []
 
 
-def _operations(named: "Named") -> Iterator[Figure | None]:
+def _operations(named: Named) -> Iterator[Figure | None]:
     rows = [
         {
             "scheme": name,
@@ -124,7 +122,7 @@ def _operations(named: "Named") -> Iterator[Figure | None]:
     )
 
 
-def _write_amplification(named: "Named") -> Iterator[Figure | None]:
+def _write_amplification(named: Named) -> Iterator[Figure | None]:
     parts = dict.fromkeys(part for _, result in named for part in result.write_amplification_by)
     rows = [
         {
@@ -150,7 +148,7 @@ def _write_amplification(named: "Named") -> Iterator[Figure | None]:
     )
 
 
-def _parity_updates(named: "Named") -> Iterator[Figure | None]:
+def _parity_updates(named: Named) -> Iterator[Figure | None]:
     # Commits are part of the deferred updates, and `adjusted` counts updates of other methods again.
     rows = [
         {"scheme": name, "method": in_words(method), "key": method, "updates": result.parity_updates[method]}
@@ -171,11 +169,11 @@ def _parity_updates(named: "Named") -> Iterator[Figure | None]:
     )
 
 
-def _members(named: "Named") -> Iterator[Figure | None]:
+def _members(named: Named) -> Iterator[Figure | None]:
     many = max(len(result.members) for _, result in named) > MOST_BARS
     member = Axis("member", "member", "linear" if many else "category")
 
-    def of_each(column: str, value: "Callable[[Record], float | None]") -> Rows:
+    def of_each(column: str, value: Callable[[Record], float | None]) -> Rows:
         return [
             {"scheme": name, "member": at if many else str(at), column: value(each)}
             for name, result in named
@@ -183,7 +181,7 @@ def _members(named: "Named") -> Iterator[Figure | None]:
             if value(each) is not None
         ]
 
-    def busy(of: "Record") -> float | None:
+    def busy(of: Record) -> float | None:
         return None if of["busy_fraction"] is None else 100 * of["busy_fraction"]
 
     yield _figure(
@@ -208,7 +206,7 @@ def _members(named: "Named") -> Iterator[Figure | None]:
     )
 
 
-def _erases(named: "Named") -> Iterator[Figure | None]:
+def _erases(named: Named) -> Iterator[Figure | None]:
     rows: Rows = []
     histograms = [(name, result.wear.to_dict().get("histogram", [])) for name, result in named]
     if not any(each["erases_to"] for _, bins in histograms for each in bins):
@@ -233,7 +231,7 @@ def _erases(named: "Named") -> Iterator[Figure | None]:
     )
 
 
-def _parity_cache(named: "Named") -> Iterator[Figure | None]:
+def _parity_cache(named: Named) -> Iterator[Figure | None]:
     guards = [(name, result["guard"]) for name, result in named if "guard" in result]
     parts = {
         "hits": ("updates", "hit"),
@@ -262,7 +260,7 @@ def _parity_cache(named: "Named") -> Iterator[Figure | None]:
     )
 
 
-def _buffer(named: "Named") -> Iterator[Figure | None]:
+def _buffer(named: Named) -> Iterator[Figure | None]:
     rows = [
         {"scheme": name, "op": f"{op}s", "outcome": outcome, "pages": result["buffer"][f"{op}_{key}"]}
         for op in ("read", "write")
@@ -283,13 +281,13 @@ def _buffer(named: "Named") -> Iterator[Figure | None]:
     )
 
 
-def _rebuilds(named: "Named") -> Iterator[Figure | None]:
+def _rebuilds(named: Named) -> Iterator[Figure | None]:
     rows = []
     for name, result in named:
         felt = [rebuild.latency_ns for rebuild in result.rebuild if rebuild.latency_ns["count"]]
         several = len(felt) > 1
         during = [(f"rebuild {at + 1}" if several else "during the rebuild", each) for at, each in enumerate(felt)]
-        for when, latencies in [*during, ("all requests", result.latency.all)] if felt else []:
+        for when, latencies in [*during, ("all requests", result.latency_ns.all)] if felt else []:
             rows += [
                 {"scheme": name, "when": when, "quantile": quantile, "latency_us": latency_ns / 1000}
                 for quantile, latency_ns in main_quantiles(latencies)

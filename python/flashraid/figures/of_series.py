@@ -5,13 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..result_types import RunResult
 from .model import Axis, Figure, Rule
 from .of_results import LATENCY
 
 if TYPE_CHECKING:
     import polars
-
-    from ..result import Result
 
 MOST_ROWS = 400
 # Columns of quantiles and maxima of latencies.
@@ -81,7 +80,7 @@ def _weighed(name: str, weight: str) -> "polars.Expr":
     return polars.when(total > 0).then((polars.col(name).drop_nulls() * weights).sum() / total).alias(name)
 
 
-def events(result: "Result") -> list[Rule]:
+def events(result: RunResult) -> list[Rule]:
     """Failures, and the ends of rebuilds, as vertical rules."""
     ends = [rebuild.ended_ns for rebuild in result.rebuild if rebuild.ended_ns is not None]
     return [

@@ -1,27 +1,22 @@
 """Figures of sweeps: each main figure over an axis, with a line for each combination of the others; and of advice."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..advising.choice import Ranked
+from ..advising.objectives import Objective
+from ..sweeping.view import FIGURES, Line, axes_of
+from ..sweeping.view import Figure as Measured
 from .model import Axis, Figure
 from .of_results import MOST_SERIES
-
-if TYPE_CHECKING:
-    from ..advising.objectives import Objective
-    from ..advisor import Advice
-    from ..sweeping.view import Figure as Measured
-    from ..sweeping.view import Line
-    from ..sweeps import Sweep
 
 # Values of an axis from which on it is drawn as lines.
 FEWEST_OF_LINE = 3
 
 
-def of_sweep(sweep: "Sweep") -> list[Figure]:
-    """The figures of a sweep; none of one without axes, or without results."""
-    from ..sweeping.view import FIGURES, axes_of
-
-    axes, lines = axes_of(sweep.axes), sweep.lines()
+def of_sweep(all_axes: Sequence[str], lines: Sequence[Line]) -> list[Figure]:
+    """The figures of a sweep over these axes; none of one without axes, or without results."""
+    axes = axes_of(all_axes)
     if not axes:
         return []
     at = _best_axis(axes, lines)
@@ -32,7 +27,7 @@ def of_sweep(sweep: "Sweep") -> list[Figure]:
     ]
 
 
-def _best_axis(axes: Sequence[str], lines: "Sequence[Line]") -> int:
+def _best_axis(axes: Sequence[str], lines: Sequence[Line]) -> int:
     """The axis along which to draw: the numbers with the most values, else the last axis; one that all points have."""
 
     def values(at: int) -> int:
@@ -44,7 +39,7 @@ def _best_axis(axes: Sequence[str], lines: "Sequence[Line]") -> int:
     return best if values(best) >= FEWEST_OF_LINE else common[-1]
 
 
-def _over(axes: Sequence[str], at: int, lines: "Sequence[Line]", number: int, measured: "Measured") -> Figure | None:
+def _over(axes: Sequence[str], at: int, lines: Sequence[Line], number: int, measured: Measured) -> Figure | None:
     import polars
 
     name = measured.name
@@ -80,20 +75,20 @@ def _over(axes: Sequence[str], at: int, lines: "Sequence[Line]", number: int, me
     )
 
 
-def of_advice(advice: "Advice") -> list[Figure]:
-    """The figures of an answer: the distances from the best, and the front in pairs of figures."""
-    return [figure for figure in (_distances(advice), *_pairs(advice)) if figure is not None]
+def of_advice(members: Sequence[Ranked], objectives: Sequence[Objective]) -> list[Figure]:
+    """The figures of an answer: the distances of the front from the best, and the front in pairs of figures."""
+    return [figure for figure in (_distances(members), *_pairs(members, objectives)) if figure is not None]
 
 
 MOST_DRAWN = 12  # members of the front
 
 
-def _distances(advice: "Advice") -> Figure | None:
+def _distances(members: Sequence[Ranked]) -> Figure | None:
     import polars
 
     rows = [
         {"candidate": each.tried.candidate.name, "subject": subject, "doublings": regret}
-        for each in advice.front[:MOST_DRAWN]
+        for each in members[:MOST_DRAWN]
         for subject, regret in each.regrets.items()
     ]
     if not any(row["doublings"] for row in rows):
@@ -120,14 +115,14 @@ PAIRS = (
 )
 
 
-def _pairs(advice: "Advice") -> Iterator[Figure | None]:
+def _pairs(members: Sequence[Ranked], objectives: Sequence[Objective]) -> Iterator[Figure | None]:
     import polars
 
-    of = {objective.name: objective for objective in advice.objectives}
+    of = {objective.name: objective for objective in objectives}
     for names in PAIRS:
         pair = [of[name] for name in names if name in of]
         rows: list[dict[str, Any]] = []
-        for each in advice.front:
+        for each in members:
             values = [each.tried.values[objective.name].mean for objective in pair]
             if len(values) == 2 and None not in values:
                 rows.append({"scheme": each.tried.candidate.scheme, **dict(zip(names, values, strict=True))})
@@ -148,7 +143,7 @@ def _pairs(advice: "Advice") -> Iterator[Figure | None]:
         )
 
 
-def _scaled(objective: "Objective", rows: list[dict[str, Any]]) -> Axis:
+def _scaled(objective: Objective, rows: list[dict[str, Any]]) -> Axis:
     """The axis of a figure, in the unit that suits the values, to which they are brought."""
     unit, one = objective.kind.unit([row[objective.name] for row in rows])
     for row in rows:
@@ -156,5 +151,5 @@ def _scaled(objective: "Objective", rows: list[dict[str, Any]]) -> Axis:
     return Axis(objective.name, f"{objective.title} ({unit})" if unit else objective.title)
 
 
-def _better(objective: "Objective") -> str:
+def _better(objective: Objective) -> str:
     return "higher" if objective.is_high_better else "lower"

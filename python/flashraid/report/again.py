@@ -7,12 +7,12 @@ from typing import Any
 
 from .. import _native, settings
 from .._native import FlashraidError
-from ..comparison import Comparison
-from ..result import Result
+from ..compared import Results
+from ..measured import Measured
 from ..settings import Pairs
 
 
-def commands(comparison: Comparison) -> list[str]:
+def commands(comparison: Results) -> list[str]:
     """Commands whose configuration is exactly that of the results, as often as they were repeated: one comparison, else
     one of a scheme, or a run, for each.
 
@@ -34,12 +34,12 @@ def commands(comparison: Comparison) -> list[str]:
     return [_run(result, f" --seeds {comparison.seeds}" if comparison.seeds > 1 else "") for result in results]
 
 
-def _how_often(comparison: Comparison) -> str:
+def _how_often(comparison: Results) -> str:
     """The option of `compare` that repeats each run as often; it repeats short ones by itself."""
     return "" if comparison.repeats else f" --seeds {comparison.seeds}"
 
 
-def _run(result: Result, ending: str) -> str:
+def _run(result: Measured, ending: str) -> str:
     trace = shlex.quote(result.workload.name)
     config = _config(result)
     # `result.device` and `result.scheme` may name a file as well.
@@ -50,7 +50,7 @@ def _run(result: Result, ending: str) -> str:
     return f"flashraid run {trace} --device {device} --scheme {scheme}{_options(pairs)}{ending}"
 
 
-def _by_file(command: str, result: Result, ending: str) -> str:
+def _by_file(command: str, result: Measured, ending: str) -> str:
     """The command that takes the configuration from the JSON of the result."""
     trace, config = shlex.quote(result.workload.name), _config(result)
     schemes = f" --schemes {config['scheme']['name'] if config else result.scheme}" if command == "compare" else ""
@@ -58,7 +58,7 @@ def _by_file(command: str, result: Result, ending: str) -> str:
     return f"flashraid {command} {trace} --config RESULT.json{schemes}{ending}   # {said}"
 
 
-def _compare(results: Sequence[Result]) -> str | None:
+def _compare(results: Sequence[Measured]) -> str | None:
     """A comparison that gives each result its configuration, if there is one."""
     configs = [config for result in results if (config := _config(result))]
     schemes = [result.scheme for result in results]
@@ -85,7 +85,7 @@ def _compare(results: Sequence[Result]) -> str | None:
     return None
 
 
-def _config(result: Result) -> dict[str, Any] | None:
+def _config(result: Measured) -> dict[str, Any] | None:
     """The configuration of a result, complete as one of today; None if this version does not know all of it."""
     try:
         return json.loads(_native.configuration_of_result(result.json))  # type: ignore[no-any-return]

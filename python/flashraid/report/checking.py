@@ -9,7 +9,7 @@ from typing import Any
 
 from .._native import InputError, __version__
 from ..candidate import value_at
-from ..result import Result
+from ..measured import Measured
 from ..series import Series
 
 # What the report reads of a result. Other keys may be missing, as in results of earlier versions of flashraid.
@@ -67,7 +67,7 @@ def version_number(version: object) -> tuple[int, ...]:
     return tuple(int(number) for number in found[0].split(".")) if found else ()
 
 
-def check_series(result: Result, path: str) -> None:
+def check_series(result: Measured, path: str) -> None:
     """Refuses a series that is not of this result: its columns add up to counts of the result."""
     frame = Series(path).to_frame()
     for column in frame.iter_columns():
@@ -84,7 +84,7 @@ def check_series(result: Result, path: str) -> None:
             )
 
 
-def _sums(result: Result) -> dict[str, tuple[str, ...]]:
+def _sums(result: Measured) -> dict[str, tuple[str, ...]]:
     # A request that fails, or that an interruption cuts off, has bytes in the workload and none in the series.
     failed = result.requests.failed.to_dict().values()
     is_whole = not result.partial and not any(failed)

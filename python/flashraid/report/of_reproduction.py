@@ -2,7 +2,8 @@
 
 from ..files import NewFile
 from ..outputs import check_report
-from ..reproduce.outcome import Reproduction
+from ..reproduce import drawings
+from ..reproduce.found import Found
 from ..reproduce.page import CLAIM_HEAD, QUICK, claim_row, command, command_again, counted
 from ..reproduce.papers import Experiment
 from ..settings import Path
@@ -10,14 +11,14 @@ from . import page
 from .parts import Block, Code, Notice, Part, Table, Text
 
 
-def of_reproduction(found: Reproduction, path: Path | NewFile) -> None:
+def of_reproduction(found: Found, path: Path | NewFile) -> None:
     """Writes the report of a reproduction to a file. Raises InputError if that cannot be."""
     if not isinstance(path, NewFile):
         check_report(path, "report")
     page.write(found.paper.title, reproduction_parts(found), path)
 
 
-def reproduction_parts(found: Reproduction) -> list[Part]:
+def reproduction_parts(found: Found) -> list[Part]:
     """The parts of the report."""
     summary: list[Block] = [Text(counted(found.outcomes))]
     if found.is_quick:
@@ -35,9 +36,7 @@ def reproduction_parts(found: Reproduction) -> list[Part]:
     return parts
 
 
-def _experiment(found: Reproduction, experiment: Experiment) -> Part:
-    from ..reproduce import drawings
-
+def _experiment(found: Found, experiment: Experiment) -> Part:
     blocks: list[Block] = [Text(experiment.about.strip())] if experiment.about else []
     outcomes = [each for each in found.outcomes if each.claim.experiment == experiment.name]
     if outcomes:
@@ -47,7 +46,7 @@ def _experiment(found: Reproduction, experiment: Experiment) -> Part:
     return Part(f"{experiment.where}: {experiment.title}", f"experiment-{experiment.name}", blocks)
 
 
-def _failures(found: Reproduction) -> list[Block]:
+def _failures(found: Found) -> list[Block]:
     blocks: list[Block] = []
     for reason in found.paper.explanations:
         outcomes = [each for each in found.outcomes if each.word == "fails" and each.explanation is reason]

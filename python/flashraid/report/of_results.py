@@ -6,12 +6,13 @@ from typing import Any
 
 from .. import summary
 from ..candidate import listed
-from ..comparison import Comparison
+from ..compared import Results
 from ..evidence import SPARSE
-from ..figures import Figure, Rule
+from ..figures import Figure, Rule, of_results, of_series
+from ..figures.of_results import MOST_SERIES
+from ..measured import Measured
 from ..outputs import check_report
 from ..quantities import TIME
-from ..result import Result
 from ..result_types import LatencySummary, Rebuild
 from ..scaled import with_scale
 from ..settings import Path
@@ -23,7 +24,7 @@ SYNTHETIC = "profile"  # the format of a workload that is drawn and not recorded
 TABLES = {"device": "Device", "scheme": "Scheme", "host": "Host", "run": "Run"}
 
 
-def title_of(comparison: Comparison) -> str:
+def title_of(comparison: Results) -> str:
     """What the report is about, in a line."""
     results = comparison.results
     traces = _distinct(result.workload.name or "requests of a program" for result in results)
@@ -32,34 +33,29 @@ def title_of(comparison: Comparison) -> str:
     return f"{' and '.join(traces)}: {what} on {' and '.join(devices)}"
 
 
-def of_comparison(comparison: Comparison, path: Path, title: str = "") -> None:
+def of_comparison(comparison: Results, path: Path, title: str = "") -> None:
     """Writes the report of a comparison to a file. Raises InputError if that cannot be."""
     check_report(path, "report")
     page.write(title or title_of(comparison), parts(comparison, figures(comparison)), path)
 
 
-def figures(comparison: Comparison) -> list[Figure]:
+def figures(comparison: Results) -> list[Figure]:
     """The figures of the results and, of those that have a series, over time. Of several seeds, those of the first."""
-    from ..figures import of_results
-
     results = _firsts(comparison)
     return [*of_results.figures(results), *_over_time([each for each in results if "series" in each.files])]
 
 
-def _firsts(comparison: Comparison) -> list[Result]:
+def _firsts(comparison: Results) -> list[Measured]:
     """A result of each scheme: that of the first seed."""
     return comparison.results[:: comparison.seeds]
 
 
-def _over_time(results: Sequence[Result]) -> list[Figure]:
+def _over_time(results: Sequence[Measured]) -> list[Figure]:
     """The figures of series, and one for all schemes of those of the same name.
 
     It has a line for each scheme, or a panel where each has several lines, or where the lines are too many.
     """
     import polars
-
-    from ..figures import of_series
-    from ..figures.of_results import MOST_SERIES
 
     events = {each.scheme: of_series.events(each) for each in results}
     found: dict[str, dict[str, Figure]] = {}
@@ -94,7 +90,7 @@ def _rules(events: Mapping[str, Sequence[Rule]], schemes: Iterable[str], has_pan
     ]
 
 
-def parts(comparison: Comparison, charts: Sequence[Figure]) -> list[Part]:
+def parts(comparison: Results, charts: Sequence[Figure]) -> list[Part]:
     """The parts of the report, with these charts."""
     results = _firsts(comparison)
     found = [
@@ -111,12 +107,12 @@ def parts(comparison: Comparison, charts: Sequence[Figure]) -> list[Part]:
     return [part for part in found if part.blocks]
 
 
-def _compared(comparison: Comparison) -> list[Block]:
+def _compared(comparison: Results) -> list[Block]:
     of_repeats = summary.of_repeats(comparison)
     return [comparison_table(comparison), *([Text(of_repeats)] if of_repeats else [])]
 
 
-def comparison_table(comparison: Comparison) -> Table:
+def comparison_table(comparison: Results) -> Table:
     """The rows of `summary.table`, with the difference from the first scheme beside each figure."""
     sections = summary.table(comparison)
     groups = [Group(each.title, [_row(line) for line in each.lines]) for each in sections]
@@ -139,7 +135,7 @@ def _distinct(values: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-def _lead(comparison: Comparison) -> list[Block]:
+def _lead(comparison: Results) -> list[Block]:
     results = _firsts(comparison)
     first, work = results[0], results[0].workload
     kinds = {"reads": work.reads, "writes": work.writes, "discards": work.trims, "flushes": work.flushes}
@@ -161,7 +157,7 @@ def _lead(comparison: Comparison) -> list[Block]:
     return [Text(text)]
 
 
-def _doubts(comparison: Comparison) -> list[str]:
+def _doubts(comparison: Results) -> list[str]:
     """What a reader must know before comparing figures."""
     results, found = comparison.results, []
     partial = _distinct(result.scheme for result in results if result.partial)
@@ -177,7 +173,7 @@ def _doubts(comparison: Comparison) -> list[str]:
     return found
 
 
-def _events(results: Sequence[Result]) -> Iterable[Block]:
+def _events(results: Sequence[Measured]) -> Iterable[Block]:
     """Faults, rebuilds and replacements of SSDs, if there are any."""
     of_faults = [(each, fault) for each in results for fault in each.faults]
     if of_faults:
@@ -242,7 +238,7 @@ def _events(results: Sequence[Result]) -> Iterable[Block]:
         yield Table.of_texts("Latency before, during and after rebuilds and replacements", head, of_phases)
 
 
-def _restored(result: Result, rebuild: Rebuild) -> str:
+def _restored(result: Measured, rebuild: Rebuild) -> str:
     """How a rebuild restored its pages, and why not all of them."""
     ways = {"copied": rebuild.pages_copied, "computed from others": rebuild.pages_xored}
     said = [f"{count:,} {way}" for way, count in ways.items() if count]
@@ -272,7 +268,7 @@ def _time(ns: float | None) -> str:
     return "not ended" if ns is None else TIME.text(ns)
 
 
-def _configuration(results: Sequence[Result]) -> list[Block]:
+def _configuration(results: Sequence[Measured]) -> list[Block]:
     """The keys of `config`: those that are the same for all, and those that differ."""
     configs = [result.to_dict()["config"] for result in results]
     same, differing = [], []
@@ -305,7 +301,7 @@ def _setting(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _origin(comparison: Comparison) -> Iterable[Block]:
+def _origin(comparison: Results) -> Iterable[Block]:
     results = comparison.results
     facts: Mapping[str, Iterable[Any]] = {
         "trace": (each.workload.name or "none: requests of a program" for each in results),

@@ -1,23 +1,55 @@
 """The reports of sweeps and of advice."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
 
+from ..advising.candidates import Candidate
+from ..advising.choice import Ranked
+from ..advising.search import Tried
+from ..figures import Figure
 from ..files import NewFile
 from ..outputs import check_report
 from ..settings import Path
 from ..sweeping import view
+from ..sweeping.plan import Plan
 from . import page
 from .parts import Block, Code, List, Notice, Part, Table, Text
-
-if TYPE_CHECKING:
-    from ..advisor import Advice
-    from ..sweeps import Sweep
 
 MOST_ROWS = 500  # of a table in the page; the dataset has all
 
 
-def of_sweep(sweep: "Sweep", path: Path | NewFile, title: str = "") -> None:
+class Swept(Protocol):
+    """What the report shows of a sweep."""
+
+    plan: Plan
+    partial: bool
+
+    @property
+    def axes(self) -> tuple[str, ...]: ...
+    @property
+    def summary(self) -> str: ...
+    def lines(self) -> list[view.Line]: ...
+    def reasons(self) -> list[tuple[str, str, int]]: ...
+    def figures(self) -> list[Figure]: ...
+
+
+class Advised(Protocol):
+    """What the report shows of an answer of the advisor."""
+
+    tried: list[Tried]
+    front: list[Ranked]
+    refused: Mapping[str, str]
+
+    @property
+    def recommended(self) -> Candidate | None: ...
+    @property
+    def sentences(self) -> Sequence[str]: ...
+    def cells(self) -> tuple[list[str], list[list[str]]]: ...
+    def command(self, candidate: Candidate) -> str: ...
+    def figures(self) -> list[Figure]: ...
+
+
+def of_sweep(sweep: Swept, path: Path | NewFile, title: str = "") -> None:
     """Writes the report of a sweep to a file. Raises InputError if that cannot be."""
     if not isinstance(path, NewFile):
         check_report(path, "report")
@@ -25,7 +57,7 @@ def of_sweep(sweep: "Sweep", path: Path | NewFile, title: str = "") -> None:
     page.write(title or f"Sweep over {', '.join(axes) or 'one point'}", list(_sweep_parts(sweep)), path)
 
 
-def _sweep_parts(sweep: "Sweep") -> Iterator[Part]:
+def _sweep_parts(sweep: Swept) -> Iterator[Part]:
     yield Part("", "summary", [Text(f"{sweep.summary}."), *_troubles(sweep)])
     lines = sweep.lines()
     heads, cells = view.cells(lines[:MOST_ROWS])
@@ -42,7 +74,7 @@ def _sweep_parts(sweep: "Sweep") -> Iterator[Part]:
     yield Part("Plan", "plan", [Code(sweep.plan.text)], is_folded=True)
 
 
-def _troubles(sweep: "Sweep") -> list[Block]:
+def _troubles(sweep: Swept) -> list[Block]:
     partial = [Notice("The sweep was interrupted: not all runs are done.")] if sweep.partial else []
     return [
         *partial,
@@ -50,7 +82,7 @@ def _troubles(sweep: "Sweep") -> list[Block]:
     ]
 
 
-def of_advice(advice: "Advice", path: Path | NewFile, title: str = "") -> None:
+def of_advice(advice: Advised, path: Path | NewFile, title: str = "") -> None:
     """Writes the report of an answer to a file. Raises InputError if that cannot be."""
     if not isinstance(path, NewFile):
         check_report(path, "report")
@@ -58,7 +90,7 @@ def of_advice(advice: "Advice", path: Path | NewFile, title: str = "") -> None:
     page.write(title or f"Advice: {name}", list(_advice_parts(advice)), path)
 
 
-def _advice_parts(advice: "Advice") -> Iterator[Part]:
+def _advice_parts(advice: Advised) -> Iterator[Part]:
     yield Part("", "summary", [List(advice.sentences)])
     heads, rows = advice.cells()
     if rows:

@@ -12,10 +12,9 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .._native import InputError
-from ..settings import Path, check_flags, check_progress, check_texts, path_text, texts
+from ..settings import Path, Progress, check_flags, check_progress, check_texts, path_text, texts
 
 if TYPE_CHECKING:
-    from ..replay import Progress
     from .outcome import Reproduction
 
 
@@ -29,7 +28,7 @@ def reproduce(
     paper_speed: bool = False,
     quick: bool = False,
     cache: bool = True,
-    progress: "Progress | None" = None,
+    progress: Progress | None = None,
 ) -> "Reproduction":
     """Runs the experiments of a paper, or one of them, and judges the claims.
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from .._native import InputError
 from ..figures import Axis, Figure
+from .found import Found
 from .judgements import Figures, Grid, related
 from .metrics import METRICS
 from .papers import AXES, Claim, Drawing, Experiment, Names, selection
 
 if TYPE_CHECKING:
     from ..figures.model import Mark
-    from .outcome import Reproduction
 
 # What one name along an axis is called.
 COLUMNS = dict(zip(AXES, ("configuration", "workload", "point", "metric"), strict=True))
@@ -99,12 +99,12 @@ def _plan(drawing: Drawing, experiment: Experiment) -> Plan:
     return Plan(drawing, experiment, labels, x, series, facet, over, mark)
 
 
-def name_of(found: "Reproduction", plan: Plan) -> str:
+def name_of(found: Found, plan: Plan) -> str:
     """The name of the figure's files."""
     return "-".join(filter(None, (found.paper.name, plan.experiment.name, plan.drawing.name)))
 
 
-def rows(found: "Reproduction", plan: Plan) -> tuple[list[Row], list[Row]]:
+def rows(found: Found, plan: Plan) -> tuple[list[Row], list[Row]]:
     """Ours, and what the paper states: a row for each mark."""
     stated = list(_stated(found, plan))
     known = found.measured[plan.experiment.name, ""]
@@ -146,7 +146,7 @@ def _claim(plan: Plan, labels: Mapping[str, Sequence[str]], group: str) -> Claim
     )
 
 
-def _stated(found: "Reproduction", plan: Plan) -> Iterator[tuple[Claim, Row]]:
+def _stated(found: Found, plan: Plan) -> Iterator[tuple[Claim, Row]]:
     """The numbers that claims state of what the figure shows, each with its place."""
     drawing = plan.drawing
     if plan.mark == "stack":  # a mark among parts that lie upon each other has no height of its own
@@ -229,7 +229,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def figure(found: "Reproduction", plan: Plan) -> Figure:
+def figure(found: Found, plan: Plan) -> Figure:
     """The figure with its numbers."""
     import polars
 
@@ -260,9 +260,14 @@ def _type(column: str) -> Any:
     return polars.Float64 if column == VALUE else polars.String
 
 
-def of_experiment(found: "Reproduction", experiment: Experiment) -> list[Figure]:
+def of_experiment(found: Found, experiment: Experiment) -> list[Figure]:
     """The figures of an experiment."""
     return [figure(found, plan) for plan in plans(experiment)]
+
+
+def of_paper(found: Found) -> list[Figure]:
+    """The figures of all experiments of a paper."""
+    return [each for experiment in found.paper.experiments.values() for each in of_experiment(found, experiment)]
 
 
 def numbers(drawn: Figure) -> str:

@@ -12,8 +12,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from .. import __version__, _native
-from .._native import InputError
+from .. import _native
+from .._native import InputError, __version__
 from ..kept import content
 from ..trace import trace_info
 from .papers import ORIGINAL, Original, Overlay, Paper

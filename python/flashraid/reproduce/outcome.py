@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -10,16 +10,17 @@ from .. import documents
 from .._native import InputError
 from ..figures import Figure
 from ..figures.drawn import Drawn
+from ..html_table import html_table
 from ..settings import Path, known_name
-from . import changes
+from . import changes, drawings, page
 from .cache import Cache
-from .judgements import Key, Verdict, judge
+from .found import ORIGINALS, Found, Measured, Outcome, Trial, from_tree, tree
+from .judgements import Key, judge
 from .metrics import with_requests
 from .originals import original_of, with_originals
 from .papers import (
     AXES,
     ORIGINAL,
-    Claim,
     Experiment,
     Explanation,
     Names,
@@ -36,80 +37,13 @@ from .runs import Cell, entire, missing_traces, reduced, run_of
 if TYPE_CHECKING:
     import polars
 
-# Figures by experiment and change, of each repeat: "" is no change, else a variant's name, or an explanation's and the
-# number of its change.
-Measured = dict[tuple[str, str], dict[Key, list[float]]]
-# What stands beside the experiments in the file of their figures.
-ORIGINALS = "originals"
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A claim under one change of its explanation."""
-
-    change: Overlay | str
-    verdict: Verdict
-    is_of_workload: bool
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a claim comes to, also under variants; if it fails and has an explanation, what the changes make of it."""
-
-    claim: Claim
-    verdict: Verdict
-    variants: Mapping[str, Verdict]
-    explanation: Explanation | None
-    trials: Sequence[Trial]
-
-    @property
-    def word(self) -> str:
-        """The outcome in a word or two."""
-        return self.word_of(self.verdict)
-
-    def word_of(self, verdict: Verdict) -> str:
-        """The outcome that a verdict stands for."""
-        if verdict.is_undecided or verdict.is_level:
-            return "undecided"
-        if self.claim.kind == "fitted":
-            return "as fitted" if verdict.holds else "not as fitted"
-        if self.claim.is_judged:
-            return "holds" if verdict.holds else "fails"
-        if not verdict.holds:
-            return "value differs"
-        return "signs agree" if self.claim.tolerance == "sign" else "value agrees"
-
-    @property
-    def is_explained(self) -> bool:
-        """Whether a change moves the figure at least half way; a changed workload must make the claim hold."""
-        return any(
-            trial.verdict.holds or (trial.verdict.lack < self.verdict.lack / 2 and not trial.is_of_workload)
-            for trial in self.trials
-            if not trial.verdict.is_undecided
-        )
-
 
 @dataclass(frozen=True, repr=False)
-class Reproduction(Drawn):
+class Reproduction(Found, Drawn):
     """A paper, what was measured for it, and what its claims come to.
 
     Of a part of a paper `paper` is that part. In a notebook it shows itself as a table of the claims.
     """
-
-    paper: Paper
-    measured: Measured
-    outcomes: Sequence[Outcome]
-    notes: Sequence[str] = ()  # which traces of the paper were replayed, and in what they differ from its tables
-    asked: Sequence[str] = ()  # variants that were asked for; others were tried for explanations
-    left_out: Sequence[str] = ()  # experiments and variants whose traces are missing
-    # Traces of a user's folder, by the name of the original: file, SHA-256, speed, version of flashraid, figures.
-    originals: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    name: str = ""  # PAPER or PAPER.EXPERIMENT
-    is_quick: bool = False  # a part of each trace was replayed
-    changed: Sequence[str] = ()  # settings of every run that were changed, as KEY=VALUE
-    traces: str = ""  # the folder of the paper's own traces
-    is_whole: bool = False  # settings that limit the requests of a trace did not count
-    is_at_paper_speed: bool = False  # the paper's traces were as fast as in its tables
 
     @classmethod
     def of(
@@ -142,9 +76,7 @@ class Reproduction(Drawn):
         """The figures of all experiments as the paper draws them, each with its numbers and those that the paper states
         (docs/reproduce.md). `plot` and `chart` draw them.
         """
-        from . import drawings
-
-        return [each for one in self.paper.experiments.values() for each in drawings.of_experiment(self, one)]
+        return drawings.of_paper(self)
 
     def to_frame(self) -> "polars.DataFrame":
         """One row for each claim, with the members of `claims` in `to_dict` but for the variants, and with what is
@@ -152,26 +84,22 @@ class Reproduction(Drawn):
         """
         import polars
 
-        from .page import asked
-
         rows = [
-            {key: value for key, value in claim.items() if key != "variants"} | {"asked": asked(each.claim)}
+            {key: value for key, value in claim.items() if key != "variants"} | {"asked": page.asked(each.claim)}
             for claim, each in zip(self.to_dict()["claims"], self.outcomes, strict=True)
         ]
         return polars.DataFrame(rows, infer_schema_length=None)
 
     def report(self, path: Path) -> None:
         """Writes claims and figures to one HTML file (docs/report.md). Raises InputError if that cannot be."""
-        from .. import report
+        from ..report.of_reproduction import of_reproduction
 
-        report.of_reproduction(self, path)
+        of_reproduction(self, path)
 
     def _repr_html_(self) -> str:
-        from ..notebook import table
-        from .page import CLAIM_HEAD, claim_row, counted
-
         caption = f"{self.paper.title}{' (quick figures)' if self.is_quick else ''}"
-        return table(caption, CLAIM_HEAD, [claim_row(each) for each in self.outcomes], counted(self.outcomes))
+        rows = [page.claim_row(each) for each in self.outcomes]
+        return html_table(caption, page.CLAIM_HEAD, rows, page.counted(self.outcomes))
 
     def __repr__(self) -> str:
         return f"<Reproduction: {self.name}, {len(self.outcomes)} claims>"
@@ -417,32 +345,6 @@ def _cells(experiment: Experiment, configurations: Sequence[str], workloads: Nam
     ]
     places = dict.fromkeys(product(*flat))
     return [Cell(a, b, c, repeat) for a, b, c in places for repeat in experiment.repeats]
-
-
-def tree(measured: Measured) -> dict[str, Any]:
-    """The figures as nested objects: experiment (and change), configuration, workload, point, metric."""
-    found: dict[str, Any] = {}
-    for (experiment, change), figures in measured.items():
-        top = found.setdefault(f"{experiment}, {change}" if change else experiment, {})
-        for (configuration, workload, point, metric), values in figures.items():
-            figure = values[0] if len(values) == 1 else values
-            top.setdefault(configuration, {}).setdefault(workload, {}).setdefault(point, {})[metric] = figure
-    return found
-
-
-def from_tree(found: Mapping[str, Any]) -> Measured:
-    """The figures that `tree` made objects of."""
-    return {
-        (name.partition(", ")[0], name.partition(", ")[2]): {
-            (configuration, workload, point, metric): figure if isinstance(figure, list) else [figure]
-            for configuration, of_workload in top.items()
-            for workload, of_point in of_workload.items()
-            for point, of_metric in of_point.items()
-            for metric, figure in of_metric.items()
-        }
-        for name, top in found.items()
-        if name != ORIGINALS
-    }
 
 
 def recorded(text: str) -> Measured:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
-from .. import __version__
+from .._native import __version__
 from . import changes, drawings
+from .found import ORIGINALS, Found, Outcome, tree
 from .judgements import Grid
 from .metrics import METRICS
-from .outcome import ORIGINALS, Outcome, Reproduction, tree
 from .papers import Claim, Experiment, Overlay
 
 # The folder of the figures, beside the page.
@@ -37,7 +37,7 @@ somewhere along the sweep. What no such experiment shows is a conjecture, and th
 """
 
 
-def render(found: Reproduction) -> str:
+def render(found: Found) -> str:
     """The page in Markdown."""
     paper = found.paper
     if "." in found.name:
@@ -58,7 +58,7 @@ def render(found: Reproduction) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _of_part(found: Reproduction) -> str:
+def _of_part(found: Found) -> str:
     """The page of one experiment."""
     (experiment,) = found.paper.experiments.values()
     title = f"{experiment.where}: {experiment.title}"
@@ -69,12 +69,12 @@ def _of_part(found: Reproduction) -> str:
     return "\n".join(lines) + "\n"
 
 
-def drawn(found: Reproduction) -> dict[str, str]:
+def drawn(found: Found) -> dict[str, str]:
     """The SVG files that the page shows, by their names beside it."""
-    return {f"{FIGURES}/{each.name}.svg": drawings.svg(each) for each in found.figures()}
+    return {f"{FIGURES}/{each.name}.svg": drawings.svg(each) for each in drawings.of_paper(found)}
 
 
-def figures_json(found: Reproduction) -> str:
+def figures_json(found: Found) -> str:
     """The figures behind the page: experiment (and change), configuration, workload, point, metric. One run a line."""
     lines = []
     for name, configurations in tree(found.measured).items():
@@ -182,7 +182,7 @@ def _counted_values(values: Sequence[Outcome]) -> str:
     )
 
 
-def _summary(found: Reproduction) -> Iterator[str]:
+def _summary(found: Found) -> Iterator[str]:
     yield "## In two minutes"
     yield ""
     if found.paper.conclusion:
@@ -192,7 +192,7 @@ def _summary(found: Reproduction) -> Iterator[str]:
     yield ""
 
 
-def _variants(found: Reproduction) -> Iterator[str]:
+def _variants(found: Found) -> Iterator[str]:
     if not found.paper.variants:
         return
     yield "## Variants"
@@ -205,7 +205,7 @@ def _variants(found: Reproduction) -> Iterator[str]:
     yield ""
 
 
-def _headlines(found: Reproduction) -> Iterator[str]:
+def _headlines(found: Found) -> Iterator[str]:
     yield "## Headlines"
     yield ""
     headlines = [each for each in found.outcomes if each.claim.is_headline]
@@ -225,7 +225,7 @@ def _headlines(found: Reproduction) -> Iterator[str]:
             yield ""
 
 
-def _bounds(found: Reproduction) -> Iterator[str]:
+def _bounds(found: Found) -> Iterator[str]:
     if not found.paper.bounds:
         return
     yield "## Published numbers that the paper itself excludes"
@@ -237,7 +237,7 @@ def _bounds(found: Reproduction) -> Iterator[str]:
     yield ""
 
 
-def _originals(found: Reproduction) -> Iterator[str]:
+def _originals(found: Found) -> Iterator[str]:
     paper = found.paper
     if not (found.originals or paper.unmeasured):
         return
@@ -273,7 +273,7 @@ def _told(recordings: Sequence[Mapping[str, Any]]) -> str:
     return f"SHA-256 `{first['sha256']}`, {by}"
 
 
-def _experiment(experiment: Experiment, found: Reproduction, is_alone: bool = False) -> Iterator[str]:
+def _experiment(experiment: Experiment, found: Found, is_alone: bool = False) -> Iterator[str]:
     if not is_alone:
         yield f"## {experiment.where}: {experiment.title}"
         yield ""
@@ -344,7 +344,7 @@ def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield ""
 
 
-def _table(outcome: Outcome, experiment: Experiment, found: Reproduction) -> Iterator[str]:
+def _table(outcome: Outcome, experiment: Experiment, found: Found) -> Iterator[str]:
     claim = outcome.claim
     cells = Grid(claim, experiment, found.measured[experiment.name, ""]).cells()
     points = list(dict.fromkeys(point for _, point, _, _ in cells))
@@ -363,7 +363,7 @@ def unit_of(claim: Claim) -> str:
     return "%" if claim.against else METRICS[metric].unit
 
 
-def _failures(found: Reproduction) -> Iterator[str]:
+def _failures(found: Found) -> Iterator[str]:
     yield "## What fails, and why"
     yield ""
     yield FAILURES
@@ -417,7 +417,7 @@ def command(paper: str, claim: Claim, change: Overlay | str) -> str:
     return " ".join([f"flashraid reproduce {paper}.{claim.experiment}", *own])
 
 
-def command_again(found: Reproduction) -> str:
+def command_again(found: Found) -> str:
     """The command that measures the same again."""
     options = [f"--set {shlex.quote(each)}" for each in found.changed]
     options += [f"--traces {shlex.quote(found.traces)}"] * bool(found.traces)

@@ -16,9 +16,10 @@ from .._native import InputError
 from ..causes import cause
 from ..settings import known_name
 from . import printed
+from .found import Outcome
 from .judgements import Verdict, is_difference, is_level, is_within, judge
 from .originals import Slower, original_of, slowness
-from .outcome import Outcome, Reproduction, changes_of, of_record
+from .outcome import Reproduction, changes_of, of_record
 from .page import requirement, table_head, table_row
 from .papers import (
     FOLDER,

@@ -19,7 +19,7 @@ from ..causes import cause
 from ..files import scratch_folder
 from ..kept import content, folder
 from ..profile_text import PREFIX
-from ..result import flat
+from ..record import flat
 from ..settings import drive_file
 
 DONE, REFUSED, FAILED = "done", "refused", "failed"

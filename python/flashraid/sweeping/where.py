@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from .. import machine
 from .._native import InputError
 from ..causes import cause
-from ..comparing import MOST_JOBS
 from ..extras import need
 from ..settings import Path, check_texts, path_text
 from ..sizes import check_range
@@ -50,7 +49,7 @@ def where(
 ) -> Where:
     """What the arguments say; `label` gives the name of one in messages. Raises InputError if it cannot be."""
     if jobs is not None:
-        check_range(label("jobs"), jobs, 1, MOST_JOBS)
+        check_range(label("jobs"), jobs, 1, machine.MOST_JOBS)
     files = {"tls_ca": tls_ca, "tls_cert": tls_cert, "tls_key": tls_key}
     if scheduler is None:
         if found := next((name for name, file in files.items() if file is not None), None):
