@@ -595,4 +595,9 @@ impl<M: StripeMap> Addressing for Raid<M> {
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
         pages.push(self.map.row(self.stripe_of(lpn)).parity());
     }
+
+    fn tables(&self, mapped_pages: u64) -> Vec<(&'static str, u64)> {
+        let stripe_map = Some(self.map.table_bytes()).filter(|bytes| *bytes > 0);
+        [("page_map", 4 * mapped_pages)].into_iter().chain(stripe_map.map(|bytes| ("stripe_map", bytes))).collect()
+    }
 }
