@@ -282,11 +282,8 @@ impl<M: StripeMap> Raid<M> {
             }
         }
         self.count(operation);
-        self.push_parity_program(
-            &stripe.row,
-            Sources { host: 0, reads: bits::lowest(u32::from(operation.reads)), ..Sources::default() },
-            wave,
-        );
+        let sources = Sources { host: 0, reads: bits::lowest(u32::from(operation.reads)), ..Sources::default() };
+        self.push_parity_program(&stripe.row, sources, wave);
         self.push_unmaps(dropped, &stripe.row, wave);
         operation.step += 1;
         Step::Last

@@ -1,5 +1,5 @@
 //! Rebuild orders: the order, number and priority of repairs of damaged stripes. The scheme defines how one stripe is repaired
-//! (`Scheme::damage`, `Scheme::repair`), so each order works with every scheme that it suits.
+//! (`Recovery::damage`, `Recovery::repair`), so each order works with every scheme that it suits.
 //!
 //! A rebuild cycles through the stripes and repairs those that are damaged when it reaches them: it looks at the state of that moment,
 //! not at a list made at the failure, since host writes meanwhile repair stripes and change what others need (SPEC 1.7). After
