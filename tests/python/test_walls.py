@@ -28,7 +28,6 @@ FIELDS = {
     "workload::TraceStatistics": 27,
 }
 METHODS_OF_TRAITS = {
-    "redundancy::Scheme": 47,
     "vocabulary::View": 24,
 }
 FILES = {"ftl::Flash": 28, "sim::Config": 12, "sim::Engine": 35, "sim::Episode": 9}

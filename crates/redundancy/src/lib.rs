@@ -17,7 +17,9 @@ pub mod stripe_map;
 pub mod testing;
 
 pub use before::Before;
-pub use contract::{Addressing, Claim, CloneJob, CloneScheme, Damage, Grouping, Job, Lost, Scheme};
+pub use contract::{
+    Addressed, Addressing, Claim, CloneJob, CloneScheme, Damage, Deferring, Grouping, Job, Lost, Recovery, Replacing, Scheme, WorksWhenIdle,
+};
 pub use counts::{Commits, GuardCounts, ParityUpdates};
 pub use operation::{CommitCause, Decisions, Extent, Failure, Group, IdleWork, Lock, Method, Operation, OperationKind, Outcomes, Step};
 pub use percentages::Percentages;

@@ -43,7 +43,7 @@ pub enum OperationKind {
     Trim,
     /// Bring a deferred parity up to date.
     Commit,
-    /// Bring back what failures took of a stripe (`Scheme::repair`).
+    /// Bring back what failures took of a stripe (`Recovery::repair`).
     Repair,
     /// Move strips of a stripe to other members (`Scheme::place`).
     Migrate,

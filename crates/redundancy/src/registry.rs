@@ -397,7 +397,7 @@ pub struct Entry {
     pub bases: Option<Bases>,
     /// With which choice it acknowledges a write before each of its copies is programmed, if that can be chosen.
     pub completes_early: Option<Choice>,
-    /// With which choice its updates claim places in NVRAM when they start (`Scheme::claims`), if that can be chosen.
+    /// With which choice its updates claim places in NVRAM when they start (`Deferring::claims`), if that can be chosen.
     pub claims: Option<Choice>,
     /// The number of the format of drive files since which it keeps of a drive what it keeps now.
     pub drive_format: u64,

@@ -25,7 +25,8 @@ impl Assembled for Flash {
 /// An SSD, which is number `number` of an array, or alone.
 fn ssd(config: &Config, scheme: &dyn Scheme, number: u32) -> Flash {
     let Device { pe_limit, erases_before, .. } = config.device;
-    let settings = settings(&config.device, config.placement(scheme), scheme.moves_bases(), config.coordinates_migration());
+    let moves_bases = scheme.deferring().is_none_or(|deferring| deferring.moves_bases());
+    let settings = settings(&config.device, config.placement(scheme), moves_bases, config.coordinates_migration());
     let mut flash = Flash::new(Settings { cell: config.device.cells(number), seed: number.into(), ..settings });
     match pe_limit {
         0 if erases_before == 0 => {}
@@ -41,7 +42,7 @@ impl Assembled for Array {
         let array = &config.array;
         let ssds = (0..).zip(config.by_ssd()).map(|(number, config)| ssd(&config, scheme, number)).collect();
         let link_times = LinkTimes { ps_per_byte: array.link_ps_per_byte, command_ns: array.link_command_ns };
-        Self::new(ssds, array.devices, scheme.moves_strips()).with_links(link_times)
+        Self::new(ssds, array.devices, scheme.replacing().is_some()).with_links(link_times)
     }
 }
 

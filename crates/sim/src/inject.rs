@@ -168,7 +168,7 @@ impl Injector {
     /// Has an SSD replaced now, which is a fault where the scheme does not do it itself. Returns why it cannot be.
     pub fn replace(&mut self, engine: &mut dyn Device, device: u32, when: String) -> Result<(), &'static str> {
         engine.replace(device)?;
-        if !engine.survey().scheme.moves_strips() {
+        if engine.survey().scheme.replacing().is_none() {
             self.note(engine, format!("device:{device}"), when, true);
         }
         Ok(())

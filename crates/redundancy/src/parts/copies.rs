@@ -14,7 +14,7 @@ use super::bits::{self, Bits};
 use super::{cut, pages};
 use crate::{
     Addressing, Build, Damage, Decisions, Extent, Failure, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects,
-    Scheme, Step,
+    Recovery, Scheme, Step,
 };
 use flashraid_vocabulary::{
     Cause, Change, Divisor, GcAdvisor, HostOp, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Persistent, Sources, StripeId, Version,
@@ -355,10 +355,6 @@ impl<S: Steering> Addressing for Copies<S> {
 }
 
 impl<S: Steering> Scheme for Copies<S> {
-    fn addressing(&self) -> &dyn Addressing {
-        self
-    }
-
     fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
         let (row, strip) = self.layout.position(extent.first);
         let (pages, stripe) = match extent.op {
@@ -384,6 +380,16 @@ impl<S: Steering> Scheme for Copies<S> {
                 unreachable!("this scheme never decides {:?}", operation.kind)
             }
         }
+    }
+
+    fn parity_updates(&self) -> ParityUpdates {
+        ParityUpdates::default()
+    }
+}
+
+impl<S: Steering> Recovery for Copies<S> {
+    fn protects(&self) -> Protects {
+        if self.layout.groups == 1 { Protects::None } else { self.steering.protects() }
     }
 
     /// The first other copy that survives.
@@ -413,13 +419,5 @@ impl<S: Steering> Scheme for Copies<S> {
         let (lost, page) = (self.repairable(first, view), self.layout.position(first).0);
         let roomy = with_room(lost, page, view);
         Operation::background(OperationKind::Repair, stripe, first, if roomy != 0 { roomy } else { lost })
-    }
-
-    fn protects(&self) -> Protects {
-        if self.layout.groups == 1 { Protects::None } else { self.steering.protects() }
-    }
-
-    fn parity_updates(&self) -> ParityUpdates {
-        ParityUpdates::default()
     }
 }

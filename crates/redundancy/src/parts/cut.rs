@@ -56,7 +56,7 @@ pub fn group(group: &Group, page_bytes: u32, stripe: StripeId, strip: u32) -> Op
     Operation { strips: group.pages << strip, merge_strips: group.merge_pages << strip, ..operation }
 }
 
-/// A write of `pages` whole pages from `first` on, as `Scheme::fill` wants it cut.
+/// A write of `pages` whole pages from `first` on, as `Addressing::fill` wants it cut.
 pub fn whole_write(first: Lpn, pages: u32, page_bytes: u32) -> Extent {
     Extent { op: HostOp::Write, first, pages: u64::from(pages), first_bytes: page_bytes, last_bytes: page_bytes, covered: false }
 }

@@ -282,11 +282,8 @@ impl<M: StripeMap> Raid<M> {
             }
         }
         self.count(operation);
-        self.push_parity_program(
-            &stripe.row,
-            Sources { host: 0, reads: bits::lowest(u32::from(operation.reads)), ..Sources::default() },
-            wave,
-        );
+        let sources = Sources { host: 0, reads: bits::lowest(u32::from(operation.reads)), ..Sources::default() };
+        self.push_parity_program(&stripe.row, sources, wave);
         self.push_unmaps(dropped, &stripe.row, wave);
         operation.step += 1;
         Step::Last
@@ -594,5 +591,10 @@ impl<M: StripeMap> Addressing for Raid<M> {
 
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
         pages.push(self.map.row(self.stripe_of(lpn)).parity());
+    }
+
+    fn tables(&self, mapped_pages: u64) -> Vec<(&'static str, u64)> {
+        let stripe_map = Some(self.map.table_bytes()).filter(|bytes| *bytes > 0);
+        [("page_map", 4 * mapped_pages)].into_iter().chain(stripe_map.map(|bytes| ("stripe_map", bytes))).collect()
     }
 }

@@ -55,7 +55,7 @@ fn next_repair<R: Row>(stripe: &Stripe<R>, has_place: impl Fn(MemberPage) -> boo
     if is_short { RepairAction::NoSpace } else { RepairAction::None }
 }
 
-/// What failures have done to a stripe (`Scheme::damage`).
+/// What failures have done to a stripe (`Recovery::damage`).
 pub fn damage<R: Row>(stripe: &Stripe<R>, view: &dyn View) -> Damage {
     if !view.has_failures() {
         return Damage::None;
@@ -70,7 +70,7 @@ pub fn damage<R: Row>(stripe: &Stripe<R>, view: &dyn View) -> Damage {
 }
 
 impl<M: StripeMap> Raid<M> {
-    /// The operation that repairs a damaged stripe (`Scheme::repair`). A copy to the mirror chip has space for the parity too, if there is any, in case
+    /// The operation that repairs a damaged stripe (`Recovery::repair`). A copy to the mirror chip has space for the parity too, if there is any, in case
     /// that the mirror chip has none. Where there is no space at all, what it would need.
     pub fn repair(&self, number: StripeId, stripe: &Stripe<M::Row>, view: &dyn View) -> Operation {
         let mut action = next_repair(stripe, |page| view.can_allocate(page), view);

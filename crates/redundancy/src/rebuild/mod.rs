@@ -1,5 +1,5 @@
 //! Rebuild orders: the order, number and priority of repairs of damaged stripes. The scheme defines how one stripe is repaired
-//! (`Scheme::damage`, `Scheme::repair`), so each order works with every scheme that it suits.
+//! (`Recovery::damage`, `Recovery::repair`), so each order works with every scheme that it suits.
 //!
 //! A rebuild cycles through the stripes and repairs those that are damaged when it reaches them: it looks at the state of that moment,
 //! not at a list made at the failure, since host writes meanwhile repair stripes and change what others need (SPEC 1.7). After
@@ -220,7 +220,7 @@ impl Rebuild {
 
     /// Goes to the next stripe that this round has to look at: of what is not written nothing is lost. Returns false if there is none.
     fn find_written(&mut self, scheme: &dyn Scheme, view: &dyn View) -> bool {
-        if scheme.addressing().first_stripe_at(LocalPage(0)).is_none() {
+        if scheme.first_stripe_at(LocalPage(0)).is_none() {
             return self.left > 0;
         }
         while self.left > 0 {
@@ -229,7 +229,7 @@ impl Rebuild {
             if next == Some(page) {
                 return true;
             }
-            let stripe = next.and_then(|page| scheme.addressing().first_stripe_at(page)).map_or(self.stripes, |stripe| stripe.0);
+            let stripe = next.and_then(|page| scheme.first_stripe_at(page)).map_or(self.stripes, |stripe| stripe.0);
             self.pass(stripe.min(self.stripes) - self.position);
         }
         false

@@ -1,7 +1,7 @@
 //! Orders and the walk, on a scheme that is nothing but the damage of its stripes.
 
 use super::*;
-use crate::{Addressing, Decisions, Extent, Lost, OperationKind, ParityUpdates, Protects, SCHEMES, find};
+use crate::{Addressing, Decisions, Extent, Lost, OperationKind, ParityUpdates, Protects, Recovery, SCHEMES, find};
 use flashraid_vocabulary::{Cause, GcAdvisor, LocalPage, Lpn, MemberPage, PageOperation, ReadLoad, Sources, Version};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -64,9 +64,6 @@ impl Addressing for Damaged {
 }
 
 impl Scheme for Damaged {
-    fn addressing(&self) -> &dyn Addressing {
-        self
-    }
     fn decide(&mut self, _: &Extent, _: &dyn View, _: &mut Decisions) -> u64 {
         1
     }
@@ -80,6 +77,15 @@ impl Scheme for Damaged {
         wave.operations.push(crate::parts::pages::program(address, Cause::Rebuild, 4096, Sources::default()));
         Step::Last
     }
+    fn parity_updates(&self) -> ParityUpdates {
+        ParityUpdates::default()
+    }
+}
+
+impl Recovery for Damaged {
+    fn protects(&self) -> Protects {
+        Protects::Chip
+    }
     fn recover(&self, _: Lpn, _: &Lost, _: &mut Vec<(MemberPage, Version)>) -> bool {
         false
     }
@@ -92,12 +98,6 @@ impl Scheme for Damaged {
     }
     fn repair(&self, stripe: StripeId, _: &dyn View) -> Operation {
         Operation::background(OperationKind::Repair, stripe, Lpn(0), 1 << self.member(stripe))
-    }
-    fn protects(&self) -> Protects {
-        Protects::Chip
-    }
-    fn parity_updates(&self) -> ParityUpdates {
-        ParityUpdates::default()
     }
 }
 

@@ -16,8 +16,9 @@ use crate::parts::stripe::{Guard, Stripe};
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Role, Row, StripeMap};
 use crate::{
-    Addressing, Bases, Build, CommitCause, Damage, Decisions, Entry, Extent, Failure, Group, GuardCounts, IdleWork, Lost, Members, Method,
-    Operation, OperationKind, Outcomes, ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step,
+    Addressed, Addressing, Bases, Build, CommitCause, Damage, Decisions, Deferring, Entry, Extent, Failure, Group, GuardCounts, IdleWork,
+    Lost, Members, Method, Operation, OperationKind, Outcomes, ParameterError, ParityUpdates, Protects, Recovery, Redundancy, Scheme, Step,
+    WorksWhenIdle,
 };
 use bytemuck::Zeroable;
 use flashraid_vocabulary::{
@@ -220,16 +221,22 @@ impl<M: StripeMap> GcAdvisor for Fra<M> {
     }
 }
 
-impl<M: StripeMap> Scheme for Fra<M> {
-    fn addressing(&self) -> &dyn Addressing {
+impl<M: StripeMap> Addressed for Fra<M> {
+    type Addressing = Raid<M>;
+
+    fn addressing(&self) -> &Raid<M> {
         &self.raid
     }
 
     /// SPEC 4.6: each entry of the map holds a second address.
     fn tables(&self, mapped_pages: u64) -> Vec<(&'static str, u64)> {
-        vec![("page_map", 4 * mapped_pages), ("old_page_map", 4 * self.user_pages())]
+        let mut tables = self.raid.tables(mapped_pages);
+        tables.push(("old_page_map", 4 * self.raid.user_pages()));
+        tables
     }
+}
 
+impl<M: StripeMap> Scheme for Fra<M> {
     fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
         let (mut operation, pages) = self.raid.cut(extent);
         if extent.op != HostOp::Read {
@@ -282,7 +289,29 @@ impl<M: StripeMap> Scheme for Fra<M> {
     }
 
     fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.stripes, self.stripe_of(lpn).0 as usize);
+        prefetch(&self.stripes, self.raid.stripe_of(lpn).0 as usize);
+    }
+
+    fn parity_updates(&self) -> ParityUpdates {
+        self.raid.updates()
+    }
+
+    fn deferring(&self) -> Option<&dyn Deferring> {
+        Some(self)
+    }
+
+    fn deferring_mut(&mut self) -> Option<&mut dyn Deferring> {
+        Some(self)
+    }
+
+    fn when_idle(&mut self) -> Option<&mut dyn WorksWhenIdle> {
+        Some(self)
+    }
+}
+
+impl<M: StripeMap> Recovery for Fra<M> {
+    fn protects(&self) -> Protects {
+        Protects::Member
     }
 
     fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
@@ -299,22 +328,6 @@ impl<M: StripeMap> Scheme for Fra<M> {
         self.raid.repair(stripe, &self.whole_stripe(stripe, view), view)
     }
 
-    fn protects(&self) -> Protects {
-        Protects::Member
-    }
-
-    fn prepared(&mut self) {
-        self.counts.begin();
-    }
-
-    fn parity_updates(&self) -> ParityUpdates {
-        self.raid.updates()
-    }
-
-    fn moves_bases(&self) -> bool {
-        false
-    }
-
     fn has_window(&self) -> bool {
         true
     }
@@ -326,6 +339,25 @@ impl<M: StripeMap> Scheme for Fra<M> {
         let uncovered = if is_void { row.all() } else { changed };
         let written = self.raid.written(&row, uncovered, view);
         bits::of(Bits(written).filter(|strip| !view.is_lost(row.data(*strip), Version::Current)))
+    }
+}
+
+impl<M: StripeMap> Deferring for Fra<M> {
+    fn prepared(&mut self) {
+        self.counts.begin();
+    }
+
+    fn drain(&mut self) -> Option<Operation> {
+        let stripe = self.dequeue()?;
+        Some(Operation { commit: CommitCause::Shutdown, ..self.raid.commit(stripe) })
+    }
+
+    fn guard(&self) -> Option<GuardCounts> {
+        Some(self.counts)
+    }
+
+    fn moves_bases(&self) -> bool {
+        false
     }
 
     fn base_erased(&mut self, address: MemberPage) -> Option<StripeId> {
@@ -340,16 +372,9 @@ impl<M: StripeMap> Scheme for Fra<M> {
         }
         Some(stripe)
     }
+}
 
-    fn drain(&mut self) -> Option<Operation> {
-        let stripe = self.dequeue()?;
-        Some(Operation { commit: CommitCause::Shutdown, ..self.raid.commit(stripe) })
-    }
-
-    fn works_when_idle(&self) -> bool {
-        true
-    }
-
+impl<M: StripeMap> WorksWhenIdle for Fra<M> {
     fn idle(&mut self, view: &dyn View) -> IdleWork {
         while let Some(&stripe) = self.queue.front() {
             let row = self.raid.map().row(stripe);
@@ -366,9 +391,5 @@ impl<M: StripeMap> Scheme for Fra<M> {
             self.notes(stripe).is_queued = false;
         }
         IdleWork::None
-    }
-
-    fn guard(&self) -> Option<GuardCounts> {
-        Some(self.counts)
     }
 }

@@ -14,7 +14,7 @@
 //! When the spare SSD dies and there is no other one (5.6), its strips go to the eldest one by one as they are rebuilt or written, not all at one instant.
 //! When another spare SSD takes the place of an SSD that has died, the shadow of that stays (5.10): what it holds is what is rebuilt there.
 
-use crate::parts::replacing::{Mechanism, Policy, Redistribution, Replacing};
+use crate::parts::replacing::{Mechanism, Policy, Redistribution, ReplacedSsds};
 use crate::parts::update::UpdateRule;
 use crate::parts::{replacing, uneven};
 use crate::stripe_map::table::MOST_MEMBERS;
@@ -111,5 +111,5 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     let most_ns = u64::from(build.whole(&MOST_REPLACEMENT_MS)?) * 1_000_000;
     let window = build.whole(&MIGRATION_WINDOW)?;
     let policy = Policy { most_ns, window, ..Policy::from_build(build, Mechanism::HotSwap { redistribution, semi_hybrid })? };
-    Ok(Box::new(Replacing::from_build(build, policy)?))
+    Ok(Box::new(ReplacedSsds::from_build(build, policy)?))
 }

@@ -6,7 +6,7 @@
 //! 2010, as the hot-swapping paper compares with it. Rules: SPEC 5.9; `parts::replacing` has them.
 //! Departures: none.
 
-use crate::parts::replacing::{Mechanism, Policy, Replacing};
+use crate::parts::replacing::{Mechanism, Policy, ReplacedSsds};
 use crate::parts::update::UpdateRule;
 use crate::parts::{replacing, uneven};
 use crate::stripe_map::table::MOST_MEMBERS;
@@ -31,5 +31,5 @@ pub const ENTRY: Entry = Entry {
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     let policy = Policy::from_build(build, Mechanism::Offline)?;
-    Ok(Box::new(Replacing::from_build(build, policy)?))
+    Ok(Box::new(ReplacedSsds::from_build(build, policy)?))
 }

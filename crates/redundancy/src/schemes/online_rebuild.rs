@@ -7,7 +7,7 @@
 //! figures 4 and 5. Rules: SPEC 5.8; `parts::replacing` has them.
 //! Departures: none.
 
-use crate::parts::replacing::{Mechanism, Policy, Replacing};
+use crate::parts::replacing::{Mechanism, Policy, ReplacedSsds};
 use crate::parts::update::UpdateRule;
 use crate::parts::{replacing, uneven};
 use crate::stripe_map::table::MOST_MEMBERS;
@@ -40,5 +40,5 @@ const SHIFT_PARITY: Parameter = Parameter {
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     let shifts_parity = build.choice(&SHIFT_PARITY)? == "true";
     let policy = Policy::from_build(build, Mechanism::Online { shifts_parity })?;
-    Ok(Box::new(Replacing::from_build(build, policy)?))
+    Ok(Box::new(ReplacedSsds::from_build(build, policy)?))
 }

@@ -16,8 +16,8 @@ use crate::parts::update::UpdateRule;
 use crate::stripe_map::StripeMap;
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::{
-    Addressing, Build, Damage, Decisions, Entry, Extent, Group, Lost, Members, Operation, OperationKind, Outcomes, ParameterError,
-    ParityUpdates, Protects, Redundancy, Scheme, Step,
+    Addressed, Build, Damage, Decisions, Entry, Extent, Group, Lost, Members, Operation, OperationKind, Outcomes, ParameterError,
+    ParityUpdates, Protects, Recovery, Redundancy, Scheme, Step,
 };
 use flashraid_vocabulary::{GcAdvisor, Lpn, MemberPage, StripeId, Version, View, Wave, persistent};
 
@@ -69,11 +69,15 @@ impl<M: StripeMap> Raid5<M> {
 
 impl<M: StripeMap> GcAdvisor for Raid5<M> {}
 
-impl<M: StripeMap> Scheme for Raid5<M> {
-    fn addressing(&self) -> &dyn Addressing {
+impl<M: StripeMap> Addressed for Raid5<M> {
+    type Addressing = Raid<M>;
+
+    fn addressing(&self) -> &Raid<M> {
         &self.raid
     }
+}
 
+impl<M: StripeMap> Scheme for Raid5<M> {
     fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
         self.raid.decide(extent, decisions)
     }
@@ -96,6 +100,16 @@ impl<M: StripeMap> Scheme for Raid5<M> {
         self.raid.plan(operation, outcomes, &stripe, choose, view, wave)
     }
 
+    fn parity_updates(&self) -> ParityUpdates {
+        self.raid.updates()
+    }
+}
+
+impl<M: StripeMap> Recovery for Raid5<M> {
+    fn protects(&self) -> Protects {
+        Protects::Member
+    }
+
     fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
         let (stripe, strip) = self.raid.map().position(lpn);
         Stripe::new(self.raid.map().row(stripe), 0, Guard::None).recover(strip, lost, sources)
@@ -107,18 +121,5 @@ impl<M: StripeMap> Scheme for Raid5<M> {
 
     fn repair(&self, stripe: StripeId, view: &dyn View) -> Operation {
         self.raid.repair(stripe, &self.whole_stripe(stripe, view), view)
-    }
-
-    fn tables(&self, mapped_pages: u64) -> Vec<(&'static str, u64)> {
-        let stripe_map = Some(self.raid.map().table_bytes()).filter(|bytes| *bytes > 0);
-        [("page_map", 4 * mapped_pages)].into_iter().chain(stripe_map.map(|bytes| ("stripe_map", bytes))).collect()
-    }
-
-    fn protects(&self) -> Protects {
-        Protects::Member
-    }
-
-    fn parity_updates(&self) -> ParityUpdates {
-        self.raid.updates()
     }
 }

@@ -10,8 +10,8 @@
 use crate::parts::bits;
 use crate::parts::{cut, pages};
 use crate::{
-    Addressing, Build, Damage, Decisions, Entry, Extent, Failure, Lost, Members, Method, Operation, OperationKind, Outcomes, Parameter,
-    ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step, Values,
+    Addressed, Addressing, Build, Damage, Decisions, Entry, Extent, Failure, Lost, Members, Method, Operation, OperationKind, Outcomes,
+    Parameter, ParameterError, ParityUpdates, Protects, Recovery, Redundancy, Scheme, Step, Values,
 };
 use flashraid_vocabulary::{
     Cause, Change, GcAdvisor, HostOp, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave, persistent,
@@ -218,11 +218,15 @@ impl Chained {
 /// The scheme keeps no old versions.
 impl GcAdvisor for Chained {}
 
-impl Scheme for Chained {
-    fn addressing(&self) -> &dyn Addressing {
+impl Addressed for Chained {
+    type Addressing = Ring;
+
+    fn addressing(&self) -> &Ring {
         &self.ring
     }
+}
 
+impl Scheme for Chained {
     fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
         decisions.operations.push(self.ring.cut(extent));
         1
@@ -238,6 +242,17 @@ impl Scheme for Chained {
                 unreachable!("this scheme never decides {:?}", operation.kind)
             }
         }
+    }
+
+    /// The scheme has no parity.
+    fn parity_updates(&self) -> ParityUpdates {
+        ParityUpdates::default()
+    }
+}
+
+impl Recovery for Chained {
+    fn protects(&self) -> Protects {
+        Protects::Member
     }
 
     /// The other copy.
@@ -260,14 +275,5 @@ impl Scheme for Chained {
         let first = Lpn(stripe.0.into());
         let lost = self.repairable(first, view).map(|copy| copy.member.0.into());
         Operation::background(OperationKind::Repair, stripe, first, bits::of(lost.into_iter()))
-    }
-
-    fn protects(&self) -> Protects {
-        Protects::Member
-    }
-
-    /// The scheme has no parity.
-    fn parity_updates(&self) -> ParityUpdates {
-        ParityUpdates::default()
     }
 }

@@ -14,7 +14,10 @@ use crate::parts::update::UpdateRule;
 use crate::schemes::raid5::Raid5;
 use crate::stripe_map::formula::{Formula, FormulaRow, Layout};
 use crate::stripe_map::{Role, Row, StripeMap};
-use crate::{Addressing, Decisions, Extent, Job, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
+use crate::{
+    Addressed, Decisions, Deferring, Extent, Job, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Recovery,
+    Scheme, Step,
+};
 use flashraid_vocabulary::{
     Cause, Change, GcAdvisor, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Priority, SemivalidAction, Sources, StripeId, Version,
     View, Wave,
@@ -111,11 +114,15 @@ impl GcAdvisor for CommitsAnotherFirst {
     }
 }
 
-impl Scheme for CommitsAnotherFirst {
-    fn addressing(&self) -> &dyn Addressing {
-        &self.inner.raid
-    }
+impl Addressed for CommitsAnotherFirst {
+    type Addressing = Raid5<Formula>;
 
+    fn addressing(&self) -> &Raid5<Formula> {
+        &self.inner
+    }
+}
+
+impl Scheme for CommitsAnotherFirst {
     fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64 {
         let pages = self.inner.decide(extent, view, decisions);
         let mut operation = decisions.operations[0];
@@ -160,18 +167,30 @@ impl Scheme for CommitsAnotherFirst {
         }
     }
 
-    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
-        self.dirty(self.inner.raid.map().position(lpn).0) == 0 && self.inner.recover(lpn, lost, sources)
-    }
-
-    fn protects(&self) -> Protects {
-        Protects::None
-    }
-
     fn parity_updates(&self) -> ParityUpdates {
         ParityUpdates { deferred: self.deferred, committed: self.committed, ..self.inner.parity_updates() }
     }
 
+    fn deferring(&self) -> Option<&dyn Deferring> {
+        Some(self)
+    }
+
+    fn deferring_mut(&mut self) -> Option<&mut dyn Deferring> {
+        Some(self)
+    }
+}
+
+impl Recovery for CommitsAnotherFirst {
+    fn protects(&self) -> Protects {
+        Protects::None
+    }
+
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
+        self.dirty(self.inner.raid.map().position(lpn).0) == 0 && self.inner.recover(lpn, lost, sources)
+    }
+}
+
+impl Deferring for CommitsAnotherFirst {
     fn moves_bases(&self) -> bool {
         false
     }

@@ -347,7 +347,7 @@ fn other_schemes_take_the_rule() {
         let mut host = host("ppc", 4, &[("update", update)]);
         host.write(0, 1);
         busy(&mut host, member);
-        let commit = host.scheme.drain().unwrap();
+        let commit = host.deferring_mut().drain().unwrap();
         let course = host.run(commit);
         let mut members: Vec<_> = course.waves[0].iter().map(|read| read.address.member.0).collect();
         members.sort_unstable();

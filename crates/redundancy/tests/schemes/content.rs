@@ -129,7 +129,7 @@ proptest! {
         for request in &requests {
             if request.pages.is_multiple_of(5) {
                 let page = request.aside.index(STRIPES as usize) as u32;
-                let commit = host.scheme.commit_for_gc(MemberPage::new(0, page), true).unwrap();
+                let commit = host.deferring_mut().commit_for_gc(MemberPage::new(0, page), true).unwrap();
                 host.run(commit);
                 prop_assert_eq!(host.scheme.dirty(StripeId(page)), 0);
             }

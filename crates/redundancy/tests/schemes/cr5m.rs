@@ -333,7 +333,7 @@ fn counters_start_when_the_device_is_prepared() {
     let mut host = Host::new(scheme("cr5m", 4, 8, &[]));
     host.write(0, 1);
     assert_eq!(method(host.write(0, 1)), Method::Rcw);
-    host.scheme.prepared();
+    host.deferring_mut().prepared();
     assert_eq!(method(host.write(0, 1)), Method::Mirrored);
 }
 
@@ -344,9 +344,9 @@ fn channels_that_want_relief_are_forgotten_when_the_device_is_prepared() {
         host.write(0, 1);
         started(&mut host, 3); // stripe 1, whose strip is on channel 0, too
         if is_prepared {
-            host.scheme.prepared();
+            host.deferring_mut().prepared();
         }
-        host.scheme.background(&host.flash).is_some()
+        host.scheme.deferring_mut().unwrap().background(&host.flash).is_some()
     };
     assert_eq!([wanting(false), wanting(true)], [true, false]);
 }

@@ -27,7 +27,7 @@ pub fn deferred(host: &Host) -> u64 {
 }
 
 pub fn guard(host: &Host) -> GuardCounts {
-    host.scheme.guard().unwrap()
+    host.deferring().guard().unwrap()
 }
 
 /// What the changes of a course say of NVRAM: `host STRIPS ^ reads READS ^ deferred`.
@@ -232,7 +232,7 @@ fn unwritten_pages_are_not_read() {
     assert_eq!(host.flash.held(Version::Base), 0);
     host.write(2, 1);
     host.check();
-    assert_eq!(host.scheme.commit_cost(page(1)), (2, 1), "the formula counts them");
+    assert_eq!(host.deferring().commit_cost(page(1)), (2, 1), "the formula counts them");
     let course = only(host.drain());
     assert_eq!(background_waves(&course), [["program commit 4/0 4096 = delayed"]]);
     host.check();
@@ -362,7 +362,7 @@ fn what_appears_under_a_write_is_no_base() {
 fn tables() {
     let of = |name: &str| {
         let scheme = scheme(name, 5, 1024, &[]);
-        (scheme.tables(5 * 1024), scheme.nvram())
+        (scheme.tables(5 * 1024), scheme.deferring().map_or_else(Vec::new, |deferring| deferring.nvram()))
     };
     // 8 entries: 10 bits, 4 bits and a page each.
     let cache = vec![("parity_cache", 8 * 4096 + 14)];

@@ -20,7 +20,7 @@ fn commit_formulas() {
             host.write(0, known.into());
             let expected = if known >= most { width - known } else { known + 1 };
             assert!(expected <= most);
-            assert_eq!(host.scheme.commit_cost(page(0)), (expected, 1));
+            assert_eq!(host.deferring().commit_cost(page(0)), (expected, 1));
             let course = only(host.drain());
             assert_eq!((reads(&course) as u32, course.waves.last().unwrap().len()), (expected, 1), "{known} of {width}");
             let parity = (0..u64::from(width)).fold(0, |sum, lpn| sum ^ host.expected(lpn).unwrap());
@@ -170,7 +170,7 @@ fn commits_for_the_gc() {
     for (can_allocate, entries) in [(true, 0), (false, 1)] {
         let mut host = filled("ppc", &[]);
         host.write(1, 1);
-        assert_eq!((host.scheme.rule(page(1)), host.scheme.moves_bases()), (SemivalidAction::CommitFirst, false));
+        assert_eq!((host.scheme.rule(page(1)), host.deferring().moves_bases()), (SemivalidAction::CommitFirst, false));
         let course = host.collect(page(1), can_allocate).unwrap();
         assert_eq!((course.operation.space, reads(&course)), (if can_allocate { 1 << 4 } else { 0 }, 2));
         assert_eq!((host.flash.held(Version::Base), guard(&host).entries, guard(&host).old_pages), (0, entries, 0));
@@ -186,7 +186,7 @@ fn commits_for_the_gc() {
         // Decided state has moved: the next update is a miss, or the commit costs nothing.
         let before = guard(&host);
         if !can_allocate {
-            assert_eq!(host.scheme.commit_cost(page(1)), (0, 1));
+            assert_eq!(host.deferring().commit_cost(page(1)), (0, 1));
         }
         let course = only(host.write(1, 1));
         assert_eq!((guard(&host).hits - before.hits, reads(&course)), if can_allocate { (0, 0) } else { (1, 1) });
@@ -197,11 +197,11 @@ fn commits_for_the_gc() {
         assert!(host.collect(page(1), true).is_none(), "nothing to commit");
     }
     let host = filled("ppc", &[("gc_semivalid", "move")]);
-    assert!(host.scheme.moves_bases());
+    assert!(host.deferring().moves_bases());
     let mut host = host;
     host.write(1, 1);
     assert_eq!(host.scheme.rule(page(1)), SemivalidAction::Move);
-    assert!(!filled("fpc", &[]).scheme.moves_bases());
+    assert!(!filled("fpc", &[]).deferring().moves_bases());
 }
 
 /// A commit of GC leaves the entry to updates that have been decided and not ended.
@@ -266,14 +266,14 @@ fn a_commit_for_the_gc_finds_nothing_when_the_parity_cache_is_lost() {
         let mut host = filled("ppc", &[]);
         host.write(1, 1);
         host.write(5, 1);
-        let commit = host.scheme.commit_for_gc(page(1), can_allocate).expect("it is associated");
+        let commit = host.deferring_mut().commit_for_gc(page(1), can_allocate).expect("it is associated");
         assert_eq!((commit.commit, commit.stripe), (CommitCause::Gc, StripeId(0)));
         host.lose_parity_cache();
         let course = host.run(commit);
         assert_eq!((course.end, course.waves.len(), course.changes.len()), (Step::Nothing, 0, 0));
         assert_eq!(guard(&host).commits[CommitCause::Gc as usize], Commits::default());
         for member in 0..5 {
-            assert!(host.scheme.commit_for_gc(page(member), can_allocate).is_none());
+            assert!(host.deferring_mut().commit_for_gc(page(member), can_allocate).is_none());
         }
         assert_eq!((host.scheme.rule(page(1)), host.flash.held(Version::Base)), (SemivalidAction::Move, 0));
         // A new entry has new bases to commit, of the parity that is made first.

@@ -99,10 +99,10 @@ fn repairs() {
             host.check_each_member();
             check_counts(&host);
             // The cache knows whether the entry is still there.
-            let hits = host.scheme.guard().unwrap().hits;
+            let hits = host.deferring().guard().unwrap().hits;
             host.write(2, 1);
             let stays = commits == 0 && !associated.is_empty();
-            assert_eq!(host.scheme.guard().unwrap().hits - hits, u64::from(stays), "{associated}: {lost}");
+            assert_eq!(host.deferring().guard().unwrap().hits - hits, u64::from(stays), "{associated}: {lost}");
         }
     }
     // Want of room for the parity: the strip at least; of the strip: nothing.
@@ -128,9 +128,9 @@ fn a_cache_that_has_lost_all_is_empty() {
         (0..2).for_each(|stripe| drop(host.write(4 * stripe, 1)));
         host.lose_parity_cache();
         for (stripe, is_hit) in [(0, false), (2, false), (0, true)] {
-            let before = host.scheme.guard().unwrap();
+            let before = host.deferring().guard().unwrap();
             assert_eq!(host.write(4 * stripe + 1, 1).len(), 1, "{name}: nothing is committed to make room");
-            assert_eq!(host.scheme.guard().unwrap().hits - before.hits, u64::from(is_hit), "{name}: stripe {stripe}");
+            assert_eq!(host.deferring().guard().unwrap().hits - before.hits, u64::from(is_hit), "{name}: stripe {stripe}");
         }
     }
 }
@@ -291,7 +291,7 @@ fn nvram_is_never_overfull() {
     host.flash.dead.insert(MemberId(4));
     let courses = host.write(4, 1);
     assert_eq!(courses.iter().map(|course| course.end).collect::<Vec<_>>(), [Step::Failed(Failure::NoSpace); 2]);
-    assert_eq!((host.scheme.guard().unwrap().entries, host.check_degraded()), (1, 0));
+    assert_eq!((host.deferring().guard().unwrap().entries, host.check_degraded()), (1, 0));
     host.flash.dead.clear();
     host.repair_all();
     host.check_each_member();
@@ -446,7 +446,7 @@ fn play(cached: &Cached, events: &[Event]) {
             failed = None;
             host.check_each_member();
         }
-        let counts = host.scheme.guard().unwrap();
+        let counts = host.deferring().guard().unwrap();
         assert_eq!(counts.entries, host.flash.held(Version::DeferredParity), "{event:?}");
     }
     host.flash.strike = None;

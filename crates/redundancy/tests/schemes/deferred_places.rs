@@ -78,13 +78,13 @@ fn an_entry_without_a_place_gets_the_first_that_is_given_back() {
 fn a_commit_for_the_gc_that_fails_leaves_places_as_they_are() {
     for name in ["ppc", "ca-ppc"] {
         let mut host = full(name, 2);
-        let page = |host: &Host| host.scheme.locate(Lpn(0));
-        let for_gc = host.scheme.commit_for_gc(page(&host), true).expect("it is associated");
+        let page = host.scheme.locate(Lpn(0));
+        let for_gc = host.deferring_mut().commit_for_gc(page, true).expect("it is associated");
         host.scheme.failed(&for_gc);
         let mut second = decided(&mut host, WIDTH * 2);
         let commit = commit_before(&mut host, &mut second);
         assert_eq!(commit.stripe.0, 0, "{name}");
-        let for_gc = host.scheme.commit_for_gc(page(&host), true).expect("it is associated");
+        let for_gc = host.deferring_mut().commit_for_gc(page, true).expect("it is associated");
         host.scheme.failed(&for_gc);
         // A place is free, and is not for the stripe that is being committed.
         host.trim(WIDTH, WIDTH);
@@ -103,7 +103,7 @@ fn a_commit_for_the_gc_that_fails_leaves_places_as_they_are() {
 fn a_commit_that_fails_in_draining_leaves_an_entry_with_a_place() {
     for name in NAMES {
         let mut host = full(name, 2);
-        let drained = std::iter::from_fn(|| host.scheme.drain().inspect(|commit| host.scheme.failed(commit)));
+        let drained = std::iter::from_fn(|| host.deferring_mut().drain().inspect(|commit| host.scheme.failed(commit)));
         let commits: Vec<u32> = drained.take(5).map(|commit| commit.stripe.0).collect();
         assert_eq!((commits, guard(&host).entries), (vec![0, 1], 2), "{name}");
         let mut update = decided(&mut host, 0);
@@ -202,7 +202,7 @@ impl InFlight {
         let page = self.host.scheme.locate(Lpn(lpn));
         if !fails {
             self.host.collect(page, can_allocate);
-        } else if let Some(commit) = self.host.scheme.commit_for_gc(page, can_allocate) {
+        } else if let Some(commit) = self.host.deferring_mut().commit_for_gc(page, can_allocate) {
             self.host.scheme.failed(&commit);
         }
     }

@@ -62,7 +62,7 @@ pub fn step(host: &mut Host, request: &Request) {
 
 /// The counts that a host may never see differ from what its flash holds.
 pub fn check_counts(host: &Host) {
-    let counts = host.scheme.guard().unwrap();
+    let counts = host.deferring().guard().unwrap();
     assert_eq!((counts.entries, counts.old_pages), (host.flash.held(Version::DeferredParity), host.flash.held(Version::Base)));
     assert!(counts.entries <= counts.most_entries);
     assert!(counts.most_old_pages <= counts.most_entries * u64::from(host.scheme.width()));

@@ -21,7 +21,7 @@ fn filled() -> Host {
 
 fn idle(host: &mut Host) -> Vec<Course> {
     let mut done = Vec::new();
-    while let IdleWork::Start(commit) = host.scheme.idle(&host.flash) {
+    while let IdleWork::Start(commit) = host.scheme.when_idle().unwrap().idle(&host.flash) {
         done.push(host.run(commit));
     }
     done
@@ -31,7 +31,7 @@ fn idle(host: &mut Host) -> Vec<Course> {
 #[test]
 fn parities_are_made_in_idle_time() {
     let mut host = filled();
-    assert!(idle(&mut host).is_empty() && host.scheme.works_when_idle());
+    assert!(idle(&mut host).is_empty() && host.scheme.when_idle().is_some());
     let course = only(host.write(5, 1));
     assert_eq!(waves(&course), [["program host 1/1 4096 keeps base = host 1"]]);
     host.write(5, 1);
@@ -41,7 +41,7 @@ fn parities_are_made_in_idle_time() {
     );
     host.write_part(1, 512);
     host.trim(2, 1);
-    assert_eq!((host.flash.held(Version::Base), host.scheme.guard().unwrap().entries), (4, 2));
+    assert_eq!((host.flash.held(Version::Base), host.deferring().guard().unwrap().entries), (4, 2));
     // A member of the oldest stripe is busy.
     host.flash.queued.insert(MemberId(0), (1, 0));
     assert!(idle(&mut host).is_empty());
@@ -50,7 +50,7 @@ fn parities_are_made_in_idle_time() {
     assert_eq!(courses.iter().map(|course| course.operation.stripe.0).collect::<Vec<_>>(), [1, 0]);
     let reads = vec!["read commit 0/0 4096", "read commit 1/0 4096", "read commit 3/0 4096"];
     assert_eq!(background_waves(&courses[1]), [reads, vec!["program commit 4/0 4096 = reads 012"]]);
-    let counts = host.scheme.guard().unwrap();
+    let counts = host.deferring().guard().unwrap();
     assert_eq!((counts.commits[CommitCause::Idle as usize], counts.hits, counts.misses), (Commits { commits: 2, reads: 7 }, 3, 2));
     assert_eq!((counts.entries, counts.old_pages, counts.most_old_pages, host.flash.held(Version::Base)), (0, 0, 4, 0));
     host.check_each_member();
@@ -71,7 +71,7 @@ fn what_is_lost_while_a_stripe_is_queued() {
     assert_eq!(host.recover(Lpn(0), &lost(0)), host.expected(0));
     let page = MemberPage::new(1, 0);
     assert_eq!(host.scheme.rule(page), SemivalidAction::Free);
-    host.scheme.base_erased(page);
+    host.deferring_mut().base_erased(page);
     host.flash.erase_base(page);
     assert_eq!((host.recover(Lpn(0), &lost(0)), host.recover(Lpn(4), &lost(0))), (None, host.expected(4)));
     idle(&mut host);
@@ -84,7 +84,7 @@ fn failures_while_a_stripe_is_queued() {
         let mut host = filled();
         host.write(1, 1);
         if erased {
-            host.scheme.base_erased(MemberPage::new(1, 0));
+            host.deferring_mut().base_erased(MemberPage::new(1, 0));
             host.flash.erase_base(MemberPage::new(1, 0));
         }
         host.flash.replace(MemberId(gone));
@@ -122,14 +122,14 @@ proptest! {
             host.check_reads();
             let page = host.scheme.locate(Lpn(aside % host.scheme.user_pages()));
             if aside.is_multiple_of(3) && host.flash.base(page).is_some() {
-                host.scheme.base_erased(page);
+                host.deferring_mut().base_erased(page);
                 host.flash.erase_base(page);
             }
             if aside.is_multiple_of(7) {
                 idle(&mut host);
                 host.check_each_member();
             }
-            let counts = host.scheme.guard().unwrap();
+            let counts = host.deferring().guard().unwrap();
             prop_assert_eq!(counts.old_pages, host.flash.held(Version::Base));
             if aside.is_multiple_of(11) {
                 let mut broken = host.fork();

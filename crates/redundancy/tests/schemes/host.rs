@@ -2,10 +2,10 @@
 
 use crate::flash::{Course, DATA_CHIPS, Flash, PAGE, overlay};
 use flashraid_redundancy::{
-    Build, Claim, Damage, Decisions, Extent, Failure, Group, IdleWork, Lock, Lost, Operation, OperationKind, Order, Protects, Scheme, Step,
-    find,
+    Build, Claim, Damage, Decisions, Deferring, Extent, Failure, Group, IdleWork, Lock, Lost, Operation, OperationKind, Order, Protects,
+    Replacing, Scheme, Step, find,
 };
-use flashraid_vocabulary::{Health, HostOp, Lpn, MemberPage, StripeId, Version, View};
+use flashraid_vocabulary::{Health, HostOp, Lpn, MemberId, MemberPage, StripeId, Version, View};
 use std::collections::BTreeMap;
 
 pub struct Host<S: Scheme + ?Sized = dyn Scheme> {
@@ -13,7 +13,7 @@ pub struct Host<S: Scheme + ?Sized = dyn Scheme> {
     pub flash: Flash,
     /// What the scheme wants to do in the background and has not done yet.
     pub background: Vec<Operation>,
-    /// What the scheme has ordered so far (`Scheme::order`).
+    /// What the scheme has ordered so far (`Replacing::order`).
     pub orders: Vec<Order>,
     expected: Vec<Option<u64>>,
     tags: u64,
@@ -77,6 +77,26 @@ impl<S: Scheme + ?Sized> Host<S> {
         Self { scheme, flash: Flash::default(), background: Vec::new(), orders: Vec::new(), expected, tags: 0 }
     }
 
+    /// The scheme, which must be one that defers parities.
+    pub fn deferring(&self) -> &dyn Deferring {
+        self.scheme.deferring().expect("it defers parities")
+    }
+
+    /// The same, to change it.
+    pub fn deferring_mut(&mut self) -> &mut dyn Deferring {
+        self.scheme.deferring_mut().expect("it defers parities")
+    }
+
+    /// The scheme, which must be one that replaces SSDs.
+    pub fn replacing(&self) -> &dyn Replacing {
+        self.scheme.replacing().expect("it replaces SSDs")
+    }
+
+    /// The user wants this member replaced.
+    pub fn replace(&mut self, member: MemberId) -> Result<(), &'static str> {
+        self.scheme.replacing_mut().expect("it replaces SSDs").replace(member, &self.flash)
+    }
+
     /// Writes the first pages, so many at least, as `--fill` does: in whole stripes.
     pub fn fill(&mut self, pages: u64) {
         let mut filled = 0;
@@ -95,7 +115,9 @@ impl<S: Scheme + ?Sized> Host<S> {
     pub fn filled(mut self) -> Self {
         self.fill(u64::MAX);
         assert!(self.expected.iter().all(Option::is_some), "the fill leaves pages out");
-        self.scheme.prepared();
+        if let Some(deferring) = self.scheme.deferring_mut() {
+            deferring.prepared();
+        }
         self.flash.log.clear();
         self
     }
@@ -144,19 +166,19 @@ impl<S: Scheme + ?Sized> Host<S> {
 
     /// GC has a commit of the stripe of a page made, with room for the parity or without.
     pub fn collect(&mut self, page: MemberPage, can_allocate: bool) -> Option<Course> {
-        let commit = self.scheme.commit_for_gc(page, can_allocate)?;
+        let commit = self.deferring_mut().commit_for_gc(page, can_allocate)?;
         Some(self.run(Operation { lock: Lock::None, ..commit }))
     }
 
     /// Brings all parities to flash.
     pub fn drain(&mut self) -> Vec<Course> {
-        std::iter::from_fn(|| self.scheme.drain().map(|commit| self.run(commit))).collect()
+        std::iter::from_fn(|| self.scheme.deferring_mut()?.drain().map(|commit| self.run(commit))).collect()
     }
 
     /// NVRAM loses all parities.
     pub fn lose_parity_cache(&mut self) {
         let mut changes = Vec::new();
-        self.scheme.parity_cache_lost(&self.flash, &mut changes);
+        self.scheme.deferring_mut().expect("it defers parities").parity_cache_lost(&self.flash, &mut changes);
         self.flash.lose_parity_cache(&changes);
     }
 
@@ -183,14 +205,14 @@ impl<S: Scheme + ?Sized> Host<S> {
 
     /// The operation holds its stripe.
     pub fn place(&mut self, operation: &mut Operation) {
-        if self.scheme.moves_strips() && operation.lock == Lock::Exclusive && !operation.is_placed {
+        if self.scheme.replacing().is_some() && operation.lock == Lock::Exclusive && !operation.is_placed {
             self.scheme.place(operation, &self.flash);
         }
     }
 
     /// Does what the scheme wants done with SSDs.
     pub fn carry_out_orders(&mut self) {
-        while let Some(order) = self.scheme.order(&self.flash) {
+        while let Some(order) = self.scheme.replacing_mut().and_then(|replacing| replacing.order(&self.flash)) {
             self.orders.push(order);
             let mut disable = |member| {
                 self.flash.health.insert(member, Health::Disabled);
@@ -215,7 +237,7 @@ impl<S: Scheme + ?Sized> Host<S> {
     /// Offers the scheme idle time. Returns how what it does went, or what it answers.
     pub fn idle(&mut self) -> Result<Course, IdleWork> {
         self.carry_out_orders();
-        match self.scheme.idle(&self.flash) {
+        match self.scheme.when_idle().map_or(IdleWork::None, |worker| worker.idle(&self.flash)) {
             IdleWork::Start(operation) => Ok(self.run(operation)),
             answer => {
                 self.carry_out_orders();
@@ -227,7 +249,7 @@ impl<S: Scheme + ?Sized> Host<S> {
     /// Executes one operation that was decided, after the commit of the stripe whose place it gets, if it gets one; it fails if the commit does.
     fn run_claiming(&mut self, mut operation: Operation) -> Vec<Course> {
         let mut courses = Vec::new();
-        if self.scheme.claims() {
+        if self.scheme.deferring().is_some_and(|deferring| deferring.claims()) {
             match self.scheme.claim(&mut operation, true, &self.flash) {
                 Claim::Granted => {}
                 Claim::After(commit) => courses.push(self.run(commit)),
@@ -247,7 +269,7 @@ impl<S: Scheme + ?Sized> Host<S> {
     pub fn run(&mut self, mut operation: Operation) -> Course {
         self.place(&mut operation);
         let course = self.execute(operation);
-        if self.scheme.moves_strips() {
+        if self.scheme.replacing().is_some() {
             self.carry_out_orders();
         }
         course
@@ -275,7 +297,7 @@ impl<S: Scheme + ?Sized> Host<S> {
         let course = self.flash.execute(operation, &tags, |operation, outcomes, view, wave| {
             let step = scheme.step(operation, outcomes, view, wave);
             if wave.background {
-                background.extend(std::iter::from_fn(|| scheme.background(view)));
+                background.extend(std::iter::from_fn(|| scheme.deferring_mut()?.background(view)));
             }
             step
         });

@@ -90,11 +90,15 @@ fn what_an_entry_says_of_the_scheme_is_so() {
                 }
             }
             let claims = entry.claims.is_some_and(|choice| build.choice(choice.parameter).unwrap() == choice.word);
-            prop_assert_eq!(scheme.claims(), claims);
-            prop_assert_eq!(scheme.guard().is_some(), entry.parity_cache.is_some() || entry.has_window);
+            let deferring = scheme.deferring();
+            prop_assert_eq!(deferring.is_some_and(|deferring| deferring.claims()), claims);
+            let guard = deferring.and_then(|deferring| deferring.guard());
+            prop_assert_eq!(guard.is_some(), entry.parity_cache.is_some() || entry.has_window);
             if let Some(action) = entry.action_on_bases(|choice| build.choice(choice.parameter).unwrap() == choice.word) {
-                prop_assert_eq!(scheme.moves_bases(), action == SemivalidAction::Move);
+                let moves_bases = deferring.is_none_or(|deferring| deferring.moves_bases());
+                prop_assert_eq!(moves_bases, action == SemivalidAction::Move);
             }
+            prop_assert_eq!(scheme.replacing().is_some(), entry.replaces_devices);
             Ok(())
         });
         let Members { least, most, multiple_of } = entry.members;
@@ -154,7 +158,7 @@ fn a_page_tells_its_stripe() {
             for lpn in (0..scheme.user_pages()).map(Lpn) {
                 pages.clear();
                 pages.push(scheme.locate(lpn));
-                scheme.addressing().redundancy_of(lpn, &mut pages);
+                scheme.redundancy_of(lpn, &mut pages);
                 let stripe = scheme.stripe_of(lpn);
                 for page in &pages {
                     prop_assert_eq!(scheme.stripe_at(*page), stripe, "{:?} of {:?}", page, lpn);
@@ -173,7 +177,7 @@ fn write_or_flush(host: &mut Host, request: &Request) {
         submit(host, request);
         return;
     }
-    let of_stripe = host.scheme.addressing().grouping().pages(Lpn(aside % host.scheme.user_pages()));
+    let of_stripe = host.scheme.grouping().pages(Lpn(aside % host.scheme.user_pages()));
     let width = of_stripe.end - of_stripe.start;
     let pages = (aside >> 3 | 1 << (aside % width)) & (u64::MAX >> (64 - width));
     let first = u64::from(pages.trailing_zeros());

@@ -25,7 +25,7 @@ pub fn empty(scheme: &str, parameters: &[(&str, &str)]) -> Host {
 /// The replacement of E by S begins; everything is idle.
 pub fn begin(mut host: Host) -> Host {
     host.flash.now_ns = 2_000_000;
-    assert_eq!(host.scheme.replace(MemberId(E), &host.flash), Ok(()));
+    assert_eq!(host.replace(MemberId(E)), Ok(()));
     host.carry_out_orders();
     let begun = Order::Begin { old: MemberId(E), new: MemberId(S), host_waits: false };
     assert_eq!(host.orders, [begun, Order::ReadOnly(MemberId(E))]);
@@ -131,7 +131,10 @@ fn a_written_strip_of_e_goes_to_s_and_the_parity_stays() {
         let course = write_on(&mut host, stripe, E);
         let programs = ["program host 4 = host 0", "program parity 1 = host 0 ^ reads 01"];
         assert_update(&mut host, course, &reads, &programs, &[unmap(E, stripe)], &[S, 2, 3, G]);
-        assert_eq!((host.scheme.migrated().hot_data, host.scheme.migrated().hot_parity, host.scheme.migrated().hot_moves), (1, 0, 0));
+        assert_eq!(
+            (host.replacing().migrated().hot_data, host.replacing().migrated().hot_parity, host.replacing().migrated().hot_moves),
+            (1, 0, 0)
+        );
     }
 }
 
@@ -176,7 +179,7 @@ fn an_update_beside_e_is_a_normal_one() {
         let course = write_on(&mut host, stripe, 2);
         let programs = ["program host 2 = host 1", "program parity 1 = host 1 ^ reads 01"];
         assert_update(&mut host, course, &reads, &programs, &[], &[E, 2, 3, G]);
-        assert_eq!(host.scheme.migrated(), Default::default());
+        assert_eq!(host.replacing().migrated(), Default::default());
     }
 }
 
@@ -215,7 +218,7 @@ fn a_trim_of_a_strip_of_e_programs_the_parity_alone() {
     let course = update(&mut host, HostOp::Trim, stripe, 0, 1, PAGE);
     let reads = ["read pre_read 0", "read pre_read 1"];
     assert_update(&mut host, course, &reads, &["program parity 1 = reads 01"], &[unmap(E, stripe)], &[S, 2, 3, G]);
-    assert_eq!(host.scheme.migrated(), Default::default(), "nothing was programmed elsewhere");
+    assert_eq!(host.replacing().migrated(), Default::default(), "nothing was programmed elsewhere");
     // Again: there is nothing to trim.
     let course = update(&mut host, HostOp::Trim, stripe, 0, 1, PAGE);
     assert_eq!(course.end, Step::Nothing);
@@ -231,7 +234,7 @@ fn a_trim_of_a_whole_stripe_takes_e_out_of_it() {
         assert_eq!((course.end, course.operation.method, course.operation.space), (Step::Done, Method::None, 0));
         assert_eq!(course.changes, before.iter().map(|member| unmap(*member, stripe)).collect::<Vec<_>>());
         assert!(!row(&host, stripe).contains(&E));
-        assert_eq!(host.scheme.migrated(), Default::default());
+        assert_eq!(host.replacing().migrated(), Default::default());
         host.check();
     }
 }
@@ -314,7 +317,7 @@ fn once_g_has_its_share_the_parity_goes_to_the_ssd_of_the_data_or_to_s() {
             after[usize::from(strip)] = data;
             let [reads, programs] = [&reads, &programs].map(|wave| wave.iter().map(String::as_str).collect::<Vec<_>>());
             assert_update(&mut host, course, &reads, &programs, &[unmap(E, stripe)], &after);
-            let migrated = host.scheme.migrated();
+            let migrated = host.replacing().migrated();
             assert_eq!((migrated.hot_data, migrated.hot_parity, migrated.hot_moves), (u64::from(goes_to_x), 1, 0));
         }
     }
@@ -370,7 +373,7 @@ fn a_trimmed_strip_makes_room_for_the_parity() {
     let course = update(&mut host, HostOp::Trim, stripe, 2, 1, PAGE);
     let reads = ["read pre_read 3", "read pre_read 0"];
     assert_update(&mut host, course, &reads, &["program parity 3 = reads 01"], &[unmap(E, stripe)], &[G, 2, S, 3]);
-    let migrated = host.scheme.migrated();
+    let migrated = host.replacing().migrated();
     assert_eq!((migrated.hot_data, migrated.hot_parity), (0, 1));
 }
 
@@ -384,7 +387,7 @@ fn g_takes_the_parity_and_its_written_strip_goes_to_s() {
         let course = write_on(&mut host, stripe, G);
         let programs = ["program host 4 = host 0", "program parity 1 = host 0 ^ reads 01"];
         assert_update(&mut host, course, &reads, &programs, &[unmap(E, stripe)], &[S, 2, 3, G]);
-        let migrated = host.scheme.migrated();
+        let migrated = host.replacing().migrated();
         assert_eq!((migrated.hot_data, migrated.hot_parity, migrated.hot_moves), (1, 1, 0));
     }
 }
@@ -397,7 +400,7 @@ fn g_takes_the_parity_and_its_other_strip_is_moved_to_s() {
     let reads = ["read pre_read 2", "read pre_read 0", "read migration 1"];
     let programs = ["program host 2 = host 1", "program migration 4 = reads 2", "program parity 1 = host 1 ^ reads 01"];
     assert_update(&mut host, course, &reads, &programs, &[unmap(E, stripe)], &[S, 2, 3, G]);
-    let migrated = host.scheme.migrated();
+    let migrated = host.replacing().migrated();
     assert_eq!((migrated.hot_data, migrated.hot_parity, migrated.hot_moves), (0, 1, 1));
 
     // The pre-read of the strip serves the move.
@@ -436,7 +439,7 @@ fn an_unwritten_strip_of_g_moves_with_the_row_alone() {
     let reads = ["read pre_read 2", "read pre_read 0"];
     let programs = ["program host 2 = host 1", "program parity 1 = host 1 ^ reads 01"];
     assert_update(&mut host, course, &reads, &programs, &[unmap(E, stripe)], &[S, 2, 3, G]);
-    assert_eq!(host.scheme.migrated().hot_moves, 0);
+    assert_eq!(host.replacing().migrated().hot_moves, 0);
 }
 
 #[test]
@@ -517,7 +520,7 @@ fn parity_is_copied_to_s_up_to_its_limit_and_then_to_g() {
             assert_eq!((course.changes.as_slice(), row(&host, stripe)), ([unmap(E, stripe)].as_slice(), after.to_vec()));
         }
         host.check();
-        assert_eq!(host.scheme.migrated().cold_parity, 2);
+        assert_eq!(host.replacing().migrated().cold_parity, 2);
     }
 }
 
@@ -532,7 +535,7 @@ fn unbalanced_parity_is_copied_to_g() {
         let expected = [(S, 0), (G, 1)].map(|(member, read)| format!("program migration {member}/{stripe} {PAGE} = reads {read}"));
         assert_eq!((programs.as_slice(), row(&host, *stripe)), (expected.as_slice(), vec![S, 2, 3, G]));
     }
-    let migrated = host.scheme.migrated();
+    let migrated = host.replacing().migrated();
     let parities = stripes.len() as u64;
     assert_eq!((migrated.cold_parity, migrated.cold_moves, migrated.cold_data), (parities, parities, u64::from(STRIPES) - parities));
     assert_eq!(host.orders.last(), Some(&Order::End { old: MemberId(E), new: MemberId(S), stays: false }));
@@ -553,7 +556,7 @@ fn where_nothing_is_written_the_row_changes_alone() {
         assert_eq!((course.end, course.waves.len(), course.changes.len()), (Step::Done, 0, 0));
         assert!(!row(&host, *stripe).contains(&E));
     }
-    assert_eq!(host.scheme.migrated(), Default::default());
+    assert_eq!(host.replacing().migrated(), Default::default());
     assert!(matches!(host.orders.last(), Some(Order::End { .. })));
     host.check();
 }

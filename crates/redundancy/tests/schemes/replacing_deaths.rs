@@ -110,10 +110,10 @@ fn without_a_spare_ssd_e_stays_in_the_place_of_s() {
             assert_eq!(members, [E, 1, 2, 3]);
         }
         host.check();
-        assert_eq!((host.orders.len(), host.scheme.replaced_share()), (3, 1.0));
+        assert_eq!((host.orders.len(), host.replacing().replaced_share()), (3, 1.0));
         // When there is a spare SSD again, E may be replaced again.
         host.flash.spares = vec![MemberId(5)];
-        assert_eq!(host.scheme.replace(MemberId(E), &host.flash), Ok(()));
+        assert_eq!(host.replace(MemberId(E)), Ok(()));
         migrate(&mut host);
         assert_eq!(host.orders[3..], [begun(E, 5), read_only(E), end(E, 5)]);
         host.check();
@@ -145,7 +145,7 @@ fn what_comes_back_is_not_redistributed() {
     assert_eq!(host.orders.len(), 3, "the others are still to come");
     migrate(&mut host);
     assert_eq!((0..STRIPES).map(|stripe| row(&host, stripe)).collect::<Vec<_>>(), before);
-    assert_eq!((host.scheme.replaced_share(), host.orders.len()), (1.0, 3));
+    assert_eq!((host.replacing().replaced_share(), host.orders.len()), (1.0, 3));
     host.check();
 }
 
@@ -241,10 +241,10 @@ fn when_e_and_s_die_the_replacement_ends() {
     dies(&mut host, S);
     dies(&mut host, E);
     assert_eq!(host.orders.len(), 3, "it was given up, and E dies as any other one");
-    assert_eq!((host.scheme.replaced_share(), host.check_degraded()), (1.0, 0));
+    assert_eq!((host.replacing().replaced_share(), host.check_degraded()), (1.0, 0));
     // Each SSD has one rank by age all the same.
     host.flash.spares = vec![MemberId(5)];
-    assert_eq!(host.scheme.replace(MemberId(2), &host.flash), Ok(()));
+    assert_eq!(host.replace(MemberId(2)), Ok(()));
     host.carry_out_orders();
     assert_eq!(host.orders[3..], [begun(2, 5), read_only(2)]);
 
@@ -255,7 +255,7 @@ fn when_e_and_s_die_the_replacement_ends() {
     dies(&mut host, E);
     dies(&mut host, S);
     assert_eq!(host.orders.last(), Some(&Order::Abandon { old: MemberId(E), new: MemberId(S) }));
-    assert_eq!((host.scheme.replaced_share(), host.check_degraded()), (1.0, 0), "each stripe has a strip on one of them");
+    assert_eq!((host.replacing().replaced_share(), host.check_degraded()), (1.0, 0), "each stripe has a strip on one of them");
     assert_eq!(host.idle().err(), Some(IdleWork::None));
 }
 

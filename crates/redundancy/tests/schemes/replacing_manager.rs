@@ -5,8 +5,8 @@ use crate::host::{Host, build};
 use crate::replacing::{E, G, S, STRIPES, begin, empty, migrate, pages, parity_on, row, update};
 use crate::replacing_deaths::dies;
 use crate::waves::waves;
-use flashraid_redundancy::parts::replacing::{Mechanism, Policy, Redistribution, Replacing};
-use flashraid_redundancy::{Build, Decisions, Extent, IdleWork, Operation, Order, Scheme, Step};
+use flashraid_redundancy::parts::replacing::{Mechanism, Policy, Redistribution, ReplacedSsds};
+use flashraid_redundancy::{Build, Decisions, Extent, IdleWork, Operation, Order, Step};
 use flashraid_vocabulary::{Action, Health, HostOp, Lpn, MemberId, Priority, StripeId, View};
 
 pub const UNBALANCED: (&str, &str) = ("parity_shares", "80");
@@ -45,13 +45,13 @@ fn limits_go_by_age_and_then_by_number_and_the_new_ssd_is_last() {
     let build = Build { spares: 2, ..build(4, STRIPES, &[("parity_shares", "70,20,7,3")]) };
     let mechanism = Mechanism::HotSwap { redistribution: Redistribution::ByNeed, semi_hybrid: false };
     let policy = Policy { mechanism, erasure_threshold: 900, idle_ns: 1000, window: 1, most_ns: 0 };
-    let mut host = Host::new(Box::new(Replacing::from_build(&build, policy).unwrap()));
+    let mut host = Host::new(Box::new(ReplacedSsds::from_build(&build, policy).unwrap()));
     host.flash.spares = vec![MemberId(4), MemberId(5)];
-    let limits = |host: &Host<Replacing>| [0, 1, 2, 3, 4, 5].map(|member| host.scheme.map().limit(MemberId(member)));
+    let limits = |host: &Host<ReplacedSsds>| [0, 1, 2, 3, 4, 5].map(|member| host.scheme.map().limit(MemberId(member)));
     assert_eq!(limits(&host), [70_000, 20_000, 7_000, 3_000, 0, 0]);
     host.flash.erases = [(0, 5), (1, 9), (2, 9), (3, 5)].map(|(member, erases)| (MemberId(member), erases)).into();
     host.flash.now_ns = 1_000_000;
-    assert_eq!(host.scheme.replace(MemberId(1), &host.flash), Ok(()));
+    assert_eq!(host.replace(MemberId(1)), Ok(()));
     host.carry_out_orders();
     assert_eq!(limits(&host), [20_000, 0, 70_000, 7_000, 3_000, 0]);
     while host.idle().is_ok() {}
@@ -59,7 +59,7 @@ fn limits_go_by_age_and_then_by_number_and_the_new_ssd_is_last() {
     // The new SSD has grown old; the ages are those of this time.
     host.flash.erases.insert(MemberId(4), 9);
     host.flash.erases.insert(MemberId(3), 6);
-    assert_eq!(host.scheme.replace(MemberId(0), &host.flash), Ok(()));
+    assert_eq!(host.replace(MemberId(0)), Ok(()));
     host.carry_out_orders();
     assert_eq!(limits(&host), [0, 0, 70_000, 7_000, 20_000, 3_000], "2 and 4 are equally old: the lower number first");
 }
@@ -73,9 +73,9 @@ fn ssds_that_endure_different_numbers_of_erases_are_ranked_by_their_share() {
     host.flash.own_endurance = [(MemberId(1), 20), (MemberId(2), u64::MAX)].into();
     host.flash.erases = [(0, 800), (1, 18), (2, 5_000_000), (3, 1)].map(|(member, erases)| (MemberId(member), erases)).into();
     host.carry_out_orders();
-    assert_eq!((host.orders.as_slice(), host.scheme.awaiting_replacement(&host.flash)), ([].as_slice(), vec![]));
+    assert_eq!((host.orders.as_slice(), host.replacing().awaiting_replacement(&host.flash)), ([].as_slice(), vec![]));
     host.flash.erases.insert(MemberId(1), 19);
-    assert_eq!(host.scheme.awaiting_replacement(&host.flash), [MemberId(1)]);
+    assert_eq!(host.replacing().awaiting_replacement(&host.flash), [MemberId(1)]);
     while host.orders.is_empty() {
         host.carry_out_orders();
     }
@@ -87,13 +87,13 @@ fn what_waits_for_a_replacement_is_told() {
     let mut host = empty("hotswap", &[]).filled();
     host.flash.now_ns = 1_000_000;
     for member in 0..4 {
-        assert_eq!(host.scheme.replace(MemberId(member), &host.flash), Ok(()));
+        assert_eq!(host.replace(MemberId(member)), Ok(()));
     }
     host.carry_out_orders();
-    assert_eq!(host.scheme.awaiting_replacement(&host.flash), [1, 2, 3].map(MemberId), "one runs");
+    assert_eq!(host.replacing().awaiting_replacement(&host.flash), [1, 2, 3].map(MemberId), "one runs");
     while host.idle().is_ok() {}
     assert_eq!(host.orders.last(), Some(&end(2, 6)));
-    assert_eq!((host.flash.next_spare(), host.scheme.awaiting_replacement(&host.flash)), (None, vec![MemberId(3)]));
+    assert_eq!((host.flash.next_spare(), host.replacing().awaiting_replacement(&host.flash)), (None, vec![MemberId(3)]));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn e_becomes_read_only_when_nothing_programs_it_any_more() {
     let mut in_flight = decided(&mut host, lpn);
     host.place(&mut in_flight);
     assert_eq!(in_flight.space, 1 << E | 1 << G);
-    assert_eq!(host.scheme.replace(MemberId(E), &host.flash), Ok(()));
+    assert_eq!(host.replace(MemberId(E)), Ok(()));
     host.carry_out_orders();
     assert_eq!(host.orders, [begun(E, S)]);
     assert_eq!(host.idle().err(), Some(IdleWork::None), "nothing is copied yet");
@@ -151,12 +151,12 @@ fn e_becomes_read_only_when_nothing_programs_it_any_more() {
 #[test]
 fn requests_wait_for_each_other_and_for_spare_ssds() {
     let mut host = begin(empty("hotswap", &[BALANCED]).filled());
-    let refused = |host: &mut Host, member| host.scheme.replace(MemberId(member), &host.flash).unwrap_err();
+    let refused = |host: &mut Host, member| host.replace(MemberId(member)).unwrap_err();
     assert_eq!(refused(&mut host, E), "it is being replaced already");
     assert_eq!(refused(&mut host, 5), "it is not an SSD of the array");
     assert_eq!(refused(&mut host, 60), "it is not an SSD of the array");
-    assert_eq!(host.scheme.replace(MemberId(3), &host.flash), Ok(()));
-    assert_eq!(host.scheme.replace(MemberId(2), &host.flash), Ok(()));
+    assert_eq!(host.replace(MemberId(3)), Ok(()));
+    assert_eq!(host.replace(MemberId(2)), Ok(()));
     assert_eq!(refused(&mut host, 3), "it is being replaced already");
     for _ in 0..3 {
         // One stripe after the other, and never two copies of one at once.
@@ -203,7 +203,7 @@ fn a_replacement_ends_when_no_stripe_names_e() {
     let mut host = begin(empty("hotswap", &[UNBALANCED]).filled());
     for stripe in 0..STRIPES {
         let share = f64::from(stripe) / f64::from(STRIPES);
-        assert!((host.scheme.replaced_share() - share).abs() < 1e-9 && host.orders.len() == 2);
+        assert!((host.replacing().replaced_share() - share).abs() < 1e-9 && host.orders.len() == 2);
         // Whole stripes in turn with copies.
         if stripe % 2 == 0 {
             update(&mut host, HostOp::Write, stripe, 0, 3, PAGE);
@@ -212,7 +212,7 @@ fn a_replacement_ends_when_no_stripe_names_e() {
         }
         assert!(!row(&host, stripe).contains(&E));
     }
-    assert_eq!((host.scheme.replaced_share(), host.orders.last()), (1.0, Some(&end(E, S))));
+    assert_eq!((host.replacing().replaced_share(), host.orders.last()), (1.0, Some(&end(E, S))));
     assert_eq!(host.flash.health(MemberId(E)), Health::Disabled);
     host.check();
 }
@@ -263,7 +263,7 @@ fn a_copy_without_space_is_not_begun() {
 fn taken_out(scheme: &str, parameters: &[(&str, &str)], host_waits: bool) -> Host {
     let mut host = empty(scheme, parameters).filled();
     host.flash.now_ns = 2_000_000;
-    assert_eq!(host.scheme.replace(MemberId(E), &host.flash), Ok(()));
+    assert_eq!(host.replace(MemberId(E)), Ok(()));
     host.carry_out_orders();
     let begun = Order::Begin { old: MemberId(E), new: MemberId(S), host_waits };
     assert_eq!(host.orders, [begun, Order::TakeOut(MemberId(E))]);
@@ -341,7 +341,7 @@ fn stripes_are_rebuilt_one_by_one_and_then_parity_is_shifted() {
         }
         assert_eq!(host.idle().err(), Some(IdleWork::None));
         assert_eq!((host.orders.last(), of(&host, G)), (Some(&end(E, S)), if shifts { 8 } else { of(&host, G) }));
-        assert_eq!(host.scheme.migrated().cold_parity, expected as u64);
+        assert_eq!(host.replacing().migrated().cold_parity, expected as u64);
         host.check();
     }
 }
@@ -351,7 +351,7 @@ fn when_s_dies_too_what_was_taken_out_is_lost() {
     let mut host = empty("online-rebuild", &[UNBALANCED]).filled();
     host.flash.spares.truncate(1);
     host.flash.now_ns = 2_000_000;
-    assert_eq!(host.scheme.replace(MemberId(E), &host.flash), Ok(()));
+    assert_eq!(host.replace(MemberId(E)), Ok(()));
     host.carry_out_orders();
     host.idle().unwrap();
     dies(&mut host, S);

@@ -3,8 +3,8 @@
 
 use crate::flash::PAGE;
 use crate::host::{Host, build};
-use flashraid_redundancy::parts::replacing::{Mechanism, Policy, Redistribution, Replacing};
-use flashraid_redundancy::{Build, Damage, IdleWork, Order, Scheme};
+use flashraid_redundancy::parts::replacing::{Mechanism, Policy, Redistribution, ReplacedSsds};
+use flashraid_redundancy::{Addressing, Build, Damage, IdleWork, Order, Recovery};
 use flashraid_vocabulary::{Health, HostOp, Lpn, MemberId, StripeId, Version, View};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -70,22 +70,22 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-fn array(case: &Case) -> Host<Replacing> {
+fn array(case: &Case) -> Host<ReplacedSsds> {
     let parameters = [("parity_shares", case.shares), ("partial_stripes", case.partial), ("update", case.update)];
     let build = Build { spares: case.spares, ..build(case.members, STRIPES, &parameters) };
     let policy = Policy { mechanism: case.mechanism, erasure_threshold: 900, idle_ns: 1000, window: 1, most_ns: 0 };
-    let mut host = Host::new(Box::new(Replacing::from_build(&build, policy).unwrap()));
+    let mut host = Host::new(Box::new(ReplacedSsds::from_build(&build, policy).unwrap()));
     host.flash.spares = (case.members..case.members + case.spares).map(MemberId).collect();
     if case.filled { host.filled() } else { host }
 }
 
 /// Whether the scheme has taken E out, or is about to: then it has no redundancy (SPEC 5.8).
-fn is_without_redundancy(host: &Host<Replacing>, case: &Case) -> bool {
+fn is_without_redundancy(host: &Host<ReplacedSsds>, case: &Case) -> bool {
     !matches!(case.mechanism, Mechanism::HotSwap { .. }) && matches!(host.orders.last(), Some(Order::TakeOut(_) | Order::Begin { .. }))
 }
 
 /// Nothing is lost, and no stripe has a strip on a dead SSD.
-fn is_whole(host: &Host<Replacing>) -> bool {
+fn is_whole(host: &Host<ReplacedSsds>) -> bool {
     let mut pages = Vec::new();
     for lpn in (0..host.scheme.user_pages()).map(Lpn) {
         pages.push(host.scheme.locate(lpn));
@@ -94,7 +94,7 @@ fn is_whole(host: &Host<Replacing>) -> bool {
     host.flash.lost() == 0 && pages.iter().all(|page| host.flash.health(page.member) != Health::Disabled)
 }
 
-fn check(host: &mut Host<Replacing>) {
+fn check(host: &mut Host<ReplacedSsds>) {
     host.scheme.check_counts();
     if is_whole(host) {
         host.check();
@@ -102,7 +102,7 @@ fn check(host: &mut Host<Replacing>) {
     assert_eq!(host.check_degraded(), 0, "pages are lost");
 }
 
-fn repair_all(host: &mut Host<Replacing>) {
+fn repair_all(host: &mut Host<ReplacedSsds>) {
     for stripe in (0..STRIPES).map(StripeId) {
         if host.scheme.damage(stripe, &host.flash) == Damage::Compute {
             let repair = host.scheme.repair(stripe, &host.flash);
@@ -113,7 +113,7 @@ fn repair_all(host: &mut Host<Replacing>) {
 }
 
 /// Offers idle time, so often at most; returns whether there was nothing more to do.
-fn idle(host: &mut Host<Replacing>, times: u32) -> bool {
+fn idle(host: &mut Host<ReplacedSsds>, times: u32) -> bool {
     for _ in 0..times {
         match host.idle() {
             Ok(course) => {
@@ -147,7 +147,7 @@ fn run(case: &Case, events: &[Event]) {
                 if !is_whole(&host) && !matches!(case.mechanism, Mechanism::HotSwap { .. }) {
                     continue;
                 }
-                let _ = host.scheme.replace(MemberId(member.index(all.into()) as u16), &host.flash);
+                let _ = host.replace(MemberId(member.index(all.into()) as u16));
                 host.carry_out_orders();
             }
             Event::Failure(member, wave) => {
@@ -190,13 +190,13 @@ fn run(case: &Case, events: &[Event]) {
     host.flash.strike = None;
     for _ in 0..20 {
         repair_all(&mut host);
-        if idle(&mut host, 10_000) && host.scheme.replaced_share() == 1.0 {
+        if idle(&mut host, 10_000) && host.replacing().replaced_share() == 1.0 {
             break;
         }
         host.flash.now_ns += 100_000;
     }
     check(&mut host);
-    assert_eq!(host.scheme.replaced_share(), 1.0, "a replacement does not end: {:?}", host.orders);
+    assert_eq!(host.replacing().replaced_share(), 1.0, "a replacement does not end: {:?}", host.orders);
     let ended = host.orders.iter().filter_map(|order| match order {
         Order::End { old, .. } => Some(*old),
         _ => None,

@@ -73,7 +73,7 @@ fn the_shorter_queue_is_read_and_the_new_ssd_on_a_tie() {
         let course = host.read(lpn, 1).remove(0);
         assert_eq!(course.waves[0][0].address, MemberPage::new(expected, stripe));
     }
-    assert_eq!(host.scheme.migrated().shadow_reads, 2);
+    assert_eq!(host.replacing().migrated().shadow_reads, 2);
     // GC on the new SSD: the shadow alone. GC on another one changes nothing.
     host.flash.loads.clear();
     host.flash.collecting.insert(MemberId(2));
@@ -128,7 +128,7 @@ fn a_move_makes_the_page_garbage_and_shadows_add_up() {
     let mut host = replaced(BALANCED);
     let before: Vec<u32> = stripes_with_data_on(&host, S);
     let on_shadow: Vec<u32> = before.into_iter().filter(|stripe| read_on(&mut host, *stripe, S) == E).collect();
-    assert_eq!(host.scheme.replace(MemberId(G), &host.flash), Ok(()));
+    assert_eq!(host.replace(MemberId(G)), Ok(()));
     host.carry_out_orders();
     migrate(&mut host);
     assert_eq!(host.orders.last(), Some(&Order::End { old: MemberId(G), new: MemberId(5), stays: true }));
@@ -150,7 +150,7 @@ fn while_its_ssd_is_replaced_the_shadow_alone_is_read_and_at_the_end_it_is_dropp
     let stripe = *stripes_with_data_on(&host, S).last().unwrap();
     assert_eq!(read_on(&mut host, stripe, S), E);
     let copied = stripes_with_data_on(&host, S)[0];
-    assert_eq!(host.scheme.replace(MemberId(S), &host.flash), Ok(()));
+    assert_eq!(host.replace(MemberId(S)), Ok(()));
     host.carry_out_orders();
     let lpn = lpn_on(&host, stripe, S);
     host.flash.loads = [(MemberPage::new(E, stripe), 50)].into();
@@ -195,7 +195,7 @@ fn a_dead_e_leaves_no_shadow() {
     assert_eq!(host.orders.last(), Some(&ended(false)));
     let course = update(&mut host, HostOp::Write, copied, 0, 3, PAGE);
     assert_eq!(course.changes, []);
-    assert_eq!(host.scheme.replace(MemberId(S), &host.flash), Ok(()));
+    assert_eq!(host.replace(MemberId(S)), Ok(()));
     migrate(&mut host);
     assert!(!host.orders.contains(&Order::Drop(MemberId(E))), "there is none to drop");
     host.check();

@@ -3,10 +3,10 @@
 
 use crate::flash::PAGE;
 use crate::host::{Host, build};
-use flashraid_redundancy::parts::replacing::{Mechanism, Policy, Redistribution, Replacing};
+use flashraid_redundancy::parts::replacing::{Mechanism, Policy, Redistribution, ReplacedSsds};
 use flashraid_redundancy::stripe_map::table::Table;
 use flashraid_redundancy::stripe_map::{Row, StripeMap};
-use flashraid_redundancy::{Build, IdleWork, Order, Percentages, Scheme};
+use flashraid_redundancy::{Addressing, Build, IdleWork, Order, Percentages};
 use flashraid_vocabulary::{HostOp, MemberId, StripeId};
 use std::ops::Range;
 
@@ -14,28 +14,28 @@ const STRIPES: u32 = 1000;
 const MEMBERS: u16 = 5;
 const HOT_SWAP: Mechanism = Mechanism::HotSwap { redistribution: Redistribution::ByNeed, semi_hybrid: false };
 
-fn array(mechanism: Mechanism) -> Host<Replacing> {
+fn array(mechanism: Mechanism) -> Host<ReplacedSsds> {
     let build = Build { spares: MEMBERS, ..build(MEMBERS, STRIPES, &[("parity_shares", "80,5,5,5,5")]) };
     let policy = Policy { mechanism, erasure_threshold: 900, idle_ns: 1000, window: 1, most_ns: 0 };
-    let mut host = Host::new(Box::new(Replacing::from_build(&build, policy).unwrap()));
+    let mut host = Host::new(Box::new(ReplacedSsds::from_build(&build, policy).unwrap()));
     host.flash.spares = (MEMBERS..2 * MEMBERS).map(MemberId).collect();
     host.flash.erases = (0..MEMBERS).map(|member| (MemberId(member), u64::from(100 - member))).collect();
     host
 }
 
-fn begin(host: &mut Host<Replacing>, member: u16) {
+fn begin(host: &mut Host<ReplacedSsds>, member: u16) {
     host.flash.now_ns += 1_000_000;
-    assert_eq!(host.scheme.replace(MemberId(member), &host.flash), Ok(()));
+    assert_eq!(host.replace(MemberId(member)), Ok(()));
     host.carry_out_orders();
 }
 
-fn ends(host: &Host<Replacing>) -> usize {
+fn ends(host: &Host<ReplacedSsds>) -> usize {
     host.orders.iter().filter(|order| matches!(order, Order::End { .. })).count()
 }
 
 /// Replaces SSDs 0 to 4; of a hundred stripes of which something is moved, so many are updated and the others copied in idle time, but that random updates may
 /// find nothing to move. `check` follows each replacement.
-fn replace_all(host: &mut Host<Replacing>, written: u32, updates: u32, mut check: impl FnMut(&Table)) {
+fn replace_all(host: &mut Host<ReplacedSsds>, written: u32, updates: u32, mut check: impl FnMut(&Table)) {
     let mut random = 1u64;
     let mut below = |end: u32| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -105,7 +105,7 @@ fn what_updates_move_has_its_shares_too() {
             assert!(deviation(map, 0..written) < 1.0 + 1e-6, "{written}, {updates}: {}", deviation(map, 0..written));
             assert!(of_tenths(map, written) < four_deviations, "{written}, {updates}: {}", of_tenths(map, written));
         });
-        assert!(host.scheme.migrated().hot_parity > 0);
+        assert!(host.replacing().migrated().hot_parity > 0);
         host.check();
     }
 }
@@ -138,7 +138,7 @@ fn an_array_that_grows_meanwhile_has_its_shares_too() {
 #[test]
 fn what_is_trimmed_stays_where_it_was() {
     let mut host = array(HOT_SWAP);
-    let rows = |host: &Host<Replacing>| -> Vec<_> { (0..STRIPES).map(|stripe| host.scheme.map().row(StripeId(stripe))).collect() };
+    let rows = |host: &Host<ReplacedSsds>| -> Vec<_> { (0..STRIPES).map(|stripe| host.scheme.map().row(StripeId(stripe))).collect() };
     let pages = host.scheme.user_pages();
     host.trim(0, pages);
     host.read(0, pages);

@@ -35,7 +35,7 @@ fn the_base_stays_until_a_commit_that_the_gc_may_ask_for() {
     assert_eq!((host.flash.base(page), host.flash.garbage), (old, 1), "the parity covers the version before the first write");
     assert_eq!(host.scheme.rule(page), SemivalidAction::CommitFirst);
     assert_eq!(host.scheme.rule(MemberPage::new(1, 0)), SemivalidAction::Free);
-    let commit = host.scheme.commit_for_gc(page, true).unwrap();
+    let commit = host.deferring_mut().commit_for_gc(page, true).unwrap();
     assert_eq!(commit.lock, Lock::Exclusive);
     host.run(commit);
     assert_eq!((host.flash.base(page), host.scheme.rule(page)), (None, SemivalidAction::Free));

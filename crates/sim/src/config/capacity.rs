@@ -123,7 +123,8 @@ impl Overhead {
             Some(TranslationTables { gtd_bytes, cmt_bytes, .. }) => BTreeMap::from([("gtd", gtd_bytes), ("cmt", cmt_bytes)]),
         };
         let write_buffer = (derived.nvram_buffer_bytes > 0).then_some(("write_buffer", derived.nvram_buffer_bytes));
-        let nvram: BTreeMap<_, _> = write_buffer.into_iter().chain(scheme.nvram()).collect();
+        let nvram: BTreeMap<_, _> =
+            write_buffer.into_iter().chain(scheme.deferring().into_iter().flat_map(|deferring| deferring.nvram())).collect();
         Self {
             redundancy_bytes: redundancy_pages * page_bytes,
             redundancy_share: redundancy_pages as f64 / derived.physical_pages as f64,

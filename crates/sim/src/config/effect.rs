@@ -146,7 +146,7 @@ pub(super) const OF_VICTIMS: Effect =
         .mapping
     {
         Mapping::Page | Mapping::Dftl => true,
-        Mapping::Bast => config.build_scheme().is_ok_and(|scheme| !scheme.moves_bases()),
+        Mapping::Bast => config.build_scheme().is_ok_and(|scheme| scheme.deferring().is_some_and(|deferring| !deferring.moves_bases())),
         Mapping::Fast => false,
     });
 pub(super) const UNLESS_FIXED: Effect =

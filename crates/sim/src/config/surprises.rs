@@ -176,7 +176,7 @@ impl Config {
             return Some(format!("{} without a write buffer in NVRAM (nvram_buffer_bytes = 0) {why}", entry.name));
         }
         let parameter = entry.parity_cache?.name;
-        let entries = scheme.guard().map_or(0, |guard| guard.most_entries);
+        let entries = scheme.deferring()?.guard().map_or(0, |guard| guard.most_entries);
         (1..FEWEST_PARITIES).contains(&entries).then(|| {
             format!(
                 "{parameter} = {}: the parity cache has only {entries} entries of {} bytes, so nearly every update must first commit another \

@@ -27,7 +27,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Admits what the scheme wants to do in the background.
     #[cold]
     pub(super) fn start_background(&mut self) {
-        while let Some(operation) = self.scheme.background(&self.media) {
+        while let Some(operation) = self.scheme.deferring_mut().and_then(|deferring| deferring.background(&self.media)) {
             self.admit_after(operation, NO_JOB, NIL);
         }
     }
@@ -39,7 +39,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             if self.moves_strips {
                 self.carry_out_orders();
             }
-            match self.scheme.idle(&self.media) {
+            let Some(worker) = self.scheme.when_idle() else { return };
+            match worker.idle(&self.media) {
                 IdleWork::Start(operation) => drop(self.admit_after(operation, NO_JOB, NIL)),
                 IdleWork::After(delay_ns) => return self.clock.ask_when_idle(delay_ns),
                 // That there is none may be what an order of the replacement waits for.
@@ -52,7 +53,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Brings every deferred parity to flash, without a request.
     pub(crate) fn drain_scheme(&mut self) {
-        while let Some(operation) = self.scheme.drain() {
+        while let Some(operation) = self.scheme.deferring_mut().and_then(|deferring| deferring.drain()) {
             self.admit_after(operation, NO_JOB, NIL);
             self.run_ready();
         }

@@ -1,5 +1,5 @@
 //! Pages that the loss of a unit would take although the scheme declares to survive it: the window of schemes that make redundancy up later
-//! (`Scheme::exposed`). Counted stripe by stripe as operations end, and weighted with the time (`window`).
+//! (`Recovery::exposed`). Counted stripe by stripe as operations end, and weighted with the time (`window`).
 
 use flashraid_redundancy::Scheme;
 use flashraid_vocabulary::StripeId;

@@ -25,7 +25,9 @@ impl<C: Content, M: Media> Engine<C, M> {
                 }
                 News::Asked(GcQuery::Victim(plane)) => {
                     any = true;
-                    self.media.answer(Answer::Victim(plane, &|address| self.scheme.commit_cost(address)));
+                    let deferring = self.scheme.deferring();
+                    let commit_cost = |address| deferring.map_or((0, 0), |deferring| deferring.commit_cost(address));
+                    self.media.answer(Answer::Victim(plane, &commit_cost));
                     continue;
                 }
                 News::Asked(GcQuery::Semivalid(plane, address)) => (plane, address),
@@ -36,7 +38,8 @@ impl<C: Content, M: Media> Engine<C, M> {
                 action => action,
             };
             if action == SemivalidAction::Free
-                && let Some(stripe) = self.scheme.base_erased(address)
+                && let Some(deferring) = self.scheme.deferring_mut()
+                && let Some(stripe) = deferring.base_erased(address)
             {
                 self.note_exposed(stripe);
             }
@@ -53,14 +56,15 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// It waits for nobody who may wait for what the GC run is to make: its pages are reserved at once or it does without, and an
     /// operation that has the stripe but has not started, as it waits for space, starts after it; so does a commit that runs under such a one's lock.
     fn commit_for_gc(&mut self, plane: u32, address: MemberPage) -> bool {
-        let Some(with_space) = self.scheme.commit_for_gc(address, true) else { return false };
+        let Some(deferring) = self.scheme.deferring_mut() else { return false };
+        let Some(with_space) = deferring.commit_for_gc(address, true) else { return false };
         let stripe = with_space.stripe.0;
         if self.operations.holder_awaits_pages(stripe) {
             return false;
         }
         let operation = match self.reserve_at_once(&with_space) {
             true => with_space,
-            false => match self.scheme.commit_for_gc(address, false) {
+            false => match self.scheme.deferring_mut().and_then(|deferring| deferring.commit_for_gc(address, false)) {
                 Some(without_space) => without_space,
                 None => return false,
             },

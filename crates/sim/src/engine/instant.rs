@@ -132,14 +132,14 @@ impl<C: Content, M: Media> Engine<C, M> {
     fn perform_all(&mut self, operation: Operation, sequence: u64, wave: &mut Wave) {
         self.perform(operation, sequence, wave);
         if wave.background {
-            while let Some(operation) = self.scheme.background(&self.media) {
+            while let Some(operation) = self.scheme.deferring_mut().and_then(|deferring| deferring.background(&self.media)) {
                 self.perform(operation, u64::MAX, wave);
             }
         }
-        if self.scheme.works_when_idle() {
-            while let IdleWork::Start(operation) = self.scheme.idle(&self.media) {
-                self.perform(operation, u64::MAX, wave);
-            }
+        while let Some(worker) = self.scheme.when_idle()
+            && let IdleWork::Start(operation) = worker.idle(&self.media)
+        {
+            self.perform(operation, u64::MAX, wave);
         }
     }
 
@@ -205,7 +205,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         // Merges in no simulated time cannot wait for commits: no page stays semivalid from one overwrite to the next. Nor do pages of a scheme that
         // commits in idle time: it waits for space where it is short, which in no simulated time only a program makes.
         while (self.shape.has_log_blocks || self.exposure.is_some())
-            && let Some(commit) = self.scheme.drain()
+            && let Some(commit) = self.scheme.deferring_mut().and_then(|deferring| deferring.drain())
         {
             self.perform_all(commit, FILL, wave);
         }
@@ -220,7 +220,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.media.relieve_now(&mut self.content);
         self.place_translation_pages();
         self.media.set_untimed(false);
-        self.scheme.prepared();
+        if let Some(deferring) = self.scheme.deferring_mut() {
+            deferring.prepared();
+        }
         self.begin_exposure();
         self.statistics = crate::statistics::Statistics::new(self.shape.members as usize);
         while self.media.take_news().is_some() {}

@@ -15,7 +15,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// How much of the strips of the SSD that is being replaced lies elsewhere by now, or of the latest one that was, from 0 to 1. `None` before the first one.
     pub fn replaced_share(&self) -> Option<f64> {
         match self.replacements.records.last()?.outcome {
-            Outcome::Running => Some(self.scheme.replaced_share()),
+            Outcome::Running => self.scheme.replacing().map(|replacing| replacing.replaced_share()),
             _ => Some(1.0),
         }
     }
@@ -27,8 +27,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.media.device_of(member) != Some(device) || self.media.health(member) == Health::Disabled {
             return Err("it is out of use already");
         }
-        if self.moves_strips {
-            self.scheme.replace(member, &self.media)?;
+        if let Some(replacing) = self.scheme.replacing_mut() {
+            replacing.replace(member, &self.media)?;
             self.tell_watchers();
         } else if self.media.next_spare().is_none() {
             return Err("no spare SSD is left");
@@ -40,7 +40,8 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// SSDs that the user or their age wants replaced, but whose replacement has not begun.
     pub fn awaiting_replacement(&self) -> impl Iterator<Item = u32> {
-        self.scheme.awaiting_replacement(&self.media).into_iter().filter_map(|member| self.media.device_of(member))
+        let waiting = self.scheme.replacing().map(|replacing| replacing.awaiting_replacement(&self.media));
+        waiting.into_iter().flatten().filter_map(|member| self.media.device_of(member))
     }
 
     /// An operation that holds its stripe is placed: where its strips go is decided now.
@@ -61,7 +62,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         #[cfg(feature = "mutants")]
         self.take_out_half_way();
         let mut any = false;
-        while let Some(order) = self.scheme.order(&self.media) {
+        while let Some(order) = self.scheme.replacing_mut().and_then(|replacing| replacing.order(&self.media)) {
             any = true;
             match order {
                 Order::Begin { old, new, host_waits } => {
@@ -102,7 +103,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     fn replacement_begins(&mut self, old: MemberId, new: MemberId, host_waits: bool) {
         self.media.use_spare(new, old);
-        let migrated_before = self.scheme.migrated();
+        let migrated_before = self.scheme.replacing().expect("it has ordered this").migrated();
         if let Some(former) = self.replacements.records.last_mut() {
             former.shadow_reads.1 = Some(migrated_before.shadow_reads);
         }
@@ -127,7 +128,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     fn replacement_ends(&mut self, outcome: Outcome) {
-        let (now_ns, migrated) = (self.clock.now_ns(), self.scheme.migrated());
+        let (now_ns, migrated) = (self.clock.now_ns(), self.scheme.replacing().expect("it has ordered this").migrated());
         let record = self.replacements.records.last_mut().expect("one runs");
         (record.outcome, record.ended_ns) = (outcome, Some(now_ns));
         record.migrated = migrated.since(&record.migrated_before);

@@ -108,27 +108,28 @@ pub struct Engine<C: Content, M: Media = Flash> {
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// An engine over an erased or prepared device.
-    pub fn new(scheme: Box<dyn Scheme>, media: M, content: C, options: Options) -> Self {
+    pub fn new(mut scheme: Box<dyn Scheme>, media: M, content: C, options: Options) -> Self {
         let shape = media.shape();
-        let pages_per_row = u64::from(scheme.addressing().row_pages().unwrap_or(scheme.width()));
+        let claims = scheme.deferring().is_some_and(|deferring| deferring.claims());
+        let pages_per_row = u64::from(scheme.row_pages().unwrap_or(scheme.width()));
         Self {
-            operations: Operations::new(shape.domains, scheme.claims()),
-            has_rows: scheme.addressing().row_pages().is_some(),
+            operations: Operations::new(shape.domains, claims),
+            has_rows: scheme.row_pages().is_some(),
             pages_per_row,
             per_row: Divisor::new(pages_per_row as u32),
             writes_in_chunk: vec![0; (scheme.user_pages() / pages_per_row) as usize / 1024 + 1],
             acknowledges_early: shape.reports_data_in || !options.host.parity_in_response,
             valid_sectors: ValidSectors::new(&options.host, options.space_pages, shape.page_bytes),
             buffer: options.buffer.map(|buffer| {
-                let grouping = scheme.addressing().grouping();
+                let grouping = scheme.grouping();
                 Buffer::new(buffer, options.space_pages, shape.page_bytes, grouping, scheme.width()).into()
             }),
             destages: true,
             evicting: Vec::new(),
             sources: Vec::new(),
             leaving_with: Vec::new(),
-            moves_strips: scheme.moves_strips(),
-            claims: scheme.claims(),
+            moves_strips: scheme.replacing().is_some(),
+            claims,
             replacements: Replacements::default(),
             around: None,
             service: Service::All,
@@ -140,7 +141,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             options,
             clock: Clock::default(),
             jobs: Vec::new(),
-            has_watchers: scheme.works_when_idle() || shape.reads_may_fail,
+            has_watchers: scheme.when_idle().is_some() || shape.reads_may_fail,
             exposure: exposure::of(&*scheme),
             idle_ns: 0,
             last_completion: (0, 0),

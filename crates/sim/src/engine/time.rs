@@ -205,7 +205,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         self.resume_rebuild();
         self.offer_jobs();
-        if self.scheme.works_when_idle() {
+        if self.scheme.when_idle().is_some() {
             self.offer_idle_time();
         }
         self.note_queues();

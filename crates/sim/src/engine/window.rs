@@ -10,7 +10,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Whether the scheme's window exposes the page.
     pub fn is_exposed(&self, lpn: Lpn) -> bool {
         let Some(exposure) = &self.exposure else { return false };
-        let (stripe, first) = (self.scheme.stripe_of(lpn), self.scheme.addressing().grouping().pages(lpn).start);
+        let (stripe, first) = (self.scheme.stripe_of(lpn), self.scheme.grouping().pages(lpn).start);
         let in_registers = exposure.in_registers.get(&stripe).copied().unwrap_or_default();
         (self.scheme.exposed(stripe, &self.media) | in_registers) >> (lpn.0 - first) & 1 == 1
     }

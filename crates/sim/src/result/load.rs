@@ -43,7 +43,8 @@ impl Simulation {
         let span_ns = last_ns - self.measured.first_arrival.as_ref().map_or(last_ns, |first| first.now_ns);
         let buses = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
         let lanes = now.link_busy_ns.as_flattened().iter().zip(start.link_busy_ns.as_flattened());
-        let commits_are_idle_work = device.scheme.works_when_idle();
+        // A scheme with a window makes the parities that it has put off in idle time.
+        let commits_are_idle_work = device.scheme.has_window();
         let is_of_requests = |cause: &usize| match Cause::ALL[*cause] {
             Cause::Rebuild | Cause::Migration => false,
             Cause::Commit => !commits_are_idle_work,

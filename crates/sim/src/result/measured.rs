@@ -59,7 +59,7 @@ impl Snapshot {
             parity: device.scheme.parity_updates(),
             unmapped_reads: device.statistics.unmapped_reads,
             buffer: device.buffer.map(|buffer| buffer.counts),
-            guard: device.scheme.guard(),
+            guard: device.scheme.deferring().and_then(|deferring| deferring.guard()),
             collected: ssds.iter().fold(GcCounts::default(), |sum, ssd| sum + ssd.collected),
             idle_ns: device.idle_ns,
             pauses_ns: (device.clock.paused_ns(), device.clock.pauses_left_ns()),

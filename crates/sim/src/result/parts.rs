@@ -56,9 +56,8 @@ pub(super) fn report_rebuild(rebuild: &RebuildRecord, lost_now: u64, page_bytes:
     }
 }
 
-/// Replacements of SSDs.
-pub(super) fn report_replacements(device: &Survey<'_>) -> Vec<Replacement> {
-    let migrated = device.scheme.migrated();
+/// Replacements of SSDs, which have moved so much until now.
+pub(super) fn report_replacements(device: &Survey<'_>, migrated: Migrated) -> Vec<Replacement> {
     let of = |record: &ReplacementRecord| {
         let Migrated { hot_data, hot_parity, hot_moves, cold_data, cold_parity, cold_moves, .. } = record.migrated_of(migrated);
         Replacement {

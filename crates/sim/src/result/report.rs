@@ -116,7 +116,7 @@ impl Simulation {
             faults: self.injector.injected.clone(),
             latency_around_rebuilds_ns: device.around.map(latencies_around),
             rebuild: device.rebuilds.iter().map(|rebuild| report_rebuild(rebuild, device.media.lost_versions(), page_bytes)).collect(),
-            replacements: device.scheme.moves_strips().then(|| report_replacements(device)),
+            replacements: device.scheme.replacing().map(|replacing| report_replacements(device, replacing.migrated())),
             verify: self.device.config.run.verify.then(|| self.report_verification()),
             drain: None,
             engine: cost,

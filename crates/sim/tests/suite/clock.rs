@@ -2,7 +2,9 @@
 //! 302,575.
 
 use crate::support::{config, engine_with, pages, tags};
-use flashraid_redundancy::{Decisions, Extent, IdleWork, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
+use flashraid_redundancy::{
+    Addressed, Decisions, Extent, IdleWork, Operation, OperationKind, Outcomes, ParityUpdates, Recovery, Scheme, Step, WorksWhenIdle,
+};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, Untracked};
 use flashraid_sim::engine::tags::Tags;
@@ -36,6 +38,18 @@ impl GcAdvisor for Unhurried {
     }
 }
 
+impl Addressed for Unhurried {
+    type Addressing = dyn Scheme;
+
+    fn addressing(&self) -> &Self::Addressing {
+        &*self.inner
+    }
+}
+
+impl Recovery for Unhurried {
+    crate::support::recovers_like_inner!();
+}
+
 impl Scheme for Unhurried {
     crate::support::like_inner!();
 
@@ -54,17 +68,23 @@ impl Scheme for Unhurried {
         self.inner.step(operation, outcomes, view, wave)
     }
 
-    fn works_when_idle(&self) -> bool {
-        self.inner.works_when_idle()
+    fn when_idle(&mut self) -> Option<&mut dyn WorksWhenIdle> {
+        if self.inner.when_idle().is_some() { Some(self) } else { None }
     }
+}
 
+impl WorksWhenIdle for Unhurried {
     fn idle(&mut self, view: &dyn View) -> IdleWork {
         if !(0..4).all(|member| view.is_idle(MemberId(member))) {
             self.idle_since_ns = None;
             return IdleWork::None;
         }
         let idle_ns = view.now_ns() - *self.idle_since_ns.get_or_insert(view.now_ns());
-        if idle_ns < self.threshold_ns { IdleWork::After(self.threshold_ns - idle_ns) } else { self.inner.idle(view) }
+        if idle_ns < self.threshold_ns {
+            IdleWork::After(self.threshold_ns - idle_ns)
+        } else {
+            self.inner.when_idle().expect("it works in idle time").idle(view)
+        }
     }
 }
 

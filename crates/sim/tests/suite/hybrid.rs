@@ -47,7 +47,8 @@ fn merges_commit_what_they_erase() {
             let mut engine = engine(&config, tags(&config));
             overwrite(&mut engine, 3000);
             assert!(verify::stored(&engine).is_clean() && engine.content.mismatches == 0);
-            let GuardCounts { commits, widened, .. } = engine.scheme().guard().expect("delays parities");
+            let GuardCounts { commits, widened, .. } =
+                engine.scheme().deferring().and_then(|deferring| deferring.guard()).expect("delays parities");
             let merged = commits[CommitCause::Gc as usize].commits;
             // Of such small drives the parity's chip mostly has no page at hand.
             let widened = widened.commits;

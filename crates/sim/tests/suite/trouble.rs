@@ -2,7 +2,9 @@
 
 use crate::support::{config, engine_with, pages, request};
 use flashraid_ftl::{Flash, ppn_limit};
-use flashraid_redundancy::{Build, Decisions, Extent, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step, find};
+use flashraid_redundancy::{
+    Addressed, Build, Decisions, Extent, Operation, OperationKind, Outcomes, ParityUpdates, Recovery, Scheme, Step, find,
+};
 use flashraid_sim::Simulation;
 use flashraid_sim::assemble::{options, settings};
 use flashraid_sim::engine::Engine;
@@ -24,6 +26,18 @@ impl GcAdvisor for RequiresItself {
     fn rule(&self, address: MemberPage) -> SemivalidAction {
         self.inner.rule(address)
     }
+}
+
+impl Addressed for RequiresItself {
+    type Addressing = dyn Scheme;
+
+    fn addressing(&self) -> &Self::Addressing {
+        &*self.inner
+    }
+}
+
+impl Recovery for RequiresItself {
+    crate::support::recovers_like_inner!();
 }
 
 impl Scheme for RequiresItself {
@@ -84,8 +98,8 @@ fn overfull(scheme: &str, pages_per_member: u32, pairs: &[(&str, &str)]) -> Engi
         parameters: Vec::new(),
     };
     let scheme = find(scheme).unwrap().build(&build).unwrap();
-    let settings =
-        flashraid_ftl::Settings { pages_per_member, ..settings(&config.device, config.placement(&*scheme), scheme.moves_bases(), false) };
+    let moves_bases = scheme.deferring().is_none_or(|deferring| deferring.moves_bases());
+    let settings = flashraid_ftl::Settings { pages_per_member, ..settings(&config.device, config.placement(&*scheme), moves_bases, false) };
     let tags = Tags::new(ppn_limit(&settings.geometry, settings.given.spare_chips, false), scheme.user_pages());
     let options = options(&config, scheme.user_pages());
     Engine::new(scheme, Flash::new(settings), tags, options)

@@ -349,14 +349,30 @@ pub fn pages(op: HostOp, first: u64, count: u64) -> HostRequest {
     request(op, first * 4096, count * 4096)
 }
 
-/// What a scheme that wraps another one, `self.inner`, leaves to it: all but `decide`, `step` and its `GcAdvisor`.
+/// What a scheme that wraps another one, `self.inner`, leaves to it of `Scheme`: all but `decide` and `step`.
 macro_rules! like_inner {
     () => {
-        fn addressing(&self) -> &dyn flashraid_redundancy::Addressing {
-            self.inner.addressing()
-        }
         fn ended(&mut self, operation: &Operation) {
             self.inner.ended(operation);
+        }
+        fn parity_updates(&self) -> ParityUpdates {
+            self.inner.parity_updates()
+        }
+        fn deferring(&self) -> Option<&dyn flashraid_redundancy::Deferring> {
+            self.inner.deferring()
+        }
+        fn deferring_mut(&mut self) -> Option<&mut dyn flashraid_redundancy::Deferring> {
+            self.inner.deferring_mut()
+        }
+    };
+}
+pub(crate) use like_inner;
+
+/// The same of `Recovery`.
+macro_rules! recovers_like_inner {
+    () => {
+        fn protects(&self) -> flashraid_redundancy::Protects {
+            self.inner.protects()
         }
         fn recover(
             &self,
@@ -366,27 +382,6 @@ macro_rules! like_inner {
         ) -> bool {
             self.inner.recover(lpn, lost, sources)
         }
-        fn protects(&self) -> flashraid_redundancy::Protects {
-            self.inner.protects()
-        }
-        fn parity_updates(&self) -> ParityUpdates {
-            self.inner.parity_updates()
-        }
-        fn prepared(&mut self) {
-            self.inner.prepared();
-        }
-        fn background(&mut self, view: &dyn flashraid_vocabulary::View) -> Option<Operation> {
-            self.inner.background(view)
-        }
-        fn moves_bases(&self) -> bool {
-            self.inner.moves_bases()
-        }
-        fn commit_cost(&self, address: MemberPage) -> (u32, u32) {
-            self.inner.commit_cost(address)
-        }
-        fn commit_for_gc(&mut self, address: MemberPage, can_allocate: bool) -> Option<Operation> {
-            self.inner.commit_for_gc(address, can_allocate)
-        }
     };
 }
-pub(crate) use like_inner;
+pub(crate) use recovers_like_inner;

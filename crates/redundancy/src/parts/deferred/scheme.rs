@@ -3,12 +3,13 @@
 use super::{DeferredParity, Rule};
 use crate::parts::bits::Bits;
 use crate::parts::parity_cache::ParityCache;
+use crate::parts::raid::Raid;
 use crate::parts::repair;
 use crate::parts::stripe::{Guard, Stripe};
 use crate::stripe_map::{Role, Row, StripeMap};
 use crate::{
-    Addressing, Claim, CommitCause, Damage, Decisions, Extent, Group, GuardCounts, Lost, Operation, OperationKind, Outcomes, ParityUpdates,
-    Protects, Scheme, Step,
+    Addressed, Addressing, Claim, CommitCause, Damage, Decisions, Deferring, Extent, Group, GuardCounts, Lost, Operation, OperationKind,
+    Outcomes, ParityUpdates, Protects, Recovery, Scheme, Step,
 };
 use flashraid_vocabulary::{Change, GcAdvisor, HostOp, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave, prefetch};
 
@@ -19,27 +20,24 @@ impl<M: StripeMap, R: Rule> GcAdvisor for DeferredParity<M, R> {
     }
 }
 
-impl<M: StripeMap, R: Rule> Scheme for DeferredParity<M, R> {
-    fn addressing(&self) -> &dyn Addressing {
+impl<M: StripeMap, R: Rule> Addressed for DeferredParity<M, R> {
+    type Addressing = Raid<M>;
+
+    fn addressing(&self) -> &Raid<M> {
         &self.raid
     }
 
     /// SPEC 4.2: the map names the parity's physical page too (PPPN); the hash of old pages, of which each entry can have one a data strip, two
     /// addresses of 32 bits each; and the cache, M (log2 I + N + W) bits for M entries, I stripes, N data strips, and pages of W bits.
     fn tables(&self, mapped_pages: u64) -> Vec<(&'static str, u64)> {
-        let mut tables = vec![("page_map", 4 * mapped_pages)];
+        let mut tables = self.raid.tables(mapped_pages);
         let old_pages = 8 * self.counts.most_entries * u64::from(self.width());
         tables.extend((self.rule.action() != SemivalidAction::Free).then_some(("old_page_hash", old_pages)));
         tables
     }
+}
 
-    /// An entry of the cache holds the stripe's number, a bit for each strip, and a page.
-    fn nvram(&self) -> Vec<(&'static str, u64)> {
-        let stripe_bits = u64::from(u32::BITS - (self.stripes() - 1).leading_zeros());
-        let entry_bits = stripe_bits + u64::from(self.width()) + 8 * u64::from(self.page_bytes);
-        vec![("parity_cache", (self.counts.most_entries * entry_bits).div_ceil(8))]
-    }
-
+impl<M: StripeMap, R: Rule> Scheme for DeferredParity<M, R> {
     fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
         let (operation, pages) = self.raid.cut(extent);
         match extent.op {
@@ -53,10 +51,6 @@ impl<M: StripeMap, R: Rule> Scheme for DeferredParity<M, R> {
     fn decide_group(&mut self, group: &Group, _page_bytes: u32, _view: &dyn View, decisions: &mut Decisions) {
         let operation = self.raid.cut_group(group);
         self.decide_write(operation, decisions);
-    }
-
-    fn claims(&self) -> bool {
-        !self.cache.evicts_locked()
     }
 
     fn claim(&mut self, operation: &mut Operation, may_evict: bool, view: &dyn View) -> Claim {
@@ -98,6 +92,24 @@ impl<M: StripeMap, R: Rule> Scheme for DeferredParity<M, R> {
         prefetch(&self.stripes, stripe.0 as usize);
     }
 
+    fn parity_updates(&self) -> ParityUpdates {
+        self.raid.updates()
+    }
+
+    fn deferring(&self) -> Option<&dyn Deferring> {
+        Some(self)
+    }
+
+    fn deferring_mut(&mut self) -> Option<&mut dyn Deferring> {
+        Some(self)
+    }
+}
+
+impl<M: StripeMap, R: Rule> Recovery for DeferredParity<M, R> {
+    fn protects(&self) -> Protects {
+        Protects::Member
+    }
+
     fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
         let (number, strip) = self.raid.map().position(lpn);
         Stripe::new(self.raid.map().row(number), self.associated(number), Guard::DeferredParity).recover(strip, lost, sources)
@@ -110,26 +122,27 @@ impl<M: StripeMap, R: Rule> Scheme for DeferredParity<M, R> {
     fn repair(&self, stripe: StripeId, view: &dyn View) -> Operation {
         self.raid.repair(stripe, &self.whole_stripe(stripe, view), view)
     }
+}
 
-    fn protects(&self) -> Protects {
-        Protects::Member
-    }
-
+impl<M: StripeMap, R: Rule> Deferring for DeferredParity<M, R> {
     fn prepared(&mut self) {
         self.counts.begin();
     }
 
-    fn parity_updates(&self) -> ParityUpdates {
-        self.raid.updates()
+    fn drain(&mut self) -> Option<Operation> {
+        let taken = self.cache.take_oldest();
+        self.drains = taken.is_some();
+        self.house();
+        let stripe = taken?;
+        Some(Operation { commit: CommitCause::Shutdown, ..self.raid.commit(stripe) })
     }
 
-    fn commit_for_gc(&mut self, address: MemberPage, can_allocate: bool) -> Option<Operation> {
-        let stripe = self.raid.map().stripe_of(address);
-        if self.associated(stripe) == 0 {
-            return None;
-        }
-        let commit = self.raid.commit(stripe);
-        Some(Operation { commit: CommitCause::Gc, space: if can_allocate { commit.space } else { 0 }, ..commit })
+    fn guard(&self) -> Option<GuardCounts> {
+        Some(self.counts)
+    }
+
+    fn moves_bases(&self) -> bool {
+        self.rule.action() == SemivalidAction::Move
     }
 
     fn commit_cost(&self, address: MemberPage) -> (u32, u32) {
@@ -141,16 +154,24 @@ impl<M: StripeMap, R: Rule> Scheme for DeferredParity<M, R> {
         (self.cache.reads_to_commit(stripe).unwrap_or_else(durable), 1)
     }
 
-    fn moves_bases(&self) -> bool {
-        self.rule.action() == SemivalidAction::Move
+    fn commit_for_gc(&mut self, address: MemberPage, can_allocate: bool) -> Option<Operation> {
+        let stripe = self.raid.map().stripe_of(address);
+        if self.associated(stripe) == 0 {
+            return None;
+        }
+        let commit = self.raid.commit(stripe);
+        Some(Operation { commit: CommitCause::Gc, space: if can_allocate { commit.space } else { 0 }, ..commit })
     }
 
-    fn drain(&mut self) -> Option<Operation> {
-        let taken = self.cache.take_oldest();
-        self.drains = taken.is_some();
-        self.house();
-        let stripe = taken?;
-        Some(Operation { commit: CommitCause::Shutdown, ..self.raid.commit(stripe) })
+    /// An entry of the cache holds the stripe's number, a bit for each strip, and a page.
+    fn nvram(&self) -> Vec<(&'static str, u64)> {
+        let stripe_bits = u64::from(u32::BITS - (self.stripes() - 1).leading_zeros());
+        let entry_bits = stripe_bits + u64::from(self.width()) + 8 * u64::from(self.page_bytes);
+        vec![("parity_cache", (self.counts.most_entries * entry_bits).div_ceil(8))]
+    }
+
+    fn claims(&self) -> bool {
+        !self.cache.evicts_locked()
     }
 
     fn parity_cache_lost(&mut self, view: &dyn View, changes: &mut Vec<Change>) {
@@ -169,9 +190,5 @@ impl<M: StripeMap, R: Rule> Scheme for DeferredParity<M, R> {
         }
         (self.counts.entries, self.counts.old_pages) = (0, 0);
         self.cache.lost();
-    }
-
-    fn guard(&self) -> Option<GuardCounts> {
-        Some(self.counts)
     }
 }

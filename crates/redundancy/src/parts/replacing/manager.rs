@@ -1,10 +1,10 @@
 //! When a replacement begins, what it does next, and when it ends (SPEC 5.5, 5.7 to 5.9).
 
 use super::state::{Running, Stage};
-use super::{Mechanism, Replacing, is_living};
+use super::{Mechanism, ReplacedSsds, is_living};
 use crate::parts::bits::Bits;
 use crate::stripe_map::{Row, StripeMap};
-use crate::{Damage, IdleWork, Operation, OperationKind, Order, Scheme};
+use crate::{Damage, IdleWork, Operation, OperationKind, Order, Recovery};
 use flashraid_vocabulary::{Health, MemberId, MemberPage, StripeId, Version, View};
 use std::cmp::Ordering;
 
@@ -13,7 +13,7 @@ const IDLE_TIMES_BETWEEN_ROUNDS: u64 = 64;
 /// An upper bound of the erases of an SSD between two events.
 const MOST_ERASES_PER_EVENT: u64 = 64;
 
-impl Replacing {
+impl ReplacedSsds {
     /// Queues a replacement that the user wants. Returns why that cannot be.
     pub(super) fn request(&mut self, member: MemberId, view: &dyn View) -> Result<(), &'static str> {
         if self.running.is_some_and(|running| running.old == member) || self.wanted.contains(&member) {

@@ -23,8 +23,9 @@ use crate::parts::update::UpdateRule;
 use crate::stripe_map::table::{Table, TableRow};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{
-    Addressing, Build, Damage, Decisions, Draws, Extent, Group, IdleWork, Lock, Lost, Method, Migrated, Operation, OperationKind, Order,
-    Outcomes, Parameter, ParameterError, ParityUpdates, Protects, Scheme, Step, Values,
+    Addressed, Addressing, Build, Damage, Decisions, Draws, Extent, Group, IdleWork, Lock, Lost, Method, Migrated, Operation,
+    OperationKind, Order, Outcomes, Parameter, ParameterError, ParityUpdates, Protects, Recovery, Replacing, Scheme, Step, Values,
+    WorksWhenIdle,
 };
 use flashraid_vocabulary::{Change, GcAdvisor, Health, Lpn, MemberId, MemberPage, Priority, StripeId, Version, View, Wave, persistent};
 use state::{Running, Shadow};
@@ -79,7 +80,7 @@ pub struct Policy {
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Replacing {
+pub struct ReplacedSsds {
     raid: Raid<Table>,
     rule: UpdateRule,
     policy: Policy,
@@ -103,7 +104,7 @@ pub struct Replacing {
     migrated: Migrated,
 }
 
-persistent!(Replacing {
+persistent!(ReplacedSsds {
     keeps [raid, wanted, looks_to_skip],
     arrays [shadows],
     // What belongs to a replacement that runs, and to operations; statistics.
@@ -127,7 +128,7 @@ impl Policy {
     }
 }
 
-impl Replacing {
+impl ReplacedSsds {
     /// On the SSDs that the user has, with uneven parity as asked for.
     pub fn from_build(build: &Build, policy: Policy) -> Result<Self, ParameterError> {
         let members = build.members + build.spares;
@@ -258,10 +259,12 @@ impl Replacing {
     }
 }
 
-impl GcAdvisor for Replacing {}
+impl GcAdvisor for ReplacedSsds {}
 
-impl Scheme for Replacing {
-    fn addressing(&self) -> &dyn Addressing {
+impl Addressed for ReplacedSsds {
+    type Addressing = Raid<Table>;
+
+    fn addressing(&self) -> &Raid<Table> {
         &self.raid
     }
 
@@ -271,10 +274,11 @@ impl Scheme for Replacing {
             Mechanism::HotSwap { semi_hybrid: true, .. } => Some(u64::from(map.stripes()).div_ceil(8) * u64::from(map.most_strips() + 1)),
             _ => None,
         };
-        let tables = [("page_map", 4 * mapped_pages), ("stripe_map", map.table_bytes())];
-        tables.into_iter().chain(shadows.map(|bytes| ("shadow_pages", bytes))).collect()
+        self.raid.tables(mapped_pages).into_iter().chain(shadows.map(|bytes| ("shadow_pages", bytes))).collect()
     }
+}
 
+impl Scheme for ReplacedSsds {
     fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
         self.raid.decide(extent, decisions)
     }
@@ -285,10 +289,6 @@ impl Scheme for Replacing {
 
     fn create(&mut self, lpn: Lpn) {
         self.raid.create(lpn);
-    }
-
-    fn moves_strips(&self) -> bool {
-        true
     }
 
     fn place(&mut self, operation: &mut Operation, view: &dyn View) {
@@ -401,6 +401,28 @@ impl Scheme for Replacing {
         }
     }
 
+    fn parity_updates(&self) -> ParityUpdates {
+        self.raid.updates()
+    }
+
+    fn replacing(&self) -> Option<&dyn Replacing> {
+        Some(self)
+    }
+
+    fn replacing_mut(&mut self) -> Option<&mut dyn Replacing> {
+        Some(self)
+    }
+
+    fn when_idle(&mut self) -> Option<&mut dyn WorksWhenIdle> {
+        Some(self)
+    }
+}
+
+impl Recovery for ReplacedSsds {
+    fn protects(&self) -> Protects {
+        Protects::Device
+    }
+
     fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
         let (stripe, strip) = self.raid.map().position(lpn);
         Stripe::new(self.row(stripe), 0, Guard::None).recover(strip, lost, sources)
@@ -413,23 +435,9 @@ impl Scheme for Replacing {
     fn repair(&self, stripe: StripeId, view: &dyn View) -> Operation {
         self.raid.repair(stripe, &self.damaged(stripe, view), view)
     }
+}
 
-    fn protects(&self) -> Protects {
-        Protects::Device
-    }
-
-    fn parity_updates(&self) -> ParityUpdates {
-        self.raid.updates()
-    }
-
-    fn works_when_idle(&self) -> bool {
-        true
-    }
-
-    fn idle(&mut self, view: &dyn View) -> IdleWork {
-        self.next_copy(view)
-    }
-
+impl Replacing for ReplacedSsds {
     fn order(&mut self, view: &dyn View) -> Option<Order> {
         self.next_order(view)
     }
@@ -451,6 +459,12 @@ impl Scheme for Replacing {
 
     fn migrated(&self) -> Migrated {
         self.migrated
+    }
+}
+
+impl WorksWhenIdle for ReplacedSsds {
+    fn idle(&mut self, view: &dyn View) -> IdleWork {
+        self.next_copy(view)
     }
 }
 

@@ -1,14 +1,14 @@
 //! Where strips go while a replacement runs, of E by S (SPEC 5.6).
 
 use super::state::{Running, Stage};
-use super::{Mechanism, Redistribution, Replacing, is_living};
+use super::{Mechanism, Redistribution, ReplacedSsds, is_living};
 use crate::parts::bits::Bits;
 use crate::parts::stripe::{Guard, Losses, Stripe};
 use crate::stripe_map::table::TableRow;
 use crate::stripe_map::{Role, Row, StripeMap};
 use flashraid_vocabulary::{MemberId, StripeId, View};
 
-impl Replacing {
+impl ReplacedSsds {
     /// Whether the member's share of the parity is below its limit.
     pub(super) fn is_below_limit(&self, member: MemberId) -> bool {
         let map = self.raid.map();

@@ -4,7 +4,7 @@
 //! garbage as soon as the strip is written anew, or leaves S. A shadow protects nothing: no recovery looks at it.
 
 use super::state::Shadow;
-use super::{Mechanism, Replacing};
+use super::{Mechanism, ReplacedSsds};
 use crate::parts::bits::Bits;
 use crate::parts::moves;
 use crate::stripe_map::Row;
@@ -13,7 +13,7 @@ use crate::stripe_map::table::TableRow;
 use crate::{Operation, OperationKind, Order};
 use flashraid_vocabulary::{Action, Change, Health, MemberId, PageOperation, StripeId, Version, View, Wave};
 
-impl Replacing {
+impl ReplacedSsds {
     fn shadow(&self, member: MemberId) -> Option<&Shadow> {
         self.shadows[usize::from(member.0)].as_ref()
     }

@@ -36,7 +36,8 @@ use crate::parts::stripe::{Guard, Losses, Stripe};
 use crate::parts::update::{Chosen, UpdateRule};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{
-    Addressing, Damage, Decisions, Extent, Failure, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step,
+    Addressed, Addressing, Damage, Decisions, Deferring, Extent, Failure, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates,
+    Protects, Recovery, Scheme, Step,
 };
 use credit::Credit;
 pub use entry::{ENTRY, over};
@@ -259,9 +260,16 @@ impl<M: StripeMap> GcAdvisor for Cr5m<M> {
     }
 }
 
-impl<M: StripeMap> Scheme for Cr5m<M> {
-    fn addressing(&self) -> &dyn Addressing {
+impl<M: StripeMap> Addressed for Cr5m<M> {
+    type Addressing = Raid<M>;
+
+    fn addressing(&self) -> &Raid<M> {
         &self.raid
+    }
+
+    /// Planned as a full stripe even where the space ends inside it, so that every stripe begins plain.
+    fn fill(&self, index: u64) -> Option<Operation> {
+        self.raid.fill(index).map(|operation| Operation { method: Method::FullStripe, ..operation })
     }
 
     /// SPEC 1.2: two 32-bit addresses in each entry of both tables, one entry for each page of the data chips (PPN and MA) and of
@@ -270,7 +278,9 @@ impl<M: StripeMap> Scheme for Cr5m<M> {
         let bytes = |chips| 8 * self.credit.channels() * chips * self.pages_per_chip;
         vec![("extended_mapping_table", bytes(self.data_chips)), ("mirror_table", bytes(self.mirror_chips))]
     }
+}
 
+impl<M: StripeMap> Scheme for Cr5m<M> {
     fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64 {
         let pages = self.raid.decide(extent, decisions);
         if view.has_failures() {
@@ -338,13 +348,26 @@ impl<M: StripeMap> Scheme for Cr5m<M> {
         }
     }
 
-    /// Planned as a full stripe even where the space ends inside it, so that every stripe begins plain.
-    fn fill(&self, index: u64) -> Option<Operation> {
-        self.raid.fill(index).map(|operation| Operation { method: Method::FullStripe, ..operation })
+    fn prefetch(&self, lpn: Lpn) {
+        self.stripes.prefetch(self.raid.stripe_of(lpn));
     }
 
-    fn prefetch(&self, lpn: Lpn) {
-        self.stripes.prefetch(self.stripe_of(lpn));
+    fn parity_updates(&self) -> ParityUpdates {
+        self.raid.updates()
+    }
+
+    fn deferring(&self) -> Option<&dyn Deferring> {
+        Some(self)
+    }
+
+    fn deferring_mut(&mut self) -> Option<&mut dyn Deferring> {
+        Some(self)
+    }
+}
+
+impl<M: StripeMap> Recovery for Cr5m<M> {
+    fn protects(&self) -> Protects {
+        Protects::Chip
     }
 
     fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
@@ -359,11 +382,9 @@ impl<M: StripeMap> Scheme for Cr5m<M> {
     fn repair(&self, stripe: StripeId, view: &dyn View) -> Operation {
         self.raid.repair(stripe, &self.whole_stripe(stripe, view), view)
     }
+}
 
-    fn protects(&self) -> Protects {
-        Protects::Chip
-    }
-
+impl<M: StripeMap> Deferring for Cr5m<M> {
     fn prepared(&mut self) {
         self.credit.begin();
     }
@@ -380,9 +401,5 @@ impl<M: StripeMap> Scheme for Cr5m<M> {
             }
         }
         None
-    }
-
-    fn parity_updates(&self) -> ParityUpdates {
-        self.raid.updates()
     }
 }

@@ -67,7 +67,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// NVRAM has lost all deferred parities. Operations that hold their stripe, and may have read or planned with one of them, start anew.
     fn lose_parity_cache(&mut self) {
         let mut changes = Vec::new();
-        self.scheme.parity_cache_lost(&self.media, &mut changes);
+        if let Some(deferring) = self.scheme.deferring_mut() {
+            deferring.parity_cache_lost(&self.media, &mut changes);
+        }
         #[cfg(feature = "mutants")]
         self.distort_parity_cache_lost(&mut changes);
         let nobody = Operation::background(OperationKind::Job, StripeId(0), Lpn(0), 0);

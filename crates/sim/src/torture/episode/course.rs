@@ -21,7 +21,7 @@ impl<M: Media> Episode<M> {
             self.count_states();
             self.check()?;
             self.kills += 1;
-            if self.engine.scheme().moves_strips() && self.random.once_in(3) {
+            if self.engine.scheme().replacing().is_some() && self.random.once_in(3) {
                 self.ask_for_replacement();
             }
             if self.kills < self.calm {
@@ -33,7 +33,7 @@ impl<M: Media> Episode<M> {
                 7 => self.fail_the_parity_cache(),
                 8 if self.second && self.engine.media.shape().has_mirrors => self.fail_mirror_and_base(),
                 8 | 9 if self.second => self.fail_a_second_unit(),
-                10 if self.engine.scheme().moves_strips() => self.fail_a_spare(),
+                10 if self.engine.scheme().replacing().is_some() => self.fail_a_spare(),
                 _ => {}
             }
         }

@@ -44,7 +44,7 @@ impl<M: Media> Episode<M> {
         let engine = &self.engine;
         let is_stored =
             |other: &Lpn| engine.media.lookup(engine.scheme().locate(*other), Version::Current).is_some() && !self.is_lost_on_flash(*other);
-        let pages = engine.scheme().addressing().grouping().pages(lpn);
+        let pages = engine.scheme().grouping().pages(lpn);
         self.has_window && pages.map(Lpn).filter(is_stored).all(|other| engine.is_exposed(other))
     }
 

@@ -4,7 +4,7 @@ use super::bytes::Redundancy;
 use super::case::{Case, buffered, cases, dftl_cases, hybrid_cases, nvram_cases};
 use super::{case_of, check_case, for_cases};
 use flashraid_redundancy::testing::{CommitsAnotherFirst, CopyWhenIdle, chained};
-use flashraid_redundancy::{Decisions, Extent, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
+use flashraid_redundancy::{Addressed, Decisions, Extent, Operation, OperationKind, Outcomes, ParityUpdates, Recovery, Scheme, Step};
 use flashraid_sim::Config;
 use flashraid_vocabulary::{GcAdvisor, Lpn, MemberPage, SemivalidAction, StripeId, View, Wave};
 use std::sync::Arc;
@@ -41,6 +41,18 @@ impl<S: Scheme> GcAdvisor for Watched<S> {
         };
         action
     }
+}
+
+impl<S: Scheme> Addressed for Watched<S> {
+    type Addressing = S;
+
+    fn addressing(&self) -> &S {
+        &self.inner
+    }
+}
+
+impl<S: Scheme> Recovery for Watched<S> {
+    crate::support::recovers_like_inner!();
 }
 
 impl<S: Scheme + Clone + 'static> Scheme for Watched<S> {
