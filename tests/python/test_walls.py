@@ -27,9 +27,7 @@ FIELDS = {
     "sim::Translation": 26,
     "workload::TraceStatistics": 27,
 }
-METHODS_OF_TRAITS = {
-    "vocabulary::View": 24,
-}
+METHODS_OF_TRAITS: dict[str, int] = {}
 FILES = {"ftl::Flash": 28, "sim::Config": 12, "sim::Engine": 35, "sim::Episode": 9}
 
 

@@ -2,7 +2,7 @@
 
 use crate::Flash;
 use flashraid_nand::{CellOperation, NEVER, read_ns};
-use flashraid_vocabulary::{GcLoad, Health, LocalPage, MemberId, MemberPage, ReadLoad, Version, View};
+use flashraid_vocabulary::{GcLoad, Health, LoadView, LocalPage, MemberId, MemberPage, ReadLoad, SsdView, Version, View};
 
 impl Flash {
     /// Until what the LUN does now next changes its state, and for a page read, with its transfer, for each page operation queued at it
@@ -73,36 +73,6 @@ impl View for Flash {
         self.lookup(address, version).is_some()
     }
 
-    fn queued(&self, member: MemberId) -> (u32, u32) {
-        let load = &self.nand.loads()[member];
-        (load.reads, load.programs)
-    }
-
-    fn load_at(&self, address: MemberPage, version: Version) -> u32 {
-        let Some(ppn) = self.lookup(address, version) else { return 0 };
-        let lun = &self.nand.luns()[self.nand.lun_of(ppn) as usize];
-        lun.queued() + u32::from(!lun.is_idle())
-    }
-
-    fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
-        self.busy_ns_at_time(address, version, self.nand.now_ns())
-    }
-
-    fn channel_load_at(&self, address: MemberPage) -> u32 {
-        let Some(ppn) = self.lookup(address, Version::Current) else { return 0 };
-        let channel = &self.nand.channels()[self.nand.channel_of_lun(self.nand.lun_of(ppn)) as usize];
-        channel.queued() + self.shape.luns_per_channel - channel.idle_luns()
-    }
-
-    fn read_load(&self, address: MemberPage, version: Version) -> Option<ReadLoad> {
-        self.read_load_at_time(address, version, self.nand.now_ns())
-    }
-
-    fn is_idle(&self, member: MemberId) -> bool {
-        let load = &self.nand.loads()[member];
-        load.reads + load.programs + load.in_service + load.gc_runs == 0
-    }
-
     #[inline]
     fn has_failures(&self) -> bool {
         Flash::has_failures(self)
@@ -149,7 +119,41 @@ impl View for Flash {
     fn copies(&self, member: MemberId) -> u32 {
         self.held(member).copies
     }
+}
 
+impl LoadView for Flash {
+    fn queued(&self, member: MemberId) -> (u32, u32) {
+        let load = &self.nand.loads()[member];
+        (load.reads, load.programs)
+    }
+
+    fn load_at(&self, address: MemberPage, version: Version) -> u32 {
+        let Some(ppn) = self.lookup(address, version) else { return 0 };
+        let lun = &self.nand.luns()[self.nand.lun_of(ppn) as usize];
+        lun.queued() + u32::from(!lun.is_idle())
+    }
+
+    fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
+        self.busy_ns_at_time(address, version, self.nand.now_ns())
+    }
+
+    fn channel_load_at(&self, address: MemberPage) -> u32 {
+        let Some(ppn) = self.lookup(address, Version::Current) else { return 0 };
+        let channel = &self.nand.channels()[self.nand.channel_of_lun(self.nand.lun_of(ppn)) as usize];
+        channel.queued() + self.shape.luns_per_channel - channel.idle_luns()
+    }
+
+    fn read_load(&self, address: MemberPage, version: Version) -> Option<ReadLoad> {
+        self.read_load_at_time(address, version, self.nand.now_ns())
+    }
+
+    fn is_idle(&self, member: MemberId) -> bool {
+        let load = &self.nand.loads()[member];
+        load.reads + load.programs + load.in_service + load.gc_runs == 0
+    }
+}
+
+impl SsdView for Flash {
     fn erases(&self, _: MemberId) -> u64 {
         self.space.total_erases()
     }

@@ -9,7 +9,7 @@ use flashraid_redundancy::stripe_map::formula::Formula;
 use flashraid_sim::engine::content::Untracked;
 use flashraid_sim::{Config, assemble};
 use flashraid_vocabulary::SplitMix64;
-use flashraid_vocabulary::{HostOp, HostRequest, MemberId, StripeId, View};
+use flashraid_vocabulary::{HostOp, HostRequest, LoadView, MemberId, StripeId};
 use std::hint::black_box;
 use std::time::Instant;
 

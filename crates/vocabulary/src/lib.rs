@@ -28,5 +28,5 @@ pub use memory::prefetch;
 pub use persistent::Persistent;
 pub use plan::{Action, Cause, Change, Delivery, PageOperation, Priority, Sources, Version, Wave};
 pub use random::{SplitMix64, mix};
-pub use talk::{GcAdvisor, GcLoad, Health, NoObserver, Observer, ReadLoad, SemivalidAction, View};
+pub use talk::{GcAdvisor, GcLoad, Health, LoadView, NoObserver, Observer, ReadLoad, SemivalidAction, SsdView, View};
 pub use words::{GcBlockingScope, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Transfer, WearLeveling, WriteCompletes};

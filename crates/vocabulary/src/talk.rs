@@ -3,25 +3,11 @@
 use crate::{LocalPage, MemberId, MemberPage, Ppn, Version};
 
 /// What a scheme may look at when a decision depends on load or on what is written. Read-only.
-pub trait View {
+pub trait View: LoadView + SsdView {
     /// Simulated time.
     fn now_ns(&self) -> u64;
     /// Whether the page has this version on flash, lost or not.
     fn is_written(&self, address: MemberPage, version: Version) -> bool;
-    /// Page operations queued for the member and not yet started: reads, then programs.
-    fn queued(&self, member: MemberId) -> (u32, u32);
-    /// Page operations in service or queued at the LUN that holds this version of the page; 0 if it is not written.
-    fn load_at(&self, address: MemberPage, version: Version) -> u32;
-    /// For how long the LUN that holds this version is busy with what it does and what is queued at it; 0 if it is idle or the
-    /// version is not written.
-    fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64;
-    /// Page operations in service or queued at the LUNs of the channel that holds the current version of the page; 0 if it has
-    /// none. Programs that any unit of several may take are queued at none of them.
-    fn channel_load_at(&self, address: MemberPage) -> u32;
-    /// What a read of this version of the page would meet if it were submitted now; `None` if it is not written.
-    fn read_load(&self, address: MemberPage, version: Version) -> Option<ReadLoad>;
-    /// Whether nothing is in service or queued in the member.
-    fn is_idle(&self, member: MemberId) -> bool;
     /// Whether anything has failed since the device was new: if not, no version is lost.
     fn has_failures(&self) -> bool;
     /// Whether the page has this version, and failures took it: it can be read no more. (SPEC 0.1: LOST)
@@ -46,9 +32,28 @@ pub trait View {
     fn bases(&self, member: MemberId) -> u32;
     /// How many pages of the member have a copy.
     fn copies(&self, member: MemberId) -> u32;
+}
 
-    // ---- of the SSDs of an array: their health and age, and what coordinates work on them (SPEC 5.2) ----
+/// What is queued and under way, for schemes that choose by load.
+pub trait LoadView {
+    /// Page operations queued for the member and not yet started: reads, then programs.
+    fn queued(&self, member: MemberId) -> (u32, u32);
+    /// Page operations in service or queued at the LUN that holds this version of the page; 0 if it is not written.
+    fn load_at(&self, address: MemberPage, version: Version) -> u32;
+    /// For how long the LUN that holds this version is busy with what it does and what is queued at it; 0 if it is idle or the
+    /// version is not written.
+    fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64;
+    /// Page operations in service or queued at the LUNs of the channel that holds the current version of the page; 0 if it has
+    /// none. Programs that any LUN of several may take are queued at none of them.
+    fn channel_load_at(&self, address: MemberPage) -> u32;
+    /// What a read of this version of the page would meet if it were submitted now; `None` if it is not written.
+    fn read_load(&self, address: MemberPage, version: Version) -> Option<ReadLoad>;
+    /// Whether nothing is in service or queued in the member.
+    fn is_idle(&self, member: MemberId) -> bool;
+}
 
+/// The SSDs of an array, for schemes that replace them. What is left out is that of a member that is no SSD.
+pub trait SsdView {
     /// The state of the SSD.
     fn health(&self, _member: MemberId) -> Health {
         Health::ReadWrite

@@ -2,7 +2,7 @@
 
 use crate::support::{GIVEN, Host, ONE_PLANE, settings};
 use flashraid_ftl::{GcCounts, Given, Placement, Settings};
-use flashraid_vocabulary::{Cause, Fault, GcBlockingScope, Geometry, MemberPage, Part, Version, View};
+use flashraid_vocabulary::{Cause, Fault, GcBlockingScope, Geometry, LoadView, MemberPage, Part, Version};
 
 const GC: usize = Cause::Gc as usize;
 

@@ -5,8 +5,8 @@
 use crate::support::{GIVEN, Host, ONE_PLANE, Random, operation, settings};
 use flashraid_ftl::{Given, Placement, Settings};
 use flashraid_vocabulary::{
-    Action, Cause, GcBlockingScope, Health, MemberId, MemberPage, NoObserver, PageOperation, Priority, Scheduling, Version, View,
-    WearLeveling,
+    Action, Cause, GcBlockingScope, Health, LoadView, MemberId, MemberPage, NoObserver, PageOperation, Priority, Scheduling, SsdView,
+    Version, WearLeveling,
 };
 
 const READ: u64 = 4_107;

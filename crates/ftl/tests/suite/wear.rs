@@ -2,7 +2,7 @@
 
 use crate::support::{GIVEN, Host, ONE_PLANE, Random, settings};
 use flashraid_ftl::{Given, Placement, Settings};
-use flashraid_vocabulary::{Fault, MemberId, MemberPage, Part, Version, View};
+use flashraid_vocabulary::{Fault, MemberId, MemberPage, Part, SsdView, Version};
 
 fn one_plane() -> Settings {
     Settings { geometry: ONE_PLANE, pages_per_member: 16, ..settings(Placement::Member) }
@@ -23,7 +23,7 @@ fn erases_until_worn_out(host: &mut Host, most: u64) -> u64 {
                     (host.flash.space().endurance(), host.flash.space().endurance())
                 );
                 assert!(host.flash.space().is_worn_out() && !host.flash.space_mut().take_wear_out(), "it is told once");
-                assert_eq!(host.flash.erases(member), View::endurance(&host.flash, member));
+                assert_eq!(host.flash.erases(member), SsdView::endurance(&host.flash, member));
                 return erases(host);
             }
         }
@@ -55,7 +55,7 @@ fn without_a_limit_nothing_wears_out() {
         host.finish();
     }
     assert!(host.flash.space().total_erases() > 500 && !host.flash.space().is_worn_out() && !host.flash.space_mut().take_wear_out());
-    assert_eq!((host.flash.space().age(), View::endurance(&host.flash, MemberId(0))), (None, u64::MAX));
+    assert_eq!((host.flash.space().age(), SsdView::endurance(&host.flash, MemberId(0))), (None, u64::MAX));
 }
 
 /// Spare chips are new, and count from when they replace a chip, which counts no more; a device that is worn out is not mended with them.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{Addressing, Decisions, Extent, Lost, OperationKind, ParityUpdates, Protects, Recovery, SCHEMES, find};
-use flashraid_vocabulary::{Cause, GcAdvisor, LocalPage, Lpn, MemberPage, PageOperation, ReadLoad, Sources, Version};
+use flashraid_vocabulary::{Cause, GcAdvisor, LoadView, LocalPage, Lpn, MemberPage, PageOperation, ReadLoad, Sources, SsdView, Version};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -108,59 +108,80 @@ impl View for Room {
     fn now_ns(&self) -> u64 {
         0
     }
+
     fn is_written(&self, _: MemberPage, _: Version) -> bool {
         true
     }
+
     fn next_written(&self, page: LocalPage) -> Option<LocalPage> {
         let next = if self.1.contains(&page.0) { self.1.end } else { page.0 };
         (next < 10).then_some(LocalPage(next))
     }
-    fn queued(&self, _: MemberId) -> (u32, u32) {
-        (0, 0)
-    }
-    fn load_at(&self, _: MemberPage, _: Version) -> u32 {
-        0
-    }
-    fn busy_ns_at(&self, _: MemberPage, _: Version) -> u64 {
-        0
-    }
-    fn channel_load_at(&self, _: MemberPage) -> u32 {
-        0
-    }
-    fn read_load(&self, _: MemberPage, _: Version) -> Option<ReadLoad> {
-        None
-    }
-    fn is_idle(&self, _: MemberId) -> bool {
-        true
-    }
+
     fn has_failures(&self) -> bool {
         true
     }
+
     fn is_lost(&self, _: MemberPage, _: Version) -> bool {
         false
     }
+
     fn can_allocate(&self, MemberPage { member, .. }: MemberPage) -> bool {
         self.0[usize::from(member.0)] > 0
     }
+
     fn space_of(&self, address: MemberPage) -> u32 {
         address.member.0.into()
     }
+
     fn has_mirror(&self, _: MemberId) -> bool {
         false
     }
+
     fn pages_gone(&self, _: MemberId) -> u32 {
         0
     }
+
     fn takes_copy(&self, _: MemberId) -> bool {
         false
     }
+
     fn bases(&self, _: MemberId) -> u32 {
         0
     }
+
     fn copies(&self, _: MemberId) -> u32 {
         0
     }
 }
+
+impl LoadView for Room {
+    fn queued(&self, _: MemberId) -> (u32, u32) {
+        (0, 0)
+    }
+
+    fn load_at(&self, _: MemberPage, _: Version) -> u32 {
+        0
+    }
+
+    fn busy_ns_at(&self, _: MemberPage, _: Version) -> u64 {
+        0
+    }
+
+    fn channel_load_at(&self, _: MemberPage) -> u32 {
+        0
+    }
+
+    fn read_load(&self, _: MemberPage, _: Version) -> Option<ReadLoad> {
+        None
+    }
+
+    fn is_idle(&self, _: MemberId) -> bool {
+        true
+    }
+}
+
+impl SsdView for Room {}
 
 /// A rebuild, the device on which it runs, and what it has started in order.
 struct Run {

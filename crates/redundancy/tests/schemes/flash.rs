@@ -2,7 +2,7 @@
 
 use flashraid_redundancy::{Lock, Operation, OperationKind, Outcomes, Step};
 use flashraid_vocabulary::{
-    Action, Cause, Change, GcLoad, Health, LocalPage, MemberId, MemberPage, PageOperation, ReadLoad, Version, View, Wave,
+    Action, Cause, Change, GcLoad, Health, LoadView, LocalPage, MemberId, MemberPage, PageOperation, ReadLoad, SsdView, Version, View, Wave,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -549,50 +549,8 @@ impl View for Flash {
         self.now_ns
     }
 
-    fn health(&self, member: MemberId) -> Health {
-        let health = self.health.get(&member).copied().unwrap_or(Health::ReadWrite);
-        if self.dead.contains(&member) { Health::Disabled } else { health }
-    }
-
-    fn next_spare(&self) -> Option<MemberId> {
-        self.spares.iter().copied().find(|spare| !self.dead.contains(spare))
-    }
-
-    fn erases(&self, member: MemberId) -> u64 {
-        self.erases.get(&member).copied().unwrap_or_default()
-    }
-
-    fn endurance(&self, member: MemberId) -> u64 {
-        self.own_endurance.get(&member).copied().or(self.endurance).unwrap_or(u64::MAX)
-    }
-
-    fn last_host_ns(&self, member: MemberId) -> u64 {
-        self.last_host_ns.get(&member).copied().unwrap_or_default()
-    }
-
-    fn is_collecting(&self, member: MemberId) -> bool {
-        self.collecting.contains(&member)
-    }
-
     fn is_written(&self, address: MemberPage, version: Version) -> bool {
         self.version(address, version).is_some()
-    }
-
-    fn queued(&self, member: MemberId) -> (u32, u32) {
-        self.queued.get(&member).copied().unwrap_or_default()
-    }
-
-    fn load_at(&self, address: MemberPage, version: Version) -> u32 {
-        let loads = match version {
-            Version::Current => &self.loads,
-            Version::Copy => &self.copy_loads,
-            Version::Base | Version::DeferredParity => return 0,
-        };
-        loads.get(&address).copied().unwrap_or_default()
-    }
-
-    fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
-        u64::from(self.load_at(address, version))
     }
 
     fn has_failures(&self) -> bool {
@@ -623,16 +581,35 @@ impl View for Flash {
         !self.busy_mirrors.contains(&member) && self.has_mirror(member)
     }
 
-    fn channel_load_at(&self, address: MemberPage) -> u32 {
-        self.channel_loads.get(&address).copied().unwrap_or_default()
-    }
-
     fn bases(&self, member: MemberId) -> u32 {
         self.count_versions(member, |versions| versions.base.is_some())
     }
 
     fn copies(&self, member: MemberId) -> u32 {
         self.count_versions(member, |versions| versions.copy.is_some())
+    }
+}
+
+impl LoadView for Flash {
+    fn queued(&self, member: MemberId) -> (u32, u32) {
+        self.queued.get(&member).copied().unwrap_or_default()
+    }
+
+    fn load_at(&self, address: MemberPage, version: Version) -> u32 {
+        let loads = match version {
+            Version::Current => &self.loads,
+            Version::Copy => &self.copy_loads,
+            Version::Base | Version::DeferredParity => return 0,
+        };
+        loads.get(&address).copied().unwrap_or_default()
+    }
+
+    fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
+        u64::from(self.load_at(address, version))
+    }
+
+    fn channel_load_at(&self, address: MemberPage) -> u32 {
+        self.channel_loads.get(&address).copied().unwrap_or_default()
     }
 
     fn read_load(&self, address: MemberPage, version: Version) -> Option<ReadLoad> {
@@ -644,5 +621,32 @@ impl View for Flash {
 
     fn is_idle(&self, member: MemberId) -> bool {
         self.queued(member) == (0, 0)
+    }
+}
+
+impl SsdView for Flash {
+    fn health(&self, member: MemberId) -> Health {
+        let health = self.health.get(&member).copied().unwrap_or(Health::ReadWrite);
+        if self.dead.contains(&member) { Health::Disabled } else { health }
+    }
+
+    fn next_spare(&self) -> Option<MemberId> {
+        self.spares.iter().copied().find(|spare| !self.dead.contains(spare))
+    }
+
+    fn erases(&self, member: MemberId) -> u64 {
+        self.erases.get(&member).copied().unwrap_or_default()
+    }
+
+    fn endurance(&self, member: MemberId) -> u64 {
+        self.own_endurance.get(&member).copied().or(self.endurance).unwrap_or(u64::MAX)
+    }
+
+    fn last_host_ns(&self, member: MemberId) -> u64 {
+        self.last_host_ns.get(&member).copied().unwrap_or_default()
+    }
+
+    fn is_collecting(&self, member: MemberId) -> bool {
+        self.collecting.contains(&member)
     }
 }

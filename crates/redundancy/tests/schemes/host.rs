@@ -5,7 +5,7 @@ use flashraid_redundancy::{
     Build, Claim, Damage, Decisions, Deferring, Extent, Failure, Group, IdleWork, Lock, Lost, Operation, OperationKind, Order, Protects,
     Replacing, Scheme, Step, find,
 };
-use flashraid_vocabulary::{Health, HostOp, Lpn, MemberId, MemberPage, StripeId, Version, View};
+use flashraid_vocabulary::{Health, HostOp, Lpn, MemberId, MemberPage, SsdView, StripeId, Version, View};
 use std::collections::BTreeMap;
 
 pub struct Host<S: Scheme + ?Sized = dyn Scheme> {

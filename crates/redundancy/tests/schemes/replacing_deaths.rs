@@ -6,7 +6,7 @@ use crate::replacing::{E, G, S, STRIPES, begin, emptied, empty, migrate, parity_
 use crate::replacing_manager::{BALANCED, RCW, RMW, UNBALANCED, begun, decided, end, lpn_on, read_only};
 use crate::waves::migration_waves;
 use flashraid_redundancy::{Damage, IdleWork, Method, OperationKind, Order, Step};
-use flashraid_vocabulary::{Health, HostOp, MemberId, Priority, StripeId, View};
+use flashraid_vocabulary::{Health, HostOp, MemberId, Priority, SsdView, StripeId};
 use std::ops::Range;
 
 fn repair_all(host: &mut Host) {

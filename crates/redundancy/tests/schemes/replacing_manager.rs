@@ -7,7 +7,7 @@ use crate::replacing_deaths::dies;
 use crate::waves::waves;
 use flashraid_redundancy::parts::replacing::{Mechanism, Policy, Redistribution, ReplacedSsds};
 use flashraid_redundancy::{Build, Decisions, Extent, IdleWork, Operation, Order, Step};
-use flashraid_vocabulary::{Action, Health, HostOp, Lpn, MemberId, Priority, StripeId, View};
+use flashraid_vocabulary::{Action, Health, HostOp, Lpn, MemberId, Priority, SsdView, StripeId};
 
 pub const UNBALANCED: (&str, &str) = ("parity_shares", "80");
 pub const BALANCED: (&str, &str) = ("parity_shares", "20,20,40,20");

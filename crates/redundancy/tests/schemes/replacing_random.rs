@@ -5,7 +5,7 @@ use crate::flash::PAGE;
 use crate::host::{Host, build};
 use flashraid_redundancy::parts::replacing::{Mechanism, Policy, Redistribution, ReplacedSsds};
 use flashraid_redundancy::{Addressing, Build, Damage, IdleWork, Order, Recovery};
-use flashraid_vocabulary::{Health, HostOp, Lpn, MemberId, StripeId, Version, View};
+use flashraid_vocabulary::{Health, HostOp, Lpn, MemberId, SsdView, StripeId, Version};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 

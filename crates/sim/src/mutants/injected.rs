@@ -6,7 +6,9 @@ use crate::engine::content::Content;
 use crate::media::Media;
 use flashraid_redundancy::rebuild::Rebuild;
 use flashraid_redundancy::{Job, Lock, Operation, OperationKind};
-use flashraid_vocabulary::{Change, Health, Lpn, MemberId, MemberPage, Ppn, ReadLoad, SemivalidAction, Version, View, Wave};
+use flashraid_vocabulary::{
+    Change, Health, LoadView, Lpn, MemberId, MemberPage, Ppn, ReadLoad, SemivalidAction, SsdView, Version, View, Wave,
+};
 use std::collections::BTreeSet;
 
 impl<C: Content, M: Media> Engine<C, M> {
@@ -141,52 +143,72 @@ impl View for Blinkered<'_> {
         };
         sees && self.view.is_lost(address, version)
     }
+
     fn now_ns(&self) -> u64 {
         self.view.now_ns()
     }
+
     fn is_written(&self, address: MemberPage, version: Version) -> bool {
         self.view.is_written(address, version)
     }
-    fn queued(&self, member: MemberId) -> (u32, u32) {
-        self.view.queued(member)
-    }
-    fn load_at(&self, address: MemberPage, version: Version) -> u32 {
-        self.view.load_at(address, version)
-    }
-    fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
-        self.view.busy_ns_at(address, version)
-    }
-    fn channel_load_at(&self, address: MemberPage) -> u32 {
-        self.view.channel_load_at(address)
-    }
-    fn read_load(&self, address: MemberPage, version: Version) -> Option<ReadLoad> {
-        self.view.read_load(address, version)
-    }
-    fn is_idle(&self, member: MemberId) -> bool {
-        self.view.is_idle(member)
-    }
+
     fn has_failures(&self) -> bool {
         self.view.has_failures()
     }
+
     fn can_allocate(&self, address: MemberPage) -> bool {
         self.view.can_allocate(address)
     }
+
     fn space_of(&self, address: MemberPage) -> u32 {
         self.view.space_of(address)
     }
+
     fn has_mirror(&self, member: MemberId) -> bool {
         self.view.has_mirror(member)
     }
+
     fn pages_gone(&self, member: MemberId) -> u32 {
         self.view.pages_gone(member)
     }
+
     fn takes_copy(&self, member: MemberId) -> bool {
         self.view.takes_copy(member)
     }
+
     fn bases(&self, member: MemberId) -> u32 {
         self.view.bases(member)
     }
+
     fn copies(&self, member: MemberId) -> u32 {
         self.view.copies(member)
     }
 }
+
+impl LoadView for Blinkered<'_> {
+    fn queued(&self, member: MemberId) -> (u32, u32) {
+        self.view.queued(member)
+    }
+
+    fn load_at(&self, address: MemberPage, version: Version) -> u32 {
+        self.view.load_at(address, version)
+    }
+
+    fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
+        self.view.busy_ns_at(address, version)
+    }
+
+    fn channel_load_at(&self, address: MemberPage) -> u32 {
+        self.view.channel_load_at(address)
+    }
+
+    fn read_load(&self, address: MemberPage, version: Version) -> Option<ReadLoad> {
+        self.view.read_load(address, version)
+    }
+
+    fn is_idle(&self, member: MemberId) -> bool {
+        self.view.is_idle(member)
+    }
+}
+
+impl SsdView for Blinkered<'_> {}

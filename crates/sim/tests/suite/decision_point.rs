@@ -8,7 +8,7 @@ use flashraid_sim::engine::recorder::DoneRecord;
 use flashraid_sim::media::{Activity, Counting, Inspect, Recording};
 use flashraid_sim::{Config, verify};
 use flashraid_vocabulary::SplitMix64;
-use flashraid_vocabulary::{Cause, Fault, HostOp, LocalPage, Lpn, MemberId, MemberPage, Part, Version, View};
+use flashraid_vocabulary::{Cause, Fault, HostOp, LoadView, LocalPage, Lpn, MemberId, MemberPage, Part, Version};
 use std::collections::BTreeMap;
 
 const READ: u64 = 122_575;

@@ -10,7 +10,7 @@ use flashraid_sim::media::{Array, Inspect};
 use flashraid_sim::result::types::{SsdState, WearOut};
 use flashraid_sim::{Finished, Outputs, RunResult, Simulation, Stage, run};
 use flashraid_vocabulary::SplitMix64;
-use flashraid_vocabulary::{HostOp, Lpn, MemberId, View};
+use flashraid_vocabulary::{HostOp, Lpn, MemberId, SsdView};
 use std::path::{Path, PathBuf};
 
 type Pairs = [(&'static str, &'static str)];
@@ -120,10 +120,10 @@ fn reached(config: &Config, erases: &[u64]) -> Vec<Option<u64>> {
         (0..erases.len()).map(|ssd| engine.survey().wear_outs.iter().find(|of| of.device == ssd as u32).map(|of| of.at_ns)).collect();
     if config.device.pe_limit > 0 {
         assert_eq!(engine.survey().retired, engine.survey().wear_outs.len() as u32);
-        assert_eq!(View::endurance(&engine.media, MemberId(0)), BLOCKS * u64::from(config.device.pe_limit));
+        assert_eq!(SsdView::endurance(&engine.media, MemberId(0)), BLOCKS * u64::from(config.device.pe_limit));
         return worn;
     }
-    assert!(worn.iter().all(Option::is_none) && View::endurance(&engine.media, MemberId(0)) == u64::MAX);
+    assert!(worn.iter().all(Option::is_none) && SsdView::endurance(&engine.media, MemberId(0)) == u64::MAX);
     times
 }
 

@@ -4,7 +4,7 @@ use super::numbers::NIL;
 use super::{Array, inner};
 use crate::media::inspect::Ssds;
 use crate::media::{Flash, Reserving, Shape};
-use flashraid_vocabulary::{Cause, Health, MemberId, MemberPage, Ppn, ReadLoad, Version, View};
+use flashraid_vocabulary::{Cause, Health, LoadView, MemberId, MemberPage, Ppn, ReadLoad, SsdView, Version, View};
 
 impl Ssds for Array {
     fn shape(&self) -> Shape {
@@ -50,30 +50,6 @@ impl View for Array {
         self.flash(page.member).is_written(inner(page), version)
     }
 
-    fn queued(&self, member: MemberId) -> (u32, u32) {
-        self.flash(member).queued(MemberId(0))
-    }
-
-    fn load_at(&self, page: MemberPage, version: Version) -> u32 {
-        self.flash(page.member).load_at(inner(page), version)
-    }
-
-    fn busy_ns_at(&self, page: MemberPage, version: Version) -> u64 {
-        self.flash(page.member).busy_ns_at_time(inner(page), version, self.now_ns)
-    }
-
-    fn channel_load_at(&self, page: MemberPage) -> u32 {
-        self.flash(page.member).channel_load_at(inner(page))
-    }
-
-    fn read_load(&self, page: MemberPage, version: Version) -> Option<ReadLoad> {
-        self.flash(page.member).read_load_at_time(inner(page), version, self.now_ns)
-    }
-
-    fn is_idle(&self, member: MemberId) -> bool {
-        self.flash(member).is_idle(MemberId(0))
-    }
-
     #[inline]
     fn has_failures(&self) -> bool {
         self.has_failures
@@ -111,7 +87,35 @@ impl View for Array {
     fn copies(&self, member: MemberId) -> u32 {
         self.flash(member).copies(MemberId(0))
     }
+}
 
+impl LoadView for Array {
+    fn queued(&self, member: MemberId) -> (u32, u32) {
+        self.flash(member).queued(MemberId(0))
+    }
+
+    fn load_at(&self, page: MemberPage, version: Version) -> u32 {
+        self.flash(page.member).load_at(inner(page), version)
+    }
+
+    fn busy_ns_at(&self, page: MemberPage, version: Version) -> u64 {
+        self.flash(page.member).busy_ns_at_time(inner(page), version, self.now_ns)
+    }
+
+    fn channel_load_at(&self, page: MemberPage) -> u32 {
+        self.flash(page.member).channel_load_at(inner(page))
+    }
+
+    fn read_load(&self, page: MemberPage, version: Version) -> Option<ReadLoad> {
+        self.flash(page.member).read_load_at_time(inner(page), version, self.now_ns)
+    }
+
+    fn is_idle(&self, member: MemberId) -> bool {
+        self.flash(member).is_idle(MemberId(0))
+    }
+}
+
+impl SsdView for Array {
     fn erases(&self, member: MemberId) -> u64 {
         self.flash(member).space().total_erases()
     }
