@@ -278,7 +278,7 @@ def test_no_values_are_not_counted():
             "4+1: cell_us cannot be measured: what it is relative to is 0",
         ),
         (["reproduce", "cr5m.figure8", "--traces", "nowhere"], "traces nowhere: no such directory"),
-        (["reproduce", "hotswap.shares", "--traces", "."], "the paper's workloads are synthetic"),
+        (["reproduce", "hotswap.shares", "--traces", "."], "none of its workloads is a recording that can be had"),
     ],
 )
 def test_bad_input_is_one_line(command, arguments, message):

@@ -117,10 +117,14 @@ def with_originals(paper: Paper, folder: str, *, at_paper_speed: bool = False, k
     files could be the same one, or if one is not what the paper's table says.
     """
     if not os.path.isdir(folder):
-        raise InputError(f"traces {folder}: no such directory")
+        raise InputError(
+            f"traces {folder}: {'a file, not a directory' if os.path.exists(folder) else 'no such directory'}"
+        )
     originals = _used(paper)
     if not originals:
-        raise InputError(f"traces {folder}: of no use to {paper.name}: the paper's workloads are synthetic")
+        raise InputError(
+            f"traces {folder}: of no use to {paper.name}: none of its workloads is a recording that can be had"
+        )
     there = _listed(Path(folder))
     found: dict[str, Recording] = {}
     notes: list[str] = []
