@@ -50,7 +50,7 @@ impl Flash {
     /// Collects the block that the policy chooses, if that frees enough. If no block has garbage, and GC runs commit semivalid pages (`commits`), the one with
     /// the fewest pages to move of those that have any: a plane full of them would never be collected else.
     pub(super) fn collect_best(&mut self, plane: u32, commits: bool) {
-        let victim = self.space.victim(plane).or_else(|| if commits { self.space.most_bases(plane) } else { None });
+        let victim = self.space.victim(plane).or_else(|| if commits { self.space.fewest_with_bases(plane) } else { None });
         if let Some(victim) = victim
             && self.space.frees_enough(plane, self.space.blocks.blocks[self.space.blocks.index(plane, victim)].to_move().into())
             && let Some(victim) = self.space.movable(plane, victim)

@@ -57,7 +57,7 @@ impl Space {
 
     /// Of the closed blocks with semivalid pages that GC runs commit, the one with the fewest pages to move.
     #[cold]
-    pub(crate) fn most_bases(&self, plane: u32) -> Option<u16> {
+    pub(crate) fn fewest_with_bases(&self, plane: u32) -> Option<u16> {
         let block = |number: u16| self.blocks.blocks[self.blocks.index(plane, number)];
         let candidates =
             (0..self.blocks.planes[plane as usize].blocks as u16).filter(|number| block(*number).listed && block(*number).bases > 0);
