@@ -50,6 +50,11 @@ def number(value: float, decimals: int | None) -> str:
     return f"{value:,.{decimals}f}"
 
 
+def rounded(value: float, digits: int = 10) -> str:
+    """A number with so many significant digits at most, and no exponent below ten digits: `3,993,316`."""
+    return f"{float(f'{value:.{digits}g}'):,.10g}"
+
+
 def with_interval(mean: float, half_width: float, decimals: int | None) -> str:
     """A mean with half the width of its interval, where that shows: `12.3 ±0.4`."""
     if decimals is None:

@@ -373,17 +373,23 @@ def test_a_table_counts_signs():
     assert verdict.note == "2 of 3 have the paper's sign, 1 is within a factor of two"
 
 
-def reproduction(changed, **explanation):
+def reproduction(changed, before=None, **explanation):
     claim = Claim("c", "", "", "trend", "e", "mean", "new", "above", against="old", value=0.0)
     given = {"name": "r", "claims": ["c"], "mechanism": "", "changes": [{"seed": 2}]}
     paper = Paper("p", "", "", {}, {}, {"e": EXPERIMENT}, [claim], [Explanation(**given | explanation)])
-    found = Reproduction.of(paper, {("e", ""): figures(), ("e", "r 1"): figures(changed)})
+    found = Reproduction.of(paper, {("e", ""): figures(before or NEW), ("e", "r 1"): figures(changed)})
     return found.outcomes[0]
 
 
 def test_an_explanation_counts_if_it_moves_the_figure_half_way():
-    assert reproduction({"a": NEW["a"], "b": (99.0, 100.49, 95.0)}).is_explained
-    assert not reproduction({"a": NEW["a"], "b": (99.0, 100.51, 95.0)}).is_explained
+    def of(before, after):
+        return reproduction(*({"a": NEW["a"], "b": (99.0, each, 95.0)} for each in (after, before)))
+
+    assert of(104.0, 101.99).is_explained
+    assert not of(104.0, 102.01).is_explained
+    assert of(101.5, 100.49).is_explained
+    assert not of(101.4, 100.49).is_explained  # half way, but by less than what is level
+    assert of(100.4, 98.9).is_explained  # it holds
 
 
 def test_what_is_undecided_explains_nothing_and_is_counted_apart():

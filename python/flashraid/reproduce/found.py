@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .judgements import Key, Verdict
+from .judgements import Key, Verdict, is_moved
 from .papers import Claim, Explanation, Overlay, Paper
 
 # Figures by experiment and change, of each repeat: "" is no change, else a variant's name, or an explanation's and the
@@ -54,7 +54,7 @@ class Outcome:
     def is_explained(self) -> bool:
         """Whether a change moves the figure at least half way; a changed workload must make the claim hold."""
         return any(
-            trial.verdict.holds or (trial.verdict.lack < self.verdict.lack / 2 and not trial.is_of_workload)
+            trial.verdict.holds or (is_moved(self.verdict, trial.verdict) and not trial.is_of_workload)
             for trial in self.trials
             if not trial.verdict.is_undecided
         )

@@ -6,6 +6,7 @@ from itertools import pairwise, product
 from math import isfinite
 from typing import NamedTuple
 
+from ..quantities import rounded
 from .metrics import METRICS
 from .papers import AXES, Claim, Experiment, Names, selection
 
@@ -44,9 +45,18 @@ class Verdict:
     def text(self) -> str:
         """The figure as people read it."""
         decimals = 2 if 0 < abs(self.found) < 1 else 1
-        number = f"{self.found:,.{decimals}f}" if self.unit in ("%", "us") else f"{self.found:,g}"
+        number = f"{self.found:,.{decimals}f}" if self.unit in ("%", "us") else rounded(self.found, 6)
         number = f"{number} {self.unit}".rstrip()
         return f"{number}{f' ({self.at})' if self.at else ''}{f'; {self.note}' if self.note else ''}"
+
+
+def is_moved(before: Verdict, after: Verdict) -> bool:
+    """Whether a change moves a figure at least half way to where its claim holds.
+
+    An order or a trend has to move by more than what is level: a smaller step shows no cause.
+    """
+    least = LEVEL if before.margin is not None else 0.0
+    return after.lack < before.lack / 2 and before.lack - after.lack >= least
 
 
 class Figure(NamedTuple):
@@ -89,7 +99,7 @@ def judge(claim: Claim, experiment: Experiment, figures: Figures) -> Verdict:
         verdict = JUDGES[claim.judge](claim, [(label, figure.mean) for label, figure in line], grid.unit)
         verdict = _told_apart(verdict, _margins(claim, line, grid.unit))
         spread = max(figure.spread for _, figure in line)
-        note = f"spread {spread:,.3g}" if len(experiment.repeats) > 1 else ""
+        note = f"spread {rounded(spread, 3)}" if len(experiment.repeats) > 1 else ""
         at, note = _join(name, verdict.at), _join(verdict.note, note)
         verdicts.append(replace(verdict, at=at, note=note, spread=spread))
         if grid.is_bounded and len(experiment.repeats) > 1:
@@ -99,7 +109,8 @@ def judge(claim: Claim, experiment: Experiment, figures: Figures) -> Verdict:
     found = replace(needed[-1], lack=max(needed[-1].lack, 0.0))
     each = f"{sum(singles)} of {len(singles)} repeats alone hold" if singles and decided else ""
     means = [figure.mean for _, line in decided for _, figure in line] if grid.is_bounded and len(decided) > 1 else []
-    overall = f"mean {_mean(means):,.3g}, {min(means):,.3g} to {max(means):,.3g}" if means else ""
+    mean, least, most = (rounded(pick(means), 3) if means else "" for pick in (_mean, min, max))
+    overall = f"mean {mean}, {least} to {most}" if means else ""
     holding = sum(verdict.holds for verdict in verdicts)
     apart = sum(verdict.holds and not verdict.is_level and (verdict.margin or 0) >= 0 for verdict in verdicts)
     is_trend = claim.judge in ("rises", "falls", "levels_off")

@@ -15,6 +15,7 @@ from typing import Any
 from .. import _native
 from .._native import InputError, __version__
 from ..kept import content
+from ..quantities import rounded
 from ..trace import trace_info
 from .papers import ORIGINAL, Original, Overlay, Paper
 
@@ -65,11 +66,6 @@ class Slower:
         by = ", ".join(f"{key.removeprefix('p')} %: {rounded(each, 3)}" for key, each in self.ratios.items())
         by += "" if self.is_one_speed else "; they agree on no speed"
         return f"{text} of the paper's table" + (f" ({by})" if by else "")
-
-
-def rounded(number: float, digits: int) -> str:
-    """A number of so many digits."""
-    return f"{float(f'{number:.{digits}g}'):,.10g}"
 
 
 @dataclass(frozen=True)

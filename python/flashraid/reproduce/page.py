@@ -7,6 +7,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from .._native import __version__
+from ..quantities import rounded
 from . import changes, drawings
 from .found import ORIGINALS, Found, Outcome, tree
 from .judgements import Grid
@@ -101,9 +102,11 @@ def requirement(claim: Claim) -> str:
     unit = unit_of(claim)
     if claim.judge == "between":
         low, high = claim.minimum, claim.maximum
-        if low is None or high is None:
-            return f"at least {low:g} {unit}".rstrip() if high is None else f"at most {high:g} {unit}".rstrip()
-        return f"{low:g} to {high:g} {unit}".rstrip() if low < high else f"{low:g} {unit}"
+        if low is None:
+            return f"at most {rounded(high or 0)} {unit}".rstrip()
+        if high is None:
+            return f"at least {rounded(low)} {unit}".rstrip()
+        return f"{rounded(low)} to {rounded(high)} {unit}".rstrip() if low < high else f"{rounded(low)} {unit}"
     texts = {
         "near": "{value} {unit}",
         "cells": "below",
@@ -124,7 +127,9 @@ def asked(claim: Claim) -> str:
     """The same where no table follows: of a claim that is a table its numbers, if they are few."""
     if claim.judge != "cells":
         return requirement(claim)
-    texts = [f"{workload} {point} {value:g}" for workload, row in claim.value.items() for point, value in row.items()]
+    texts = [
+        f"{workload} {point} {rounded(value)}" for workload, row in claim.value.items() for point, value in row.items()
+    ]
     return ", ".join(texts) if len(texts) <= MOST_CELLS else f"{len(texts)} figures"
 
 
@@ -233,7 +238,7 @@ def _bounds(found: Found) -> Iterator[str]:
     yield from table_head(["claim", "published", "at most possible", "by", "why"], 5)
     for bound in found.paper.bounds:
         why = bound.derivation.strip().replace("\n", " ")
-        yield table_row([f"`{bound.claim}`", f"{bound.published:g}", f"{bound.at_most:g}", bound.by, why])
+        yield table_row([f"`{bound.claim}`", f"{rounded(bound.published)}", f"{rounded(bound.at_most)}", bound.by, why])
     yield ""
 
 
@@ -352,7 +357,7 @@ def _table(outcome: Outcome, experiment: Experiment, found: Found) -> Iterator[s
     yield ""
     yield from table_head(["workload", *points], 1)
     for workload in claim.value:
-        row = {point: f"{paper:g} / {ours.mean:,.1f}" for name, point, paper, ours in cells if name == workload}
+        row = {point: f"{rounded(paper)} / {ours.mean:,.1f}" for name, point, paper, ours in cells if name == workload}
         yield table_row([workload, *(row.get(point, "") for point in points)])
     yield ""
 

@@ -17,7 +17,7 @@ from ..causes import cause
 from ..settings import known_name
 from . import printed
 from .found import Outcome
-from .judgements import Verdict, is_difference, is_level, is_within, judge
+from .judgements import Verdict, is_difference, is_level, is_moved, is_within, judge
 from .originals import Slower, original_of, slowness
 from .outcome import Reproduction, changes_of, of_record
 from .page import requirement, table_head, table_row
@@ -382,7 +382,7 @@ def _is_moved(claim: Claim, before: Verdict, name: str, change: Overlay | str, f
     if after.is_undecided:
         return False
     if claim.is_judged:
-        agrees, moved = after.holds, after.lack < before.lack / 2
+        agrees, moved = after.holds, is_moved(before, after)
     else:
         agrees = compared(after.found, claim.value, has_sign=is_difference(claim)) in (REPRODUCED, SAME_DIRECTION)
         moved = abs(after.found - claim.value) < abs(before.found - claim.value) / 2

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._native import InputError
+from ..quantities import rounded
 from ..settings import text_of
 
 # Settings that are one thing together; any other is a thing of its own. Members of a profile begin with `profile.`.
@@ -60,7 +61,9 @@ def check(
             raise InputError(f"{where} {leaf.key} = {text_of(leaf.value)}: the paper has {values}")
         for workload in [leaf.name] if leaf.name in tables else tables:
             if key := _fixed_by_table(leaf, tables[workload]):
-                raise InputError(f"{where} {leaf.key}: the paper has {key} = {tables[workload][key]:g} for {workload}")
+                raise InputError(
+                    f"{where} {leaf.key}: the paper has {key} = {rounded(tables[workload][key])} for {workload}"
+                )
 
 
 def _fixed_by_table(leaf: Leaf, table: Mapping[str, float]) -> str:
