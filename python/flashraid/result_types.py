@@ -78,7 +78,16 @@ class RunResult(Record):
     """Latencies of completed requests, by kind: from arrival (in a closed loop, from submission) to completion."""
 
     flash_ops: FlashOps
-    """Page operations and erases that were started, by cause."""
+    """Operations on flash pages, and erases, that were started, by cause."""
+
+    flash_units: FlashOps
+    """Mapping units read and programmed, by cause. Present only if a flash page has several."""
+
+    padded_units: int
+    """Mapping units of padding in flash pages that were programmed before they were full: for a flush, before an
+    erase of GC, after `pad_after_ns`, or as the drive was switched off. Present only if a flash page has several.
+    Unit: units.
+    """
 
     bandwidth: Bandwidth
     """Throughput. It excludes failed requests and is not lowered by activity after the last completion."""
@@ -245,7 +254,26 @@ class Device(Record):
     """Pages in each erase block."""
 
     page_bytes: int
-    """Page size: the unit of reading, programming, mapping and striping. Unit: bytes."""
+    """Size of a flash page, which is read and programmed as a whole. Unit: bytes."""
+
+    mapping_unit_bytes: int
+    """Size of a mapping unit, in which the host's data, parities and map entries are counted: a power of two from
+    512 to `page_bytes`, or 0 for a flash page. Several units are programmed as one flash page. Unit: bytes.
+    """
+
+    staging_bytes: int
+    """Memory of the controller for units that are accepted and not programmed; 0 for the least that is allowed: a
+    flash page for each plane and as many for what GC moves, and two for each die. A read of a unit in it takes
+    `buffer_ns`. Unit: bytes.
+    """
+
+    power_loss_protection: bool
+    """Whether that memory survives a loss of power. Else a flush, and GC before an erase, pad the flash pages that
+    are not full, and wait for their programs.
+    """
+
+    pad_after_ns: int
+    """How long after its first unit a flash page is padded that is not full; 0 for never. Unit: ns."""
 
     read_ns: int
     """Array time of a page read. Unit: ns."""
@@ -446,7 +474,9 @@ class Device(Record):
     """How the write buffer in NVRAM chooses the stripe that leaves next."""
 
     buffer_ns: int
-    """Access time of the data buffer. Unit: ns."""
+    """Access time of the data buffer, and of the memory for units that are not programmed (`staging_bytes`). Unit:
+    ns.
+    """
 
     destage: Literal["when_full", "low_water"]
     """When pages leave the data buffer."""
@@ -1444,6 +1474,11 @@ class WriteAmplificationBy(Record):
 
     metadata: float | None
     """Programs of translation pages (cause `metadata`). Unit: ratio."""
+
+    padding: float | None
+    """Padding: mapping units of flash pages that were programmed before they were full. Present only if a flash page
+    has several. Unit: ratio.
+    """
 
     rebuild: float | None
     """Separate: programs of lost pages, by a rebuild or as part of a host write (causes `rebuild`, `reconstruct`).

@@ -72,7 +72,29 @@ class SimulationSettings(TypedDict, total=False):
     """Pages in each erase block."""
 
     page_bytes: int | str | None
-    """Page size: the unit of reading, programming, mapping and striping. Unit: bytes."""
+    """Size of a flash page, which is read and programmed as a whole. Unit: bytes."""
+
+    mapping_unit_bytes: int | str | None
+    """Size of a mapping unit, in which the host's data, parities and map entries are counted: a power of two from
+    512 to `page_bytes`, or 0 for a flash page. Several units are programmed as one flash page. Unit: bytes. Default:
+    0.
+    """
+
+    staging_bytes: int | str | None
+    """Memory of the controller for units that are accepted and not programmed; 0 for the least that is allowed: a
+    flash page for each plane and as many for what GC moves, and two for each die. A read of a unit in it takes
+    `buffer_ns`. Unit: bytes. Default: 0.
+    """
+
+    power_loss_protection: bool | None
+    """Whether that memory survives a loss of power. Else a flush, and GC before an erase, pad the flash pages that
+    are not full, and wait for their programs. Default: false.
+    """
+
+    pad_after_ns: int | str | None
+    """How long after its first unit a flash page is padded that is not full; 0 for never. Unit: ns. Default:
+    5000000.
+    """
 
     read_ns: int | str | None
     """Array time of a page read. Unit: ns."""
@@ -280,7 +302,9 @@ class SimulationSettings(TypedDict, total=False):
     """How the write buffer in NVRAM chooses the stripe that leaves next. Default: oldest_write."""
 
     buffer_ns: int | str | None
-    """Access time of the data buffer. Unit: ns. Default: 1000."""
+    """Access time of the data buffer, and of the memory for units that are not programmed (`staging_bytes`). Unit:
+    ns. Default: 1000.
+    """
 
     destage: Literal["when_full", "low_water"] | None
     """When pages leave the data buffer. Default: low_water."""

@@ -118,6 +118,8 @@ def test_the_declared_attributes_are_there():
         "replacements",
         "links",
         "ldpc",
+        "flash_units",
+        "padded_units",
     }
     assert set(result_types.RunResult.__annotations__) == set(result) | optional
     for name, kind in result_types.RunResult.__annotations__.items():

@@ -1,5 +1,6 @@
 //! What must always hold, by a scan of everything: for tests.
 
+use crate::memory;
 use crate::space::blocks::{BlockState, NONE};
 use crate::{Flash, Held};
 use flashraid_nand::{NIL, Record, WorkKind, check_buses};
@@ -70,17 +71,18 @@ impl Flash {
         self.check_starved()?;
         check_buses(self)?;
         self.space.check_free_blocks()?;
+        memory::check(self)?;
         self.check_faults()
     }
 
     /// Reads and programs that are queued for each member, by a walk through all queues; for tests. `View::queued` counts also what crosses a host link.
     pub fn recount_queued(&self) -> Vec<(u32, u32)> {
         let mut queued = vec![(0, 0); self.members as usize];
-        for Record { work, member, .. } in self.nand.queued() {
+        for Record { work, member, .. } in self.nand.queued().chain(memory::waiting(self)) {
             match work {
                 WorkKind::Read => queued[usize::from(*member)].0 += 1,
                 WorkKind::Program => queued[usize::from(*member)].1 += 1,
-                WorkKind::MoveRead | WorkKind::MoveProgram | WorkKind::CopyBack | WorkKind::Erase => {}
+                WorkKind::PageProgram | WorkKind::MoveRead | WorkKind::MoveProgram | WorkKind::CopyBack | WorkKind::Erase => {}
             }
         }
         queued
@@ -159,7 +161,8 @@ impl Flash {
             if takers.replacement_planes != replacements[id] {
                 return Err(format!("domain {id} has {} planes of replacements with free pages: {takers:?}", replacements[id]));
             }
-            let waiting = self.nand.count_waiting(id as u32);
+            let waiting =
+                self.nand.count_waiting(id as u32) + memory::waiting(self).filter(|record| record.domain == id as u32).count() as i64;
             if domain.living_planes != living[id] || domain.reserved < waiting || (living[id] == 0 && waiting > 0) {
                 return Err(format!("domain {id}, in which {waiting} programs wait and {} planes live: {domain:?}", living[id]));
             }

@@ -10,6 +10,7 @@ mod check;
 mod faults;
 mod gc;
 pub mod mapping;
+pub mod memory;
 mod news;
 mod pages;
 mod report;
@@ -25,9 +26,10 @@ mod view;
 pub use flashraid_nand::accounting;
 pub use flashraid_nand::{
     ACTIONS, About, Activity, CellOperation, CellTimes, Completion, Counts, Done, EventQueue, FlashFault, Ldpc, LevelLaw, Levels,
-    MOST_LEVEL, MOST_TYPES, MemberLoad, Progress, Slice, Track, level_of, ppn_limit,
+    MOST_LEVEL, MOST_TYPES, MemberLoad, Progress, Slice, Track, level_of, packed, ppn_limit,
 };
 pub use gc::state::{GcCounts, GcUnderWay, MergeKind};
+pub use memory::MemorySettings;
 pub use news::{GcQuery, Held, MapEvent};
 pub use settings::{Given, Placement, Settings};
 pub use space::Space;

@@ -1,8 +1,9 @@
 //! What NAND asks of an SSD, and tells it.
 
 use crate::Flash;
+use crate::memory;
 use crate::space::blocks::{BlockState, WriteStream};
-use flashraid_nand::{Nand, Pages, Record, WorkKind};
+use flashraid_nand::{Nand, Pages, Record, Timer, WorkKind};
 use flashraid_vocabulary::{Observer, Ppn};
 
 impl Pages for Flash {
@@ -64,6 +65,10 @@ impl Pages for Flash {
                 let failed = self.has_failures() && self.has_failed(record);
                 self.nand.complete(record, failed);
             }
+            WorkKind::PageProgram => {
+                self.nand.remove_record(record);
+                memory::programmed(self, Ppn(ppn), observer);
+            }
             _ => self.gc_work_ended(record, observer),
         }
     }
@@ -77,11 +82,15 @@ impl Pages for Flash {
         }
         self.faults.any = true;
         // Whoever reads it at the same time finds the same.
-        if self.faults.unreadable.insert(ppn.0)
-            && let Some((version, slot)) = self.maps.live(ppn)
-        {
-            let page = self.address(slot);
-            self.faults.untold.push((page, version));
+        let units = self.settings.units_per_page;
+        let first = ppn.0 - ppn.0 % units;
+        for ppn in (first..first + units).map(Ppn) {
+            if self.faults.unreadable.insert(ppn.0)
+                && let Some((version, slot)) = self.maps.live(ppn)
+            {
+                let page = self.address(slot);
+                self.faults.untold.push((page, version));
+            }
         }
         if self.is_too_worn_to_read(block) {
             self.doom(block);
@@ -95,16 +104,19 @@ impl Pages for Flash {
         self.space.blocks.erases[block]
     }
 
-    /// GC in idle time.
-    fn timer_due(&mut self) {
-        self.idle_timer_event();
+    fn timer_due<O: Observer>(&mut self, timer: Timer, observer: &mut O) {
+        match timer {
+            Timer::Idle => self.idle_timer_event(),
+            Timer::Memory => memory::served(self, observer),
+            Timer::Padding => memory::padding_due(self),
+        }
     }
 }
 
 impl Flash {
     /// A program of the page starts.
     #[inline]
-    fn note_program(&mut self, ppn: Ppn) {
+    pub(crate) fn note_program(&mut self, ppn: Ppn) {
         let now_ns = self.nand.now_ns();
         if let Some(levels) = self.nand.levels_mut() {
             let block = self.shape.block_of(ppn);

@@ -77,16 +77,16 @@ impl Flash {
 
     /// Every physical page of the part.
     pub fn pages_of(&self, part: &Part) -> impl Iterator<Item = Ppn> {
-        let in_part = self.block_of_part(part);
+        let (in_part, units) = (self.block_of_part(part), self.settings.units_per_page);
         let blocks = self
             .planes_of(part)
             .into_iter()
             .flat_map(move |plane| (0..self.space.blocks.planes[plane as usize].blocks as u16).map(move |number| (plane, number)));
         let blocks = blocks.filter(move |block| in_part.is_none_or(|one| one == *block));
         let only = if let Part::Page { page, .. } = *part { Some(page) } else { None };
-        let pages = blocks.flat_map(|(plane, number)| {
+        let pages = blocks.flat_map(move |(plane, number)| {
             let first = self.shape.first_ppn(self.space.blocks.index(plane, number));
-            (0..self.shape.pages_per_block).map(move |page| (page, Ppn(first.0 + page)))
+            (0..self.shape.pages_per_block).map(move |page| (page / units, Ppn(first.0 + page)))
         });
         pages.filter(move |(page, _)| only.is_none_or(|only| only == *page)).map(|(_, ppn)| ppn)
     }

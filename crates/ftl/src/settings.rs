@@ -1,5 +1,6 @@
 //! What a device is, as its FTL needs it.
 
+use crate::memory::MemorySettings;
 use crate::space::victim::ChosenPolicy;
 use flashraid_nand::{CellTimes, NandSettings, Shape};
 use flashraid_vocabulary::{
@@ -87,6 +88,10 @@ given_settings! { fields {} {} {} }
 pub struct Settings {
     /// Shape.
     pub geometry: Geometry,
+    /// Pages of the map in a flash page (SPEC 8.1), a power of two. `geometry` counts pages of the map.
+    pub units_per_page: u32,
+    /// The memory in which they wait for their flash page, if it has several.
+    pub memory: MemorySettings,
     /// What is taken as it is given.
     pub given: Given,
     /// Logical pages that each member offers to the scheme.
@@ -128,6 +133,18 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Pages that a GC run takes which moves so many: it pads its last flash page before it erases its victim, unless that is safe in the memory.
+    #[inline]
+    pub fn taken_by_gc(&self, moves: u32) -> u32 {
+        if self.memory.survives_power_loss { moves } else { moves.next_multiple_of(self.units_per_page) }
+    }
+
+    /// How many of them may be padding.
+    #[inline]
+    pub fn padding_of_gc(&self) -> u32 {
+        if self.memory.survives_power_loss { 0 } else { self.units_per_page - 1 }
+    }
+
     /// Whether members are chips.
     pub fn member_is_chip(&self) -> bool {
         self.given.member == Member::Chip
@@ -183,7 +200,9 @@ impl Settings {
     pub fn nand(&self) -> NandSettings {
         let given = &self.given;
         NandSettings {
-            page_bytes: self.geometry.page_bytes,
+            page_bytes: self.geometry.page_bytes * self.units_per_page,
+            transfers_pages: given.transfer == Transfer::Page && self.units_per_page > 1,
+            units_per_page: self.units_per_page,
             bus_ps_per_byte: given.bus_ps_per_byte,
             read_command_ns: given.read_command_ns,
             program_command_ns: given.program_command_ns,
@@ -215,7 +234,7 @@ impl Settings {
         let die = |number| within("die", number, "each chip", "dies", geometry.dies_per_chip);
         let plane = |number| within("plane", number, "each die", "planes", geometry.planes_per_die);
         let block = |number| within("block", number, "each plane", "blocks", geometry.blocks_per_plane);
-        let page = |number| within("page", number, "each block", "pages", geometry.pages_per_block);
+        let page = |number| within("page", number, "each block", "pages", geometry.pages_per_block / self.units_per_page);
         match *part {
             Part::Device => Ok(()),
             Part::Member(m) => within("member", m, "the device", "members", self.members()),

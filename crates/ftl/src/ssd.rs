@@ -6,6 +6,7 @@ use crate::faults::Faults;
 use crate::gc::state::Collection;
 use crate::mapping::hybrid::Hybrid;
 use crate::mapping::maps::Maps;
+use crate::memory::Memory;
 use crate::space::Space;
 use crate::space::blocks::{BlockState, Blocks};
 use crate::untimed::Untimed;
@@ -32,6 +33,8 @@ pub struct Flash {
     pub(crate) faults: Faults,
     /// Hybrid mapping, if the device has it.
     pub(crate) hybrid: Option<Box<Hybrid>>,
+    /// The memory of pages that wait for their flash page, if that has several.
+    pub(crate) memory: Option<Box<Memory>>,
 }
 
 impl Flash {
@@ -69,6 +72,7 @@ impl Flash {
             untimed: Untimed::default(),
             health: Health::ReadWrite,
             faults: Faults::new(&settings, Ppn(page_limit as u32 - 1)),
+            memory: None,
             settings,
             shape,
             members,
@@ -78,6 +82,11 @@ impl Flash {
         flash.space.blocks.blocks[gap].state = BlockState::Retired;
         flash.space.assign_luns(&mut flash.nand);
         flash.space.form_domains(&mut flash.nand);
+        if flash.settings.units_per_page > 1 {
+            let Settings { units_per_page, memory, .. } = flash.settings;
+            flash.memory =
+                Some(Box::new(Memory::new(memory, units_per_page, page_limit / units_per_page as usize, flash.space.domains.len())));
+        }
         if is_hybrid {
             flash.form_instances();
         }

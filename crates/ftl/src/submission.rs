@@ -1,6 +1,7 @@
 //! How page operations of plans come in: the page that a read is of, the domain in which a program takes one, and the service class of both.
 
 use crate::Flash;
+use crate::memory;
 use flashraid_nand::{NIL, Record, WorkKind, bind, offer};
 use flashraid_vocabulary::{Action, Health, MemberId, MemberPage, PageOperation, Ppn, Priority, Transfer, Version};
 
@@ -26,6 +27,10 @@ impl Flash {
         let domain = self.space.domain_of(address, version);
         self.space.domains[domain as usize].reserved -= 1;
         self.space.freed.push(domain);
+        let entry = &self.space.domains[domain as usize];
+        if entry.owed > 0 || entry.to_rescue > 0 {
+            memory::space_gained(self);
+        }
     }
 
     // ---- records ----
@@ -85,7 +90,7 @@ impl Flash {
             let read = Record { work: WorkKind::Read, ppn: ppn.0, plane, lun, priority, ..self.program_record(operation, owner) };
             let id = self.nand.add_record(read);
             if !ON_ITS_WAY {
-                bind(self, id);
+                queue_read(self, id);
             }
             return Some(id);
         }
@@ -115,6 +120,9 @@ impl Flash {
     #[inline(always)]
     pub(crate) fn queue_program(&mut self, id: u32) {
         let domain_id = self.nand.record(id).domain;
+        if self.memory.is_some() {
+            return memory::take_in(self, id);
+        }
         let domain = &self.space.domains[domain_id as usize];
         self.nand.record_mut(id).plane = domain.plane;
         if self.nand.takers(domain_id).is_single() && domain.free_pages >= domain.reserved {
@@ -145,7 +153,7 @@ impl Flash {
     pub fn arrive(&mut self, id: u32) {
         let Record { cause, priority, work, .. } = *self.nand.record(id);
         self.nand.record_mut(id).priority = self.admit(cause, priority);
-        if work == WorkKind::Read { bind(self, id) } else { self.queue_program(id) }
+        if work == WorkKind::Read { queue_read(self, id) } else { self.queue_program(id) }
     }
 
     /// Fails a program that was announced and has not arrived, if nothing is left that could take it. Returns whether it has failed.
@@ -162,5 +170,14 @@ impl Flash {
     /// The data of a read that was announced have left the SSD.
     pub fn deliver(&mut self, id: u32) {
         self.read_ended(Ppn(self.nand.record(id).ppn));
+    }
+}
+
+/// Queues a read, counted as queued, at its LUN, or has it served from the memory.
+#[inline(always)]
+fn queue_read(ssd: &mut Flash, id: u32) {
+    match &ssd.memory {
+        Some(memory) if memory.holds(Ppn(ssd.nand.record(id).ppn)) => memory::read(ssd, id),
+        _ => bind(ssd, id),
     }
 }

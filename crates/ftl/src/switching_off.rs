@@ -1,6 +1,7 @@
 //! What an SSD keeps when it is switched off in order, with nothing in flight: its maps, the state and the wear of its blocks, and whose turn it is.
 //! The time begins anew when it is switched on, and none has passed meanwhile.
 
+use crate::memory;
 use crate::{Flash, GcUnderWay};
 use flashraid_nand::{ERASE, action_index};
 use flashraid_vocabulary::{Action, Cause, Persistent};
@@ -13,6 +14,7 @@ impl Flash {
             || self.gc_runs_under_way() != GcUnderWay::default()
             || self.untimed.filling.is_some()
             || self.space.domains.iter().any(|domain| domain.reserved != 0)
+            || memory::has_to_rescue(self)
     }
 
     /// Why what is kept of it would not be all, if that is so: of what may have failed, blocks and pages are known from it alone.
@@ -39,7 +41,7 @@ impl Flash {
 impl Persistent for Flash {
     fn save(&self, to: &mut dyn Write) -> io::Result<()> {
         debug_assert!(!self.is_at_work());
-        let Self { settings: _, shape: _, members: _, nand, maps, held, space, gc, untimed, health, faults, hybrid } = self;
+        let Self { settings: _, shape: _, members: _, nand, maps, held, space, gc, untimed, health, faults, hybrid, memory: _ } = self;
         health.save(to)?;
         untimed.save(to)?;
         maps.save(to)?;
@@ -55,7 +57,7 @@ impl Persistent for Flash {
     }
 
     fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
-        let Self { settings: _, shape: _, members: _, nand, maps, held, space, gc, untimed, health, faults, hybrid } = self;
+        let Self { settings: _, shape: _, members: _, nand, maps, held, space, gc, untimed, health, faults, hybrid, memory: _ } = self;
         health.restore(from)?;
         untimed.restore(from)?;
         maps.restore(from)?;

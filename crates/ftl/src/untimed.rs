@@ -4,9 +4,10 @@
 use crate::gc::state::Gc;
 use crate::mapping::filling::Filling;
 use crate::mapping::phases::Phases;
+use crate::memory;
 use crate::{Flash, Placement};
 use flashraid_nand::DATA;
-use flashraid_vocabulary::{MemberPage, Observer, Ppn, Version, persistent};
+use flashraid_vocabulary::{Cause, MemberPage, Observer, Ppn, Priority, Version, persistent};
 
 /// Whether work is done in no simulated time, and how far it is.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +35,9 @@ impl Flash {
     pub fn set_untimed(&mut self, untimed: bool) {
         self.end_filling();
         self.untimed.is_on = untimed;
+        if self.memory.is_some() && !untimed {
+            memory::begin_deadlines(self);
+        }
         if self.settings.collects_when_idle() {
             self.collect_when_idle();
         }
@@ -106,6 +110,14 @@ impl Flash {
     /// Programs and commits a page at once; the domain has one that is not reserved. Returns its plane and its number.
     #[inline]
     fn place_in(&mut self, domain: u32, address: MemberPage, version: Version, keep_base: bool) -> (u32, Ppn) {
+        if self.memory.is_some() {
+            let plane = memory::plane_of_open_page(self, domain);
+            let ppn = memory::take_page(self, domain, plane, Cause::Host, Priority::Host);
+            let slot = self.slot(address);
+            self.maps.label(ppn, version, slot);
+            self.name(version, slot, ppn, keep_base);
+            return (plane, ppn);
+        }
         let of_phase = if self.untimed.phases.is_some() { self.advance_phase(domain) } else { None };
         let plane = match (of_phase, self.settings.placement) {
             (Some(plane), _) => plane,
@@ -172,7 +184,12 @@ impl Flash {
         let mut ppn = self.shape.first_ppn(block);
         while self.space.blocks.blocks[block].live > 0 {
             if self.maps.live(ppn).is_some() {
-                let to = self.take_move_page(plane).expect("nothing has failed yet");
+                let page = if self.memory.is_some() {
+                    memory::take_page_of_gc(self, plane).map(|(ppn, _)| ppn)
+                } else {
+                    self.take_move_page(plane)
+                };
+                let to = page.expect("nothing has failed yet");
                 self.switch_moved(ppn, to, observer);
                 self.untimed.programmed += 1;
             }

@@ -9,6 +9,7 @@ use crate::arbitration::kick;
 use crate::events::NEVER;
 use crate::levels::Decoding;
 use crate::luns::{Lun, LunState};
+use crate::packed::decoder;
 use crate::records::{NIL, Queue};
 use crate::{Nand, Pages};
 use flashraid_vocabulary::{Observer, Ppn};
@@ -35,11 +36,6 @@ fn retries(nand: &mut Nand, lun_id: u32) -> bool {
         }
     }
     true
-}
-
-/// Position of the decoder among the events: the last, behind the timer if there is one.
-fn decoder(nand: &Nand) -> usize {
-    nand.timer() + usize::from(nand.settings.has_timer)
 }
 
 /// What is being decoded, the first to come first: all take the same time.
@@ -80,7 +76,8 @@ fn decode<P: Pages, O: Observer>(ssd: &mut P, record: u32, since_ns: u64, observ
     let end_ns = nand.now_ns + decode_ns;
     decoding(nand).push_back(Decoding { end_ns, record, since_ns });
     if decoding(nand).len() == 1 {
-        nand.events.set(decoder(nand), end_ns);
+        let place = decoder(nand);
+        nand.events.set(place, end_ns);
     }
 }
 
@@ -90,7 +87,8 @@ pub(crate) fn decoded<P: Pages, O: Observer>(ssd: &mut P, observer: &mut O) {
     let nand = ssd.nand_mut();
     let Decoding { record, since_ns, .. } = decoding(nand).pop_front().expect("the decoder has an event");
     let next_ns = decoding(nand).front().map_or(NEVER, |next| next.end_ns);
-    nand.events.set(decoder(nand), next_ns);
+    let place = decoder(nand);
+    nand.events.set(place, next_ns);
     read_is_decoded(ssd, record, since_ns, observer);
 }
 

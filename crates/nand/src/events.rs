@@ -269,6 +269,12 @@ impl EventQueue {
         other_ns.min(self.due_ns)
     }
 
+    /// How many resources have an event.
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        self.len - usize::from(self.is_lifted) + self.due.count_ones() as usize
+    }
+
     /// The first bus that is due, if nothing else has an event at this time.
     #[inline(always)]
     pub(crate) fn bus_alone(&self) -> Option<u32> {

@@ -184,7 +184,7 @@ pub fn level_of<P: Pages>(ssd: &P, block: usize) -> u32 {
 /// How long the array takes to read the page, with all attempts and their decoding.
 pub fn read_ns<P: Pages>(ssd: &P, ppn: u32) -> u64 {
     let nand = ssd.nand();
-    nand.settings.cell.read_ns(|| ppn % nand.shape.pages_per_block, level_of(ssd, nand.shape.block_of(Ppn(ppn))))
+    nand.settings.cell.read_ns(|| nand.number_in_block(ppn), level_of(ssd, nand.shape.block_of(Ppn(ppn))))
 }
 
 /// The first attempt of a read starts.
@@ -200,6 +200,16 @@ pub(crate) fn note_read<P: Pages>(ssd: &mut P, record: u32, ppn: u32) {
         levels.of_reads[record as usize] = level;
         levels.reads[block] += 1;
         levels.counts[level.min(levels.ldpc.highest + 1) as usize] += 1;
+    }
+}
+
+/// A read is served by the first attempt of another one, of the same flash page.
+pub(crate) fn note_joined_read(nand: &mut Nand, record: u32, other: u32) {
+    if let Some(levels) = nand.levels_mut() {
+        if levels.of_reads.len() <= record as usize {
+            levels.of_reads.resize((record as usize + 1).next_power_of_two(), 0);
+        }
+        levels.of_reads[record as usize] = levels.of_reads[other as usize];
     }
 }
 

@@ -72,6 +72,8 @@ pub struct Lun {
     pub(crate) cell_after_ns: u64,
     /// Operations started: reads, programs, erases, each by cause.
     pub operations: Counts,
+    /// The same of flash pages, where these have several pages of the map.
+    pub(crate) flash_operations: Counts,
     /// Time of the array for them, by cause.
     pub array_ns: [u64; Cause::COUNT],
     /// Time not idle, by the cause of the work.
@@ -83,7 +85,7 @@ persistent!(Lun {
     // Its place, which spare chips alone change; work, of which there is none; statistics.
     anew [
         channel, member, number, bit, state, want, blocked, filled, queues, current, retries, attempt, queued, since_ns, cell_after_ns, operations,
-        array_ns, busy_ns,
+        flash_operations, array_ns, busy_ns,
     ],
 });
 
@@ -108,6 +110,7 @@ impl Lun {
             since_ns: 0,
             cell_after_ns: 0,
             operations: [[0; Cause::COUNT]; ACTIONS],
+            flash_operations: [[0; Cause::COUNT]; ACTIONS],
             array_ns: [0; Cause::COUNT],
             busy_ns: [0; Cause::COUNT],
         }

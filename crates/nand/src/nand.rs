@@ -8,6 +8,8 @@ use crate::events::{EventQueue, NEVER};
 use crate::levels::Levels;
 use crate::loads::Loads;
 use crate::luns::{Channel, Lun};
+use crate::packed;
+use crate::pages::Timer;
 use crate::recording::Recording;
 use crate::records::{NIL, Records};
 use crate::{ACTIONS, Completion, Counts, FlashFault, NandSettings, Pages, Shape, WorkKind};
@@ -40,6 +42,8 @@ pub struct Nand {
     pub(crate) recording: Recording,
     /// What page operations were started, by action and cause.
     pub(crate) counts: Counts,
+    /// The same of flash pages, where these have several pages of the map.
+    pub(crate) flash_counts: Counts,
     /// Whether other SSDs have events at this very time.
     pub(crate) others_have_events: bool,
     /// Deliberate faults, only for tests of the checkers.
@@ -54,7 +58,7 @@ persistent!(Nand {
         settings, shape, sites, levels,
         // Work, of which there is none; time and statistics.
         waiting,
-        now_ns, events, records, loads, completions, recording, counts, others_have_events,
+        now_ns, events, records, loads, completions, recording, counts, flash_counts, others_have_events,
         #[cfg(feature = "mutants")]
         mutant,
     ],
@@ -65,7 +69,7 @@ impl Nand {
     pub fn new(settings: NandSettings, shape: Shape, members: u32, planes: u32, blocks: usize) -> Self {
         let luns = shape.luns();
         let has_decoder = settings.cell.ldpc().is_some_and(|ldpc| ldpc.decode_ns > 0);
-        let others = usize::from(settings.has_timer) + usize::from(has_decoder);
+        let others = usize::from(settings.has_timer) + 2 * usize::from(settings.packs()) + usize::from(has_decoder);
         let site = |plane: u32| Site { lun: shape.lun_of_plane(plane), bit: 1 << (plane % shape.planes_per_lun) };
         Self {
             now_ns: 0,
@@ -80,6 +84,7 @@ impl Nand {
             completions: Vec::new(),
             recording: Recording::default(),
             counts: [[0; Cause::COUNT]; ACTIONS],
+            flash_counts: [[0; Cause::COUNT]; ACTIONS],
             others_have_events: false,
             #[cfg(feature = "mutants")]
             mutant: None,
@@ -246,10 +251,18 @@ impl Nand {
         self.events.set(self.timer(), time_ns);
     }
 
-    /// Whether nothing is in flight. The timer may still be set.
+    /// The number of a page's flash page in its block.
+    #[inline(always)]
+    pub(crate) fn number_in_block(&self, ppn: u32) -> u32 {
+        ppn % self.shape.pages_per_block / self.settings.units_per_page
+    }
+
+    /// Whether nothing is in flight. The timer may still be set, and so may the time for padding.
     #[inline]
     pub fn is_at_rest(&self) -> bool {
-        self.events.first_ns() == NEVER || (self.settings.has_timer && self.events.first_of_others_ns(self.timer()) == NEVER)
+        let has_timer = self.settings.has_timer && self.timer_ns() != NEVER;
+        let waits = usize::from(has_timer) + usize::from(packed::padding_ns(self) != NEVER);
+        self.events.first_ns() == NEVER || (waits > 0 && self.events.count() == waits)
     }
 
     // ---- what buses and LUNs did ----
@@ -291,7 +304,10 @@ impl Nand {
     /// The pages that programs are being written to. Looks at all LUNs.
     pub fn programs_in_service(&self) -> impl Iterator<Item = Ppn> {
         let first = self.luns.iter().map(|lun| lun.current).filter(|id| *id != NIL);
-        first.map(|id| &self.records[id]).filter(|record| record.work == WorkKind::Program).map(|record| Ppn(record.ppn))
+        first
+            .map(|id| &self.records[id])
+            .filter(|record| matches!(record.work, WorkKind::Program | WorkKind::PageProgram))
+            .map(|record| Ppn(record.ppn))
     }
 }
 
@@ -310,7 +326,12 @@ pub fn advance<P: Pages, O: Observer>(ssd: &mut P, observer: &mut O) {
     match resource.checked_sub(luns) {
         None => lun_event(ssd, resource, observer),
         Some(channel) if channel < channels => bus_event(ssd, channel),
-        Some(other) if other == channels && nand.settings.has_timer => ssd.timer_due(),
+        Some(other) if other == channels && nand.settings.has_timer => ssd.timer_due(Timer::Idle, observer),
+        Some(_) if let Some(is_work) = packed::is_of_memory(nand, resource as usize) => {
+            nand.events.set(resource as usize, NEVER);
+            let timer = if is_work { Timer::Memory } else { Timer::Padding };
+            ssd.timer_due(timer, observer);
+        }
         Some(_) => decoded(ssd, observer),
     }
 }

@@ -37,6 +37,17 @@ pub trait Pages {
     /// P/E cycles of a block.
     fn erases(&self, block: usize) -> u32;
 
-    /// The timer (`Nand::set_timer`) is due.
-    fn timer_due(&mut self);
+    /// A time has come that this layer has set.
+    fn timer_due<O: Observer>(&mut self, timer: Timer, observer: &mut O);
+}
+
+/// What a layer above may wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// Idle time (`Nand::set_timer`).
+    Idle,
+    /// Its memory has something to do (`packed::set_memory_ns`).
+    Memory,
+    /// A flash page is to be padded (`packed::set_padding_ns`).
+    Padding,
 }

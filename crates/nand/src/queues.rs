@@ -113,7 +113,12 @@ pub fn bind<P: Pages>(ssd: &mut P, id: u32) {
     nand.channels[channel as usize].queued += 1;
     if is_idle {
         nand.refresh_want(lun_id);
-        kick(ssd, channel);
+        if nand.settings.packs() {
+            // What else comes in this instant may be of the same flash page.
+            nand.wait_for_bus(channel);
+        } else {
+            kick(ssd, channel);
+        }
     }
 }
 
@@ -132,8 +137,25 @@ pub fn offer<P: Pages>(ssd: &mut P, domain: u32, mut channel: u32) -> u32 {
     channel
 }
 
+/// Queues the program of a flash page that is filled from this page on.
+pub fn queue_page_program<P: Pages>(ssd: &mut P, plane: u32, first: Ppn, cause: Cause, priority: Priority) {
+    let bytes = ssd.nand().settings.page_bytes;
+    queue_record(ssd, plane, WorkKind::PageProgram, first.0, bytes, cause, priority);
+}
+
+/// Queues GC's read of a flash page, of which it transfers so many bytes.
+pub fn queue_read_of_gc<P: Pages>(ssd: &mut P, plane: u32, first: Ppn, bytes: u32, cause: Cause, priority: Priority) {
+    queue_record(ssd, plane, WorkKind::MoveRead, first.0, bytes, cause, priority);
+}
+
 /// Queues GC's work on a plane.
 pub fn queue_work<P: Pages>(ssd: &mut P, plane: u32, work: WorkKind, ppn: u32, cause: Cause, priority: Priority) {
+    let bytes = ssd.nand().settings.page_bytes;
+    queue_record(ssd, plane, work, ppn, bytes, cause, priority);
+}
+
+/// Queues work that is of no plan.
+fn queue_record<P: Pages>(ssd: &mut P, plane: u32, work: WorkKind, ppn: u32, bytes: u32, cause: Cause, priority: Priority) {
     let nand = ssd.nand_mut();
     let record = Record {
         next: NIL,
@@ -143,7 +165,7 @@ pub fn queue_work<P: Pages>(ssd: &mut P, plane: u32, work: WorkKind, ppn: u32, c
         lun: nand.lun_of_plane(plane),
         plane,
         domain: NIL,
-        bytes: nand.settings.page_bytes,
+        bytes,
         submitted_ns: nand.now_ns,
         member: 0,
         work,

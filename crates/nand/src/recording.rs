@@ -103,7 +103,7 @@ impl Nand {
         let transfers = match work {
             WorkKind::CopyBack | WorkKind::Erase => 0,
             WorkKind::Read | WorkKind::MoveRead => self.attempts(id),
-            WorkKind::Program | WorkKind::MoveProgram => 1,
+            WorkKind::Program | WorkKind::PageProgram | WorkKind::MoveProgram => 1,
         };
         self.recording.done.push(Done {
             submitted_ns,
@@ -148,7 +148,7 @@ impl Nand {
         let activity = match self.records[id].work {
             WorkKind::Read | WorkKind::MoveRead if lun.state == LunState::DataReady => Activity::DataOut,
             WorkKind::Read | WorkKind::MoveRead => Activity::ReadCommand,
-            WorkKind::Program | WorkKind::MoveProgram => Activity::DataIn,
+            WorkKind::Program | WorkKind::PageProgram | WorkKind::MoveProgram => Activity::DataIn,
             WorkKind::CopyBack => Activity::CopyBackCommand,
             WorkKind::Erase => Activity::EraseCommand,
         };
@@ -174,7 +174,7 @@ impl Nand {
 fn activity_of(work: WorkKind) -> Activity {
     match work {
         WorkKind::Read | WorkKind::MoveRead => Activity::Read,
-        WorkKind::Program | WorkKind::MoveProgram => Activity::Program,
+        WorkKind::Program | WorkKind::PageProgram | WorkKind::MoveProgram => Activity::Program,
         WorkKind::CopyBack => Activity::CopyBack,
         WorkKind::Erase => Activity::Erase,
     }

@@ -17,7 +17,9 @@ pub enum WorkKind {
     Read,
     /// Program for a plan.
     Program,
-    /// GC's read of a page to move.
+    /// The program of a flash page that the layer above has filled.
+    PageProgram,
+    /// GC's read of a page to move; of a flash page, if that has several.
     MoveRead,
     /// GC's program of a moved page.
     MoveProgram,

@@ -3,8 +3,9 @@
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
 use crate::counts::{ERASE, action_index};
-use crate::levels::note_read;
+use crate::levels::{note_joined_read, note_read};
 use crate::luns::{LunState, after};
+use crate::packed::count_flash_page;
 use crate::records::NIL;
 use crate::{FlashFault, Nand, Pages, Record, WorkKind};
 use flashraid_vocabulary::{Action, MemberId, Ppn};
@@ -54,12 +55,12 @@ impl Nand {
     /// How long the array takes to sense the page for this attempt.
     #[inline]
     pub(crate) fn sense_ns(&self, ppn: u32, attempt: u32) -> u64 {
-        self.settings.cell.sense_ns(|| ppn % self.shape.pages_per_block, attempt)
+        self.settings.cell.sense_ns(|| self.number_in_block(ppn), attempt)
     }
 
     #[inline]
     fn program_ns(&self, ppn: u32) -> u64 {
-        self.settings.cell.program_ns(|| ppn % self.shape.pages_per_block)
+        self.settings.cell.program_ns(|| self.number_in_block(ppn))
     }
 
     /// Occupies bus and array for one record of GC.
@@ -67,6 +68,7 @@ impl Nand {
         let Record { cause, work, .. } = self.records[id];
         let action = if work == WorkKind::Erase { ERASE } else { action_index(Action::Program) };
         self.count(lun_id, action, cause);
+        count_flash_page(self, lun_id, action, cause);
         self.begin(lun_id, id, LunState::Working, bus_ns, cell_ns);
     }
 
@@ -110,6 +112,7 @@ pub(crate) fn start_bound<P: Pages>(ssd: &mut P, lun_id: u32) {
             (nand.luns[lun_id as usize].filled >> index & 1 == 1 && nand.records[next].work == WorkKind::Program)
                 .then_some((next, WaitsIn::Queue(index)))
         }),
+        WorkKind::PageProgram => start_page_programs(nand, lun_id, id, index),
         WorkKind::MoveProgram => {
             let Some(ppn) = ssd.page_for_move(id) else { return };
             let nand = ssd.nand_mut();
@@ -130,33 +133,52 @@ pub(crate) fn start_bound<P: Pages>(ssd: &mut P, lun_id: u32) {
     }
 }
 
-/// Starts a read, and with multi-plane those behind it that fit.
+/// Starts a read, and those behind it that fit: of the same flash page, and with multi-plane at the same place of other planes.
 fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
     let mut last = first;
     let mut planes = 0u64;
     let mut bus_ns = 0;
     let mut cell_ns = 0;
+    let mut is_joined = false;
+    let mut sensed = first;
     loop {
         let nand = ssd.nand_mut();
         let Record { ppn, plane, cause, work, .. } = nand.records[last];
         if work == WorkKind::Read {
             nand.note_start(last, Ppn(ppn), -1, 0);
+            nand.count(lun_id, action_index(Action::Read), cause);
+        } else if !nand.settings.packs() {
+            nand.count(lun_id, action_index(Action::Read), cause);
         }
-        nand.count(lun_id, action_index(Action::Read), cause);
-        bus_ns += nand.settings.read_command_ns;
-        cell_ns = cell_ns.max(nand.sense_ns(ppn, 0));
-        note_read(ssd, last, ppn);
+        if nand.settings.transfers_pages {
+            let page_bytes = nand.settings.page_bytes;
+            nand.records[last].bytes = if is_joined { 0 } else { page_bytes };
+        }
+        if !is_joined {
+            count_flash_page(nand, lun_id, action_index(Action::Read), cause);
+            bus_ns += nand.settings.read_command_ns;
+            cell_ns = cell_ns.max(nand.sense_ns(ppn, 0));
+            note_read(ssd, last, ppn);
+            sensed = last;
+        } else {
+            note_joined_read(nand, last, sensed);
+        }
         let nand = ssd.nand_mut();
         planes |= nand.bit_of_plane(plane);
-        if !nand.settings.multi_plane || nand.luns[lun_id as usize].filled >> index & 1 == 0 {
+        if !(nand.settings.multi_plane || nand.settings.packs()) || nand.luns[lun_id as usize].filled >> index & 1 == 0 {
             break;
         }
         let next = nand.luns[lun_id as usize].queues[index].head;
         let candidate = nand.records[next];
-        let pages_per_block = nand.shape.pages_per_block;
-        let fits = candidate.work == work
-            && planes & nand.bit_of_plane(candidate.plane) == 0
-            && candidate.ppn % pages_per_block == ppn % pages_per_block;
+        is_joined = nand.settings.packs()
+            && work == WorkKind::Read
+            && candidate.work == work
+            && candidate.ppn / nand.settings.units_per_page == ppn / nand.settings.units_per_page;
+        let fits = is_joined
+            || nand.settings.multi_plane
+                && candidate.work == work
+                && planes & nand.bit_of_plane(candidate.plane) == 0
+                && nand.number_in_block(candidate.ppn) == nand.number_in_block(ppn);
         if !fits {
             break;
         }
@@ -165,6 +187,36 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
         last = next;
     }
     ssd.nand_mut().begin(lun_id, first, LunState::Reading, bus_ns, cell_ns);
+}
+
+/// Starts the program of a filled flash page, and with multi-plane those behind it at the same place of other planes.
+fn start_page_programs(nand: &mut Nand, lun_id: u32, first: u32, index: usize) {
+    let mut last = first;
+    let mut used = 0u64;
+    let mut bus_ns = 0;
+    let mut cell_ns = 0;
+    loop {
+        let Record { ppn, plane, cause, .. } = nand.records[last];
+        count_flash_page(nand, lun_id, action_index(Action::Program), cause);
+        bus_ns += nand.settings.program_command_ns + nand.settings.page_transfer_ns();
+        cell_ns = cell_ns.max(nand.program_ns(ppn));
+        used |= nand.bit_of_plane(plane);
+        if !nand.settings.multi_plane || nand.luns[lun_id as usize].filled >> index & 1 == 0 {
+            break;
+        }
+        let next = nand.luns[lun_id as usize].queues[index].head;
+        let candidate = nand.records[next];
+        let fits = candidate.work == WorkKind::PageProgram
+            && used & nand.bit_of_plane(candidate.plane) == 0
+            && nand.number_in_block(candidate.ppn) == nand.number_in_block(ppn);
+        if !fits {
+            break;
+        }
+        nand.pop_bound(lun_id, index);
+        nand.records[last].next = next;
+        last = next;
+    }
+    nand.begin(lun_id, first, LunState::Working, bus_ns, cell_ns);
 }
 
 /// Starts the program that has waited longest of those in a pool.

@@ -5,8 +5,13 @@ use crate::CellTimes;
 /// Everything that NAND is told about the device beside its shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NandSettings {
-    /// Bytes of a page.
+    /// Bytes of a flash page.
     pub page_bytes: u32,
+    /// Whether a read transfers all of its flash page, however much of it is wanted.
+    pub transfers_pages: bool,
+    /// Pages of the map in a flash page, a power of two. With several, the layer above fills flash pages, and has each programmed as one
+    /// (`queue_page_program`).
+    pub units_per_page: u32,
     /// Bus time of one byte in either direction, in picoseconds.
     pub bus_ps_per_byte: u64,
     /// Bus time of the command and address of a read.
@@ -28,6 +33,12 @@ pub struct NandSettings {
 }
 
 impl NandSettings {
+    /// Whether a flash page has several pages of the map.
+    #[inline(always)]
+    pub fn packs(&self) -> bool {
+        self.units_per_page > 1
+    }
+
     /// Bus time of `bytes` of data, rounded up to a nanosecond.
     #[inline]
     pub(crate) fn transfer_ns(&self, bytes: u32) -> u64 {

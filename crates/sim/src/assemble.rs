@@ -4,7 +4,7 @@ use crate::config::{Config, ConfigError, Device, Mapping};
 use crate::engine::content::Content;
 use crate::engine::{Dftl, Engine, Options, RebuildOptions};
 use crate::media::{Array, LinkTimes, Media};
-use flashraid_ftl::{Flash, Placement, Settings};
+use flashraid_ftl::{Flash, MemorySettings, Placement, Settings};
 use flashraid_redundancy::Scheme;
 
 /// Share of erased blocks above which migration goes before GC where they are coordinated (SPEC 5.3).
@@ -49,7 +49,7 @@ impl Assembled for Array {
 /// An engine on erased media. `content` makes the contents for so many physical pages and a logical space of so many pages.
 pub fn engine<C: Content, M: Assembled>(config: &Config, content: impl FnOnce(u64, u64) -> C) -> Result<Engine<C, M>, ConfigError> {
     let scheme = config.build_scheme()?;
-    let space_pages = config.space_bytes(&*scheme) / u64::from(config.device.page_bytes);
+    let space_pages = config.space_bytes(&*scheme) / u64::from(config.device.unit_bytes());
     let media = M::assemble(config, &*scheme);
     let content = content(media.ppn_limit(), space_pages);
     Ok(Engine::new(scheme, media, content, options(config, space_pages)))
@@ -82,6 +82,13 @@ pub fn settings(device: &Device, placement: Placement, moves_bases: bool, coordi
     let order = device.static_order.as_bytes();
     Settings {
         geometry: device.geometry(),
+        units_per_page: device.units_per_page(),
+        memory: MemorySettings {
+            pages: device.staging_units(),
+            read_ns: device.buffer_ns,
+            survives_power_loss: device.power_loss_protection,
+            pad_after_ns: device.pad_after_ns,
+        },
         given: device.given(),
         pages_per_member: device.pages_per_member(),
         translation_blocks: device.translation_blocks(),

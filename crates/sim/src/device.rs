@@ -64,6 +64,8 @@ pub(crate) trait Lifecycle: Persistent + Any + Send + Sync {
     fn drain_buffer(&mut self) -> Result<(), Halted>;
     /// Brings deferred parities to flash.
     fn drain_scheme(&mut self);
+    /// Programs all flash pages that are not full, in no time. Nothing is in flight.
+    fn empty_memory(&mut self);
     /// Lets everything end that was submitted.
     fn finish(&mut self) -> Result<(), Halted>;
     /// Why its state cannot be saved, if that is so.
@@ -198,6 +200,10 @@ impl<C: Checked, M: Media> Lifecycle for Engine<C, M> {
 
     fn drain_scheme(&mut self) {
         self.drain_scheme();
+    }
+
+    fn empty_memory(&mut self) {
+        self.media.empty_memory();
     }
 
     fn finish(&mut self) -> Result<(), Halted> {

@@ -261,7 +261,7 @@ fn capacity(device: &str, entry: &Entry) -> Capacity {
     match config.build_scheme() {
         Ok(scheme) => {
             let user_pages = scheme.user_pages();
-            let user_bytes = user_pages * u64::from(config.device.page_bytes);
+            let user_bytes = user_pages * u64::from(config.device.unit_bytes());
             let spare = config.spare_when_full();
             Capacity::Offered {
                 user_pages,
@@ -283,7 +283,7 @@ pub fn config(asked: impl Into<Asked>) -> Result<ConfigDetail, ConfigError> {
     let asked = asked.into();
     let (idle, config) = (asked.idle().collect(), asked.config);
     let scheme = config.build_scheme()?;
-    let user_bytes = scheme.user_pages() * u64::from(config.device.page_bytes);
+    let user_bytes = scheme.user_pages() * u64::from(config.device.unit_bytes());
     let placement = Placed::of(config.placement(scheme.as_ref()), u32::from(config.members()));
     let (space_bytes, memory_bytes) = (config.space_bytes(scheme.as_ref()), config.memory_bytes(scheme.as_ref()));
     Ok(ConfigDetail { user_bytes, space_bytes, memory_bytes, placement, idle, is_random: config.run.is_random(), config })

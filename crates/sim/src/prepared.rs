@@ -99,7 +99,7 @@ pub(crate) fn prepare(
     config: &Config,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(u64, Option<Reached>), ConfigError> {
-    let page = u64::from(config.device.page_bytes);
+    let page = u64::from(config.device.unit_bytes());
     let space = engine.space_pages();
     let filled = match config.run.fill_bytes {
         0 => share_of(config.run.fill, space).0,

@@ -73,7 +73,7 @@ pub fn sanity(path: &Path, config: Config) -> Result<Option<Sanity>, RunError> {
     let wanted = if options.limit == 0 { SAMPLE } else { options.limit.min(SAMPLE) };
     let is_limited = options.limit > SAMPLE || options.limit == 0;
     options.limit = wanted;
-    let page_bytes = u64::from(config.device.page_bytes);
+    let page_bytes = u64::from(config.device.unit_bytes());
     let detail = listing::config(config)?;
     let (trace, sample) = in_order(path, &options, RunError::is_late, |mut trace| {
         let mut sample = TraceSample::new(page_bytes);

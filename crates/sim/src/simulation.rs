@@ -53,7 +53,7 @@ impl Simulation {
 
     /// Bytes of the logical space.
     pub fn space_bytes(&self) -> u64 {
-        self.device.engine.space_pages() * u64::from(self.device.config.device.page_bytes)
+        self.device.engine.space_pages() * u64::from(self.device.config.device.unit_bytes())
     }
 
     /// Simulated time in nanoseconds.
@@ -148,7 +148,7 @@ impl Simulation {
     /// Injects a fault now: `fault` is the WHAT of the setting `fail`. Refused is what the device does not have.
     pub fn fail(&mut self, fault: &str) -> Result<(), ConfigError> {
         let target: Target = fault.parse()?;
-        let space_pages = self.space_bytes() / u64::from(self.device.config.device.page_bytes);
+        let space_pages = self.space_bytes() / u64::from(self.device.config.device.unit_bytes());
         self.device.config.check_target(target, space_pages).map_err(|why| ConfigError(format!("{fault}: {why}")))?;
         self.injector.inject(&mut *self.device.engine, fault.into(), "now".into(), target);
         Ok(())

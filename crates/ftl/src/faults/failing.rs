@@ -1,6 +1,7 @@
 //! Failures as they happen: parts die, blocks are retired, and programs and erases fail.
 
 use crate::Flash;
+use crate::memory;
 use crate::space::blocks::BlockState;
 use flashraid_nand::{NIL, Record, WorkKind, kick};
 use flashraid_vocabulary::{Fault, Part, Ppn};
@@ -17,7 +18,10 @@ impl Flash {
                 (Some((plane, number)), Part::Page { page, .. }) => {
                     let block = self.space.blocks.index(plane, number);
                     if self.space.blocks.blocks[block].state != BlockState::Retired {
-                        self.faults.unreadable.insert(self.shape.first_ppn(block).0 + page);
+                        let units = self.settings.units_per_page;
+                        let first = self.shape.first_ppn(block).0 + page * units;
+                        self.faults.unreadable.extend(first..first + units);
+                        memory::lose_place(self, Ppn(first));
                     }
                 }
                 (Some((plane, number)), _) => {
@@ -50,6 +54,7 @@ impl Flash {
         }
         self.space
             .change_space(&mut self.nand, plane, |all| (0..blocks as u16).for_each(|number| all.close(plane, number, BlockState::Retired)));
+        memory::lose_places(self, self.space.blocks.index(plane, 0)..self.space.blocks.index(plane, blocks as u16), true);
         self.cut_gc(plane);
         if self.hybrid.is_some() && domain != NIL {
             self.forget_instance(domain, plane);
@@ -70,6 +75,7 @@ impl Flash {
         }
         self.space.unlist(plane, number);
         self.space.change_space(&mut self.nand, plane, |blocks| blocks.close(plane, number, BlockState::Retired));
+        memory::lose_places(self, block..block + 1, true);
         self.note_gone(plane, 1);
         self.faults.doomed.retain(|doomed| *doomed != (plane, number));
         self.faults.readable_again(self.shape.first_ppn(block), self.shape.pages_per_block);
@@ -85,6 +91,7 @@ impl Flash {
         if matches!(self.space.blocks.blocks[block].state, BlockState::Open | BlockState::Closed) {
             self.space.unlist(plane, number);
             self.space.change_space(&mut self.nand, plane, |blocks| blocks.close(plane, number, BlockState::Doomed));
+            memory::lose_places(self, block..block + 1, false);
             self.faults.doomed.push((plane, number));
             // Its last pages for host programs may have gone with the block.
             self.collect_if_starved(plane);
@@ -96,6 +103,7 @@ impl Flash {
         let (plane, number) = self.space.blocks.place(block);
         if self.space.blocks.blocks[block].state == BlockState::Open {
             self.space.change_space(&mut self.nand, plane, |blocks| blocks.close(plane, number, BlockState::Closed));
+            memory::lose_places(self, block..block + 1, false);
             if self.space.blocks.blocks[block].pending == 0 {
                 self.list_victim(block);
             }

@@ -1,6 +1,7 @@
 //! What is lost, and what lives.
 
 use crate::Flash;
+use crate::memory;
 use crate::space::blocks::BlockState;
 use flashraid_vocabulary::{MemberId, MemberPage, Ppn, Version};
 
@@ -13,8 +14,7 @@ impl Flash {
 
     /// Whether the page can be read no more. For programmed pages.
     pub fn is_lost_page(&self, ppn: Ppn) -> bool {
-        self.faults.any
-            && (self.space.blocks.blocks[self.shape.block_of(ppn)].state == BlockState::Retired || self.faults.unreadable.contains(&ppn.0))
+        self.faults.any && is_lost_place(self, ppn) && !memory::holds(self, ppn)
     }
 
     /// Whether the page has this version, and it can be read no more.
@@ -51,4 +51,10 @@ impl Flash {
         let next = |page: u32| self.next_written(page).filter(|page| *page < pages);
         std::iter::successors(next(0), |page| next(page + 1)).map(lost).sum()
     }
+}
+
+/// The same of what flash holds there.
+pub(crate) fn is_lost_place(ssd: &Flash, ppn: Ppn) -> bool {
+    ssd.faults.any
+        && (ssd.space.blocks.blocks[ssd.shape.block_of(ppn)].state == BlockState::Retired || ssd.faults.unreadable.contains(&ppn.0))
 }

@@ -7,7 +7,7 @@
 //! Reading order: `state`, `parts`, `loss`, `failing`, `programs`, `replacement`.
 
 mod failing;
-mod loss;
+pub(crate) mod loss;
 mod parts;
 mod programs;
 mod replacement;

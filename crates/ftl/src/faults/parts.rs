@@ -31,7 +31,7 @@ impl Flash {
             die,
             plane: in_lun % shape.planes_per_die,
             block: before + block,
-            page: ppn.0 % shape.pages_per_block,
+            page: ppn.0 % shape.pages_per_block / self.settings.units_per_page,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Programs that fail: they are repeated, given up, or end without a page.
 
 use crate::Flash;
+use crate::memory;
 use flashraid_nand::{NEVER, NIL, Record};
 use flashraid_vocabulary::{Action, Cause, MemberId, MemberPage, PageOperation, Ppn, Sources, Version};
 
@@ -13,6 +14,7 @@ impl Flash {
         if self.hybrid.is_some() {
             self.take_waiting(domain).into_iter().for_each(|id| self.fail_unstarted(id));
         }
+        memory::take_waiting(self, domain).into_iter().for_each(|id| self.fail_unstarted(id));
     }
 
     /// A program that never started fails.
@@ -30,6 +32,9 @@ impl Flash {
     pub fn fail_stuck(&mut self) -> bool {
         if self.nand.next_event_ns() != NEVER {
             return false;
+        }
+        if memory::give_up(self) {
+            return true;
         }
         let before = self.nand.completions().len();
         (0..self.space.domains.len() as u32).for_each(|domain| self.fail_waiting(domain));

@@ -12,7 +12,7 @@ use flashraid_vocabulary::{Cause, GcBlockingScope, Priority};
 
 impl Flash {
     /// The class of the next step of a plane's GC run.
-    pub(super) fn gc_priority(&self, plane: u32) -> Priority {
+    pub(crate) fn gc_priority(&self, plane: u32) -> Priority {
         let (run, state) = (&self.gc.runs[plane as usize], &self.space.blocks.planes[plane as usize]);
         let is_urgent = self.blocking_scope(plane) != GcBlockingScope::None
             || state.free_blocks < self.settings.given.gc_reserve_blocks

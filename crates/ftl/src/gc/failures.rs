@@ -27,7 +27,7 @@ impl Flash {
     }
 
     /// The GC run has ended early: whatever it kept waiting goes on.
-    fn gc_cut(&mut self, plane: u32) {
+    pub(super) fn gc_cut(&mut self, plane: u32) {
         self.collect_if_starved(plane);
         self.drain_doomed(plane);
         kick_plane(self, plane);
@@ -146,22 +146,7 @@ impl Flash {
         let Record { plane, lun, .. } = *self.nand.record(id);
         self.nand.remove_record(id);
         self.nand.refresh_want(lun);
-        let Gc { victim, retires, .. } = self.gc.runs[plane as usize];
-        self.cut_gc(plane);
-        if victim == NONE {
-            return;
-        }
-        let block = self.space.blocks.index(plane, victim);
-        match self.space.blocks.blocks[block].state {
-            BlockState::Victim if retires => self.space.blocks.blocks[block].state = BlockState::Doomed,
-            BlockState::Victim => {
-                self.space.blocks.blocks[block].state = BlockState::Closed;
-                self.list_victim(block);
-            }
-            _ => {}
-        }
-        // While it ran, others may have become due.
-        self.collect_if_starved(plane);
+        keep_victim(self, plane);
     }
 
     /// Moves what lives in a doomed block of the plane, to retire it, if there is space that nobody else needs.
@@ -188,4 +173,25 @@ impl Flash {
             self.begin_gc(plane, Gc { victim, retires: true, ..Gc::IDLE });
         }
     }
+}
+
+/// The GC run of the plane ends, and its victim stays.
+#[cold]
+pub(crate) fn keep_victim(ssd: &mut Flash, plane: u32) {
+    let Gc { victim, retires, .. } = ssd.gc.runs[plane as usize];
+    ssd.cut_gc(plane);
+    if victim == NONE {
+        return;
+    }
+    let block = ssd.space.blocks.index(plane, victim);
+    match ssd.space.blocks.blocks[block].state {
+        BlockState::Victim if retires => ssd.space.blocks.blocks[block].state = BlockState::Doomed,
+        BlockState::Victim => {
+            ssd.space.blocks.blocks[block].state = BlockState::Closed;
+            ssd.list_victim(block);
+        }
+        _ => {}
+    }
+    // While it ran, others may have become due.
+    ssd.collect_if_starved(plane);
 }

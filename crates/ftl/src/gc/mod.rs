@@ -8,12 +8,14 @@
 //! asked about and those to be committed waited for, with nothing blocked, as the commits may need any LUN. Then moves and erase follow
 //! in one go, and a page that is still semivalid, or again, is moved.
 //!
-//! Reading order: `state`, `run` (the plain course), `queries`, `wear`, `idle`, `coordination`, `failures`; `merge` for hybrid mapping.
+//! Reading order: `state`, `run` (the plain course), `queries`, `wear`, `idle`, `coordination`, `failures`; `packing` where a flash page has several
+//! pages of the map; `merge` for hybrid mapping.
 
 mod coordination;
 mod failures;
 mod idle;
 mod merge;
+pub(crate) mod packing;
 mod queries;
 mod run;
 pub(crate) mod state;

@@ -1,6 +1,7 @@
 //! Questions of GC about victims and semivalid pages, their answers, and what it tells of its moves.
 
 use super::state::{Gc, GcStage};
+use crate::memory;
 use crate::space::blocks::{BlockState, NONE};
 use crate::{Flash, GcQuery, MapEvent};
 use flashraid_vocabulary::{MemberPage, Ppn, SemivalidAction, Version};
@@ -144,11 +145,11 @@ impl Flash {
     /// Whether a domain gained space, or GC has a question or did something to the map.
     #[inline]
     pub fn has_news(&self) -> bool {
-        !self.space.freed.is_empty() || !self.gc.queries.is_empty() || self.has_map_events()
+        !self.space.freed.is_empty() || !self.gc.queries.is_empty() || self.has_map_events() || memory::has_flushed(self)
     }
 
     /// Whether somebody stores the map, and must hear of moves.
-    pub(super) fn reports_moves(&self) -> bool {
+    pub(crate) fn reports_moves(&self) -> bool {
         self.settings.translation_blocks > 0 && !self.untimed.is_on
     }
 

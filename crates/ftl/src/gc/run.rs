@@ -1,6 +1,8 @@
 //! The plain course of a GC run: its start, the choice of its victim, the moves, and the erase.
 
+use super::packing;
 use super::state::{Gc, GcStage};
+use crate::memory;
 use crate::space::blocks::{BlockState, NONE, WriteStream};
 use crate::{Flash, FlashFault, GcQuery, MapEvent, MemberLoad};
 #[cfg(feature = "mutants")]
@@ -50,9 +52,14 @@ impl Flash {
     /// Collects the block that the policy chooses, if that frees enough. If no block has garbage, and GC runs commit semivalid pages (`commits`), the one with
     /// the fewest pages to move of those that have any: a plane full of them would never be collected else.
     pub(super) fn collect_best(&mut self, plane: u32, commits: bool) {
-        let victim = self.space.victim(plane).or_else(|| if commits { self.space.fewest_with_bases(plane) } else { None });
+        let chosen = self.space.victim(plane);
+        let with_bases = || self.space.fewest_with_bases(plane).filter(|victim| commits && self.space.is_worth(plane, *victim));
+        let victim = match chosen {
+            Some(victim) if self.settings.padding_of_gc() > 0 => self.space.worth(plane, victim).or_else(with_bases),
+            Some(victim) => Some(victim).filter(|victim| self.space.is_worth(plane, *victim)),
+            None => with_bases(),
+        };
         if let Some(victim) = victim
-            && self.space.frees_enough(plane, self.space.blocks.blocks[self.space.blocks.index(plane, victim)].to_move().into())
             && let Some(victim) = self.space.movable(plane, victim)
         {
             self.collect_block(plane, victim, false);
@@ -190,12 +197,15 @@ impl Flash {
         queue_work(self, plane, work, ppn, cause, priority);
     }
 
-    pub(super) fn gc_cause(&self, plane: u32) -> Cause {
+    pub(crate) fn gc_cause(&self, plane: u32) -> Cause {
         if self.gc.runs[plane as usize].wear { Cause::Wear } else { Cause::Gc }
     }
 
     /// Moves the next live page of the victim, or erases it when there is none left.
-    pub(super) fn continue_gc(&mut self, plane: u32) {
+    pub(crate) fn continue_gc(&mut self, plane: u32) {
+        if self.memory.is_some() {
+            return packing::go_on(self, plane);
+        }
         let Gc { victim, mut cursor, move_semivalid, .. } = self.gc.runs[plane as usize];
         let block = self.space.blocks.index(plane, victim);
         let first = self.shape.first_ppn(block).0;
@@ -219,16 +229,10 @@ impl Flash {
                 }
             }
         }
-        if self.space.blocks.blocks[block].reads > 0 && !self.nand.makes(FlashFault::EraseUnderRead) {
-            self.gc.runs[plane as usize].stage = GcStage::Reads;
-            // The reads that we wait for may be queued at a LUN that we block.
-            self.block_luns(plane, false);
-        } else {
-            self.erase_victim(plane, first);
-        }
+        packing::moved_all(self, plane, block);
     }
 
-    fn erase_victim(&mut self, plane: u32, first: u32) {
+    pub(super) fn erase_victim(&mut self, plane: u32, first: u32) {
         self.gc.runs[plane as usize].stage = GcStage::Erasing;
         if self.gc.runs[plane as usize].retires {
             return self.retire_victim(plane);
@@ -271,6 +275,7 @@ impl Flash {
             return self.nand.note_failed();
         }
         match work {
+            WorkKind::MoveRead if self.memory.is_some() => packing::pack(self, plane, Ppn(ppn), observer),
             WorkKind::MoveRead => self.gc_work(plane, WorkKind::MoveProgram, ppn),
             WorkKind::MoveProgram | WorkKind::CopyBack => {
                 let from = Ppn(self.gc.runs[plane as usize].moving);
@@ -287,7 +292,7 @@ impl Flash {
                 }
                 self.level_wear(plane);
             }
-            WorkKind::Read | WorkKind::Program => unreachable!("work of a plan"),
+            WorkKind::Read | WorkKind::Program | WorkKind::PageProgram => unreachable!("work of a plan"),
         }
     }
 
@@ -339,6 +344,9 @@ impl Flash {
         }
         self.nand.note_erased(self.shape.block_of(first));
         self.space.change_space(&mut self.nand, plane, |blocks| blocks.erased(plane, victim));
+        if self.memory.is_some() {
+            memory::space_gained(self);
+        }
         if self.reports_moves() {
             self.gc.map_events.push(MapEvent::Ended { plane });
         }

@@ -9,6 +9,8 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GcStage {
     Moving,
+    /// A flash page that is full of pages moved is programmed.
+    Programming,
     /// A semivalid page at the cursor: the layer above has been asked.
     Asking,
     /// First phase: the layer above has been asked about all semivalid pages, and commits some.

@@ -5,6 +5,7 @@
 //! else may happen ends this first: pages are then placed as always (`untimed`), and all is as if they had been from the beginning.
 
 use super::maps::LARGE_SHARE;
+use crate::memory;
 use crate::space::blocks::{BlockState, NONE, WriteStream};
 use crate::{Flash, Placement};
 use flashraid_nand::DATA;
@@ -90,7 +91,9 @@ impl Flash {
         let ppn = Ppn(cursor.next);
         cursor.next += 1;
         let is_full = cursor.next == cursor.end;
-        turns.next = if turns.next + 1 == turns.planes.len() { 0 } else { turns.next + 1 };
+        if cursor.next.is_multiple_of(self.settings.units_per_page) {
+            turns.next = if turns.next + 1 == turns.planes.len() { 0 } else { turns.next + 1 };
+        }
         if let Some(plane) = turns.planes.get(turns.next + AHEAD) {
             self.maps.prefetch_label(Ppn(left[*plane as usize].next));
         }
@@ -137,6 +140,11 @@ impl Flash {
         for (plane, left) in (0..).zip(&filling.left) {
             if left.next < left.end {
                 self.take_filled(plane, left.next);
+            }
+        }
+        if self.memory.is_some() {
+            for (domain, turns) in (0..).zip(&filling.turns) {
+                memory::hold_filled(self, domain, turns.planes[turns.next]);
             }
         }
     }

@@ -11,7 +11,7 @@ use flashraid_vocabulary::{MemberPage, Version};
 /// Pages that planes are still to take in no simulated time.
 #[derive(Clone, Debug)]
 pub(crate) struct Phases {
-    /// By domain: planes, and how many pages each of them is to take.
+    /// By domain: planes, and how many flash pages each of them is to take.
     left: Vec<Vec<(u32, u32)>>,
 }
 
@@ -29,14 +29,14 @@ impl Flash {
             if domain == NIL || self.nand.takers(domain).kind != DATA || self.space.holds_copies(domain) {
                 continue;
             }
-            let pages = ((u128::from(random()) * u128::from(self.shape.pages_per_block)) >> 64) as u32;
+            let pages = ((u128::from(random()) * u128::from(self.shape.pages_per_block / self.settings.units_per_page)) >> 64) as u32;
             if pages > 0 {
                 left[domain as usize].push((plane, pages));
             }
         }
-        let pages = left.iter().flatten().map(|(_, pages)| u64::from(*pages)).sum();
+        let pages: u64 = left.iter().flatten().map(|(_, pages)| u64::from(*pages)).sum();
         self.untimed.phases = Some(Box::new(Phases { left }));
-        pages
+        pages * u64::from(self.settings.units_per_page)
     }
 
     /// Whether a plane in which this page may be placed is still to take pages.

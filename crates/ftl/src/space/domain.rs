@@ -11,6 +11,10 @@ pub(crate) struct Domain {
     /// Of these, reserved for operations whose programs have not taken theirs yet. After failures more may be reserved than there are:
     /// then programs wait for GC.
     pub(crate) reserved: i64,
+    /// Pages that become padding before others are reserved (`memory`).
+    pub(crate) owed: i64,
+    /// Pages that failures have driven out of their places, and that go before others are reserved (`memory`).
+    pub(crate) to_rescue: i64,
     /// Planes of it that live.
     pub(crate) living_planes: u32,
     /// Under static placement, its one data plane.
@@ -24,19 +28,19 @@ pub(crate) struct Domain {
 persistent!(Domain {
     keeps [free_pages, living_planes, next_channel, fill_turn],
     // Nothing is reserved, and spare chips and what they replace are not saved.
-    anew [reserved, plane],
+    anew [reserved, owed, to_rescue, plane],
 });
 
 impl Domain {
     /// Without pages: planes join it (`Space::join_domain`).
     pub(crate) fn new(plane: u32, takers: &Takers) -> Self {
         let fill_turn = (takers.channels.0, takers.luns.trailing_zeros(), 0);
-        Self { free_pages: 0, reserved: 0, living_planes: 0, plane, next_channel: takers.channels.0, fill_turn }
+        Self { free_pages: 0, reserved: 0, owed: 0, to_rescue: 0, living_planes: 0, plane, next_channel: takers.channels.0, fill_turn }
     }
 
     /// Reserves a page, if there is one that is not reserved yet.
     pub(crate) fn reserve(&mut self) -> bool {
-        let granted = self.free_pages > self.reserved;
+        let granted = self.free_pages > self.reserved + self.owed + self.to_rescue;
         self.reserved += i64::from(granted);
         granted
     }

@@ -22,7 +22,7 @@ impl Space {
     pub(crate) fn can_move(&self, plane: u32, victim: u16) -> bool {
         let live = u32::from(self.blocks.blocks[self.blocks.index(plane, victim)].live);
         let free_blocks = self.blocks.planes[plane as usize].free_blocks;
-        live <= self.blocks.left(plane, WriteStream::Gc) + free_blocks * self.shape.pages_per_block
+        self.settings.taken_by_gc(live) <= self.blocks.left(plane, WriteStream::Gc) + free_blocks * self.shape.pages_per_block
     }
 
     /// The block that the GC policy chooses.
@@ -34,6 +34,19 @@ impl Space {
             block.listed && block.has_garbage(self.shape.pages_per_block)
         });
         Some(victim)
+    }
+
+    /// The victim, if it frees enough (`frees_enough`); if padding takes what it would free, the one with the fewest live pages.
+    #[inline]
+    pub(crate) fn worth(&self, plane: u32, victim: u16) -> Option<u16> {
+        let is_worth = |victim: &u16| self.is_worth(plane, *victim);
+        Some(victim).filter(is_worth).or_else(|| self.fewest_to_move(plane).filter(is_worth))
+    }
+
+    /// Whether collecting the block frees enough.
+    #[inline]
+    pub(crate) fn is_worth(&self, plane: u32, victim: u16) -> bool {
+        self.frees_enough(plane, self.blocks.blocks[self.blocks.index(plane, victim)].to_move().into())
     }
 
     /// The victim, if its pages can be moved; else another one of which that is so, if there is any.
@@ -48,7 +61,7 @@ impl Space {
         let pinned = self.victims.pinned(plane);
         let is_candidate = |number: &u16| {
             let block = self.blocks.blocks[self.blocks.index(plane, *number)];
-            block.listed && block.has_garbage(self.shape.pages_per_block) && !pinned.contains(number)
+            block.listed && block.has_garbage(self.shape.pages_per_block - self.settings.padding_of_gc()) && !pinned.contains(number)
         };
         let candidates = (0..self.blocks.planes[plane as usize].blocks as u16).filter(is_candidate);
         let fewest = candidates.min_by_key(|number| self.blocks.blocks[self.blocks.index(plane, *number)].live)?;
@@ -66,7 +79,7 @@ impl Space {
 
     /// Whether a GC run that moves so many pages of a block frees enough: a page, or in idle time a share of the block, while nothing but that asks for GC.
     pub(crate) fn frees_enough(&self, plane: u32, moves: u32) -> bool {
-        let freed = self.shape.pages_per_block - moves;
+        let freed = self.shape.pages_per_block - self.settings.taken_by_gc(moves);
         let state = &self.blocks.planes[plane as usize];
         let is_needed =
             !self.settings.collects_when_idle() || self.is_low(plane) || state.free_blocks < self.settings.given.gc_reserve_blocks;

@@ -1,8 +1,8 @@
 //! NAND below the plainest SSD that there can be: its pages are programmed in order, and nothing is collected. All times are closed forms.
 
 use flashraid_nand::{
-    CellTimes, Completion, DATA, Ldpc, LevelLaw, NEVER, NIL, Nand, NandSettings, Pages, Progress, Record, Shape, Takers, WorkKind, advance,
-    bind, check_buses, kick, offer, plane_stride, queue_work,
+    CellTimes, Completion, DATA, Ldpc, LevelLaw, NEVER, NIL, Nand, NandSettings, Pages, Progress, Record, Shape, Takers, Timer, WorkKind,
+    advance, bind, check_buses, kick, offer, plane_stride, queue_work,
 };
 use flashraid_vocabulary::{Cause, Geometry, MemberId, NoObserver, Observer, Ppn, Priority, Version};
 
@@ -27,6 +27,8 @@ const ERASE_COMMAND: u64 = 500;
 fn settings() -> NandSettings {
     NandSettings {
         page_bytes: GEOMETRY.page_bytes,
+        transfers_pages: false,
+        units_per_page: 1,
         bus_ps_per_byte: 25_000,
         read_command_ns: READ_COMMAND,
         program_command_ns: PROGRAM_COMMAND,
@@ -188,7 +190,7 @@ impl Pages for Plain {
         self.erases
     }
 
-    fn timer_due(&mut self) {
+    fn timer_due<O: Observer>(&mut self, _: Timer, _: &mut O) {
         self.timer_due_ns.push(self.nand.now_ns());
         self.nand.set_timer(NEVER);
     }

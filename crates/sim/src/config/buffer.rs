@@ -19,7 +19,7 @@ impl Device {
 
     /// Pages of the data buffer, 0 for none.
     pub fn buffer_pages(&self) -> u64 {
-        self.buffer_bytes_given() / u64::from(self.page_bytes)
+        self.buffer_bytes_given() / u64::from(self.unit_bytes())
     }
 
     /// Bytes that an SSD programs in a second, if all its LUNs and buses do nothing else: a page at a time in each LUN, and on each bus. A LUN takes the
@@ -49,13 +49,13 @@ impl Config {
     }
 
     fn destage_options(&self, pages: u64) -> DestageOptions {
-        let Device { page_bytes, destage_high_water, destage_low_water, .. } = self.device;
+        let Device { destage_high_water, destage_low_water, .. } = self.device;
         let Some(bytes_per_second) = self.destage_bytes_per_second() else { return DestageOptions::WHEN_FULL };
         let high_pages = share_of(destage_high_water, pages).1.max(1);
         DestageOptions {
             high_pages,
             low_pages: share_of(destage_low_water, pages).0.min(high_pages - 1),
-            page_ns: (u64::from(page_bytes) * 1_000_000_000).div_ceil(bytes_per_second),
+            page_ns: (u64::from(self.device.unit_bytes()) * 1_000_000_000).div_ceil(bytes_per_second),
         }
     }
 

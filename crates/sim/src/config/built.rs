@@ -36,7 +36,7 @@ impl Config {
                 as u32,
             pages_held: self.array.least(&self.device, Device::pages_held),
             copies_held: self.device.copies_held(),
-            page_bytes: self.device.page_bytes,
+            page_bytes: self.device.unit_bytes(),
             spares: if self.replaces_devices() { self.array.spare_devices as u16 } else { 0 },
             eldest_first: self.eldest_first(),
             idle_ns: self.device.idle_ns,
@@ -96,7 +96,7 @@ impl Config {
     }
 
     pub(super) fn user_bytes(&self, scheme: &dyn Scheme) -> u64 {
-        scheme.user_pages() * u64::from(self.device.page_bytes)
+        scheme.user_pages() * u64::from(self.device.unit_bytes())
     }
 
     /// How programs find their plane: what `allocation` and `ftl` come to under `scheme`.

@@ -111,7 +111,7 @@ pub struct Overhead {
 impl Overhead {
     /// What `scheme` costs on the device or array. Spares, idle until a failure, are in no number of it.
     pub fn of(config: &Config, scheme: &dyn Scheme) -> Self {
-        let (device, derived, page_bytes) = (&config.device, config.derived(), u64::from(config.device.page_bytes));
+        let (device, derived, page_bytes) = (&config.device, config.derived(), u64::from(config.device.unit_bytes()));
         let data_pages = match config.array.is_single() {
             true => u64::from(derived.members) * u64::from(derived.planes_per_member) * device.geometry().pages_per_plane(),
             false => derived.physical_pages,
@@ -198,7 +198,7 @@ impl Config {
     pub fn memory_bytes(&self, scheme: &dyn Scheme) -> u64 {
         let entry = find(&self.scheme.name).expect("the scheme was built");
         let derived = self.derived();
-        let page_bytes = u64::from(self.device.page_bytes);
+        let page_bytes = u64::from(self.device.unit_bytes());
         let pages = derived.physical_pages + derived.spare_bytes / page_bytes;
         // One in each direction, one for each other version that a page may have, and two for where its entry is if the map is on flash.
         let has_copies = entry.mirror_chips > 0;
@@ -211,7 +211,7 @@ impl Config {
         let buffered = (derived.buffer_bytes + derived.nvram_buffer_bytes) / page_bytes;
         let gathers = derived.nvram_buffer_bytes > 0 || self.device.destage_unit == DestageUnit::Stripe;
         let of_buffered = BUFFERED_PAGE + if gathers { BUFFERED_STRIP * u64::from(scheme.width()) } else { 0 };
-        let blocks = pages / u64::from(self.device.pages_per_block);
+        let blocks = pages / u64::from(self.device.units_per_block());
         PROGRAM + pages * of_page + blocks * BLOCK + u64::from(scheme.stripes()) * of_stripe + buffered * of_buffered
     }
 
@@ -236,14 +236,49 @@ impl Device {
             dies_per_chip: self.dies_per_chip,
             planes_per_die: self.planes_per_die,
             blocks_per_plane: self.blocks_per_plane,
-            pages_per_block: self.pages_per_block,
-            page_bytes: self.page_bytes,
+            pages_per_block: self.units_per_block(),
+            page_bytes: self.unit_bytes(),
         }
+    }
+
+    /// Bytes of a mapping unit.
+    pub fn unit_bytes(&self) -> u32 {
+        if self.mapping_unit_bytes == 0 { self.page_bytes } else { self.mapping_unit_bytes }
+    }
+
+    /// Mapping units of a flash page.
+    pub fn units_per_page(&self) -> u32 {
+        self.page_bytes / self.unit_bytes()
+    }
+
+    /// Mapping units of a block.
+    pub fn units_per_block(&self) -> u32 {
+        self.pages_per_block * self.units_per_page()
+    }
+
+    /// Mapping units of a block that GC can make room for: what it may have to pad before an erase is none.
+    fn collectable_units_per_block(&self) -> u32 {
+        self.units_per_block() - if self.power_loss_protection { 0 } else { self.units_per_page() - 1 }
+    }
+
+    /// The least memory for units that are accepted and not programmed, in bytes: a flash page for each plane and as many for GC, and two for each die.
+    pub(super) fn least_staging_bytes(&self) -> u64 {
+        let Geometry { channels, chips_per_channel, dies_per_chip, planes_per_die, .. } = self.geometry();
+        let dies = u64::from(channels * (chips_per_channel + self.spare_chips) * dies_per_chip);
+        2 * (dies * u64::from(planes_per_die) + dies) * u64::from(self.page_bytes)
+    }
+
+    /// Mapping units that programs may have in the controller's memory while they wait for their flash page: GC has a flash page for each plane.
+    pub fn staging_units(&self) -> u32 {
+        let Geometry { channels, chips_per_channel, dies_per_chip, planes_per_die, .. } = self.geometry();
+        let planes = channels * (chips_per_channel + self.spare_chips) * dies_per_chip * planes_per_die;
+        let bytes = self.staging_bytes.max(self.least_staging_bytes()) - u64::from(planes) * u64::from(self.page_bytes);
+        u32::try_from(bytes / u64::from(self.unit_bytes())).unwrap_or(u32::MAX)
     }
 
     /// Blocks, without those of spare chips.
     pub fn blocks(&self) -> u64 {
-        self.geometry().physical_pages() / u64::from(self.pages_per_block)
+        self.geometry().physical_pages() / u64::from(self.units_per_block())
     }
 
     /// Number of members.
@@ -299,18 +334,18 @@ impl Device {
             return u32::MAX;
         }
         let blocks = self.data_blocks_for(self.pages_per_member());
-        most_logical_pages(self.planes_per_member(), blocks, self.pages_per_block, self.gc_reserve_blocks) as u32 // physical pages are below 2^30
+        most_logical_pages(self.planes_per_member(), blocks, self.collectable_units_per_block(), self.gc_reserve_blocks) as u32 // physical pages are below 2^30
     }
 
     /// Copies that a member's mirror chips can hold and still be collected.
     pub(super) fn copies_held(&self) -> u32 {
         let planes = self.mirror_chips * self.dies_per_chip * self.planes_per_die;
-        most_logical_pages(planes, self.blocks_per_plane, self.pages_per_block, self.gc_reserve_blocks) as u32 // physical pages are below 2^30
+        most_logical_pages(planes, self.blocks_per_plane, self.collectable_units_per_block(), self.gc_reserve_blocks) as u32 // physical pages are below 2^30
     }
 
     /// Pages of a member's mirror chips.
     pub fn mirror_pages_per_member(&self) -> u32 {
-        self.mirror_chips * self.dies_per_chip * self.planes_per_die * self.blocks_per_plane * self.pages_per_block // below 2^30
+        self.mirror_chips * self.dies_per_chip * self.planes_per_die * self.blocks_per_plane * self.units_per_block() // below 2^30
     }
 
     /// Bytes of a map entry: one physical page number; with mirror chips two numbers, in both sets of tables (SPEC 1.2, 6.2).
@@ -320,7 +355,7 @@ impl Device {
 
     /// Map entries in a translation page.
     pub fn entries_per_translation_page(&self) -> u32 {
-        self.page_bytes / self.entry_bytes()
+        self.unit_bytes() / self.entry_bytes()
     }
 
     /// Translation pages stored in each member: its own, and those of the member before it. 0 under page mapping.
@@ -348,7 +383,7 @@ impl Device {
         match self.translation_pages_for(pages_per_member) {
             0 => 0,
             pages => {
-                let blocks = (pages.div_ceil(3) * 4).div_ceil(self.pages_per_block) + 2;
+                let blocks = (pages.div_ceil(3) * 4).div_ceil(self.units_per_block()) + 2;
                 self.gc_reserve_blocks + blocks.div_ceil(self.planes_per_member())
             }
         }
@@ -431,7 +466,7 @@ impl Device {
             return u64::from(logical_blocks) * u64::from(self.pages_per_block);
         }
         let blocks = self.data_blocks_for(pages_per_member);
-        most_logical_pages(self.space_domain(placement).planes, blocks, self.pages_per_block, self.gc_reserve_blocks)
+        most_logical_pages(self.space_domain(placement).planes, blocks, self.collectable_units_per_block(), self.gc_reserve_blocks)
     }
 
     /// The smallest over-provisioning, in parts per million, with which the logical pages fit, and the greatest with which there is at
@@ -450,7 +485,7 @@ impl Device {
         let pages = |ppm: u64| self.pages_per_member_at(ppm);
         let fits = |ppm: u64| {
             let (pages, blocks) = (pages(ppm), self.data_blocks_for(pages(ppm)));
-            let most = most_logical_pages(self.planes_per_member(), blocks, self.pages_per_block, self.gc_reserve_blocks);
+            let most = most_logical_pages(self.planes_per_member(), blocks, self.collectable_units_per_block(), self.gc_reserve_blocks);
             let fits_held = self.mapping.is_hybrid() || u64::from(pages) + u64::from(held) <= most;
             fits_held && self.space_domain_of(placement, pages).logical_pages <= self.most_logical_pages_beside(placement, pages)
         };
@@ -470,7 +505,7 @@ impl Device {
     /// What follows from the numbers.
     pub fn derived(&self) -> Derived {
         let logical_pages = u64::from(self.members()) * u64::from(self.pages_per_member());
-        let buffer_bytes = self.buffer_pages() * u64::from(self.page_bytes);
+        let buffer_bytes = self.buffer_pages() * u64::from(self.unit_bytes());
         let translation = (self.mapping == Mapping::Dftl).then(|| {
             let copies = u64::from(self.members()) * u64::from(self.translation_pages());
             TranslationTables {

@@ -1,7 +1,7 @@
 //! Checks that involve several settings.
 
 use super::error::refuse;
-use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Mapping, Until, find_scheme};
+use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Mapping, Until, Unwritten, find_scheme};
 use flashraid_ftl::Placement;
 use flashraid_redundancy::{Bases, Choice, Scheme};
 use flashraid_vocabulary::SemivalidAction;
@@ -18,6 +18,13 @@ impl Config {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         // What is wrong with columns takes more words than an entry of the table has.
         self.run.trace_options().map_err(|error| ConfigError(error.to_string()))?;
+        self.device.check_units()?;
+        if self.device.units_per_page() > 1 && self.host.unwritten == Unwritten::Prefill {
+            return refuse(format!(
+                "unwritten = prefill: pages that are there on the first touch would share flash pages with those of requests: allowed with mapping_unit_bytes = {} is zero (fill writes pages before)",
+                self.device.mapping_unit_bytes
+            ));
+        }
         self.device.check_counts()?;
         self.device.check_cells()?;
         self.check_array()?;
@@ -40,7 +47,7 @@ impl Config {
         self.device.check_buffer()?;
         self.check_space(scheme.as_ref())?;
         self.rebuild_order()?;
-        self.check_faults(self.space_bytes(scheme.as_ref()) / u64::from(self.device.page_bytes))
+        self.check_faults(self.space_bytes(scheme.as_ref()) / u64::from(self.device.unit_bytes()))
     }
 
     /// What an array of these SSDs, and the scheme over it, may not ask for.
@@ -223,7 +230,7 @@ impl Config {
                 run.space_bytes, self.scheme.name, self.device.name
             ));
         }
-        let page_bytes = self.device.page_bytes;
+        let page_bytes = self.device.unit_bytes();
         if space < u64::from(page_bytes) {
             return refuse(format!("space_bytes = {space}: allowed is at least one page ({page_bytes} bytes)"));
         }

@@ -12,6 +12,7 @@ const MOST_BITS: u32 = 64;
 impl Device {
     /// What can be said without a scheme: of placements, the one that asks least of the device.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
+        self.check_units()?;
         self.check_counts()?;
         self.check_cells()?;
         self.check_mirror_chips()?;
@@ -25,8 +26,43 @@ impl Device {
         self.check_buffer()
     }
 
+    /// Mapping units smaller than a flash page.
+    pub(super) fn check_units(&self) -> Result<(), ConfigError> {
+        let (unit, page) = (self.mapping_unit_bytes, self.page_bytes);
+        if unit != 0 && !(unit.is_power_of_two() && (512..=page).contains(&unit)) {
+            return refuse(format!(
+                "mapping_unit_bytes = {unit}: allowed is 0 (a flash page), or a power of two from 512 to page_bytes, which is {page}"
+            ));
+        }
+        if self.units_per_page() == 1 {
+            return Ok(());
+        }
+        let what = |key: &str, value: &str| format!("mapping_unit_bytes = {unit}: allowed with {key} = {value} is 0 or {page}");
+        if self.mapping.is_hybrid() {
+            return refuse(what("mapping", self.mapping.name()));
+        }
+        if self.copyback {
+            return refuse(what("copyback", "true"));
+        }
+        if u64::from(self.pages_per_block) * u64::from(self.units_per_page()) > u64::from(u16::MAX) / 2 {
+            return refuse(format!(
+                "mapping_unit_bytes = {unit}: gives {} units in a block, allowed are at most {}",
+                u64::from(self.pages_per_block) * u64::from(self.units_per_page()),
+                u16::MAX / 2
+            ));
+        }
+        let least = self.least_staging_bytes();
+        if self.staging_bytes != 0 && self.staging_bytes < least {
+            return refuse(format!(
+                "staging_bytes = {}: allowed is 0, or at least {least}, as many flash pages as can be open",
+                self.staging_bytes
+            ));
+        }
+        Ok(())
+    }
+
     pub(super) fn check_buffer(&self) -> Result<(), ConfigError> {
-        let (page_bytes, bytes) = (self.page_bytes, self.buffer_bytes_given());
+        let (page_bytes, bytes) = (self.unit_bytes(), self.buffer_bytes_given());
         let (key, value) = match (self.nvram_buffer_bytes, self.buffer_bytes, self.buffer_bytes_per_gib) {
             (0, 0, 0) => return Ok(()),
             (0, 0, per_gib) => ("buffer_bytes_per_gib", per_gib),

@@ -93,6 +93,11 @@ fn rebuilds(config: &Config) -> bool {
 /// The setting can affect any run.
 pub(super) const EVER: Effect = Effect { needs: None, meets: None, of_replays: false };
 
+pub(super) const WITH_UNITS: Effect = EVER.needs("mapping_unit_bytes below page_bytes", |config| config.device.units_per_page() > 1);
+pub(super) const WITH_PADDING: Effect = EVER
+    .needs("mapping_unit_bytes below page_bytes and power_loss_protection = false", |Config { device, .. }| {
+        device.units_per_page() > 1 && !device.power_loss_protection
+    });
 pub(super) const WITH_DFTL: Effect = EVER.needs("mapping = dftl", |config| config.device.mapping == Mapping::Dftl);
 pub(super) const WITH_LDPC: Effect = EVER.needs("ldpc other than none", |config| config.device.has_ldpc());
 pub(super) const WITHOUT_LIMIT: Effect = EVER.needs("pe_limit = 0", |config| config.array.is_single() || config.device.pe_limit == 0);
@@ -153,6 +158,10 @@ pub(super) const UNLESS_FIXED: Effect =
     EVER.needs("buffer_bytes = 0", |config| config.device.buffer_bytes == 0 || config.device.buffer_bytes_per_gib == 0);
 pub(super) const BUFFERED: Effect =
     EVER.needs("a data buffer (buffer_bytes, buffer_bytes_per_gib, nvram_buffer_bytes)", |config| config.device.buffer_pages() > 0);
+pub(super) const WITH_MEMORY: Effect = EVER
+    .needs("a data buffer (buffer_bytes, buffer_bytes_per_gib, nvram_buffer_bytes) or mapping_unit_bytes below page_bytes", |config| {
+        config.device.buffer_pages() > 0 || config.device.units_per_page() > 1
+    });
 pub(super) const WITH_DRAM: Effect = EVER
     .needs("a data buffer in DRAM (buffer_bytes, buffer_bytes_per_gib)", |Config { device, .. }| {
         device.buffer_pages() > 0 && device.nvram_buffer_bytes == 0

@@ -116,8 +116,19 @@ flashraid_ftl::given_settings! {
         blocks_per_plane: u32 = None, "", whole(8, 65_534), EVER;
         /// Pages in each erase block.
         pages_per_block: u32 = None, "", whole(1, 32_767), EVER;
-        /// Page size: the unit of reading, programming, mapping and striping.
-        page_bytes: u32 = None, "bytes", Kind::PowerOfTwo { min: 512, max: 65_536 }, EVER, Draw::OneOf(&["4096", "512", "1024"]);
+        /// Size of a flash page, which is read and programmed as a whole.
+        page_bytes: u32 = None, "bytes", Kind::PowerOfTwo { min: 512, max: 65_536 }, EVER;
+        /// Size of a mapping unit, in which the host's data, parities and map entries are counted: a power of two from 512 to `page_bytes`, or 0 for a flash
+        /// page. Several units are programmed as one flash page.
+        mapping_unit_bytes: u32 = Some("0"), "bytes", whole(0, 65_536), EVER;
+        /// Memory of the controller for units that are accepted and not programmed; 0 for the least that is allowed: a flash page for each plane and as many for
+        /// what GC moves, and two for each die. A read of a unit in it takes `buffer_ns`.
+        staging_bytes: u64 = Some("0"), "bytes", whole(0, 1 << 40), WITH_UNITS;
+        /// Whether that memory survives a loss of power. Else a flush, and GC before an erase, pad the flash pages that are not full, and wait for their
+        /// programs.
+        power_loss_protection: bool = Some("false"), "", Kind::Flag, WITH_UNITS;
+        /// How long after its first unit a flash page is padded that is not full; 0 for never.
+        pad_after_ns: u64 = Some("5000000"), "ns", whole(0, LONGEST_NS), WITH_PADDING;
         /// Array time of a page read.
         read_ns: u64 = None, "ns", whole(1, LONGEST_NS), EVER, Draw::OneOf(&["20000", "25000", "200000", "1"]);
         /// Array time of a page program.
@@ -192,8 +203,8 @@ flashraid_ftl::given_settings! {
         nvram_buffer_bytes: u64 = Some("0"), "bytes", whole(0, 1 << 40), EVER;
         /// How the write buffer in NVRAM chooses the stripe that leaves next.
         nvram_victim: NvramVictim = Some("oldest_write"), "", Kind::Word(NvramVictim::WORDS), WITH_NVRAM;
-        /// Access time of the data buffer.
-        buffer_ns: u64 = Some("1000"), "ns", whole(0, LONGEST_NS), BUFFERED, Draw::OneOf(&["1000", "0", "300000"]);
+        /// Access time of the data buffer, and of the memory for units that are not programmed (`staging_bytes`).
+        buffer_ns: u64 = Some("1000"), "ns", whole(0, LONGEST_NS), WITH_MEMORY, Draw::OneOf(&["1000", "0", "300000"]);
         /// When pages leave the data buffer.
         destage: Destage = Some("low_water"), "", Kind::Word(Destage::WORDS), BUFFERED; before "0.2.0": "when_full";
         /// What leaves a data buffer in DRAM together, whatever for.
@@ -314,7 +325,7 @@ table! {
         /// in the host, in order, and their response times count from their arrival. 0 for no limit.
         device_queue_depth: u32 = Some("0"), "requests", whole(0, u32::MAX as u64), QUEUED_IN_HOST, Draw::OneOf(&["0", "0", "0", "1", "3"]);
         /// What a read of a page that was never written returns.
-        unwritten: Unwritten = Some("zero"), "", Kind::Word(Unwritten::WORDS), READ_UNWRITTEN, Draw::OneOf(&["zero", "zero", "prefill"]);
+        unwritten: Unwritten = Some("zero"), "", Kind::Word(Unwritten::WORDS), READ_UNWRITTEN;
         /// Whether a page is read before a part of it is written.
         partial_writes: PartialWrites = Some("read"), "", Kind::Word(PartialWrites::WORDS), PARTS_TOUCHED,
             Draw::OneOf(&["read", "read", "read_if_needed", "read_if_used"]);

@@ -41,7 +41,7 @@ impl Device {
             return None;
         }
         let blocks = f64::from(self.data_blocks_for(self.pages_per_member()));
-        let pages = f64::from(self.planes_per_member()) * blocks * f64::from(self.pages_per_block);
+        let pages = f64::from(self.planes_per_member()) * blocks * f64::from(self.units_per_block());
         Some(Spare {
             free: 1.0 - written * f64::from(pages_per_member) / pages,
             kept: self.gc_threshold.max(f64::from(self.gc_reserve_blocks) / blocks),
@@ -182,8 +182,8 @@ impl Config {
                 "{parameter} = {}: the parity cache has only {entries} entries of {} bytes, so nearly every update must first commit another \
                  stripe's parity; from {} bytes on it has at least {FEWEST_PARITIES}",
                 self.scheme.parameters[parameter],
-                device.page_bytes,
-                FEWEST_PARITIES * u64::from(device.page_bytes)
+                device.unit_bytes(),
+                FEWEST_PARITIES * u64::from(device.unit_bytes())
             )
         })
     }

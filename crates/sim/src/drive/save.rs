@@ -59,7 +59,8 @@ impl Simulation {
         self.device.engine.cannot_be_saved()
     }
 
-    /// Writes to flash what does not stay in the controller when the drive is switched off in order: what a data buffer holds, and deferred parities.
+    /// Writes to flash what does not stay in the controller when the drive is switched off in order: what a data buffer holds, deferred parities, and units that
+    /// wait for their flash page.
     pub fn switch_off(&mut self) -> Result<(), Halted> {
         let engine = &mut *self.device.engine;
         if engine.survey().buffer.is_some_and(|buffer| buffer.count() > 0) {
@@ -69,6 +70,9 @@ impl Simulation {
         // A drive at rest may wait for idle time: to that it does not come.
         if engine.cannot_be_saved().is_some() {
             engine.finish()?;
+        }
+        if engine.cannot_be_saved().is_none() {
+            engine.empty_memory();
         }
         Ok(())
     }
@@ -86,7 +90,8 @@ impl Simulation {
             preconditioned: self.device.preconditioned,
             runs: before.map_or(0, |drive| drive.runs) + u64::from(requests > 0),
             requests: before.map_or(0, |drive| drive.requests) + requests,
-            programmed_bytes: before.map_or(0, |drive| drive.programmed_bytes) + programs * u64::from(self.device.config.device.page_bytes),
+            programmed_bytes: before.map_or(0, |drive| drive.programmed_bytes)
+                + programs * u64::from(self.device.config.device.unit_bytes()),
             simulated_ns: before.map_or(0, |drive| drive.simulated_ns).saturating_add(now_ns),
             config: self.device.config.identity(),
         }

@@ -93,14 +93,4 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.buffer.as_deref_mut().expect("something is due in it").destage(&mut victims);
         self.write_out(victims, NIL);
     }
-
-    // ---- what a flush waits for ----
-
-    /// Pages leave a volatile buffer on behalf of nobody: a flush waits for that as for a write that has not finished.
-    #[cold]
-    pub(super) fn note_unflushed(&mut self, id: u32) {
-        self.operations.rare_mut(id).write_index = self.requests.writes;
-        self.requests.writes += 1;
-        self.requests.unflushed += 1;
-    }
 }

@@ -299,7 +299,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let waits = buffer.waits_for_admission(latest, id);
         self.evicting = victims;
         if self.operations.slots[id as usize].request == NIL && self.flushes_to_flash() {
-            self.note_unflushed(id);
+            self.operations.rare_mut(id).write_index = self.requests.leaves_for_nobody();
         }
         waits
     }

@@ -19,6 +19,11 @@ impl<C: Content, M: Media> Engine<C, M> {
                     any |= self.wake_space_waiters(domain);
                     continue;
                 }
+                News::Flushed(flush) => {
+                    self.completed(flush);
+                    self.ended_part(flush);
+                    continue;
+                }
                 News::WornOut(device) => {
                     self.note_worn_out(device);
                     continue;

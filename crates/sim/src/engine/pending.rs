@@ -103,6 +103,14 @@ impl Requests {
         self.earlier_requests + sequence
     }
 
+    /// Pages leave a volatile buffer on behalf of nobody: a flush waits for that as for a write that has not finished. Returns its position among writes.
+    #[cold]
+    pub(super) fn leaves_for_nobody(&mut self) -> u64 {
+        self.writes += 1;
+        self.unflushed += 1;
+        self.writes - 1
+    }
+
     /// A flush waits until all writes before position `target` have finished. Returns whether there are any.
     pub(super) fn waits(&mut self, request: u32, target: u64) -> bool {
         // Those from the target on: itself, if it writes, and what came while all was held.
@@ -114,6 +122,12 @@ impl Requests {
             self.unflushed = later;
         }
         waits
+    }
+
+    /// What was written before a flush is in the SSDs: the flush waits for so many that have to program it first.
+    pub(super) fn wait_for_ssds(&mut self, flush: u32, ssds: u32) {
+        self.list[flush as usize].unanswered += ssds;
+        self.list[flush as usize].unfinished += ssds;
     }
 
     /// Whether the host takes the request for done.

@@ -120,6 +120,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                     return;
                 }
                 self.requests.keep_word(target, id);
+                self.requests.wait_for_ssds(id, self.media.flush(id));
             }
             HostOp::Read | HostOp::Write => self.serve(id, op, offset_bytes, end),
             HostOp::Trim => self.cut_trim(id, offset_bytes, end),
@@ -256,6 +257,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         while let Some(&Flush { request, target, unfinished: 0 }) = self.requests.flushes.front() {
             self.requests.flushes.pop_front();
             self.requests.keep_word(target, request);
+            self.requests.wait_for_ssds(request, self.media.flush(request));
             self.completed(request);
             self.ended_part(request);
         }

@@ -161,7 +161,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Processes the next event, and with `buses` those of buses that follow from it at once: where nobody looks at each event.
     #[inline(always)]
     pub(super) fn process_event(&mut self, buses: bool) {
-        if self.shape.collects_when_idle && self.media.is_at_rest() {
+        if self.shape.waits_at_rest && self.media.is_at_rest() {
             self.note_idle(self.media.next_event_ns());
         }
         self.clock.advance_to(self.media.next_event_ns());

@@ -2,7 +2,7 @@
 //! physical pages of all SSDs are numbered one SSD after the other. What checks and torture want to know beside is in `examine`.
 
 use super::{Counting, Counts, Flash, Shape};
-use flashraid_ftl::{GcCounts, Levels, MemberLoad, Settings, Usage};
+use flashraid_ftl::{GcCounts, Levels, MemberLoad, Settings, Usage, packed};
 use flashraid_vocabulary::{Cause, Health, MemberId, Part, Ppn, View};
 
 /// An SSD, as it is now.
@@ -58,6 +58,8 @@ pub struct LunRecord {
     pub is_of_mirror_chip: bool,
     /// Page operations started, by action and cause.
     pub operations: Counts,
+    /// The same of flash pages, of which each may hold several pages of the map.
+    pub flash_operations: Counts,
     /// Time of the array for what it has started, by cause.
     pub array_ns: [u64; Cause::COUNT],
     /// Erased blocks, and those of the plane that has the fewest.
@@ -179,6 +181,7 @@ impl<S: Ssds + Counting + View> Inspect for S {
                         is_in_use: is_of_member && member.is_some() && space.is_in_use(lun),
                         is_of_mirror_chip: settings.given.mirror_chips > 0 && settings.is_mirror_chip(nand.shape().chip_of_lun(lun)),
                         operations: nand.luns()[lun as usize].operations,
+                        flash_operations: *packed::flash_operations(nand, lun),
                         array_ns: nand.luns()[lun as usize].array_ns,
                         free_blocks: space.free_blocks_of_lun(lun),
                         fewest_free_blocks: space.free_blocks_of_planes(lun).min().unwrap_or(0),

@@ -22,7 +22,8 @@ pub trait Clocked {
     /// Processes the next event. What happened must be taken before the next call.
     fn advance<O: Observer>(&mut self, observer: &mut O);
     /// Processes the events of buses that wait for others at this time, as long as nothing has happened that must be taken.
-    fn serve_due_buses(&mut self);
+    /// None, where each is an event of its own.
+    fn serve_due_buses(&mut self) {}
     /// Page operations that made progress, in order. The engine empties the list.
     fn completions(&mut self) -> &mut Vec<Completion>;
     /// Lists, or does not list, page operations that are started.
@@ -33,11 +34,13 @@ pub trait Clocked {
     fn take_unreadable(&mut self) -> Option<(MemberPage, Version)>;
     /// Whether either of the following two has something.
     fn has_news(&self) -> bool;
-    /// Takes a domain that gained space; when there is none left, an SSD that is worn out; then a question of GC, to which `answer` must follow in
-    /// the same instant.
+    /// Takes a domain that gained space; when there is none left, a flush that an SSD is done with; an SSD that is worn out; then a question of GC, to which
+    /// `answer` must follow in the same instant.
     fn take_news(&mut self) -> Option<News>;
-    /// Takes what GC did to the map, in order, and leaves the empty list.
-    fn swap_map_events(&mut self, news: &mut Vec<MapEvent>);
+    /// Takes what GC did to the map, in order, and leaves the empty list. Only asked of an SSD that stores its map on flash.
+    fn swap_map_events(&mut self, _news: &mut Vec<MapEvent>) {
+        unreachable!("no map is on flash");
+    }
     /// Tells GC what it asked for or waits for.
     fn answer(&mut self, answer: Answer<'_>);
 }
@@ -67,6 +70,8 @@ pub trait Serving {
     fn program(&self, record: u32) -> Program;
     /// The record after this one in a list that the engine keeps of programs that have ended.
     fn next_in_list(&mut self, record: u32) -> &mut u32;
+    /// A flush, with this number: returns how many SSDs have to program something first. Each of them tells it (`News::Flushed`).
+    fn flush(&mut self, flush: u32) -> u32;
     /// Frees the record of a read that has ended.
     fn forget(&mut self, record: u32);
     /// A program counts from now on: its page is the version that it made, and what was this version before is garbage, or the base.
@@ -108,6 +113,8 @@ pub trait Preparing {
     fn place_untimed<O: Observer>(&mut self, page: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn);
     /// Collects a victim of the plane if it is short, as after a program into it.
     fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O);
+    /// Programs all flash pages that are not full. Nothing is in flight.
+    fn empty_memory(&mut self);
     /// Work in no simulated time is over: collects where nothing else would start that.
     fn relieve_now<O: Observer>(&mut self, observer: &mut O);
 }
@@ -138,8 +145,12 @@ pub trait Failing {
 
 /// What was done.
 pub trait Counting {
+    /// What was started.
+    fn counted(&self) -> Counted;
     /// Page operations started, by action and cause.
-    fn counts(&self) -> Counts;
+    fn counts(&self) -> Counts {
+        self.counted().pages
+    }
     /// What was done so far in no simulated time.
     fn untimed(&self) -> Untimed;
     /// Counts a completed host request, for the members' mean of blocked requests.
@@ -161,6 +172,8 @@ pub trait Counting {
 pub enum News {
     /// This domain gained space.
     Freed(u32),
+    /// An SSD has programmed what this flush waits for.
+    Flushed(u32),
     /// The erases that this SSD of an array endures are spent.
     WornOut(u32),
     /// GC wants to know something.
@@ -189,6 +202,17 @@ pub struct Program {
     pub is_unallocated: bool,
     /// Whether it has ended, and its page is lost since then.
     pub has_lost_its_page: bool,
+}
+
+/// What was started.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// Page operations, by action and cause: with pages of the map.
+    pub pages: Counts,
+    /// The same of flash pages, of which each may hold several.
+    pub flash_pages: Counts,
+    /// Padding: pages of the map of which flash pages hold none.
+    pub padded: u64,
 }
 
 /// What was done so far in no simulated time.

@@ -19,6 +19,8 @@ pub struct Shape {
     pub page_bytes: u32,
     /// Pages of a block.
     pub pages_per_block: u32,
+    /// Pages of the map in a flash page.
+    pub units_per_page: u32,
     /// Planes that GC works in, each by itself.
     pub planes: u32,
     /// SSDs, spare ones included.
@@ -35,8 +37,8 @@ pub struct Shape {
     pub has_log_blocks: bool,
     /// Whether the end of data-in is reported of programs that the host waits for.
     pub reports_data_in: bool,
-    /// Whether GC starts in idle time, so that an event may be the end of a wait, with nothing in flight.
-    pub collects_when_idle: bool,
+    /// Whether an event may be the end of a wait, with nothing in flight: GC starts in idle time, or flash pages are padded after some.
+    pub waits_at_rest: bool,
     /// Whether a read may find that its page is lost though nothing has failed.
     pub reads_may_fail: bool,
 }
@@ -52,6 +54,7 @@ impl Shape {
             to_twin: if settings.member_is_chip() && geometry.channels > 1 { geometry.chips_per_channel } else { 1 },
             page_bytes: geometry.page_bytes,
             pages_per_block: geometry.pages_per_block,
+            units_per_page: settings.units_per_page,
             planes: flash.space().planes(),
             ssds: 1,
             luns: flash.nand().shape().luns(),
@@ -60,7 +63,7 @@ impl Shape {
             has_mirrors: settings.given.mirror_chips > 0,
             has_log_blocks: settings.log_blocks > 0,
             reports_data_in: settings.reports_data_in(),
-            collects_when_idle: settings.collects_when_idle(),
+            waits_at_rest: settings.collects_when_idle() || settings.units_per_page > 1,
             reads_may_fail: settings.cell.ldpc().is_some_and(|ldpc| ldpc.can_fail()),
         }
     }

@@ -1,10 +1,10 @@
 //! One SSD: its flash serves all members.
 
 use super::{
-    About, Ahead, Answer, Clocked, Completion, Counting, Counts, Done, Failing, FlashFault, Lun, MapEvent, Media, News, Preparing, Program,
-    Recording, Repeated, Reserving, Serving, Slice, Untimed,
+    About, Ahead, Answer, Clocked, Completion, Counted, Counting, Counts, Done, Failing, FlashFault, Lun, MapEvent, Media, News, Preparing,
+    Program, Recording, Repeated, Reserving, Serving, Slice, Untimed,
 };
-use flashraid_ftl::Flash;
+use flashraid_ftl::{Flash, memory, packed};
 use flashraid_vocabulary::{Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
 
 impl Media for Flash {}
@@ -60,7 +60,8 @@ impl Clocked for Flash {
 
     #[inline(always)]
     fn take_news(&mut self) -> Option<News> {
-        let news = self.space_mut().take_freed().map(News::Freed).or_else(|| self.take_gc_query().map(News::Asked));
+        let news = self.space_mut().take_freed().map(News::Freed).or_else(|| memory::take_flushed(self).map(News::Flushed));
+        let news = news.or_else(|| self.take_gc_query().map(News::Asked));
         news.or_else(|| self.space_mut().take_wear_out().then_some(News::WornOut(0)))
     }
 
@@ -122,6 +123,10 @@ impl Serving for Flash {
     #[inline(always)]
     fn next_in_list(&mut self, record: u32) -> &mut u32 {
         &mut self.nand_mut().record_mut(record).next
+    }
+
+    fn flush(&mut self, flush: u32) -> u32 {
+        memory::flush(self, flush).into()
     }
 
     #[inline(always)]
@@ -214,6 +219,10 @@ impl Preparing for Flash {
         Flash::place_untimed(self, page, version, keep_base, observer)
     }
 
+    fn empty_memory(&mut self) {
+        memory::empty(self);
+    }
+
     #[inline(always)]
     fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
         Flash::collect_low_now(self, plane, observer);
@@ -266,6 +275,11 @@ impl Failing for Flash {
 }
 
 impl Counting for Flash {
+    fn counted(&self) -> Counted {
+        Counted { pages: *self.nand().counts(), flash_pages: *packed::flash_counts(self.nand()), padded: memory::padded(self) }
+    }
+
+    #[inline]
     fn counts(&self) -> Counts {
         *self.nand().counts()
     }

@@ -37,7 +37,7 @@ impl Totals {
         let media = device.media;
         let sum = |by_cause: [u64; Cause::COUNT]| by_cause.iter().sum();
         Self {
-            counts: media.counts(),
+            counts: media.counted().flash_pages,
             bus_busy_ns: media.buses_busy_ns(time_ns).into_iter().map(sum).collect(),
             lun_busy_ns: media.luns_busy_ns(time_ns).into_iter().map(sum).collect(),
             rebuilt_pages: device.rebuilds.iter().map(|rebuild| rebuild.pages).sum(),
@@ -87,7 +87,8 @@ impl Series {
         }
         row.number(count(ERASE, &Cause::ALL));
         let counted: Vec<Cause> = Cause::ALL.into_iter().filter(|cause| !is_apart(*cause)).collect();
-        let programmed_bytes = count(Action::Program as usize, &counted) * u64::from(device.media.shape().page_bytes);
+        let programmed_bytes =
+            count(Action::Program as usize, &counted) * u64::from(device.media.shape().page_bytes * device.media.shape().units_per_page);
         row.share(programmed_bytes.into(), interval.bytes_written.into());
         row.number(now.rebuilt_pages - former.rebuilt_pages);
         let bus = difference(&now.bus_busy_ns, &former.bus_busy_ns);

@@ -22,7 +22,7 @@ impl Simulation {
         let report = |(number, (ssd, first)): (usize, (&SsdRecord<'_>, usize))| {
             let luns = first..first + ssd.luns;
             let counts = |snapshot: &Snapshot, action: usize, cause: usize| {
-                snapshot.luns[luns.clone()].iter().map(|of| of[action][cause]).sum::<u64>()
+                snapshot.flash_luns[luns.clone()].iter().map(|of| of[action][cause]).sum::<u64>()
             };
             let ops: Counts =
                 std::array::from_fn(|action| std::array::from_fn(|cause| counts(now, action, cause) - counts(start, action, cause)));

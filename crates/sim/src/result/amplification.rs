@@ -35,11 +35,13 @@ pub(super) struct Programs {
     warmup: u64,
     /// Of measured writes that failed.
     failed: u64,
+    /// Padding, where a flash page has several mapping units.
+    padding: Option<u64>,
 }
 
 impl Programs {
     /// Parts `counts`.
-    pub(super) fn of(counts: &Counts, statistics: &Statistics) -> Self {
+    pub(super) fn of(counts: &Counts, padding: Option<u64>, statistics: &Statistics) -> Self {
         let programs = &counts[Action::Program as usize];
         // Programs of the warm-up may not have started: in a run that was stopped, or where parts have failed. Those of a write that failed and has
         // ended have.
@@ -50,6 +52,7 @@ impl Programs {
             own: std::array::from_fn(|cause| programs[cause] - warmup[cause] - failed[cause]),
             warmup: warmup.iter().sum(),
             failed: failed.iter().sum(),
+            padding,
         }
     }
 
@@ -59,7 +62,7 @@ impl Programs {
 
     /// Programs that count in write amplification.
     pub(super) fn counted(&self) -> u64 {
-        PARTS.iter().map(|causes| self.sum(causes)).sum()
+        PARTS.iter().map(|causes| self.sum(causes)).sum::<u64>() + self.padding.unwrap_or(0)
     }
 
     /// Pages programmed with the host's data.
@@ -76,6 +79,7 @@ impl Programs {
             redundancy: of(REDUNDANCY),
             gc: of(GC),
             metadata: of(METADATA),
+            padding: self.padding.map(per_page),
             rebuild: of(REBUILD),
             retry: of(RETRY),
             migration: of(MIGRATION),

@@ -18,6 +18,11 @@ pub struct Snapshot {
     pub(super) now_ns: u64,
     pub(super) counts: Counts,
     pub(super) luns: Vec<Counts>,
+    /// The same of flash pages.
+    pub(super) flash_counts: Counts,
+    pub(super) flash_luns: Vec<Counts>,
+    /// Mapping units of padding.
+    pub(super) padded: u64,
     /// Time of the array of each LUN for what it has started, but for attempts of reads that are still to come.
     pub(super) array_ns: Vec<[u64; Cause::COUNT]>,
     /// Reads by level, of SSDs with LDPC together.
@@ -45,10 +50,14 @@ pub struct Snapshot {
 impl Snapshot {
     pub(crate) fn of(device: &Survey<'_>) -> Self {
         let (media, now_ns, luns, ssds) = (device.media, device.now_ns(), device.media.luns(), device.media.ssds());
+        let counted = media.counted();
         Self {
             now_ns,
-            counts: media.counts(),
+            counts: counted.pages,
             luns: luns.iter().map(|lun| lun.operations).collect(),
+            flash_counts: counted.flash_pages,
+            padded: counted.padded,
+            flash_luns: luns.iter().map(|lun| lun.flash_operations).collect(),
             array_ns: luns.iter().map(|lun| lun.array_ns).collect(),
             reads_by_level: reads_by_level(&ssds),
             lun_busy_ns: media.luns_busy_ns(now_ns),
@@ -67,6 +76,10 @@ impl Snapshot {
             exposed_page_ns: device.exposure.map_or(0, |exposure| exposure.page_ns(now_ns)),
         }
     }
+}
+
+fn difference(now: &Counts, start: &Counts) -> Counts {
+    std::array::from_fn(|action| std::array::from_fn(|cause| now[action][cause] - start[action][cause]))
 }
 
 /// Reads by level, in all SSDs with LDPC together (`Levels::reads_by_level`); empty without LDPC.
@@ -90,7 +103,7 @@ impl Snapshot {
             pages: pages(self) - pages(start),
             commits: self.commits() - start.commits(),
             simulated_ns: self.now_ns - start.now_ns,
-            flash_ops: flash_ops(&self.counts_since(start)),
+            flash_ops: flash_ops(&self.flash_counts_since(start)),
         }
     }
 
@@ -100,7 +113,11 @@ impl Snapshot {
     }
 
     pub(super) fn counts_since(&self, start: &Self) -> Counts {
-        std::array::from_fn(|action| std::array::from_fn(|cause| self.counts[action][cause] - start.counts[action][cause]))
+        difference(&self.counts, &start.counts)
+    }
+
+    pub(super) fn flash_counts_since(&self, start: &Self) -> Counts {
+        difference(&self.flash_counts, &start.flash_counts)
     }
 }
 

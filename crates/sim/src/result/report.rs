@@ -34,8 +34,9 @@ impl Simulation {
         self.check(device, &now, completed, unfinished, source.warmup_requests)?;
         times::check(device, &now, measured)?;
         let counts = now.counts_since(start);
-        let page_bytes = u64::from(self.device.config.device.page_bytes);
-        let programs = Programs::of(&counts, statistics);
+        let page_bytes = u64::from(self.device.config.device.unit_bytes());
+        let padded_units = (device.media.shape().units_per_page > 1).then(|| now.padded - start.padded);
+        let programs = Programs::of(&counts, padded_units, statistics);
         let pages_written = statistics.bytes_written as f64 / page_bytes as f64;
         let data_pages = counts[Action::Program as usize][Cause::Host as usize] as f64;
         let per_page = |action: Action, cause: Cause| ratio(counts[action as usize][cause as usize] as f64, data_pages);
@@ -72,7 +73,9 @@ impl Simulation {
             },
             losses: self.losses(),
             latency_ns: latencies(statistics),
-            flash_ops: flash_ops(&counts),
+            flash_ops: flash_ops(&now.flash_counts_since(start)),
+            flash_units: padded_units.map(|_| flash_ops(&counts)),
+            padded_units,
             bandwidth,
             per_data_page: PerDataPage {
                 pre_reads: per_page(Action::Read, Cause::PreRead),
@@ -166,7 +169,7 @@ impl Simulation {
     }
 
     fn report_capacity(&self, device: &Survey<'_>) -> Capacity {
-        let (page_bytes, space) = (u64::from(self.device.config.device.page_bytes), device.media.usage());
+        let (page_bytes, space) = (u64::from(self.device.config.device.unit_bytes()), device.media.usage());
         Capacity {
             raw_bytes: self.device.config.array.derived(&self.device.config.device).raw_bytes,
             share_of_preset: self.device.config.device.share_of_preset(),
@@ -220,7 +223,7 @@ impl Simulation {
         let members = self.device.config.array.each(&self.device.config.device).into_iter().take(self.device.config.array.devices as usize);
         let limits = members.map(|ssd| u64::from(ssd.pe_limit));
         let pe_cycles = limits.filter(|limit| *limit > 0).min();
-        let programmed = (programs * u64::from(self.device.config.device.page_bytes)) as f64;
+        let programmed = (programs * u64::from(self.device.config.device.unit_bytes())) as f64;
         let cycles = programmed / capacity.raw_bytes as f64;
         let drive_writes = bytes_written as f64 / capacity.user_bytes as f64;
         let pe_cycles_per_day = ratio(cycles * DAY_NS, bandwidth.span_ns as f64);

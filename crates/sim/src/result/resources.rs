@@ -43,14 +43,14 @@ impl Simulation {
         let blocked: Vec<f64> = sums.iter().map(|sum| *sum as f64 / completed.max(1.0)).collect();
         let luns = media.luns();
         let luns_of = |member: u32| -> Vec<usize> { (0..luns.len()).filter(|lun| luns[*lun].member == Some(member)).collect() };
-        let parities = |snapshot: &Snapshot, lun: usize| snapshot.luns[lun][PROGRAM][Cause::Parity as usize];
+        let parities = |snapshot: &Snapshot, lun: usize| snapshot.flash_luns[lun][PROGRAM][Cause::Parity as usize];
         let parities_of =
             |member: u32| luns_of(member).into_iter().map(|lun| parities(now, lun) - parities(start, lun)).sum::<u64>() as f64;
         let all_parities: f64 = (0..members).map(parities_of).sum();
         let members: Vec<Member> = (0..members)
             .map(|member| {
                 let own = luns_of(member);
-                let of = |snapshot: &Snapshot, action: usize| own.iter().flat_map(|lun| snapshot.luns[*lun][action]).sum::<u64>();
+                let of = |snapshot: &Snapshot, action: usize| own.iter().flat_map(|lun| snapshot.flash_luns[*lun][action]).sum::<u64>();
                 let sum = |action: usize| of(now, action) - of(start, action);
                 // A chip that was replaced and the one in its place are one.
                 let in_use = own.iter().filter(|lun| luns[**lun].is_in_use).count();
@@ -83,7 +83,7 @@ impl Simulation {
         };
         let die = |lun: usize| Die {
             busy_ns: since(&now.lun_busy_ns[lun], &start.lun_busy_ns[lun]),
-            programs: since(&now.luns[lun][PROGRAM], &start.luns[lun][PROGRAM]),
+            programs: since(&now.flash_luns[lun][PROGRAM], &start.flash_luns[lun][PROGRAM]),
         };
         let (mean_blocked, deviation) = moments(blocked.iter().copied());
         let erases = erase_counts(media);
@@ -94,7 +94,7 @@ impl Simulation {
             members,
             channels: channels.map(|(now, start)| Channel { busy_ns: since(now, start) }).collect(),
             links: (!now.link_busy_ns.is_empty()).then(|| links.map(link).collect()),
-            dies: (0..now.luns.len()).map(die).collect(),
+            dies: (0..now.flash_luns.len()).map(die).collect(),
             blocked_cv: ratio(deviation, mean_blocked),
             blocked_chi_square: chi_square(&sums, now.completed - start.completed),
             wear: Wear {

@@ -2,7 +2,7 @@
 //! and the run ends with that instead of a result.
 //!
 //! The bound of what a queue can explain: whenever something is under way, a bus or a host link transfers, an array works, or an answer of the
-//! buffer's memory is due. So the device is not busy for longer than all its transfers, array operations and answers take one after
+//! memory is due. So the device is not busy for longer than all its transfers, array operations and answers take one after
 //! the other, and no request waits for longer than that.
 
 use super::{Inconsistent, Measured, Snapshot};
@@ -10,7 +10,7 @@ use crate::engine::{RebuildRecord, Survey};
 use crate::media::{Counts, SsdRecord};
 use crate::statistics::Latency;
 use flashraid_ftl::{ACTIONS, CellOperation, Settings};
-use flashraid_vocabulary::Cause;
+use flashraid_vocabulary::{Action, Cause};
 
 /// The times of a run since measuring began.
 #[derive(Clone)]
@@ -41,7 +41,11 @@ pub(super) fn check(device: &Survey<'_>, now: &Snapshot, measured: &Measured) ->
     let sums = |start: &[[u64; Cause::COUNT]], now: &[[u64; Cause::COUNT]]| -> Vec<(u64, u64)> {
         start.iter().zip(now).map(|(start, now)| (start.iter().sum(), now.iter().sum())).collect()
     };
-    let (transfers_ns, arrays_ns) = work_ns(&device.media.ssds(), now, start);
+    let ssds = device.media.ssds();
+    let (transfers_ns, arrays_ns) = work_ns(&ssds, now, start);
+    // Reads of units that are not programmed yet; those under way are among the outstanding.
+    let memory_ns = ssds.iter().filter(|ssd| ssd.settings.units_per_page > 1).map(|ssd| ssd.settings.memory.read_ns).max().unwrap_or(0);
+    let reads = now.counts_since(start)[Action::Read as usize].iter().sum::<u64>() + device.outstanding;
     let links_ns = sums(start.link_busy_ns.as_flattened(), now.link_busy_ns.as_flattened());
     // Answers that were due when measuring began are among those given since, and those due now among the outstanding.
     let answers = now.completed - start.completed + device.outstanding;
@@ -59,6 +63,7 @@ pub(super) fn check(device: &Survey<'_>, now: &Snapshot, measured: &Measured) ->
         work_ns: transfers_ns.iter().sum::<u128>()
             + arrays_ns
             + answers_ns
+            + u128::from(memory_ns) * u128::from(reads)
             + u128::from(now.pauses_ns.0 - (start.pauses_ns.0 - start.pauses_ns.1))
             + links_ns.iter().map(|(before_ns, in_use_ns)| u128::from(in_use_ns.saturating_sub(*before_ns))).sum::<u128>(),
         links_ns,
@@ -74,7 +79,7 @@ fn work_ns(ssds: &[SsdRecord<'_>], now: &Snapshot, start: &Snapshot) -> (Vec<u12
     let (mut transfers_ns, mut arrays_ns, mut first) = (Vec::new(), 0, 0);
     for ssd in ssds {
         let luns = first..first + ssd.luns;
-        let (transfers, arrays) = work_of_ssd_ns(ssd.settings, &now.luns[luns.clone()], &start.luns[luns.clone()]);
+        let (transfers, arrays) = work_of_ssd_ns(ssd.settings, &now.flash_luns[luns.clone()], &start.flash_luns[luns.clone()]);
         transfers_ns.extend(transfers);
         arrays_ns += arrays;
         first = luns.end;

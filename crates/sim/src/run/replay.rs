@@ -75,7 +75,7 @@ impl Replay {
             compactor: (run.fit == Fit::Compact).then(|| Compactor::new(simulation.space_bytes())),
             pieces: Vec::new(),
             leaves_out: run.trace_options().is_ok_and(|options| options.on_error == OnError::Skip),
-            page_mask: u64::from(simulation.config().device.page_bytes) - 1,
+            page_mask: u64::from(simulation.config().device.unit_bytes()) - 1,
             space_bytes: simulation.space_bytes(),
             is_measuring: matches!(warmup, Warmup::Requests(0) | Warmup::Ns(0)),
             warmup,

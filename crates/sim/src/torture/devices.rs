@@ -80,7 +80,7 @@ fn sized(mut drawing: Drawing) -> Result<Config, ConfigError> {
     let placement = shape.placement(&*shape.build_scheme()?);
     // Schemes that keep old pages until a commit keep one an entry.
     let held = match drawing.entry.parity_cache.filter(|_| drawing.entry.bases.is_some()) {
-        Some(bytes) => (drawing.number(bytes.name) / drawing.number("page_bytes").max(1)).max(1) as u32,
+        Some(bytes) => (drawing.number(bytes.name) / drawing.unit_bytes().max(1)).max(1) as u32,
         None => 2 * drawing.entry.mirror_chips,
     };
     let mut device = shape.device.clone();
@@ -129,7 +129,7 @@ const WIDTH_PPM: u64 = 50_000;
 /// A buffer that is a share of the device.
 fn per_gib(drawing: &mut Drawing, device: &Device) {
     if drawing.buffer() == "per_gib" {
-        let bytes = u128::from(drawing.random.within(1, 12)) * u128::from(device.page_bytes);
+        let bytes = u128::from(drawing.random.within(1, 12)) * u128::from(device.unit_bytes());
         let share = ((bytes << 30).div_ceil(u128::from(device.geometry().raw_bytes()))).min(1 << 30);
         drawing.drawn.push(("buffer_bytes_per_gib", Some(share.to_string())));
     }
@@ -137,7 +137,7 @@ fn per_gib(drawing: &mut Drawing, device: &Device) {
 
 /// How much of the device is used, and what is there before the first request.
 fn fill(drawing: &mut Drawing, config: &Config) -> Result<(), ConfigError> {
-    let page_bytes = u64::from(config.device.page_bytes);
+    let page_bytes = u64::from(config.device.unit_bytes());
     let mut pages = config.space_bytes(&*config.build_scheme()?) / page_bytes;
     if drawing.asked("space_bytes").is_none() && drawing.random.once_in(4) {
         pages = drawing.random.within(pages.div_ceil(2), pages);

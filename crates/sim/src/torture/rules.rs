@@ -7,7 +7,7 @@
 use super::asked::Torture;
 use super::random::Random;
 use crate::config::{Draw, Key, Kind, find_key};
-use flashraid_ftl::policies;
+use flashraid_ftl::{ChosenPolicy, policies};
 use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_redundancy::{Draws, Entry, Members, Parameter, WriteBuffer};
 use flashraid_vocabulary::SemivalidAction;
@@ -78,6 +78,25 @@ fn rule(key: &str) -> Option<Rule> {
             let dies = draw.number("dies_per_chip");
             Some(draw.one_or_two(dies))
         }),
+        "page_bytes" => Rule::By(|draw| {
+            let sizes = match draw.asked("mapping_unit_bytes").and_then(|unit| unit.parse::<u64>().ok()).filter(|unit| *unit > 0) {
+                Some(unit) => [unit, 2 * unit, 4 * unit],
+                None => [4096, 512, 1024],
+            };
+            Some(draw.random.of_list(&sizes).to_string())
+        }),
+        "mapping_unit_bytes" => Rule::By(|draw| {
+            let page_bytes = draw.number("page_bytes");
+            let parts = draw.random.of_list(&[1, 1, 2, 4]);
+            let has_units = parts > 1 && page_bytes / parts >= 512 && !draw.is_hybrid() && !draw.is_asked("copyback", "true");
+            has_units.then(|| (page_bytes / parts).to_string())
+        }),
+        "staging_bytes" => Rule::By(|draw| draw.has_units().then(|| draw.random.of_list(&["0", "16777216"]).into())),
+        "power_loss_protection" => Rule::By(|draw| draw.has_units().then(|| draw.random.of_list(&["false", "true"]).into())),
+        "pad_after_ns" => Rule::By(|draw| {
+            let pads = draw.has_units() && draw.is("power_loss_protection", "false");
+            pads.then(|| draw.random.of_list(&["0", "5000000", "100000"]).into())
+        }),
         "pages_per_block" => Rule::By(|draw| Some(draw.random.within(2, 8).to_string())),
         "member" => Rule::By(|draw| {
             // Mirror chips belong to a channel.
@@ -110,7 +129,9 @@ fn rule(key: &str) -> Option<Rule> {
             (draw.value("ldpc") != "none").then(|| u64::max(least, most).to_string())
         }),
         // What stays in the plane is not corrected.
-        "copyback" => Rule::By(|draw| (draw.value("ldpc") == "none").then(|| draw.random.of_list(&["false", "true"]).into())),
+        "copyback" => {
+            Rule::By(|draw| (draw.value("ldpc") == "none" && !draw.has_units()).then(|| draw.random.of_list(&["false", "true"]).into()))
+        }
         "multi_plane" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["false", "true"]).into())),
         "gc_threshold" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["0", "0.1", "0.3", "0.5"]).into())),
         "gc_policy" => Rule::By(|draw| {
@@ -161,6 +182,8 @@ fn rule(key: &str) -> Option<Rule> {
                 order => order.into(),
             })
         }),
+        // Pages that are there on the first touch would share flash pages with those of requests.
+        "unwritten" => Rule::By(|draw| (!draw.has_units()).then(|| draw.random.of_list(&["zero", "zero", "prefill"]).into())),
         "seed" => Rule::By(|draw| Some(draw.random.below(1 << 32).to_string())),
         _ => return None,
     })
@@ -209,7 +232,9 @@ fn mapping(draw: &mut Drawing) -> Option<String> {
     let entry = draw.entry;
     let action = entry.action_on_bases(|choice| draw.is_asked(choice.parameter.name, choice.word));
     let moves = entry.mirror_chips > 0 || entry.mirror_groups.is_some() || action == Some(SemivalidAction::Move);
-    let words: &[&str] = match (draw.is_array(), moves) {
+    let is_paged = draw.asked("mapping_unit_bytes").is_some_and(|unit| unit != "0")
+        || draw.asked("gc_policy").is_some_and(|asked| ChosenPolicy::of(asked).is_some_and(|chosen| !chosen.policy.suits_merges));
+    let words: &[&str] = match (draw.is_array(), moves || is_paged) {
         (false, true) => &["page", "page", "dftl"],
         (false, false) => &["page", "page", "page", "dftl", "dftl", "bast", "fast"],
         (true, true) => &["page"],
@@ -275,7 +300,7 @@ impl Drawing<'_> {
         if is_of_pages && self.torture.device.is_some() {
             return None;
         }
-        let page_bytes = if is_of_pages { self.number("page_bytes") } else { 0 };
+        let page_bytes = if is_of_pages { self.unit_bytes() } else { 0 };
         Some(self.random.of_list(&parameter.drawn(page_bytes as u32)))
     }
 
@@ -289,6 +314,19 @@ impl Drawing<'_> {
 
     fn is_hybrid(&mut self) -> bool {
         ["bast", "fast"].contains(&self.value("mapping").as_str())
+    }
+
+    /// Whether a flash page has several mapping units.
+    fn has_units(&mut self) -> bool {
+        self.unit_bytes() < self.number("page_bytes")
+    }
+
+    /// Bytes of a mapping unit.
+    pub(super) fn unit_bytes(&mut self) -> u64 {
+        match self.number("mapping_unit_bytes") {
+            0 => self.number("page_bytes"),
+            unit => unit,
+        }
     }
 
     /// A number that has been drawn or asked for; 0 for none.
@@ -337,7 +375,7 @@ impl Drawing<'_> {
     }
 
     fn buffered_bytes(&mut self) -> String {
-        (self.random.within(1, 12) * self.number("page_bytes")).to_string()
+        (self.random.within(1, 12) * self.unit_bytes()).to_string()
     }
 
     /// All that is drawn so far, and all that is asked for.

@@ -67,6 +67,12 @@ const BASES: &[(&str, &str, &str)] = &[
     ("trace.csv", "offline-diff-raid", "fill=0.9 replace=device:0@10%"),
     ("trace.csv", "raid5", "fill=0.9 ldpc=geometric ldpc_erases=4 erases_before=3"),
     ("trace.csv", "raid5", "fill=0.9 ldpc=fixed:1 ldpc_levels=3 ldpc_retention_ns=20ms"),
+    ("trace.csv", "raid5", "fill=0.9 page_bytes=16384 mapping_unit_bytes=4096"),
+    (
+        "trace.csv",
+        "raid0",
+        "fill=0.9 page_bytes=16384 mapping_unit_bytes=2048 speed=100000 planes_per_die=1 chips_per_channel=1 channels=1 over_provisioning=0.5",
+    ),
     ("example.blktrace.txt", "raid0", ""),
     ("example.lcs", "raid0", "op=write object_bytes=512"),
     ("example.oracleGeneral.bin", "raid0", "op=write object_bytes=512"),
@@ -125,6 +131,9 @@ fn values(key: &Key) -> Vec<String> {
         "op" => &["none", "read", "mix:0.5"],
         "action" => &["Q", "C"],
         "object_bytes" => &["512", "1024"],
+        "mapping_unit_bytes" => &["512", "1024"],
+        "staging_bytes" => &["64MiB"],
+        "pad_after_ns" => &["0", "100000"],
         "sector_bytes" => &["4096", "520"],
         "columns" => &["none", "-,time:s,comm,op,sector,sectors"],
         "separator" => &["tab", "blank"],
@@ -269,8 +278,16 @@ fn settings_that_always_have_effect() {
         let own = entry.parameters().filter(|parameter| parameter.needs.is_none() && !entry.is_of_bases(parameter));
         own.map(|parameter| (entry.name, parameter.name))
     });
-    let geometry =
-        ["channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block", "page_bytes"];
+    let geometry = [
+        "channels",
+        "chips_per_channel",
+        "dies_per_chip",
+        "planes_per_die",
+        "blocks_per_plane",
+        "pages_per_block",
+        "page_bytes",
+        "mapping_unit_bytes",
+    ];
     let timing = [
         "read_ns",
         "program_ns",

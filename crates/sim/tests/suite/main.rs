@@ -44,6 +44,7 @@ mod timing;
 mod torture;
 mod translation;
 mod trouble;
+mod units;
 mod wear;
 mod wear_out;
 mod worked_example;

@@ -223,7 +223,7 @@ const BUFFERS: [&[(&str, &str)]; 2] = [
 ];
 
 /// Every scheme of the registry, replacing SSDs if it does that: alone; under a buffer; with failures on page mapping; with failures on another mapping that it allows, in
-/// turn. Then GC policies and the scenarios. A new scheme or policy is among them by being in its list.
+/// turn. Then GC policies, mapping units and the scenarios. A new scheme or policy is among them by being in its list.
 pub fn goldens() -> Vec<Golden> {
     let golden = |name: String, scheme: &str, pairs: &[(&str, &str)]| {
         let all = merged(scheme, &[pairs, &[("verify", "true"), ("scheme.name", scheme)]].concat());
@@ -254,6 +254,10 @@ pub fn goldens() -> Vec<Golden> {
     for policy in policies().filter(|policy| !policy.suits_merges) {
         let value = if policy.most.is_some() { format!("{}:3", policy.name()) } else { policy.form.into() };
         all.extend(golden(format!("ppc-{}", policy.name()), "ppc", &[("gc_policy", &value)]));
+    }
+    for (scheme, protection) in [("raid5", "false"), ("ca-ppc", "true")] {
+        let units = [("page_bytes", "16384"), ("mapping_unit_bytes", "4096"), ("power_loss_protection", protection)];
+        all.extend(golden(format!("{scheme}-units"), scheme, &units));
     }
     for (name, scheme, pairs) in SCENARIOS.iter().filter(|(name, ..)| !["plain", "dram", "nvram"].contains(name)) {
         all.extend(golden(format!("{scheme}-{name}"), scheme, pairs));

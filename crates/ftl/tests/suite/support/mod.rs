@@ -1,6 +1,6 @@
 //! What the tests of a whole SSD share.
 
-use flashraid_ftl::{CellTimes, ChosenPolicy, Flash, GcQuery, Given, Placement, Progress, Settings};
+use flashraid_ftl::{CellTimes, ChosenPolicy, Flash, GcQuery, Given, MemorySettings, Placement, Progress, Settings};
 use flashraid_vocabulary::{
     Action, Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberPage, NoObserver, PageOperation, Priority, RebuildTarget,
     Scheduling, SemivalidAction, Sources, Transfer, Version, WearLeveling, WriteCompletes,
@@ -62,6 +62,8 @@ pub const GIVEN: Given = Given {
 /// 2 channels of 3 chips of 2 dies of 2 planes of 8 blocks of 4 pages.
 pub fn settings(placement: Placement) -> Settings {
     Settings {
+        units_per_page: 1,
+        memory: MemorySettings { pages: 0, read_ns: 0, survives_power_loss: false, pad_after_ns: 0 },
         geometry: GEOMETRY,
         given: GIVEN,
         pages_per_member: 150,

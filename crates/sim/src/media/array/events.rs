@@ -2,6 +2,7 @@
 
 use super::Array;
 use crate::media::{Completion, Flash};
+use flashraid_ftl::memory;
 use flashraid_vocabulary::Ppn;
 
 impl Array {
@@ -37,6 +38,7 @@ impl Array {
             self.freed.extend(
                 flash.space_mut().freed().drain(..).filter(|_| self.ssd_of[member as usize] as usize == ssd).map(|domain| first + domain),
             );
+            self.flushed.extend(std::iter::from_fn(|| memory::take_flushed(flash)));
             let questions = flash.gc_queries_waiting();
             self.asking.extend((self.asked_by[ssd]..questions).map(|_| ssd as u32));
             self.asked_by[ssd] = questions;

@@ -14,10 +14,11 @@ mod view;
 
 use super::inspect::Ssds;
 use super::{
-    About, Ahead, Answer, Clocked, Completion, Counting, Counts, Done, Failing, Flash, FlashFault, GcQuery, Lun, MapEvent, Media, News,
+    About, Ahead, Answer, Clocked, Completion, Counted, Counting, Counts, Done, Failing, Flash, FlashFault, GcQuery, Lun, Media, News,
     Program, Recording, Repeated, Reserving, Serving, Shape, Slice, Track, Untimed,
 };
 use flashraid_ftl::{ACTIONS, EventQueue};
+use flashraid_ftl::{memory, packed};
 use flashraid_vocabulary::{
     Cause, Change, Failure, Fault, Health, LocalPage, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version, persistent,
 };
@@ -59,6 +60,8 @@ pub struct Array {
     started: Vec<(u32, Ppn, u32)>,
     /// Domains that gained space, in order.
     freed: Vec<u32>,
+    /// Flushes that an SSD is done with, once for each.
+    flushed: Vec<u32>,
     /// SSDs that are worn out since now.
     worn_out: Vec<u32>,
     /// The SSD of each question of GC that is not taken, in order, and how many of them are of each SSD.
@@ -72,7 +75,7 @@ persistent!(Array {
     // What is made of the configuration; work and time.
     anew [
         spares_are_members, shape, ssd_bits, domains_each, first, now_ns, events, is_of_bus, links, completed_requests, completions, started, freed,
-        worn_out, asking, asked_by,
+        flushed, worn_out, asking, asked_by,
     ],
 });
 
@@ -99,7 +102,7 @@ impl Array {
             ssds: count,
             luns: last.lun,
             domains: domains_each * members,
-            collects_when_idle: shapes().any(|shape| shape.collects_when_idle),
+            waits_at_rest: shapes().any(|shape| shape.waits_at_rest),
             reads_may_fail: shapes().any(|shape| shape.reads_may_fail),
             ..Shape::of(&ssds[0])
         };
@@ -122,6 +125,7 @@ impl Array {
             completions: Vec::new(),
             started: Vec::new(),
             freed: Vec::new(),
+            flushed: Vec::new(),
             worn_out: Vec::new(),
             asking: Vec::new(),
             asked_by: vec![0; ssds.len()],
@@ -200,9 +204,6 @@ impl Clocked for Array {
         self.at(ssd, |flash| flash.advance(&mut Behind(observer, first)));
     }
 
-    /// Each is an event of its own, as the order among SSDs depends on them.
-    fn serve_due_buses(&mut self) {}
-
     #[inline]
     fn completions(&mut self) -> &mut Vec<Completion> {
         &mut self.completions
@@ -231,12 +232,15 @@ impl Clocked for Array {
 
     #[inline]
     fn has_news(&self) -> bool {
-        !self.freed.is_empty() || !self.asking.is_empty() || !self.worn_out.is_empty()
+        !self.freed.is_empty() || !self.asking.is_empty() || !self.worn_out.is_empty() || !self.flushed.is_empty()
     }
 
     fn take_news(&mut self) -> Option<News> {
         if let Some(domain) = self.freed.pop() {
             return Some(News::Freed(domain));
+        }
+        if let Some(flush) = self.flushed.pop() {
+            return Some(News::Flushed(flush));
         }
         if let Some(ssd) = self.worn_out.pop() {
             return Some(News::WornOut(ssd));
@@ -253,10 +257,6 @@ impl Clocked for Array {
             }
         }
         None
-    }
-
-    fn swap_map_events(&mut self, _: &mut Vec<MapEvent>) {
-        unreachable!("no SSD of an array stores its map on flash");
     }
 
     fn answer(&mut self, answer: Answer<'_>) {
@@ -328,6 +328,10 @@ impl Serving for Array {
     fn next_in_list(&mut self, record: u32) -> &mut u32 {
         let (ssd, record) = self.split(record);
         &mut self.ssds[ssd].nand_mut().record_mut(record).next
+    }
+
+    fn flush(&mut self, flush: u32) -> u32 {
+        (0..self.ssds.len()).map(|ssd| u32::from(self.at(ssd, |flash| memory::flush(flash, flush)))).sum()
     }
 
     #[inline]
@@ -493,14 +497,22 @@ impl Failing for Array {
     }
 }
 
+/// Counts of all SSDs together.
+fn sum_of<'a>(counts: impl Iterator<Item = &'a Counts>) -> Counts {
+    let mut sum = [[0; Cause::COUNT]; ACTIONS];
+    for of in counts {
+        sum.iter_mut().zip(of).for_each(|(sum, of)| sum.iter_mut().zip(of).for_each(|(sum, count)| *sum += count));
+    }
+    sum
+}
+
 impl Counting for Array {
-    fn counts(&self) -> Counts {
-        let add = |sum: Counts, of: &Counts| {
-            std::array::from_fn::<_, ACTIONS, _>(|action| {
-                std::array::from_fn::<_, { Cause::COUNT }, _>(|cause| sum[action][cause] + of[action][cause])
-            })
-        };
-        self.ssds.iter().fold([[0; Cause::COUNT]; ACTIONS], |sum, flash| add(sum, flash.nand().counts()))
+    fn counted(&self) -> Counted {
+        Counted {
+            pages: sum_of(self.ssds.iter().map(|flash| flash.nand().counts())),
+            flash_pages: sum_of(self.ssds.iter().map(|flash| packed::flash_counts(flash.nand()))),
+            padded: self.ssds.iter().map(memory::padded).sum(),
+        }
     }
 
     fn untimed(&self) -> Untimed {

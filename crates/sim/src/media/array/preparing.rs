@@ -2,6 +2,7 @@
 
 use super::{Array, Behind, inner};
 use crate::media::{Flash, Preparing};
+use flashraid_ftl::memory;
 use flashraid_vocabulary::{MemberPage, Observer, Ppn, Version};
 
 impl Preparing for Array {
@@ -43,6 +44,10 @@ impl Preparing for Array {
         let (ssd, plane) = self.first.plane(plane);
         let first = self.first[ssd].page;
         self.at(ssd, |flash| flash.collect_low_now(plane, &mut Behind(observer, first)));
+    }
+
+    fn empty_memory(&mut self) {
+        (0..self.ssds.len()).for_each(|ssd| self.at(ssd, memory::empty));
     }
 
     fn relieve_now<O: Observer>(&mut self, observer: &mut O) {

@@ -145,6 +145,10 @@ pub struct WriteAmplificationBy {
     pub gc: Option<f64>,
     /// Programs of translation pages (cause `metadata`).
     pub metadata: Option<f64>,
+    /// Padding: mapping units of flash pages that were programmed before they were full. Present only if a flash page has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<f64>")]
+    pub padding: Option<Option<f64>>,
     /// Separate: programs of lost pages, by a rebuild or as part of a host write (causes `rebuild`, `reconstruct`).
     pub rebuild: Option<f64>,
     /// Separate: retries of failed programs (cause `retry`).

@@ -64,8 +64,17 @@ pub struct RunResult {
     /// Latencies of completed requests, by kind: from arrival (in a closed loop, from submission) to completion.
     #[schemars(extend("unit" = "ns"))]
     pub latency_ns: Latencies,
-    /// Page operations and erases that were started, by cause.
+    /// Operations on flash pages, and erases, that were started, by cause.
     pub flash_ops: FlashOps,
+    /// Mapping units read and programmed, by cause. Present only if a flash page has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "FlashOps")]
+    pub flash_units: Option<FlashOps>,
+    /// Mapping units of padding in flash pages that were programmed before they were full: for a flush, before an erase of GC, after `pad_after_ns`, or as
+    /// the drive was switched off. Present only if a flash page has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64", extend("unit" = "units"))]
+    pub padded_units: Option<u64>,
     /// Throughput. It excludes failed requests and is not lowered by activity after the last completion.
     pub bandwidth: Bandwidth,
     /// Cost of parity per page programmed with host data (cause `host`).

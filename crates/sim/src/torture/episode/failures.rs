@@ -37,7 +37,8 @@ impl<M: Media> Episode<M> {
         self.engine.fail(at.failure(Fault::Loss));
         let media = &self.engine.media;
         self.dead_chips = media.channels_with_dead_chips();
-        let dead = media.pages_of(at.ssd, &at.part);
+        // What the controller's memory has is there.
+        let dead = media.pages_of(at.ssd, &at.part).into_iter().filter(|ppn| media.is_lost_page(*ppn)).collect::<Vec<_>>();
         dead.into_iter().for_each(|ppn| self.engine.content.destroy(ppn));
         *self.faults.entry(name).or_default() += 1;
     }

@@ -377,7 +377,17 @@ fn quantities_have_units_and_nothing_else_has() {
     let of = |unit: &str| all.iter().filter(|(_, of)| *of == unit).map(|(name, _)| *name).collect::<Vec<_>>();
     assert_eq!(
         of("bytes"),
-        ["buffer_bytes", "fill_bytes", "nvram_buffer_bytes", "object_bytes", "page_bytes", "sector_bytes", "space_bytes"]
+        [
+            "buffer_bytes",
+            "fill_bytes",
+            "mapping_unit_bytes",
+            "nvram_buffer_bytes",
+            "object_bytes",
+            "page_bytes",
+            "sector_bytes",
+            "space_bytes",
+            "staging_bytes"
+        ]
     );
     assert_eq!(of("bytes/GiB"), ["buffer_bytes_per_gib"]);
     assert_eq!(of("bytes/s"), ["destage_bytes_per_second"]);
@@ -402,6 +412,7 @@ fn quantities_have_units_and_nothing_else_has() {
         "ldpc_retention_ns",
         "ldpc_step_ns",
         "link_command_ns",
+        "pad_after_ns",
         "program_command_ns",
         "program_ns",
         "read_command_ns",

@@ -1,0 +1,75 @@
+//! NAND below a layer that fills flash pages of several pages of the map, and has each programmed as one.
+
+use crate::counts::action_index;
+use crate::{Completion, Counts, Nand, Progress};
+use flashraid_vocabulary::{Action, Cause, MemberId};
+
+// ---- work ----
+
+/// A page operation of a plan has ended that no LUN has served.
+pub fn complete_in_memory(nand: &mut Nand, id: u32, failed: bool) {
+    nand.loads[MemberId(nand.records[id].member)].in_service -= 1;
+    nand.completions.push(Completion { record: id, progress: if failed { Progress::Failed } else { Progress::Ended } });
+}
+
+// ---- counts ----
+
+/// A page of the map is programmed, or read by GC, in a flash page with others.
+pub fn count_unit(nand: &mut Nand, plane: u32, action: Action, cause: Cause) {
+    nand.count(nand.lun_of_plane(plane), action_index(action), cause);
+}
+
+/// A LUN starts this action on a flash page, or erases a block: beside `Nand::count`.
+#[inline]
+pub(crate) fn count_flash_page(nand: &mut Nand, lun: u32, action: usize, cause: Cause) {
+    if nand.settings.packs() {
+        nand.luns[lun as usize].flash_operations[action][cause as usize] += 1;
+        nand.flash_counts[action][cause as usize] += 1;
+    }
+}
+
+/// What was done with flash pages, by action and cause.
+pub fn flash_counts(nand: &Nand) -> &Counts {
+    if nand.settings.packs() { &nand.flash_counts } else { &nand.counts }
+}
+
+/// What a LUN has done with flash pages, by action and cause.
+pub fn flash_operations(nand: &Nand, lun: u32) -> &Counts {
+    let lun = &nand.luns[lun as usize];
+    if nand.settings.packs() { &lun.flash_operations } else { &lun.operations }
+}
+
+// ---- time ----
+
+/// Position among the events of the memory of the layer above: behind the timer.
+fn memory(nand: &Nand) -> usize {
+    nand.timer() + usize::from(nand.settings.has_timer)
+}
+
+/// Position of the decoder among the events: the last.
+pub(crate) fn decoder(nand: &Nand) -> usize {
+    memory(nand) + 2 * usize::from(nand.settings.packs())
+}
+
+/// The memory of the layer above has something to do then; `u64::MAX` for nothing.
+pub fn set_memory_ns(nand: &mut Nand, time_ns: u64) {
+    let place = memory(nand);
+    nand.events.set(place, time_ns);
+}
+
+/// A flash page is to be padded then; `u64::MAX` for none. As the timer, that is no work in flight.
+pub fn set_padding_ns(nand: &mut Nand, time_ns: u64) {
+    let place = memory(nand) + 1;
+    nand.events.set(place, time_ns);
+}
+
+/// When a flash page is to be padded; `u64::MAX` for none.
+pub(crate) fn padding_ns(nand: &Nand) -> u64 {
+    if nand.settings.packs() { nand.events.of(memory(nand) + 1) } else { u64::MAX }
+}
+
+/// Whether this event is one of the memory: that of its work, or that of padding.
+pub(crate) fn is_of_memory(nand: &Nand, resource: usize) -> Option<bool> {
+    let place = resource.checked_sub(memory(nand)).filter(|place| nand.settings.packs() && *place < 2)?;
+    Some(place == 0)
+}

@@ -1,0 +1,202 @@
+//! Mapping units smaller than a flash page (SPEC 8.1): packing, padding, reads, GC, and that nothing is lost.
+
+use crate::support::{config, least_over_provisioning, pages, proving, request, some_of};
+use flashraid_ftl::policies;
+use flashraid_redundancy::{Protects, SCHEMES};
+use flashraid_sim::torture::Torture;
+use flashraid_sim::{RunResult, Simulation};
+use flashraid_vocabulary::{HostOp, HostRequest, SplitMix64};
+
+type Pairs<'a> = &'a [(&'a str, &'a str)];
+
+/// 4-KiB units in 16-KiB pages. The bus takes 25 ns a byte.
+const UNITS: Pairs = &[("page_bytes", "16384"), ("mapping_unit_bytes", "4096"), ("verify", "true"), ("buffer_ns", "1000")];
+const PROTECTED: (&str, &str) = ("power_loss_protection", "true");
+const NEVER_PADDED: (&str, &str) = ("pad_after_ns", "0");
+/// One program of a flash page, and reads of one unit and of two in one page, on idle flash.
+const PAGE_PROGRAM: u64 = 175 + 4 * 102_400 + 200_000;
+const READ_OF_ONE: u64 = 175 + 20_000 + 102_400;
+const READ_OF_TWO: u64 = READ_OF_ONE + 102_400;
+
+fn simulation(scheme: &str, pairs: Pairs) -> Simulation {
+    Simulation::new(config("tiny", scheme, &[UNITS, pairs].concat()), |_| true).unwrap()
+}
+
+/// Submits requests at their times and ends. Returns the latencies by request, and the result, and checks what is stored.
+fn run(scheme: &str, pairs: Pairs, requests: &[(u64, HostRequest)]) -> (Vec<u64>, RunResult) {
+    let mut simulation = simulation(scheme, pairs);
+    let mut latencies = vec![0; requests.len()];
+    for (at_ns, request) in requests {
+        simulation.submit(&HostRequest { arrival_ns: *at_ns, ..*request }).unwrap();
+    }
+    simulation.finish().unwrap();
+    for completed in simulation.take_completed() {
+        assert!(completed.ok, "{completed:?}");
+        latencies[completed.sequence as usize] = completed.completed_ns - completed.arrival_ns;
+    }
+    let found = simulation.verify().unwrap();
+    assert!(found.is_clean(), "{scheme} {pairs:?}: {found:?}");
+    (latencies, simulation.result(&Default::default(), false, None).unwrap())
+}
+
+fn writes(units: impl IntoIterator<Item = u64>) -> Vec<(u64, HostRequest)> {
+    units.into_iter().map(|unit| (0, pages(HostOp::Write, unit, 1))).collect()
+}
+
+// ---- the examples of the specification ----
+
+#[test]
+fn eight_scattered_units_are_two_page_programs() {
+    let scattered: Vec<_> = (0..8).map(|number| number * 37 % 101).collect();
+    let one: Pairs = &[("channels", "1"), ("chips_per_channel", "1"), ("dies_per_chip", "1"), ("planes_per_die", "1"), PROTECTED];
+    let (latencies, result) = run("raid0", one, &writes(scattered.iter().copied()));
+    assert_eq!((result.flash_ops.programs.total, result.flash_units.unwrap().programs.total), (2, 8));
+    assert_eq!((result.write_amplification, result.padded_units), (Some(1.0), Some(0)));
+    // A write has ended when it is accepted.
+    assert_eq!(latencies, [0; 8]);
+    let map_of_pages = [one, &[("mapping_unit_bytes", "0"), ("power_loss_protection", "false")]].concat();
+    let (_, result) = run("raid0", &map_of_pages, &writes(scattered.iter().map(|unit| 4 * unit)));
+    assert_eq!((result.flash_ops.programs.total, result.flash_units.is_none(), result.padded_units), (8, true, None));
+    assert_eq!(result.write_amplification, Some(4.0));
+}
+
+#[test]
+fn a_flush_pads_what_a_loss_of_power_would_take() {
+    let each = |apart_ns: u64| {
+        let one = |number: u64| [pages(HostOp::Write, number, 1), pages(HostOp::Flush, 0, 0)].map(|request| (number * apart_ns, request));
+        (0..8).flat_map(one).collect::<Vec<_>>()
+    };
+    let (latencies, result) = run("raid0", &[NEVER_PADDED], &each(1_000_000));
+    assert_eq!((result.write_amplification, result.padded_units), (Some(4.0), Some(24)));
+    assert_eq!(latencies, [0, PAGE_PROGRAM].repeat(8));
+    let parts = result.write_amplification_by;
+    assert_eq!((parts.host, parts.padding), (Some(1.0), Some(Some(3.0))));
+    // What survives needs no program.
+    let (latencies, result) = run("raid0", &[PROTECTED], &each(1_000_000));
+    assert_eq!((latencies, result.padded_units), (vec![0; 16], Some(0)));
+    // A flush waits for what was there when it came, and for no more.
+    let mut requests = writes([0]);
+    requests.extend([(0, pages(HostOp::Flush, 0, 0)), (300_000, pages(HostOp::Write, 1, 1)), (400_000, pages(HostOp::Flush, 0, 0))]);
+    let (latencies, _) = run("raid0", &[NEVER_PADDED, ("channels", "1"), ("chips_per_channel", "1"), ("dies_per_chip", "1")], &requests);
+    assert_eq!(latencies, [0, PAGE_PROGRAM, 0, 2 * PAGE_PROGRAM - 400_000]);
+}
+
+#[test]
+fn a_page_that_is_written_whole_is_a_full_stripe() {
+    let write = [(0, request(HostOp::Write, 0, 16_384))];
+    let (_, result) = run("raid5", &[("channels", "5"), PROTECTED, ("fill", "0.5")], &write);
+    let units = result.flash_units.unwrap();
+    assert_eq!((units.programs.host, units.programs.parity, units.reads.total), (4, 1, 0));
+    assert_eq!(result.parity_updates.full_stripe, 1);
+}
+
+// ---- times ----
+
+#[test]
+fn units_are_read_from_the_memory_until_their_page_is_programmed() {
+    let one: Pairs = &[("channels", "1"), ("chips_per_channel", "1"), ("dies_per_chip", "1"), ("planes_per_die", "1"), PROTECTED];
+    let mut requests = writes(0..4);
+    requests.extend([
+        (0, pages(HostOp::Read, 1, 1)),
+        (PAGE_PROGRAM - 1, pages(HostOp::Read, 2, 1)),
+        // Units of one page that wait together are one read of the array.
+        (1_000_000, pages(HostOp::Read, 0, 1)),
+        (2_000_000, pages(HostOp::Read, 1, 2)),
+        (3_000_000, pages(HostOp::Read, 0, 1)),
+        (3_000_000, pages(HostOp::Read, 1, 1)),
+    ]);
+    let (latencies, result) = run("raid0", one, &requests);
+    assert_eq!(latencies[4..], [1000, 1000, READ_OF_ONE, READ_OF_TWO, READ_OF_ONE, 2 * READ_OF_ONE]);
+    assert_eq!((result.flash_ops.reads.total, result.flash_units.unwrap().reads.total), (4, 7));
+    // With whole pages, as long as four units take.
+    let (latencies, _) = run("raid0", &[one, &[("transfer", "page")]].concat(), &requests);
+    assert_eq!(latencies[6..8], [175 + 20_000 + 4 * 102_400; 2]);
+}
+
+#[test]
+fn a_page_is_padded_when_its_time_has_come() {
+    let one: Pairs = &[("channels", "1"), ("chips_per_channel", "1"), ("dies_per_chip", "1"), ("planes_per_die", "1")];
+    let late = (5_000_000 - 1, pages(HostOp::Write, 1, 1));
+    let read = (5_000_000 + PAGE_PROGRAM, pages(HostOp::Read, 1, 1));
+    let (latencies, result) = run("raid0", one, &[writes([0]), vec![late, read]].concat());
+    assert_eq!((result.flash_ops.programs.total, result.padded_units, latencies[2]), (1, Some(2), READ_OF_ONE));
+    let later = (5_000_000 + 1, pages(HostOp::Write, 1, 1));
+    let (_, result) = run("raid0", one, &[writes([0]), vec![later]].concat());
+    assert_eq!((result.flash_ops.programs.total, result.padded_units), (2, Some(6)));
+    let (_, result) = run("raid0", &[one, &[NEVER_PADDED]].concat(), &[writes([0]), vec![later]].concat());
+    assert_eq!((result.flash_ops.programs.total, result.padded_units), (0, Some(0)));
+}
+
+/// A page holds its first unit, and those of up to three more that come before its time is over.
+#[test]
+fn padding_is_what_arrivals_at_random_times_make_of_it() {
+    let one: Pairs = &[("channels", "1"), ("chips_per_channel", "1"), ("dies_per_chip", "1"), ("planes_per_die", "1"), ("read_ns", "1")];
+    let quick: Pairs = &[("program_ns", "1"), ("erase_ns", "1"), ("bus_ps_per_byte", "0"), ("program_command_ns", "0"), ("fill", "0.3")];
+    for (rate, expected) in [(0.5, 1.498), (1.0, 1.977), (2.0, 2.782), (4.0, 3.652)] {
+        let mut simulation = simulation("raid0", &[one, quick, &[("verify", "false"), ("gc_blocking_scope", "none")]].concat());
+        let (mut random, mut at_ns, space) = (SplitMix64::new(3), 0.0, simulation.space_bytes() / 4096);
+        let count = proving(400_000, 60_000);
+        for _ in 0..count {
+            at_ns += -random.next_positive_unit().ln() * 5e6 / rate;
+            let write = pages(HostOp::Write, random.next_below(space / 4), 1);
+            simulation.submit(&HostRequest { arrival_ns: at_ns as u64, ..write }).unwrap();
+        }
+        simulation.finish().unwrap();
+        let result = simulation.result(&Default::default(), false, None).unwrap();
+        let in_page = f64::from(count) / result.flash_ops.programs.host as f64;
+        assert!((in_page / expected - 1.0).abs() < 0.01, "{rate}: {in_page} units a page, expected are {expected}");
+    }
+}
+
+// ---- GC ----
+
+/// Each goes on where space is scarcest, and moves units: what of a page is garbage is left behind.
+#[test]
+fn gc_packs_and_goes_on_where_space_is_scarcest() {
+    let small: Pairs = &[("blocks_per_plane", "10"), ("pages_per_block", "8"), ("chips_per_channel", "2")];
+    let values = policies().map(|policy| if policy.most.is_some() { format!("{}:3", policy.name()) } else { policy.form.into() });
+    let cases: Vec<_> = values.collect();
+    for (scheme, allocation) in [("raid0", "dynamic"), ("raid5", "static"), ("fra", "dynamic_member")] {
+        for protection in ["false", "true"] {
+            let given: Pairs = &[("allocation", allocation), ("power_loss_protection", protection)];
+            let roomy = config("tiny", scheme, &[UNITS, small, given, &[("over_provisioning", "0.6")]].concat());
+            let least = least_over_provisioning(&roomy.device, roomy.placement(&*roomy.build_scheme().unwrap())).to_string();
+            for policy in &cases {
+                let scarce: Pairs = &[("over_provisioning", &least), ("gc_policy", policy), ("fill", "1")];
+                let mut simulation = simulation(scheme, &[small, given, scarce].concat());
+                let (mut random, space) = (SplitMix64::new(7), simulation.space_bytes() / 4096);
+                for number in 0..3000 {
+                    let op = if number % 50 == 49 { HostOp::Flush } else { HostOp::Write };
+                    simulation.submit(&if op == HostOp::Flush { pages(op, 0, 0) } else { pages(op, random.next_below(space), 1) }).unwrap();
+                }
+                simulation.finish().unwrap();
+                let found = simulation.verify().unwrap();
+                assert!(found.mismatches == 0 && (found.is_clean() || scheme == "fra"), "{scheme} {policy}: {found:?}");
+                let result = simulation.result(&Default::default(), false, None);
+                let result = result.unwrap_or_else(|error| panic!("{scheme} {allocation} {protection} {policy}: {error}"));
+                assert_eq!(result.requests.completed, 3000, "{scheme} {protection} {policy}");
+                let (units, ops) = (result.flash_units.unwrap(), result.flash_ops);
+                assert!(units.programs.gc > 0 && units.programs.gc == units.reads.gc, "{scheme} {policy}: {units:?}");
+                // Pages that GC programs are full but for padding.
+                assert!(4 * ops.programs.gc <= units.programs.gc + result.padded_units.unwrap() + 3 * 16 * 4, "{units:?} {ops:?}");
+                assert!(ops.reads.gc <= units.reads.gc && 4 * ops.reads.gc >= units.reads.gc, "{units:?} {ops:?}");
+            }
+        }
+    }
+}
+
+/// Whatever fails, and whenever: on devices of which each flash page has several units.
+#[test]
+fn nothing_is_lost_in_flash_pages_of_several_units() {
+    let protecting = SCHEMES.iter().filter(|entry| entry.protects != Protects::None);
+    for entry in some_of(protecting, 0, 4) {
+        for second in [false, true] {
+            let settings = vec![("mapping_unit_bytes".to_string(), "512".to_string())];
+            let torture = Torture { scheme: entry.name.into(), settings, kills: proving(20_000, 300), second, ..Torture::default() };
+            let report = torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"));
+            let [found] = report.schemes.as_slice() else { panic!("one scheme") };
+            assert_eq!(found.violation, None, "{}", entry.name);
+            assert!(found.kills == torture.kills && found.rebuilt > 0, "{}: {found:?}", entry.name);
+        }
+    }
+}
