@@ -110,24 +110,21 @@ impl Flash {
     /// Programs and commits a page at once; the domain has one that is not reserved. Returns its plane and its number.
     #[inline]
     fn place_in(&mut self, domain: u32, address: MemberPage, version: Version, keep_base: bool) -> (u32, Ppn) {
-        if self.memory.is_some() {
-            let plane = memory::plane_of_open_page(self, domain);
-            let ppn = memory::take_page(self, domain, plane, Cause::Host, Priority::Host);
-            let slot = self.slot(address);
-            self.maps.label(ppn, version, slot);
-            self.name(version, slot, ppn, keep_base);
-            return (plane, ppn);
-        }
-        let of_phase = if self.untimed.phases.is_some() { self.advance_phase(domain) } else { None };
-        let plane = match (of_phase, self.settings.placement) {
-            (Some(plane), _) => plane,
-            (None, Placement::Static | Placement::Blocks) if self.nand.takers(domain).kind == DATA => {
-                self.space.domains[domain as usize].plane
-            }
-            _ => self.space.next_plane(&self.nand, domain),
-        };
         let slot = self.slot(address);
-        let ppn = if self.hybrid.is_some() { self.take_reserved(slot) } else { self.space.take_host_page(&mut self.nand, plane) };
+        let (plane, ppn) = if self.memory.is_some() {
+            memory::take_page(self, domain, Cause::Host, Priority::Host)
+        } else {
+            let of_phase = if self.untimed.phases.is_some() { self.advance_phase(domain) } else { None };
+            let plane = match (of_phase, self.settings.placement) {
+                (Some(plane), _) => plane,
+                (None, Placement::Static | Placement::Blocks) if self.nand.takers(domain).kind == DATA => {
+                    self.space.domains[domain as usize].plane
+                }
+                _ => self.space.next_plane(&self.nand, domain),
+            };
+            let is_hybrid = self.hybrid.is_some();
+            (plane, if is_hybrid { self.take_reserved(slot) } else { self.space.take_host_page(&mut self.nand, plane) })
+        };
         self.maps.label(ppn, version, slot);
         self.name(version, slot, ppn, keep_base);
         (plane, ppn)

@@ -5,6 +5,7 @@ use crate::accounting::{self, Slip};
 use crate::arbitration::kick;
 use crate::attempts::attempt_ended;
 use crate::luns::LunState;
+use crate::packed::complete_in_memory;
 use crate::records::NIL;
 use crate::{Completion, Nand, Pages, Progress, Record};
 use flashraid_vocabulary::{MemberId, Observer};
@@ -101,13 +102,12 @@ impl Nand {
     /// A page operation of a plan that a LUN has done has ended, or failed.
     #[inline(always)]
     pub fn complete(&mut self, id: u32, failed: bool) {
-        self.loads[MemberId(self.records[id].member)].in_service -= 1;
         if failed {
             self.note_failed();
             #[cfg(feature = "mutants")]
             self.forget_failed_program(id);
         }
-        self.completions.push(Completion { record: id, progress: if failed { Progress::Failed } else { Progress::Ended } });
+        complete_in_memory(self, id, failed);
     }
 
     /// A program of a plan that never started fails.

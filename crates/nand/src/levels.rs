@@ -82,6 +82,14 @@ impl Levels {
         self.when_new(block, erases).saturating_add(by_time).saturating_add(by_reads)
     }
 
+    /// The level of the page of a read that starts.
+    fn note_level(&mut self, record: u32, level: u32) {
+        if self.of_reads.len() <= record as usize {
+            self.of_reads.resize((record as usize + 1).next_power_of_two(), 0);
+        }
+        self.of_reads[record as usize] = level;
+    }
+
     /// The attempt that corrects a read in flight, or the last one.
     pub(crate) fn last_attempt(&self, record: u32) -> u32 {
         self.of_reads[record as usize].min(self.ldpc.highest)
@@ -194,10 +202,7 @@ pub(crate) fn note_read<P: Pages>(ssd: &mut P, record: u32, ppn: u32) {
         let block = ssd.nand().shape.block_of(Ppn(ppn));
         let level = level_of(ssd, block);
         let levels = ssd.nand_mut().levels_mut().expect("a device with LDPC");
-        if levels.of_reads.len() <= record as usize {
-            levels.of_reads.resize((record as usize + 1).next_power_of_two(), 0);
-        }
-        levels.of_reads[record as usize] = level;
+        levels.note_level(record, level);
         levels.reads[block] += 1;
         levels.counts[level.min(levels.ldpc.highest + 1) as usize] += 1;
     }
@@ -206,10 +211,7 @@ pub(crate) fn note_read<P: Pages>(ssd: &mut P, record: u32, ppn: u32) {
 /// A read is served by the first attempt of another one, of the same flash page.
 pub(crate) fn note_joined_read(nand: &mut Nand, record: u32, other: u32) {
     if let Some(levels) = nand.levels_mut() {
-        if levels.of_reads.len() <= record as usize {
-            levels.of_reads.resize((record as usize + 1).next_power_of_two(), 0);
-        }
-        levels.of_reads[record as usize] = levels.of_reads[other as usize];
+        levels.note_level(record, levels.of_reads[other as usize]);
     }
 }
 

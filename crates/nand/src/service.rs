@@ -174,12 +174,7 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
             && work == WorkKind::Read
             && candidate.work == work
             && candidate.ppn / nand.settings.units_per_page == ppn / nand.settings.units_per_page;
-        let fits = is_joined
-            || nand.settings.multi_plane
-                && candidate.work == work
-                && planes & nand.bit_of_plane(candidate.plane) == 0
-                && nand.number_in_block(candidate.ppn) == nand.number_in_block(ppn);
-        if !fits {
+        if !is_joined && !goes_along(nand, &candidate, work, ppn, planes) {
             break;
         }
         nand.pop_bound(lun_id, index);
@@ -187,6 +182,15 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
         last = next;
     }
     ssd.nand_mut().begin(lun_id, first, LunState::Reading, bus_ns, cell_ns);
+}
+
+/// Whether multi-plane takes a record along with others: the same work at the same place of a plane that none of them is in.
+#[inline]
+fn goes_along(nand: &Nand, candidate: &Record, work: WorkKind, ppn: u32, planes: u64) -> bool {
+    nand.settings.multi_plane
+        && candidate.work == work
+        && planes & nand.bit_of_plane(candidate.plane) == 0
+        && nand.number_in_block(candidate.ppn) == nand.number_in_block(ppn)
 }
 
 /// Starts the program of a filled flash page, and with multi-plane those behind it at the same place of other planes.
@@ -205,11 +209,7 @@ fn start_page_programs(nand: &mut Nand, lun_id: u32, first: u32, index: usize) {
             break;
         }
         let next = nand.luns[lun_id as usize].queues[index].head;
-        let candidate = nand.records[next];
-        let fits = candidate.work == WorkKind::PageProgram
-            && used & nand.bit_of_plane(candidate.plane) == 0
-            && nand.number_in_block(candidate.ppn) == nand.number_in_block(ppn);
-        if !fits {
+        if !goes_along(nand, &nand.records[next], WorkKind::PageProgram, ppn, used) {
             break;
         }
         nand.pop_bound(lun_id, index);

@@ -14,7 +14,7 @@ impl Flash {
 
     /// Whether the page can be read no more. For programmed pages.
     pub fn is_lost_page(&self, ppn: Ppn) -> bool {
-        self.faults.any && is_lost_place(self, ppn) && !memory::holds(self, ppn)
+        is_lost_place(self, ppn) && !memory::holds(self, ppn)
     }
 
     /// Whether the page has this version, and it can be read no more.
@@ -53,7 +53,8 @@ impl Flash {
     }
 }
 
-/// The same of what flash holds there.
+/// Whether flash holds nothing there, whatever the memory has.
+#[inline]
 pub(crate) fn is_lost_place(ssd: &Flash, ppn: Ppn) -> bool {
     ssd.faults.any
         && (ssd.space.blocks.blocks[ssd.shape.block_of(ppn)].state == BlockState::Retired || ssd.faults.unreadable.contains(&ppn.0))

@@ -8,7 +8,7 @@ use crate::{Flash, FlashFault, GcQuery};
 use flashraid_nand::{packed, queue_read_of_gc};
 use flashraid_vocabulary::{Action, Observer, Ppn, Transfer, Version};
 
-/// The same where a flash page has several pages: each is read once, as soon as the cursor has passed all of them.
+/// The run goes on: it reads the next flash page as soon as the cursor has passed all of its pages, or erases the victim when nothing of it is live.
 pub(super) fn go_on(ssd: &mut Flash, plane: u32) {
     let Gc { victim, mut cursor, mut move_semivalid, .. } = ssd.gc.runs[plane as usize];
     let (block, units) = (ssd.space.blocks.index(plane, victim), ssd.settings.units_per_page);

@@ -1,13 +1,13 @@
 //! What becomes of flash pages in the memory that cannot be programmed where they are.
 
 use super::padding::pad_all;
-use super::pages::{leave_memory, memory_of, memory_of_mut, owes_padding, plane_of_open_page, take_padding, take_page, wait};
+use super::pages::{forget_open_page_in, leave_memory, memory_of, memory_of_mut, take_padding, take_page, wait};
 use super::programs::accept_waiting;
 use super::state::Held;
 use crate::faults::loss::is_lost_place;
 use crate::space::blocks::WriteStream;
 use crate::{Flash, MapEvent};
-use flashraid_nand::{NIL, WorkKind, packed};
+use flashraid_nand::{WorkKind, packed};
 use flashraid_vocabulary::{Action, Observer, Ppn};
 use std::ops::Range;
 
@@ -24,9 +24,8 @@ pub(crate) fn lose_places(ssd: &mut Flash, blocks: Range<usize>, are_lost: bool)
         memory.held.get_mut(held.page).expect("it was just there").must_move = true;
         memory.has_to_move = true;
     }
-    if let Some(domain) = closed.and_then(|plane| memory.open.iter().position(|open| *open == plane)) {
-        memory.open[domain] = NIL;
-        owes_padding(ssd, domain as u32, 0);
+    if let Some(plane) = closed {
+        forget_open_page_in(ssd, plane);
     }
     wait(ssd);
 }
@@ -45,9 +44,8 @@ pub(crate) fn lose_place(ssd: &mut Flash, ppn: Ppn) {
         while !ssd.space.blocks.next_offset(plane, stream).is_multiple_of(units) {
             take_padding(ssd, plane, stream);
         }
-        if let Some(domain) = memory_of(ssd).open.iter().position(|open| *open == plane && !is_of_gc) {
-            memory_of_mut(ssd).open[domain] = NIL;
-            owes_padding(ssd, domain as u32, 0);
+        if !is_of_gc {
+            forget_open_page_in(ssd, plane);
         }
     }
     wait(ssd);
@@ -89,7 +87,8 @@ pub(super) fn rescue_all<O: Observer>(ssd: &mut Flash, observer: &mut O) {
     accept_waiting(ssd);
 }
 
-pub(super) fn rescue<O: Observer>(ssd: &mut Flash, page: u32, observer: &mut O) {
+/// The same of one flash page.
+fn rescue<O: Observer>(ssd: &mut Flash, page: u32, observer: &mut O) {
     let units = memory_of(ssd).units;
     let Held { cause, priority, .. } = *memory_of(ssd).held.get(page).expect("it is in the memory");
     let mut waits = false;
@@ -105,8 +104,7 @@ pub(super) fn rescue<O: Observer>(ssd: &mut Flash, page: u32, observer: &mut O) 
             waits = true;
             continue;
         }
-        let plane = plane_of_open_page(ssd, domain_id);
-        let to = take_page(ssd, domain_id, plane, cause, priority);
+        let (plane, to) = take_page(ssd, domain_id, cause, priority);
         packed::count_unit(&mut ssd.nand, plane, Action::Program, cause);
         ssd.switch_moved(from, to, observer);
     }
@@ -116,7 +114,7 @@ pub(super) fn rescue<O: Observer>(ssd: &mut Flash, page: u32, observer: &mut O) 
 }
 
 /// Nothing is needed any more of a flash page that cannot be programmed, or it is given up.
-pub(super) fn leave_place(ssd: &mut Flash, page: u32) {
+fn leave_place(ssd: &mut Flash, page: u32) {
     let units = memory_of(ssd).units;
     // Programs that have ended and not been committed must find that theirs is not there.
     ssd.faults.unreadable.extend(page * units..(page + 1) * units);

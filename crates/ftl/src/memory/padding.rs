@@ -122,7 +122,7 @@ pub(crate) fn secure_moved(ssd: &mut Flash, plane: u32) -> bool {
 }
 
 /// What is left of the plane's open flash page of GC becomes padding. Returns its last page, if there was one.
-pub(crate) fn pad_gc(ssd: &mut Flash, plane: u32) -> Option<Ppn> {
+fn pad_gc(ssd: &mut Flash, plane: u32) -> Option<Ppn> {
     let units = memory_of(ssd).units;
     let taken = ssd.space.blocks.next_offset(plane, WriteStream::Gc) % units;
     if taken == 0 {

@@ -21,7 +21,7 @@ pub(crate) fn holds(ssd: &Flash, ppn: Ppn) -> bool {
 }
 
 /// The plane of the domain's open flash page, or in which the next one is opened.
-pub(crate) fn plane_of_open_page(ssd: &mut Flash, domain: u32) -> u32 {
+fn plane_of_open_page(ssd: &mut Flash, domain: u32) -> u32 {
     let plane = memory_of(ssd).open[domain as usize];
     if plane != NIL {
         return plane;
@@ -35,8 +35,9 @@ pub(crate) fn plane_of_open_page(ssd: &mut Flash, domain: u32) -> u32 {
     }
 }
 
-/// Takes the next page of the domain's write point, which is in this plane.
-pub(crate) fn take_page(ssd: &mut Flash, domain: u32, plane: u32, cause: Cause, priority: Priority) -> Ppn {
+/// Takes the next page of the domain's write point. Returns its plane and its number.
+pub(crate) fn take_page(ssd: &mut Flash, domain: u32, cause: Cause, priority: Priority) -> (u32, Ppn) {
+    let plane = plane_of_open_page(ssd, domain);
     let ppn = ssd.space.take_host_page(&mut ssd.nand, plane);
     ssd.note_program(ppn);
     let memory = memory_of_mut(ssd);
@@ -48,7 +49,7 @@ pub(crate) fn take_page(ssd: &mut Flash, domain: u32, plane: u32, cause: Cause, 
     } else if place == 0 && !ssd.untimed.is_on {
         note_deadline(ssd, domain, number);
     }
-    ppn
+    (plane, ppn)
 }
 
 /// The flash page of this number is open in a domain from now on.
@@ -66,15 +67,31 @@ pub(super) fn note_deadline(ssd: &mut Flash, domain: u32, number: u64) {
 pub(super) fn open_page(ssd: &Flash, domain: u32) -> Option<u64> {
     let memory = memory_of(ssd);
     let plane = Some(memory.open[domain as usize]).filter(|plane| *plane != NIL)?;
+    memory.held.get(next_page(ssd, plane) / memory.units).map(|held| held.number)
+}
+
+/// The page that programs of plans take next of a plane's open block.
+fn next_page(ssd: &Flash, plane: u32) -> u32 {
     let block = ssd.space.blocks.index(plane, ssd.space.blocks.planes[plane as usize].open[WriteStream::Host as usize]);
-    let page = (ssd.shape.first_ppn(block).0 + ssd.space.blocks.next_offset(plane, WriteStream::Host)) / memory.units;
-    memory.held.get(page).map(|held| held.number)
+    ssd.shape.first_ppn(block).0 + ssd.space.blocks.next_offset(plane, WriteStream::Host)
+}
+
+/// The domain's flash page is open no more.
+fn forget_open_page(ssd: &mut Flash, domain: u32) {
+    memory_of_mut(ssd).open[domain as usize] = NIL;
+    owes_padding(ssd, domain, 0);
+}
+
+/// The open flash page of programs in this plane is open no more, if there is one: its place is lost.
+pub(super) fn forget_open_page_in(ssd: &mut Flash, plane: u32) {
+    if let Some(domain) = memory_of(ssd).open.iter().position(|open| *open == plane) {
+        forget_open_page(ssd, domain as u32);
+    }
 }
 
 /// The open flash page of the domain, of which this is the last page, is programmed.
 pub(super) fn close_open_page(ssd: &mut Flash, domain: u32, last: Ppn) {
-    memory_of_mut(ssd).open[domain as usize] = NIL;
-    owes_padding(ssd, domain, 0);
+    forget_open_page(ssd, domain);
     close(ssd, last);
     if !ssd.untimed.is_on {
         ssd.collect_if_low(ssd.shape.plane_of(last));
@@ -100,10 +117,9 @@ pub(super) fn fill(ssd: &mut Flash, ppn: Ppn, cause: Cause, priority: Priority, 
 /// What is filled of a plane's open block is known, but for its open flash page, which the memory holds: the fill has ended.
 pub(crate) fn hold_filled(ssd: &mut Flash, domain: u32, plane: u32) {
     let taken = ssd.space.blocks.next_offset(plane, WriteStream::Host) % memory_of(ssd).units;
-    for page in 0..taken {
-        let block = ssd.space.blocks.index(plane, ssd.space.blocks.planes[plane as usize].open[WriteStream::Host as usize]);
-        let first = ssd.shape.first_ppn(block).0 + ssd.space.blocks.next_offset(plane, WriteStream::Host) - taken;
-        fill(ssd, Ppn(first + page), Cause::Host, Priority::Host, false);
+    if taken > 0 {
+        let next = next_page(ssd, plane);
+        (next - taken..next).for_each(|page| _ = fill(ssd, Ppn(page), Cause::Host, Priority::Host, false));
         memory_of_mut(ssd).open[domain as usize] = plane;
     }
 }
@@ -126,12 +142,11 @@ pub(super) fn close(ssd: &mut Flash, ppn: Ppn) {
     }
 }
 
-/// The memory does not hold a flash page any more. Returns whether GC has filled it.
-pub(super) fn leave_memory(ssd: &mut Flash, first: Ppn) -> bool {
+/// The memory does not hold a flash page any more.
+pub(super) fn leave_memory(ssd: &mut Flash, first: Ppn) {
     let memory = memory_of_mut(ssd);
-    let Held { is_of_gc, .. } = memory.release(first.0 / memory.units);
+    memory.release(first.0 / memory.units);
     ssd.settle(ssd.shape.block_of(first));
-    is_of_gc
 }
 
 /// So many pages of the domain are to become padding before others are reserved.
@@ -155,11 +170,13 @@ pub(super) fn take_padding(ssd: &mut Flash, plane: u32, stream: WriteStream) -> 
     ppn
 }
 
+/// Sets when something of the memory ends next.
 pub(super) fn wait(ssd: &mut Flash) {
     let next_ns = memory_of(ssd).next_ns(ssd.nand.now_ns());
     packed::set_memory_ns(&mut ssd.nand, next_ns);
 }
 
+/// Sets when a flash page is padded next.
 pub(super) fn wait_to_pad(ssd: &mut Flash) {
     let next_ns = memory_of(ssd).deadlines.front().map_or(NEVER, |(time_ns, ..)| *time_ns);
     packed::set_padding_ns(&mut ssd.nand, next_ns);

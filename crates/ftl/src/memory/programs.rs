@@ -1,7 +1,7 @@
 //! How programs of plans are accepted, and pages read from the memory.
 
 use super::padding::pad;
-use super::pages::{memory_of, memory_of_mut, plane_of_open_page, take_page, wait};
+use super::pages::{memory_of, memory_of_mut, take_page, wait};
 use crate::Flash;
 use flashraid_nand::{Record, packed};
 use flashraid_vocabulary::{Action, MemberId, Priority};
@@ -21,16 +21,15 @@ pub(crate) fn take_in(ssd: &mut Flash, id: u32) {
 }
 
 /// Whether a program of the domain can be accepted.
-pub(super) fn has_room(ssd: &Flash, domain: u32) -> bool {
+fn has_room(ssd: &Flash, domain: u32) -> bool {
     memory_of(ssd).room > 0 && ssd.space.domains[domain as usize].free_pages > 0
 }
 
 /// A program takes its page, and ends.
-pub(super) fn accept(ssd: &mut Flash, id: u32) {
+fn accept(ssd: &mut Flash, id: u32) {
     let Record { domain, slot, version, member, cause, priority, .. } = *ssd.nand.record(id);
     ssd.maps.prefetch(slot);
-    let plane = plane_of_open_page(ssd, domain);
-    let ppn = take_page(ssd, domain, plane, cause, priority);
+    let (plane, ppn) = take_page(ssd, domain, cause, priority);
     ssd.space.domains[domain as usize].reserved -= 1;
     ssd.maps.label(ppn, version, slot);
     let lun = ssd.nand.lun_of_plane(plane);

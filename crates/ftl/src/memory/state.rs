@@ -172,7 +172,7 @@ impl Memory {
     }
 
     /// A flash page is held no more.
-    pub(super) fn release(&mut self, page: u32) -> Held {
+    pub(super) fn release(&mut self, page: u32) {
         let held = self.held.remove(page).expect("it is in the memory");
         if !held.is_of_gc {
             self.room += i64::from(held.taken);
@@ -185,7 +185,6 @@ impl Memory {
                 self.barriers.pop_front();
             }
         }
-        held
     }
 
     /// Flash pages held that must move, in order.

@@ -1,7 +1,7 @@
 //! Whether a plane needs GC, what GC may take there, and when the device is worn out.
 
 use super::Space;
-use super::blocks::{WriteStream, share_of_pages};
+use super::blocks::{Block, WriteStream, share_of_pages};
 
 impl Space {
     /// Whether Algorithm 3 lets migrations go before GC: enough blocks are erased.
@@ -59,22 +59,23 @@ impl Space {
     #[cold]
     pub(crate) fn fewest_to_move(&self, plane: u32) -> Option<u16> {
         let pinned = self.victims.pinned(plane);
-        let is_candidate = |number: &u16| {
-            let block = self.blocks.blocks[self.blocks.index(plane, *number)];
-            block.listed && block.has_garbage(self.shape.pages_per_block - self.settings.padding_of_gc()) && !pinned.contains(number)
-        };
-        let candidates = (0..self.blocks.planes[plane as usize].blocks as u16).filter(is_candidate);
-        let fewest = candidates.min_by_key(|number| self.blocks.blocks[self.blocks.index(plane, *number)].live)?;
+        let most = self.shape.pages_per_block - self.settings.padding_of_gc();
+        let fewest = self.fewest(plane, |number, block| (block.has_garbage(most) && !pinned.contains(&number)).then_some(block.live))?;
         self.can_move(plane, fewest).then_some(fewest)
     }
 
     /// Of the closed blocks with semivalid pages that GC runs commit, the one with the fewest pages to move.
     #[cold]
     pub(crate) fn fewest_with_bases(&self, plane: u32) -> Option<u16> {
-        let block = |number: u16| self.blocks.blocks[self.blocks.index(plane, number)];
-        let candidates =
-            (0..self.blocks.planes[plane as usize].blocks as u16).filter(|number| block(*number).listed && block(*number).bases > 0);
-        candidates.min_by_key(|number| block(*number).to_move())
+        self.fewest(plane, |_, block| (block.bases > 0).then(|| block.to_move()))
+    }
+
+    /// Of the listed blocks of a plane that have a cost, the first of those that cost least.
+    #[cold]
+    fn fewest(&self, plane: u32, cost: impl Fn(u16, &Block) -> Option<u16>) -> Option<u16> {
+        let blocks = (0..).zip(&self.blocks.in_plane(plane)[..self.blocks.planes[plane as usize].blocks as usize]);
+        let costs = blocks.filter(|(_, block)| block.listed).filter_map(|(number, block)| Some((cost(number, block)?, number)));
+        costs.min().map(|(_, number)| number)
     }
 
     /// Whether a GC run that moves so many pages of a block frees enough: a page, or in idle time a share of the block, while nothing but that asks for GC.

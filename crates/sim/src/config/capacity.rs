@@ -263,16 +263,18 @@ impl Device {
 
     /// The least memory for units that are accepted and not programmed, in bytes: a flash page for each plane and as many for GC, and two for each die.
     pub(super) fn least_staging_bytes(&self) -> u64 {
-        let Geometry { channels, chips_per_channel, dies_per_chip, planes_per_die, .. } = self.geometry();
-        let dies = u64::from(channels * (chips_per_channel + self.spare_chips) * dies_per_chip);
-        2 * (dies * u64::from(planes_per_die) + dies) * u64::from(self.page_bytes)
+        2 * self.dies_with_spares() * u64::from(self.planes_per_die + 1) * u64::from(self.page_bytes)
+    }
+
+    /// Dies, those of spare chips included.
+    fn dies_with_spares(&self) -> u64 {
+        u64::from(self.channels * (self.chips_per_channel + self.spare_chips) * self.dies_per_chip)
     }
 
     /// Mapping units that programs may have in the controller's memory while they wait for their flash page: GC has a flash page for each plane.
     pub fn staging_units(&self) -> u32 {
-        let Geometry { channels, chips_per_channel, dies_per_chip, planes_per_die, .. } = self.geometry();
-        let planes = channels * (chips_per_channel + self.spare_chips) * dies_per_chip * planes_per_die;
-        let bytes = self.staging_bytes.max(self.least_staging_bytes()) - u64::from(planes) * u64::from(self.page_bytes);
+        let of_gc = self.dies_with_spares() * u64::from(self.planes_per_die) * u64::from(self.page_bytes);
+        let bytes = self.staging_bytes.max(self.least_staging_bytes()) - of_gc;
         u32::try_from(bytes / u64::from(self.unit_bytes())).unwrap_or(u32::MAX)
     }
 

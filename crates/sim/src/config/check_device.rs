@@ -44,12 +44,9 @@ impl Device {
         if self.copyback {
             return refuse(what("copyback", "true"));
         }
-        if u64::from(self.pages_per_block) * u64::from(self.units_per_page()) > u64::from(u16::MAX) / 2 {
-            return refuse(format!(
-                "mapping_unit_bytes = {unit}: gives {} units in a block, allowed are at most {}",
-                u64::from(self.pages_per_block) * u64::from(self.units_per_page()),
-                u16::MAX / 2
-            ));
+        let (units, most) = (u64::from(self.pages_per_block) * u64::from(self.units_per_page()), u16::MAX / 2);
+        if units > most.into() {
+            return refuse(format!("mapping_unit_bytes = {unit}: gives {units} units in a block, allowed are at most {most}"));
         }
         let least = self.least_staging_bytes();
         if self.staging_bytes != 0 && self.staging_bytes < least {
