@@ -168,6 +168,9 @@ class RunResult(Record):
     `nvram_buffer_bytes`.
     """
 
+    suspensions: SuspensionFigures
+    """How often reads suspended what a die did. Present with `suspend`."""
+
     ldpc: LdpcFigures
     """Reads that LDPC decoded. Present with `ldpc`."""
 
@@ -378,6 +381,28 @@ class Device(Record):
 
     copyback: bool
     """Whether GC moves pages within a plane without transferring data over the bus."""
+
+    suspend: Literal["none", "erase", "program", "both"]
+    """What a die suspends for a read in the class of the host: such a read does not wait for the end of a program or
+    an erase. Copybacks are not suspended.
+    """
+
+    suspend_min_ns: int
+    """How long a program or an erase runs before it is suspended, since its start or since it went on after it was
+    suspended last. Unit: ns.
+    """
+
+    suspend_ns: int
+    """Time from the decision to suspend until the die can read. Unit: ns."""
+
+    resume_ns: int
+    """Time from the end of the last read until the program or the erase goes on. Unit: ns."""
+
+    suspend_limit: int
+    """How often the same program or erase is suspended at most. Unit: times."""
+
+    suspend_reads: int
+    """How many reads are served at most while a program or an erase is suspended. Unit: reads."""
 
     wear_leveling: Literal["none", "dynamic", "static"]
     """How GC and allocation even out erase counts."""
@@ -1878,6 +1903,16 @@ class Failures(Record):
 
     lost: int
     """Failures because required data was lost. Unit: pages."""
+
+
+class SuspensionFigures(Record):
+    """How often reads suspended what a die did."""
+
+    programs: int
+    """Suspensions of programs, those of GC included. Unit: suspensions."""
+
+    erases: int
+    """Suspensions of erases. Unit: suspensions."""
 
 
 class LdpcFigures(Record):

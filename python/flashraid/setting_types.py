@@ -205,6 +205,28 @@ class SimulationSettings(TypedDict, total=False):
     copyback: bool | None
     """Whether GC moves pages within a plane without transferring data over the bus. Default: false."""
 
+    suspend: Literal["none", "erase", "program", "both"] | None
+    """What a die suspends for a read in the class of the host: such a read does not wait for the end of a program or
+    an erase. Copybacks are not suspended. Default: none.
+    """
+
+    suspend_min_ns: int | str | None
+    """How long a program or an erase runs before it is suspended, since its start or since it went on after it was
+    suspended last. Unit: ns. Default: 200000.
+    """
+
+    suspend_ns: int | str | None
+    """Time from the decision to suspend until the die can read. Unit: ns. Default: 100000."""
+
+    resume_ns: int | str | None
+    """Time from the end of the last read until the program or the erase goes on. Unit: ns. Default: 50000."""
+
+    suspend_limit: int | None
+    """How often the same program or erase is suspended at most. Unit: times. Default: 8."""
+
+    suspend_reads: int | None
+    """How many reads are served at most while a program or an erase is suspended. Unit: reads. Default: 8."""
+
     wear_leveling: Literal["none", "dynamic", "static"] | None
     """How GC and allocation even out erase counts. Default: dynamic."""
 

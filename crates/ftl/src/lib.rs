@@ -26,7 +26,7 @@ mod view;
 pub use flashraid_nand::accounting;
 pub use flashraid_nand::{
     ACTIONS, About, Activity, CellOperation, CellTimes, Completion, Counts, Done, EventQueue, FlashFault, Ldpc, LevelLaw, Levels,
-    MOST_LEVEL, MOST_TYPES, MemberLoad, Progress, Slice, Track, level_of, packed, ppn_limit,
+    MOST_LEVEL, MOST_TYPES, MemberLoad, Progress, Slice, Suspensions, Track, level_of, packed, ppn_limit,
 };
 pub use gc::state::{GcCounts, GcUnderWay, MergeKind};
 pub use memory::MemorySettings;

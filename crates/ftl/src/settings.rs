@@ -2,9 +2,9 @@
 
 use crate::memory::MemorySettings;
 use crate::space::victim::ChosenPolicy;
-use flashraid_nand::{CellTimes, NandSettings, Shape};
+use flashraid_nand::{CellTimes, NandSettings, Shape, SuspendSettings};
 use flashraid_vocabulary::{
-    GcBlockingScope, Geometry, LocalPage, Lun, Member, Part, RebuildTarget, Scheduling, Transfer, WearLeveling, WriteCompletes,
+    GcBlockingScope, Geometry, LocalPage, Lun, Member, Part, RebuildTarget, Scheduling, Suspend, Transfer, WearLeveling, WriteCompletes,
 };
 
 /// How a program finds its plane, and so which planes share their free space (a *space domain*).
@@ -57,6 +57,18 @@ macro_rules! given_settings {
             multi_plane: bool = Some("false"), "", Kind::Flag, WITH_PLANES;
             /// Whether GC moves pages within a plane without transferring data over the bus.
             copyback: bool = Some("false"), "", Kind::Flag, COLLECTED;
+            /// What a die suspends for a read in the class of the host: such a read does not wait for the end of a program or an erase. Copybacks are not suspended.
+            suspend: Suspend = Some("none"), "", Kind::Word(Suspend::WORDS), EVER;
+            /// How long a program or an erase runs before it is suspended, since its start or since it went on after it was suspended last.
+            suspend_min_ns: u64 = Some("200000"), "ns", whole(0, LONGEST_NS), WITH_SUSPENSION;
+            /// Time from the decision to suspend until the die can read.
+            suspend_ns: u64 = Some("100000"), "ns", whole(0, LONGEST_NS), WITH_SUSPENSION;
+            /// Time from the end of the last read until the program or the erase goes on.
+            resume_ns: u64 = Some("50000"), "ns", whole(0, LONGEST_NS), WITH_SUSPENSION;
+            /// How often the same program or erase is suspended at most.
+            suspend_limit: u32 = Some("8"), "times", whole(1, 1_000_000), WITH_SUSPENSION;
+            /// How many reads are served at most while a program or an erase is suspended.
+            suspend_reads: u32 = Some("8"), "reads", whole(1, 1_000_000), WITH_SUSPENSION;
             /// How GC and allocation even out erase counts.
             wear_leveling: WearLeveling = Some("dynamic"), "", Kind::Word(WearLeveling::WORDS), COLLECTED;
             /// With static wear leveling: the difference between erase counts in a plane above which cold blocks are moved.
@@ -211,6 +223,15 @@ impl Settings {
             multi_plane: given.multi_plane,
             reports_data_in: self.reports_data_in(),
             has_timer: self.collects_when_idle(),
+            suspend: (given.suspend != Suspend::None).then(|| SuspendSettings {
+                programs: matches!(given.suspend, Suspend::Program | Suspend::Both),
+                erases: matches!(given.suspend, Suspend::Erase | Suspend::Both),
+                min_ns: given.suspend_min_ns,
+                suspend_ns: given.suspend_ns,
+                resume_ns: given.resume_ns,
+                most_times: given.suspend_limit,
+                most_reads: given.suspend_reads,
+            }),
             cell: self.cell,
         }
     }

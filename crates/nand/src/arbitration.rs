@@ -6,6 +6,7 @@ use crate::luns::{Channel, DATA_OUT, Lun, LunState, NOTHING, PHASES, PROGRAM, RE
 use crate::records::{NIL, Records};
 use crate::service::{start_bound, start_from_pool};
 use crate::{Nand, Pages};
+use flashraid_vocabulary::Priority;
 
 impl Lun {
     /// What it would do with the bus in its state.
@@ -24,6 +25,7 @@ impl Lun {
             }
             LunState::DataReady => records[self.current].priority as u8 * PHASES + DATA_OUT,
             LunState::RetryReady => records[self.current].priority as u8 * PHASES + READ_COMMAND,
+            LunState::Suspended => Priority::Host as u8 * PHASES + READ_COMMAND,
             _ => NOTHING,
         }
     }
@@ -38,7 +40,13 @@ impl Channel {
         match state {
             LunState::Idle => self.idle |= lun.bit,
             // Nobody goes to these from `Idle`.
-            LunState::DataReady | LunState::DataOut | LunState::Decoding | LunState::RetryReady => {}
+            LunState::DataReady
+            | LunState::DataOut
+            | LunState::Decoding
+            | LunState::RetryReady
+            | LunState::Interruptible
+            | LunState::Suspending
+            | LunState::Suspended => {}
             LunState::Reading | LunState::DataIn | LunState::Working => self.idle &= !lun.bit,
         }
         let want = lun.wanted(state, records);

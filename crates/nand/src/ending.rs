@@ -56,7 +56,9 @@ pub(crate) fn lun_event<P: Pages, O: Observer>(ssd: &mut P, lun_id: u32, observe
                 id = next;
             }
         }
-        LunState::Idle | LunState::DataReady | LunState::RetryReady => unreachable!("a LUN that waits has no event"),
+        LunState::Interruptible => nand.suspend(lun_id),
+        LunState::Suspending => nand.suspended(lun_id),
+        LunState::Idle | LunState::DataReady | LunState::RetryReady | LunState::Suspended => unreachable!("a LUN that waits has no event"),
     }
     kick(ssd, channel_id);
 }
@@ -67,25 +69,36 @@ fn finish<P: Pages, O: Observer>(ssd: &mut P, id: u32, observer: &mut O) {
     let nand = ssd.nand_mut();
     if nand.recording.lists_done {
         let lun = nand.lun_of_plane(nand.records[id].plane) as usize;
-        nand.note_done(id, nand.luns[lun].since_ns);
+        nand.note_done(id, if nand.records[id].work.reads() { nand.luns[lun].since_ns } else { nand.began_ns(lun as u32) });
     }
     ssd.ended(id, observer);
 }
 
 impl Nand {
-    /// The LUN has done all of the records that begin with this one.
+    /// What the LUN has done of a record since it began with it, or went on, counts up to now.
     #[inline(always)]
-    pub(crate) fn end_of_work(&mut self, lun_id: u32, id: u32) {
+    pub(crate) fn charge(&mut self, lun_id: u32, id: u32) {
         if self.recording.lists_slices {
             self.note_lun(lun_id, id);
         }
         let cause = self.records[id].cause;
         let lun = &mut self.luns[lun_id as usize];
         lun.busy_ns[cause as usize] += self.now_ns - lun.since_ns;
+    }
+
+    /// The LUN has done all of the records that begin with this one.
+    #[inline(always)]
+    pub(crate) fn end_of_work(&mut self, lun_id: u32, id: u32) {
+        self.charge(lun_id, id);
+        let lun = &mut self.luns[lun_id as usize];
         #[cfg(feature = "mutants")]
         if lun.state == LunState::DataOut && accounting::makes(Slip::TransferTwice) {
-            lun.busy_ns[cause as usize] += self.settings.transfer_ns(self.records[id].bytes);
+            lun.busy_ns[self.records[id].cause as usize] += self.settings.transfer_ns(self.records[id].bytes);
         }
+        if self.goes_on_with_suspended(lun_id) {
+            return;
+        }
+        let lun = &mut self.luns[lun_id as usize];
         lun.current = NIL;
         self.channels[lun.channel as usize].set_state(lun, LunState::Idle, &self.records);
     }

@@ -4,7 +4,7 @@
 //! operations are queued by physical page (`bind`), or as programs of a space domain that any of its LUNs may take (`join_pool`, `offer`).
 //!
 //! Reading order: `geometry`, `settings`, `pages`, `nand` (the state); `cells`, `luns`, `records`, `events`; then what happens to a page operation: `queues`,
-//! `domains`, `arbitration`, `service`, `ending`, and with LDPC `levels` and `attempts`. `loads` and `recording` note what was done, and `slices` says what such notes are.
+//! `domains`, `arbitration`, `service`, `ending`, with LDPC `levels` and `attempts`, and `suspension` for reads that do not wait. `loads` and `recording` note what was done, and `slices` says what such notes are.
 
 #![warn(missing_docs)]
 
@@ -31,6 +31,7 @@ mod records;
 mod service;
 mod settings;
 mod slices;
+mod suspension;
 
 pub use arbitration::{check_buses, kick, kick_plane};
 pub use cells::{CellOperation, CellTimes, Ldpc, LevelLaw, MOST_LEVEL, MOST_TYPES};
@@ -48,3 +49,4 @@ pub use queues::{bind, offer, queue_page_program, queue_read_of_gc, queue_work};
 pub use records::{About, NIL, Record, WorkKind};
 pub use settings::NandSettings;
 pub use slices::{Activity, Done, Slice, Track};
+pub use suspension::{SuspendSettings, Suspensions};

@@ -27,6 +27,12 @@ pub(crate) enum LunState {
     DataIn,
     /// The array programs, erases or copies.
     Working,
+    /// The array programs or erases until a read may suspend that.
+    Interruptible,
+    /// That is being suspended.
+    Suspending,
+    /// Suspended work waits until reads have the bus.
+    Suspended,
 }
 
 pub(crate) const NOTHING: u8 = u8::MAX;

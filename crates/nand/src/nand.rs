@@ -12,6 +12,7 @@ use crate::packed;
 use crate::pages::Timer;
 use crate::recording::Recording;
 use crate::records::{NIL, Records};
+use crate::suspension::Suspension;
 use crate::{ACTIONS, Completion, Counts, FlashFault, NandSettings, Pages, Shape, WorkKind};
 use flashraid_vocabulary::{Cause, Observer, Ppn, persistent};
 
@@ -37,6 +38,8 @@ pub struct Nand {
     pub(crate) waiting: Waiting,
     /// LDPC, if the device has it.
     pub(crate) levels: Option<Box<Levels>>,
+    /// Of work by reads, if the device has it.
+    pub(crate) suspension: Option<Box<Suspension>>,
     pub(crate) loads: Loads,
     pub(crate) completions: Vec<Completion>,
     pub(crate) recording: Recording,
@@ -57,7 +60,7 @@ persistent!(Nand {
         // Levels are saved behind all else (`Levels::save`).
         settings, shape, sites, levels,
         // Work, of which there is none; time and statistics.
-        waiting,
+        waiting, suspension,
         now_ns, events, records, loads, completions, recording, counts, flash_counts, others_have_events,
         #[cfg(feature = "mutants")]
         mutant,
@@ -80,6 +83,7 @@ impl Nand {
             records: Records::new(),
             waiting: Waiting::default(),
             levels: settings.cell.ldpc().map(|ldpc| Box::new(Levels::new(ldpc, blocks))),
+            suspension: settings.suspend.map(|suspend| Box::new(Suspension::new(suspend, luns))),
             loads: Loads::new(members),
             completions: Vec::new(),
             recording: Recording::default(),
@@ -298,13 +302,15 @@ impl Nand {
 
     /// Whether a LUN that began its work before `time_ns` is still at it.
     pub fn is_at_work_since_before(&self, time_ns: u64) -> bool {
-        self.luns.iter().any(|lun| !lun.is_idle() && lun.since_ns < time_ns)
+        (0..).zip(&self.luns).any(|(id, lun)| !lun.is_idle() && self.began_ns(id) < time_ns)
     }
 
     /// The pages that programs are being written to. Looks at all LUNs.
     pub fn programs_in_service(&self) -> impl Iterator<Item = Ppn> {
         let first = self.luns.iter().map(|lun| lun.current).filter(|id| *id != NIL);
+        let suspended = self.suspension.iter().flat_map(|suspension| suspension.suspended());
         first
+            .chain(suspended)
             .map(|id| &self.records[id])
             .filter(|record| matches!(record.work, WorkKind::Program | WorkKind::PageProgram))
             .map(|record| Ppn(record.ppn))

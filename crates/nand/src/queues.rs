@@ -5,6 +5,7 @@ use crate::accounting::{self, Slip};
 use crate::arbitration::kick;
 use crate::luns::LunState;
 use crate::records::{NIL, Queue};
+use crate::suspension::HOST_READS;
 use crate::{About, Nand, Pages, Record, WorkKind};
 use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority, Version};
 
@@ -46,7 +47,7 @@ impl Nand {
     pub fn about(&self, record: u32) -> About {
         let Record { owner, work, cause, host_waits, member, submitted_ns, ppn, .. } = self.records[record];
         #[cfg(feature = "mutants")]
-        let submitted_ns = if accounting::makes(Slip::MemberLatencyFromStart) { self.began_ns(record) } else { submitted_ns };
+        let submitted_ns = if accounting::makes(Slip::MemberLatencyFromStart) { self.began_record_ns(record) } else { submitted_ns };
         let action = if work == WorkKind::Read { Action::Read } else { Action::Program };
         About { owner, action, cause, host_waits, member: MemberId(member), submitted_ns, ppn: Ppn(ppn) }
     }
@@ -103,7 +104,7 @@ impl Nand {
 #[inline(always)]
 pub fn bind<P: Pages>(ssd: &mut P, id: u32) {
     let nand = ssd.nand_mut();
-    let Record { work, priority, lun: lun_id, .. } = nand.records[id];
+    let Record { work, priority, lun: lun_id, cause, .. } = nand.records[id];
     let index = priority as usize * 2 + usize::from(!nand.settings.fifo && !work.reads());
     let lun = &mut nand.luns[lun_id as usize];
     lun.queues[index].append(id, &mut nand.records);
@@ -119,6 +120,8 @@ pub fn bind<P: Pages>(ssd: &mut P, id: u32) {
         } else {
             kick(ssd, channel);
         }
+    } else if index == HOST_READS {
+        nand.ask_to_suspend(lun_id, cause);
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Recording {
     done: Vec<Done>,
     /// Of LUNs that were at work when recording of page operations began: since when.
     begun_before: Vec<Option<u64>>,
+    /// When it began.
+    done_since_ns: u64,
 }
 
 impl Nand {
@@ -82,11 +84,12 @@ impl Nand {
     pub fn record_done(&mut self, records: bool) {
         self.recording.lists_done = records;
         self.recording.begun_before = self.luns.iter().map(|lun| (!lun.is_idle()).then_some(lun.since_ns)).collect();
+        self.recording.done_since_ns = self.now_ns;
     }
 
     /// When the LUN of a page operation began with what it did last.
     #[cfg(feature = "mutants")]
-    pub(crate) fn began_ns(&self, record: u32) -> u64 {
+    pub(crate) fn began_record_ns(&self, record: u32) -> u64 {
         let Record { plane, submitted_ns, .. } = self.records[record];
         if plane == NIL { submitted_ns } else { self.luns[self.lun_of_plane(plane) as usize].since_ns }
     }
@@ -97,7 +100,7 @@ impl Nand {
     pub(crate) fn note_done(&mut self, id: u32, start_ns: u64) {
         let Record { work, cause, owner, ppn, plane, slot, version, bytes, submitted_ns, .. } = self.records[id];
         let lun_id = self.lun_of_plane(plane);
-        if self.recording.begun_before[lun_id as usize] == Some(start_ns) {
+        if self.recording.begun_before[lun_id as usize] == Some(start_ns) || start_ns < self.recording.done_since_ns {
             return;
         }
         let transfers = match work {

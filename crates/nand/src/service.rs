@@ -7,6 +7,7 @@ use crate::levels::{note_joined_read, note_read};
 use crate::luns::{LunState, after};
 use crate::packed::count_flash_page;
 use crate::records::NIL;
+use crate::suspension::HOST_READS;
 use crate::{FlashFault, Nand, Pages, Record, WorkKind};
 use flashraid_vocabulary::{Action, MemberId, Ppn};
 
@@ -98,9 +99,14 @@ impl Nand {
 /// Starts the first of a LUN's bound work.
 pub(crate) fn start_bound<P: Pages>(ssd: &mut P, lun_id: u32) {
     let nand = ssd.nand_mut();
-    let lun = &mut nand.luns[lun_id as usize];
-    let index = lun.served().trailing_zeros() as usize;
-    lun.since_ns = nand.now_ns;
+    let lun = &nand.luns[lun_id as usize];
+    let index = if lun.state == LunState::Suspended {
+        nand.charge(lun_id, lun.current);
+        HOST_READS
+    } else {
+        lun.served().trailing_zeros() as usize
+    };
+    nand.luns[lun_id as usize].since_ns = nand.now_ns;
     let (id, next) = nand.pop_bound(lun_id, index);
     // It may have waited for long.
     nand.records.prefetch(next);
@@ -141,6 +147,8 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
     let mut cell_ns = 0;
     let mut is_joined = false;
     let mut sensed = first;
+    let most = ssd.nand().most_reads_together(lun_id);
+    let mut together = 1;
     loop {
         let nand = ssd.nand_mut();
         let Record { ppn, plane, cause, work, .. } = nand.records[last];
@@ -165,7 +173,8 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
         }
         let nand = ssd.nand_mut();
         planes |= nand.bit_of_plane(plane);
-        if !(nand.settings.multi_plane || nand.settings.packs()) || nand.luns[lun_id as usize].filled >> index & 1 == 0 {
+        let has_next = nand.luns[lun_id as usize].filled >> index & 1 == 1 && together < most;
+        if !(nand.settings.multi_plane || nand.settings.packs()) || !has_next {
             break;
         }
         let next = nand.luns[lun_id as usize].queues[index].head;
@@ -180,8 +189,11 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
         nand.pop_bound(lun_id, index);
         nand.records[last].next = next;
         last = next;
+        together += 1;
     }
-    ssd.nand_mut().begin(lun_id, first, LunState::Reading, bus_ns, cell_ns);
+    let nand = ssd.nand_mut();
+    nand.note_reads_together(lun_id, together);
+    nand.begin(lun_id, first, LunState::Reading, bus_ns, cell_ns);
 }
 
 /// Whether multi-plane takes a record along with others: the same work at the same place of a plane that none of them is in.

@@ -1,6 +1,6 @@
 //! What a device is, as NAND needs it.
 
-use crate::CellTimes;
+use crate::{CellTimes, SuspendSettings};
 
 /// Everything that NAND is told about the device beside its shape.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +28,8 @@ pub struct NandSettings {
     pub reports_data_in: bool,
     /// The layer above has a timer.
     pub has_timer: bool,
+    /// What reads may suspend, if anything: not under FIFO.
+    pub suspend: Option<SuspendSettings>,
     /// Times of the cell array.
     pub cell: CellTimes,
 }

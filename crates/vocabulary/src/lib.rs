@@ -29,4 +29,6 @@ pub use persistent::Persistent;
 pub use plan::{Action, Cause, Change, Delivery, PageOperation, Priority, Sources, Version, Wave};
 pub use random::{SplitMix64, mix};
 pub use talk::{GcAdvisor, GcLoad, Health, LoadView, NoObserver, Observer, ReadLoad, SemivalidAction, SsdView, View};
-pub use words::{GcBlockingScope, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Transfer, WearLeveling, WriteCompletes};
+pub use words::{
+    GcBlockingScope, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Suspend, Transfer, WearLeveling, WriteCompletes,
+};

@@ -89,6 +89,20 @@ word! {
 }
 
 word! {
+    /// What a die suspends while it serves reads.
+    Suspend {
+        /// Nothing: a read waits for the end of what its die does.
+        None = "none",
+        /// Erases.
+        Erase = "erase",
+        /// Programs.
+        Program = "program",
+        /// Erases and programs.
+        Both = "both",
+    }
+}
+
+word! {
     /// Where a rebuild programs what it restores of a member that has several living chips.
     RebuildTarget {
         /// On the chips that have replaced failed ones, as long as they have a free page.

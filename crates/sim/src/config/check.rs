@@ -19,6 +19,7 @@ impl Config {
         // What is wrong with columns takes more words than an entry of the table has.
         self.run.trace_options().map_err(|error| ConfigError(error.to_string()))?;
         self.device.check_units()?;
+        self.device.check_suspension()?;
         if self.device.units_per_page() > 1 && self.host.unwritten == Unwritten::Prefill {
             return refuse(format!(
                 "unwritten = prefill: pages that are there on the first touch would share flash pages with those of requests: allowed with mapping_unit_bytes = {} is zero (fill writes pages before)",

@@ -1,7 +1,7 @@
 //! Checks that concern several settings of the device.
 
 use super::error::refuse;
-use super::{Allocation, ConfigError, Destage, Device, Ftl, Mapping, Member, WearLeveling};
+use super::{Allocation, ConfigError, Destage, Device, Ftl, Mapping, Member, Scheduling, Suspend, WearLeveling};
 use crate::buffer::MOST_PAGE_BYTES;
 use flashraid_ftl::Placement;
 
@@ -13,6 +13,7 @@ impl Device {
     /// What can be said without a scheme: of placements, the one that asks least of the device.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.check_units()?;
+        self.check_suspension()?;
         self.check_counts()?;
         self.check_cells()?;
         self.check_mirror_chips()?;
@@ -56,6 +57,14 @@ impl Device {
             ));
         }
         Ok(())
+    }
+
+    /// Where all wait in the order of their arrival, no read goes before what came earlier.
+    pub(super) fn check_suspension(&self) -> Result<(), ConfigError> {
+        if self.suspend == Suspend::None || self.scheduling != Scheduling::Fifo {
+            return Ok(());
+        }
+        refuse(format!("suspend = {}: allowed with scheduling = fifo is none", self.suspend.name()))
     }
 
     pub(super) fn check_buffer(&self) -> Result<(), ConfigError> {

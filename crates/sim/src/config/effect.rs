@@ -3,7 +3,7 @@
 //! Each key of the schema and each parameter of a scheme (`flashraid_redundancy::Parameter`) declares its condition. A setting that the user asked
 //! for but that cannot change any run of its configuration is refused; one that changed nothing in one run is reported with its result (`Asked`).
 
-use super::{Allocation, Config, Destage, Fit, Ftl, Mapping, Member, WearLeveling, find_scheme};
+use super::{Allocation, Config, Destage, Fit, Ftl, Mapping, Member, Suspend, WearLeveling, find_scheme};
 use flashraid_redundancy::Redundancy;
 use flashraid_workload::format_heeds;
 
@@ -98,6 +98,7 @@ pub(super) const WITH_PADDING: Effect = EVER
     .needs("mapping_unit_bytes below page_bytes and power_loss_protection = false", |Config { device, .. }| {
         device.units_per_page() > 1 && !device.power_loss_protection
     });
+pub(super) const WITH_SUSPENSION: Effect = EVER.needs("suspend other than none", |config| config.device.suspend != Suspend::None);
 pub(super) const WITH_DFTL: Effect = EVER.needs("mapping = dftl", |config| config.device.mapping == Mapping::Dftl);
 pub(super) const WITH_LDPC: Effect = EVER.needs("ldpc other than none", |config| config.device.has_ldpc());
 pub(super) const WITHOUT_LIMIT: Effect = EVER.needs("pe_limit = 0", |config| config.array.is_single() || config.device.pe_limit == 0);

@@ -2,7 +2,7 @@
 //! physical pages of all SSDs are numbered one SSD after the other. What checks and torture want to know beside is in `examine`.
 
 use super::{Counting, Counts, Flash, Shape};
-use flashraid_ftl::{GcCounts, Levels, MemberLoad, Settings, Usage, packed};
+use flashraid_ftl::{GcCounts, Levels, MemberLoad, Settings, Suspensions, Usage, packed};
 use flashraid_vocabulary::{Cause, Health, MemberId, Part, Ppn, View};
 
 /// An SSD, as it is now.
@@ -36,6 +36,8 @@ pub struct SsdRecord<'a> {
     pub collected: GcCounts,
     /// Levels of its blocks, and reads by level, with LDPC.
     pub levels: Option<&'a Levels>,
+    /// How often reads suspended its work; `None` if they may not.
+    pub suspensions: Option<Suspensions>,
 }
 
 impl SsdRecord<'_> {
@@ -120,6 +122,7 @@ pub(super) trait Ssds {
             free_blocks: flash.free_blocks(0),
             collected: flash.collected(),
             levels: nand.levels(),
+            suspensions: nand.suspensions(),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::engine::Survey;
 use crate::engine::translation::TranslationCounts;
 use crate::media::SsdRecord;
 use crate::statistics::kind;
-use flashraid_ftl::{Counts, GcCounts, Levels};
+use flashraid_ftl::{Counts, GcCounts, Levels, Suspensions};
 use flashraid_redundancy::{GuardCounts, ParityUpdates};
 use flashraid_vocabulary::{Cause, HostOp, HostRequest};
 
@@ -27,6 +27,8 @@ pub struct Snapshot {
     pub(super) array_ns: Vec<[u64; Cause::COUNT]>,
     /// Reads by level, of SSDs with LDPC together.
     pub(super) reads_by_level: Vec<u64>,
+    /// How often reads suspended work, by SSD.
+    pub(super) suspensions: Vec<Suspensions>,
     /// What lies before this moment of work and transfers under way included.
     pub(super) lun_busy_ns: Vec<[u64; Cause::COUNT]>,
     pub(super) channel_busy_ns: Vec<[u64; Cause::COUNT]>,
@@ -60,6 +62,7 @@ impl Snapshot {
             flash_luns: luns.iter().map(|lun| lun.flash_operations).collect(),
             array_ns: luns.iter().map(|lun| lun.array_ns).collect(),
             reads_by_level: reads_by_level(&ssds),
+            suspensions: ssds.iter().map(|ssd| ssd.suspensions.unwrap_or_default()).collect(),
             lun_busy_ns: media.luns_busy_ns(now_ns),
             channel_busy_ns: media.buses_busy_ns(now_ns),
             link_busy_ns: media.links_busy_ns(now_ns),

@@ -4,7 +4,7 @@ use super::figures::{latency, ratio};
 use super::measured::Snapshot;
 use super::types::{
     BufferFigures, FailedPart, Failures, GarbageCollection, GuardFigures, LdpcFigures, MappingFigures, MemberState, Rebuild, Replacement,
-    Window,
+    SuspensionFigures, Window,
 };
 use crate::buffer::{self, Buffer};
 use crate::config::Config;
@@ -13,7 +13,7 @@ use crate::engine::{Exposure, ReadErrors, RebuildRecord, ReplacementRecord, Surv
 use crate::media::{Counts, Inspect, LunRecord};
 #[cfg(feature = "mutants")]
 use flashraid_ftl::accounting::{self, Slip};
-use flashraid_ftl::{ACTIONS, CellOperation, CellTimes};
+use flashraid_ftl::{ACTIONS, CellOperation, CellTimes, Suspensions};
 use flashraid_redundancy::{CommitCause, Commits, GuardCounts, Migrated};
 use flashraid_vocabulary::{Action, Cause, MemberId};
 
@@ -113,6 +113,12 @@ pub(super) fn report_ldpc(now: &Snapshot, start: &Snapshot, read_errors: ReadErr
         pages_uncorrectable: pages,
         pages_repaired,
     }
+}
+
+/// How often reads suspended work, in all SSDs.
+pub(super) fn report_suspensions(now: &Snapshot, start: &Snapshot) -> SuspensionFigures {
+    let sum = |of: fn(&Suspensions) -> u64| now.suspensions.iter().map(of).sum::<u64>() - start.suspensions.iter().map(of).sum::<u64>();
+    SuspensionFigures { programs: sum(|of| of.programs), erases: sum(|of| of.erases) }
 }
 
 /// What the data buffer did, counted in host pages.

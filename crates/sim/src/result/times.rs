@@ -9,7 +9,7 @@ use super::{Inconsistent, Measured, Snapshot};
 use crate::engine::{RebuildRecord, Survey};
 use crate::media::{Counts, SsdRecord};
 use crate::statistics::Latency;
-use flashraid_ftl::{ACTIONS, CellOperation, Settings};
+use flashraid_ftl::{ACTIONS, CellOperation, Settings, Suspensions};
 use flashraid_vocabulary::{Action, Cause};
 
 /// The times of a run since measuring began.
@@ -64,6 +64,7 @@ pub(super) fn check(device: &Survey<'_>, now: &Snapshot, measured: &Measured) ->
             + arrays_ns
             + answers_ns
             + u128::from(memory_ns) * u128::from(reads)
+            + suspensions_ns(&ssds, now, start)
             + u128::from(now.pauses_ns.0 - (start.pauses_ns.0 - start.pauses_ns.1))
             + links_ns.iter().map(|(before_ns, in_use_ns)| u128::from(in_use_ns.saturating_sub(*before_ns))).sum::<u128>(),
         links_ns,
@@ -71,6 +72,18 @@ pub(super) fn check(device: &Survey<'_>, now: &Snapshot, measured: &Measured) ->
         rebuilds: device.rebuilds,
     }
     .check()
+}
+
+/// How long dies took, one after the other, to suspend work and to go on with it: as often as they did since measuring began, and for each of them one under way
+/// then.
+fn suspensions_ns(ssds: &[SsdRecord<'_>], now: &Snapshot, start: &Snapshot) -> u128 {
+    let of_ssd = |(ssd, (now, start)): (&SsdRecord<'_>, (&Suspensions, &Suspensions))| {
+        let given = &ssd.settings.given;
+        let before = start.programs + start.erases;
+        let times = now.programs + now.erases - before + before.min(ssd.luns as u64);
+        u128::from(times) * u128::from(given.suspend_ns + given.resume_ns)
+    };
+    ssds.iter().zip(now.suspensions.iter().zip(&start.suspensions)).map(of_ssd).sum()
 }
 
 /// How long the transfers of each bus, and all array operations, take one after the other: of what was started since measuring began,

@@ -132,6 +132,15 @@ fn rule(key: &str) -> Option<Rule> {
         "copyback" => {
             Rule::By(|draw| (draw.value("ldpc") == "none" && !draw.has_units()).then(|| draw.random.of_list(&["false", "true"]).into()))
         }
+        "suspend" => Rule::By(|draw| {
+            let may = draw.is("scheduling", "read_first");
+            may.then(|| draw.random.of_list(&["none", "none", "erase", "program", "both"]).into())
+        }),
+        "suspend_min_ns" => Rule::By(|draw| draw.suspended(&["200000", "0", "20000"])),
+        "suspend_ns" => Rule::By(|draw| draw.suspended(&["100000", "0"])),
+        "resume_ns" => Rule::By(|draw| draw.suspended(&["50000", "0"])),
+        "suspend_limit" => Rule::By(|draw| draw.suspended(&["8", "1"])),
+        "suspend_reads" => Rule::By(|draw| draw.suspended(&["8", "1", "2"])),
         "multi_plane" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["false", "true"]).into())),
         "gc_threshold" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["0", "0.1", "0.3", "0.5"]).into())),
         "gc_policy" => Rule::By(|draw| {
@@ -319,6 +328,11 @@ impl Drawing<'_> {
     /// Whether a flash page has several mapping units.
     fn has_units(&mut self) -> bool {
         self.unit_bytes() < self.number("page_bytes")
+    }
+
+    /// One of these, if reads suspend anything.
+    fn suspended(&mut self, of: &[&str]) -> Option<String> {
+        (self.value("suspend") != "none").then(|| self.random.of_list(of).into())
     }
 
     /// Bytes of a mapping unit.

@@ -40,6 +40,7 @@ mod steps;
 mod stripe_map;
 #[path = "../support/mod.rs"]
 mod support;
+mod suspension;
 mod timing;
 mod torture;
 mod translation;

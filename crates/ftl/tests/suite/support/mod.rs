@@ -3,7 +3,7 @@
 use flashraid_ftl::{CellTimes, ChosenPolicy, Flash, GcQuery, Given, MemorySettings, Placement, Progress, Settings};
 use flashraid_vocabulary::{
     Action, Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberPage, NoObserver, PageOperation, Priority, RebuildTarget,
-    Scheduling, SemivalidAction, Sources, Transfer, Version, WearLeveling, WriteCompletes,
+    Scheduling, SemivalidAction, Sources, Suspend, Transfer, Version, WearLeveling, WriteCompletes,
 };
 use std::collections::BTreeMap;
 
@@ -52,6 +52,12 @@ pub const GIVEN: Given = Given {
     transfer: Transfer::Touched,
     multi_plane: false,
     copyback: false,
+    suspend: Suspend::None,
+    suspend_min_ns: 0,
+    suspend_ns: 0,
+    resume_ns: 0,
+    suspend_limit: 1,
+    suspend_reads: 1,
     wear_leveling: WearLeveling::Dynamic,
     wear_leveling_threshold: 1,
     gc_blocking_scope: GcBlockingScope::None,

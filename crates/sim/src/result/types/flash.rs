@@ -260,6 +260,17 @@ pub struct ChiSquare {
     pub p_value: f64,
 }
 
+/// How often reads suspended what a die did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SuspensionFigures {
+    /// Suspensions of programs, those of GC included.
+    #[schemars(extend("unit" = "suspensions"))]
+    pub programs: u64,
+    /// Suspensions of erases.
+    #[schemars(extend("unit" = "suspensions"))]
+    pub erases: u64,
+}
+
 /// Reads that LDPC decoded.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LdpcFigures {

@@ -2,8 +2,8 @@
 
 use super::ageing::{Ssd, WearOut};
 use super::flash::{
-    Capacity, Channel, ChiSquare, Die, FlashOps, GarbageCollection, LdpcFigures, Lifetime, Link, Member, ParityUpdates, PerDataPage, Wear,
-    WriteAmplificationBy,
+    Capacity, Channel, ChiSquare, Die, FlashOps, GarbageCollection, LdpcFigures, Lifetime, Link, Member, ParityUpdates, PerDataPage,
+    SuspensionFigures, Wear, WriteAmplificationBy,
 };
 use super::mechanisms::{BufferFigures, Drain, GuardFigures, MappingFigures, Preconditioned, Rebuild, Replacement, Window};
 use super::requests::{Bandwidth, Latencies, LatenciesAround, Losses, Requests, Workload};
@@ -135,6 +135,10 @@ pub struct RunResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BufferFigures")]
     pub buffer: Option<BufferFigures>,
+    /// How often reads suspended what a die did. Present with `suspend`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SuspensionFigures")]
+    pub suspensions: Option<SuspensionFigures>,
     /// Reads that LDPC decoded. Present with `ldpc`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "LdpcFigures")]
