@@ -5,7 +5,7 @@ parallel), each doing one operation at a time. A read puts its command on the bu
 with the bus free, then the unit keeps its register until the data have gone over the bus. A program puts command and
 data on the bus at once, then the array programs. A unit does not begin a program while a read waits for it. Page p is
 on channel p mod channels; inside a channel planes vary fastest, then units, then the dies of a unit. No collection, no
-buffer.
+buffer. With `Suspension` a read that meets a program suspends it (docs/spec/modern.md, 8.3).
 
 That leaves open who gets a free bus, and when a page operation is queued: `Rules` has the engine's answers and those
 of SSDsim 2.1.
@@ -84,6 +84,16 @@ ENGINE = Rules(in_turn, pages_at_once=False, pages_in_order=True, shared_read_ns
 SSDSIM = Rules(by_number, pages_at_once=True, pages_in_order=False, shared_read_ns=1000)
 
 
+class Suspension(NamedTuple):
+    """Programs that reads suspend."""
+
+    min_ns: int  # how long the array runs before, since it started or went on
+    suspend_ns: int
+    resume_ns: int
+    most_times: int  # for one program
+    most_reads: int  # each time
+
+
 class _PageOp(NamedTuple):
     request: int
     is_read: bool
@@ -94,6 +104,19 @@ class _PageOp(NamedTuple):
 
 
 @dataclass
+class _Program:
+    """The program that a unit is at."""
+
+    op: int
+    started_ns: int  # when the array started, or went on
+    ends_ns: int
+    times: int = 0  # how often it was suspended
+    is_asked: bool = False  # it will be, as soon as it may
+    rest_ns: int | None = None  # while it is suspended
+    reads: int = 0  # begun since it was suspended
+
+
+@dataclass
 class _Channel:
     units: int
     dies: int
@@ -101,6 +124,8 @@ class _Channel:
     programs: list[list[deque[int]]] = field(init=False)  # for each unit and die
     ready: list[int | None] = field(init=False)  # read whose data wait in the register
     idle: list[bool] = field(init=False)
+    programming: list[_Program | None] = field(init=False)
+    paused: list[bool] = field(init=False)  # suspended, and free for a read
     bus_idle: bool = True
     last_unit: int = -1
 
@@ -109,6 +134,8 @@ class _Channel:
         self.programs = [[deque() for _ in range(self.dies)] for _ in range(self.units)]
         self.ready = [None] * self.units
         self.idle = [True] * self.units
+        self.programming = [None] * self.units
+        self.paused = [False] * self.units
 
     def choices(self, queued: list[int]) -> Iterator[Choice]:
         for unit in range(self.units):
@@ -116,7 +143,7 @@ class _Channel:
             data = self.ready[unit]
             if data is not None:
                 yield Choice("data_out", unit, 0, data, queued[data], turn)
-            elif self.idle[unit] and self.reads[unit]:
+            elif (self.idle[unit] or self.paused[unit]) and self.reads[unit]:
                 op = self.reads[unit][0]
                 yield Choice("command", unit, 0, op, queued[op], turn)
             elif self.idle[unit]:
@@ -126,7 +153,11 @@ class _Channel:
 
 
 def responses_ns(
-    requests: Iterable[Request], flash: Flash, program_end: bool = True, rules: Rules = ENGINE
+    requests: Iterable[Request],
+    flash: Flash,
+    program_end: bool = True,
+    rules: Rules = ENGINE,
+    suspension: Suspension | None = None,
 ) -> tuple[list[int], list[int]]:
     """Response times of the reads and of the writes, in the order of arrival; `requests` come in this order.
 
@@ -159,13 +190,37 @@ def responses_ns(
         running += 1
         heapq.heappush(events, (time, running, what, op))
 
-    def queue(op: int) -> None:
+    def queue(op: int, now: int) -> None:
         nonlocal queueings
         queueings += 1
         queued[op] = queueings
         of = page_ops[op]
         channel = channels[of.channel]
         (channel.reads[of.unit] if of.is_read else channel.programs[of.unit][of.die]).append(op)
+        program = channel.programming[of.unit]
+        if of.is_read and program is not None:
+            ask(program, now)
+
+    def ask(program: _Program, now: int) -> None:
+        if suspension is None or program.is_asked or program.rest_ns is not None:
+            return
+        may_ns = max(now, program.started_ns + suspension.min_ns)
+        if program.times < suspension.most_times and may_ns < program.ends_ns:
+            program.is_asked = True
+            at(may_ns, "suspend", program.op)
+
+    def go_on(channel: _Channel, unit: int, now: int) -> None:
+        """The unit of a suspended program can read, or goes on."""
+        program = channel.programming[unit]
+        assert suspension is not None and program is not None and program.rest_ns is not None
+        channel.paused[unit] = bool(channel.reads[unit]) and program.reads < suspension.most_reads
+        if not channel.paused[unit]:
+            program.started_ns = now + suspension.resume_ns
+            program.ends_ns = program.started_ns + program.rest_ns
+            program.rest_ns, program.is_asked = None, False
+            at(program.ends_ns, "programmed", program.op)
+            if channel.reads[unit]:
+                ask(program, now)
 
     def come(op: int, now: int) -> None:
         page = page_ops[op].page
@@ -178,15 +233,15 @@ def responses_ns(
             programs_of.setdefault(page, deque()).append(op)
             if programs_of[page][0] != op:
                 return
-        queue(op)
+        queue(op, now)
 
-    def end(op: int) -> None:
+    def end(op: int, now: int) -> None:
         if page_ops[op].is_read or not rules.pages_in_order:
             return
         programs = programs_of[page_ops[op].page]
         programs.popleft()
         if programs:
-            queue(programs[0])
+            queue(programs[0], now)
         else:
             del programs_of[page_ops[op].page]
 
@@ -203,10 +258,27 @@ def responses_ns(
             if what == "bus":
                 channel.bus_idle = True
             elif what == "array":
-                channel.idle[unit] = True
-                end(op)
-            else:
+                if channel.programming[unit] is None:
+                    channel.idle[unit] = True
+                else:
+                    go_on(channel, unit, now)
+                end(op, now)
+            elif what == "sensed":
                 channel.ready[unit] = op
+            elif (program := channel.programming[unit]) is None or program.op != op:
+                continue  # it has ended
+            elif what == "suspend":
+                assert suspension is not None
+                program.rest_ns, program.reads, program.times = program.ends_ns - now, 0, program.times + 1
+                at(now + suspension.suspend_ns, "suspended", op)
+            elif what == "suspended":
+                go_on(channel, unit, now)
+            elif program.rest_ns is None and program.ends_ns == now:
+                channel.programming[unit] = None
+                channel.idle[unit] = True
+                if program_end:
+                    complete(op, now)
+                end(op, now)
         if coming and coming[0][0] == now and (rules.pages_at_once or not touched):
             for op in coming.popleft()[1]:
                 come(op, now)
@@ -219,6 +291,9 @@ def responses_ns(
             op, unit = best.op, best.unit
             channel.bus_idle, channel.idle[unit], channel.last_unit = False, False, unit
             if best.kind == "command":
+                if (program := channel.programming[unit]) is not None:
+                    channel.paused[unit] = False
+                    program.reads += 1
                 channel.reads[unit].popleft()
                 at(now + flash.command_ns, "bus", op)
                 at(now + flash.command_ns + flash.read_ns, "sensed", op)
@@ -233,8 +308,10 @@ def responses_ns(
                 channel.programs[unit][best.die].popleft()
                 done = now + flash.command_ns + flash.transfer_ns
                 at(done, "bus", op)
-                at(done + flash.program_ns, "array", op)
-                complete(op, done + (flash.program_ns if program_end else 0))
+                at(done + flash.program_ns, "programmed", op)
+                channel.programming[unit] = _Program(op, done, done + flash.program_ns)
+                if not program_end:
+                    complete(op, done)
     reads: list[int] = []
     writes: list[int] = []
     for request, time in zip(arrivals, completed, strict=True):

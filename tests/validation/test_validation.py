@@ -92,6 +92,35 @@ def test_every_response_is_that_of_the_independent_model(requests, setup):
     assert recordings.engine_ns(wanted, setup) == nand_model.responses_ns(wanted, closed_forms.Flash(), program_end)
 
 
+SUSPENSIONS = [
+    nand_model.Suspension(min_ns=50_000, suspend_ns=20_000, resume_ns=10_000, most_times=8, most_reads=8),
+    nand_model.Suspension(min_ns=0, suspend_ns=0, resume_ns=0, most_times=1, most_reads=1),
+    nand_model.Suspension(min_ns=100_000, suspend_ns=30_000, resume_ns=5_000, most_times=2, most_reads=2),
+]
+
+
+@pytest.mark.parametrize("setup", [peers.SSDSIM_STATIC, peers.SSDSIM_STATIC_END], ids=lambda setup: setup.name)
+@pytest.mark.parametrize("suspension", SUSPENSIONS)
+@pytest.mark.parametrize("gap_ns", [80_000, 150_000])
+def test_every_response_with_suspended_programs_is_that_of_the_independent_model(gap_ns, suspension, setup):
+    """Mixed requests at two loads, each to the nanosecond (docs/spec/modern.md, 8.3)."""
+    wanted = list(nand_model.random_mix(20_000 if PROVE else 2_000, gap_ns))
+    given = {
+        "suspend": "program",
+        "suspend_min_ns": suspension.min_ns,
+        "suspend_ns": suspension.suspend_ns,
+        "resume_ns": suspension.resume_ns,
+        "suspend_limit": suspension.most_times,
+        "suspend_reads": suspension.most_reads,
+    }
+    suspending = replace(setup, settings={**setup.settings, **given, "scheduling": "read_first"})
+    program_end = setup.settings["write_completes"] == "program_end"
+    flash = closed_forms.Flash()
+    expected = nand_model.responses_ns(wanted, flash, program_end, suspension=suspension)
+    assert expected != nand_model.responses_ns(wanted, flash, program_end)
+    assert recordings.engine_ns(wanted, suspending) == expected
+
+
 @pytest.mark.parametrize("recording", recordings.ALL, ids=lambda recording: recording.name)
 def test_every_response_on_recordings_is_that_of_the_independent_model(recording, tmp_path):
     """The first 6,000 requests, of which some write a page again too soon; `test_long_case` has all requests."""

@@ -113,6 +113,7 @@ impl Nand {
         let channel = &mut self.channels[lun.channel as usize];
         channel.blocked = if lun.blocked > 0 { channel.blocked | lun.bit } else { channel.blocked & !lun.bit };
         self.refresh_want(lun_id);
+        self.ask_for_waiting(lun_id);
     }
 
     /// Makes sure that the channel is served when its bus is free.

@@ -45,7 +45,8 @@ pub(crate) fn lun_event<P: Pages, O: Observer>(ssd: &mut P, lun_id: u32, observe
                 nand.completions.push(Completion { record: id, progress: Progress::DataIn });
                 id = nand.records[id].next;
             }
-            return nand.lun_at(lun_id, end_ns);
+            nand.lun_at(lun_id, end_ns);
+            return nand.ask_for_waiting(lun_id);
         }
         LunState::Working => {
             nand.end_of_work(lun_id, id);

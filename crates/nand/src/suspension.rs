@@ -117,6 +117,16 @@ impl Nand {
         self.lun_at(lun_id, may_ns);
     }
 
+    /// The LUN is at work from now on, or GC keeps it from the host no longer: reads that wait for it already have its work suspended as any that comes.
+    #[inline]
+    pub(crate) fn ask_for_waiting(&mut self, lun_id: u32) {
+        let lun = &self.luns[lun_id as usize];
+        if self.suspension.is_some() && lun.filled >> HOST_READS & 1 == 1 {
+            let waiting = self.records[lun.queues[HOST_READS].head].cause;
+            self.ask_to_suspend(lun_id, waiting);
+        }
+    }
+
     /// The LUN's work is suspended from now on.
     pub(crate) fn suspend(&mut self, lun_id: u32) {
         let suspension = self.suspension.as_deref_mut().expect("a device with suspension");
@@ -156,11 +166,7 @@ impl Nand {
         let end_ns = self.now_ns + suspension.settings.resume_ns + interrupted.rest_ns;
         self.set_state(lun_id, LunState::Working);
         self.lun_at(lun_id, end_ns);
-        let lun = &self.luns[lun_id as usize];
-        if lun.filled >> HOST_READS & 1 == 1 {
-            let waiting = self.records[lun.queues[HOST_READS].head].cause;
-            self.ask_to_suspend(lun_id, waiting);
-        }
+        self.ask_for_waiting(lun_id);
     }
 
     /// How many reads the LUN may begin together.

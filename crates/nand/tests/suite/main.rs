@@ -533,5 +533,27 @@ mod suspension {
         ssd.read(0, 0, Priority::Host);
         ssd.run();
         assert_eq!((ssd.moved[0].1, ssd.nand.suspensions().unwrap().erases), (LONG_ERASE, 0));
+        // It does once that is over, for reads that came before.
+        let mut ssd = Plain::new(suspending(BOTH));
+        ssd.nand.set_blocked(0, true);
+        queue_work(&mut ssd, 0, WorkKind::Erase, 0, Cause::Gc, Priority::Urgent);
+        ssd.nand.set_now(1_000_000);
+        let read = ssd.read(0, 0, Priority::Host);
+        ssd.nand.set_now(2_000_000);
+        ssd.nand.set_blocked(0, false);
+        assert_eq!(ssd.run(), [(read, 2_000_000 + SUSPEND + ONE_READ)]);
+    }
+
+    /// The data of a program are on their way, which is reported: a read that comes meanwhile waits for no more than the minimum of the array.
+    #[test]
+    fn a_read_that_comes_with_the_data_of_a_program_interrupts_it() {
+        for reports_data_in in [false, true] {
+            let mut ssd = Plain::new(NandSettings { reports_data_in, ..suspending(BOTH) });
+            ssd.nand.set_blocked(1, true);
+            ssd.program(Priority::Host);
+            ssd.nand.set_now(1_000);
+            let read = ssd.read(0, 0, Priority::Host);
+            assert!(ssd.run().contains(&(read, DATA_OUT + MINIMUM + SUSPEND + ONE_READ)));
+        }
     }
 }
