@@ -212,7 +212,9 @@ def responses_ns(
     def go_on(channel: _Channel, unit: int, now: int) -> None:
         """The unit of a suspended program can read, or goes on."""
         program = channel.programming[unit]
-        assert suspension is not None and program is not None and program.rest_ns is not None
+        assert suspension is not None
+        assert program is not None
+        assert program.rest_ns is not None
         channel.paused[unit] = bool(channel.reads[unit]) and program.reads < suspension.most_reads
         if not channel.paused[unit]:
             program.started_ns = now + suspension.resume_ns

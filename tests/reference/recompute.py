@@ -26,7 +26,7 @@ if __name__ == "__main__":  # called by its path, it does not know the folder of
 from reference.recomputing.figures import Between, by_cause
 from reference.recomputing.logs import Run
 from reference.recomputing.members import of_members, of_ssds
-from reference.recomputing.operations import counts, of_amplification, of_collections
+from reference.recomputing.operations import counts, of_amplification, of_collections, of_units
 from reference.recomputing.parts import of_parts
 from reference.recomputing.replaced_parts import of_rebuilds, of_replacements
 from reference.recomputing.requests import check_order, of_bandwidth, of_latencies_around, of_workload
@@ -49,6 +49,8 @@ NOT_RECOMPUTED = {
     "capacity/user_bytes capacity/space_bytes capacity/filled_bytes capacity/redundancy_bytes capacity/tables*": GIVEN,
     "capacity/redundancy_share capacity/nvram* capacity/share_of_preset buffer/destage_bytes_per_second": GIVEN,
     "capacity/placed_pages precondition* drive*": "happens before time begins, so that no log has it",
+    "flash_units/programs/* padded_units": "the log has programs of flash pages, each by the cause of its first unit "
+    "(crates/sim/tests/suite/units.rs)",
     "requests/unmapped_reads requests/prefilled_pages": DECIDED,
     "parity_updates* buffer/kind buffer/read_hits buffer/read_misses buffer/write_hits buffer/write_misses": DECIDED,
     "buffer/evictions buffer/pages_written_out buffer/failed_evictions*": DECIDED,
@@ -93,8 +95,9 @@ def recomputed(run: Run) -> tuple[dict[str, Any], list[str]]:
     buses, units = of_busy_times(run, found, complaints)
     of_offered_load(run, found, buses)
     of_bandwidth(run, found)
-    of_amplification(run, found, done)
-    of_collections(run, found, done)
+    units_done = of_units(run, done, found)
+    of_amplification(run, found, units_done)
+    of_collections(run, found, units_done)
     of_members(run, found, units, run.end)
     of_wear(run, found)
     of_ssds(run, found, units)

@@ -31,13 +31,13 @@ persistent!(Untimed {
 });
 
 impl Flash {
-    /// While set, nothing starts GC by itself: untimed work calls `collect_now`.
+    /// While set, nothing starts GC by itself: untimed work calls `collect_now`. When it is over no flash page is open, as on a drive that was switched off.
     pub fn set_untimed(&mut self, untimed: bool) {
         self.end_filling();
-        self.untimed.is_on = untimed;
-        if self.memory.is_some() && !untimed {
-            memory::begin_deadlines(self);
+        if !untimed {
+            memory::empty(self);
         }
+        self.untimed.is_on = untimed;
         if self.settings.collects_when_idle() {
             self.collect_when_idle();
         }

@@ -14,7 +14,7 @@ use flashraid_vocabulary::{MemberId, Observer};
 pub(crate) fn lun_event<P: Pages, O: Observer>(ssd: &mut P, lun_id: u32, observer: &mut O) {
     let nand = ssd.nand_mut();
     let lun = &mut nand.luns[lun_id as usize];
-    let (state, id, channel_id) = (lun.state, lun.current, lun.channel);
+    let (state, id, channel_id, since_ns) = (lun.state, lun.current, lun.channel, lun.since_ns);
     if state != LunState::DataIn {
         nand.events.lift(lun_id as usize);
     }
@@ -32,7 +32,7 @@ pub(crate) fn lun_event<P: Pages, O: Observer>(ssd: &mut P, lun_id: u32, observe
             } else {
                 nand.channels[channel_id as usize].set_state(lun, LunState::DataReady, &nand.records);
             }
-            finish(ssd, id, observer);
+            finish(ssd, id, since_ns, observer);
         }
         LunState::Decoding => {
             nand.channels[channel_id as usize].set_state(lun, LunState::RetryReady, &nand.records);
@@ -49,11 +49,12 @@ pub(crate) fn lun_event<P: Pages, O: Observer>(ssd: &mut P, lun_id: u32, observe
             return nand.ask_for_waiting(lun_id);
         }
         LunState::Working => {
+            let began_ns = nand.began_ns(lun_id);
             nand.end_of_work(lun_id, id);
             let mut id = id;
             while id != NIL {
                 let next = ssd.nand().records[id].next;
-                finish(ssd, id, observer);
+                finish(ssd, id, began_ns, observer);
                 id = next;
             }
         }
@@ -64,13 +65,12 @@ pub(crate) fn lun_event<P: Pages, O: Observer>(ssd: &mut P, lun_id: u32, observe
     kick(ssd, channel_id);
 }
 
-/// The LUN has done one record.
+/// The LUN has done one record, with which it began at `start_ns`.
 #[inline(always)]
-fn finish<P: Pages, O: Observer>(ssd: &mut P, id: u32, observer: &mut O) {
+fn finish<P: Pages, O: Observer>(ssd: &mut P, id: u32, start_ns: u64, observer: &mut O) {
     let nand = ssd.nand_mut();
     if nand.recording.lists_done {
-        let lun = nand.lun_of_plane(nand.records[id].plane) as usize;
-        nand.note_done(id, if nand.records[id].work.reads() { nand.luns[lun].since_ns } else { nand.began_ns(lun as u32) });
+        nand.note_done(id, start_ns);
     }
     ssd.ended(id, observer);
 }
@@ -91,10 +91,10 @@ impl Nand {
     #[inline(always)]
     pub(crate) fn end_of_work(&mut self, lun_id: u32, id: u32) {
         self.charge(lun_id, id);
-        let lun = &mut self.luns[lun_id as usize];
         #[cfg(feature = "mutants")]
-        if lun.state == LunState::DataOut && accounting::makes(Slip::TransferTwice) {
-            lun.busy_ns[self.records[id].cause as usize] += self.settings.transfer_ns(self.records[id].bytes);
+        if self.luns[lun_id as usize].state == LunState::DataOut && accounting::makes(Slip::TransferTwice) {
+            let Record { cause, bytes, .. } = self.records[id];
+            self.luns[lun_id as usize].busy_ns[cause as usize] += self.settings.transfer_ns(bytes);
         }
         if self.goes_on_with_suspended(lun_id) {
             return;

@@ -51,8 +51,8 @@ struct Interrupted {
     /// How often it was suspended, and how many reads were served the last time.
     times: u32,
     reads: u32,
-    /// When the LUN began with work that was suspended, also once that has ended, until other work ends.
-    began_ns: Option<u64>,
+    /// When the LUN began with the work, if that was suspended.
+    began_ns: u64,
 }
 
 /// Suspension, on devices that have it.
@@ -65,7 +65,7 @@ pub(crate) struct Suspension {
 
 impl Suspension {
     pub(crate) fn new(settings: SuspendSettings, luns: u32) -> Self {
-        let none = Interrupted { record: NIL, end_ns: 0, rest_ns: 0, times: 0, reads: 0, began_ns: None };
+        let none = Interrupted { record: NIL, end_ns: 0, rest_ns: 0, times: 0, reads: 0, began_ns: 0 };
         Self { settings, luns: vec![none; luns as usize], counts: Suspensions::default() }
     }
 
@@ -90,10 +90,14 @@ impl Nand {
         self.suspension.as_ref().map(|suspension| suspension.counts)
     }
 
-    /// When a LUN began with what it does, or has just ended; of work that was suspended, with its first part.
+    /// When a LUN began with the work that it does, which reads may have suspended.
+    #[inline]
     pub(crate) fn began_ns(&self, lun_id: u32) -> u64 {
-        let interrupted = self.suspension.as_ref().and_then(|suspension| suspension.luns[lun_id as usize].began_ns);
-        interrupted.unwrap_or(self.luns[lun_id as usize].since_ns)
+        let interrupted = self.suspension.as_ref().map(|suspension| &suspension.luns[lun_id as usize]);
+        match interrupted {
+            Some(Interrupted { times: 1.., began_ns, .. }) => *began_ns,
+            _ => self.luns[lun_id as usize].since_ns,
+        }
     }
 
     /// A read waits for the LUN, which is at work. Work of the LUN that may be suspended for it is, as soon as it may.
@@ -135,7 +139,7 @@ impl Nand {
         interrupted.times += 1;
         interrupted.reads = 0;
         if interrupted.times == 1 {
-            interrupted.began_ns = Some(lun.since_ns);
+            interrupted.began_ns = lun.since_ns;
         }
         let count =
             if self.records[lun.current].work == WorkKind::Erase { &mut suspension.counts.erases } else { &mut suspension.counts.programs };
@@ -188,7 +192,6 @@ impl Nand {
         let Some(suspension) = self.suspension.as_deref_mut() else { return false };
         let interrupted = &mut suspension.luns[lun_id as usize];
         if interrupted.record == NIL {
-            interrupted.began_ns = interrupted.began_ns.filter(|_| interrupted.times > 0);
             interrupted.times = 0;
             return false;
         }

@@ -7,7 +7,7 @@ from typing import Any
 
 from .figures import QUANTILES, Between, by_cause, moments, quantile, ratio
 from .logs import Run
-from .operations import COUNTED_AS
+from .operations import COUNTED_AS, flash_operations
 from .units import ssds_in_use
 
 
@@ -37,11 +37,12 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
     started: list[dict[str, int]] = [defaultdict(int) for _ in range(members)]
     parity = [0] * members
     latency: list[list[int]] = [[] for _ in range(members)]
-    for done in run.operations:
+    for done in flash_operations(run):
         of = member_of(done.channel, done.chip)
         for action in COUNTED_AS[done.action]:
             if of is not None:
                 started[of][action] += 1
+    for done in run.operations:
         if done.kind != "collection" and done.member is not None:
             parity[done.member] += done.action == "program" and done.cause == "parity"
             if not done.failed:
@@ -70,7 +71,9 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
         for name in ("p50", "p90", "p99", "p99_9"):
             # Page operations that were queued or under way when a warm-up ended count, and are in no log.
             known = quantile(sorted(latency[member]), QUANTILES[name])
-            found[f"{own}/{name}_ns"] = Between(0, inf) if run.has_warmup else known
+            # Mapping units that share a flash page end when the memory takes them, which is in no log either.
+            is_known = not run.has_warmup and run.units_per_page == 1
+            found[f"{own}/{name}_ns"] = known if is_known else Between(0, inf)
         found[f"{own}/parity_share"] = parity[member] / sum(parity) if sum(parity) else 0
     # Members that are spare SSDs, or were replaced by one, take part in no mean.
     programs = [started[member]["programs"] for member in range(members) if not has_spares or member in members_in_use]
@@ -119,7 +122,9 @@ def mean_blocked(run: Run, members: int) -> list[Any]:
         count = max(1, len(answers))
         # With a warm-up there are answers, and work, that are in no log. What dies waiting is in none either.
         found.append(
-            Between(0, inf) if run.has_warmup else Between(least / count, inf if run.has_losses else most / count)
+            Between(0, inf)
+            if run.has_warmup or run.units_per_page > 1
+            else Between(least / count, inf if run.has_losses else most / count)
         )
     return found
 
@@ -146,7 +151,7 @@ def of_ssds(run: Run, found: dict[str, Any], units: list[dict[str, int]]) -> Non
     has_spare_chips = any("/" in fault["fault"] and fault["spare"] for fault in run.result["faults"])
     for ssd in range(run.array["devices"] + run.array["spare_devices"]):
         own = f"devices/{ssd}"
-        done_here = [done for done in run.operations if done.channel // each == ssd]
+        done_here = [done for done in flash_operations(run) if done.channel // each == ssd]
         started: dict[str, dict[str, int]] = {action: defaultdict(int) for action in ("reads", "programs", "erases")}
         for done in done_here:
             for action in COUNTED_AS[done.action]:

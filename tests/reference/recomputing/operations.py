@@ -1,10 +1,11 @@
 """Operations by what caused them: counts, write amplification, GC runs."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from math import inf
 from typing import Any
 
-from .figures import Between, between, ratio
+from .figures import Between, between, by_cause, ratio
 from .logs import Operation, Run
 from .units import mean_ns
 
@@ -31,10 +32,49 @@ def counts(run: Run) -> dict[str, dict[str, int]]:
         "programs": defaultdict(int),
         "erases": defaultdict(int),
     }
-    for done in run.operations:
+    for done in flash_operations(run):
         for action in COUNTED_AS[done.action]:
             found[action][done.cause] += 1
     return found
+
+
+def flash_operations(run: Run) -> Iterator[Operation]:
+    """Operations on flash pages: mapping units that are read together in one of them are one read, the first."""
+    joined = set()
+    for done in run.operations:
+        at_once = run.flash_page(done), done.start
+        if done.action != "read" or at_once not in joined:
+            yield done
+        joined.add(at_once)
+
+
+def of_units(run: Run, done: dict[str, dict[str, int]], found: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """The same in mapping units, of which a flash page may have several.
+
+    The log shows which are read from flash, and how many are programmed in all. Which of these are whose, and which are
+    read in memory, is taken from the result.
+    """
+    if run.units_per_page == 1:
+        return done
+    told = run.result["flash_units"]
+    reads: dict[str, int] = defaultdict(int)
+    for operation in run.operations:
+        if operation.action == "read":
+            is_moved = operation.kind == "collection"
+            reads[operation.cause] += operation.bytes // run.page_bytes if is_moved else 1
+    for cause, count in by_cause(reads).items():
+        is_known = run.device["transfer"] == "touched" or cause not in ("gc", "wear", "total")
+        found[f"flash_units/reads/{cause}"] = Between(count if is_known else 0, inf)
+    for cause, count in by_cause(done["erases"]).items():
+        found[f"flash_units/erases/{cause}"] = count
+    programmed = run.units_per_page * sum(done["programs"].values()) - run.result["padded_units"]
+    # What waits for its flash page when the run begins, as after a fill, and when it ends.
+    found["flash_units/programs/total"] = Between(programmed - run.staging_units, programmed + run.staging_units)
+    reads, programs = (
+        defaultdict(int, {cause: count for cause, count in told[action].items() if cause != "total"})
+        for action in ("reads", "programs")
+    )
+    return {"reads": reads, "programs": programs, "erases": done["erases"]}
 
 
 def of_amplification(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -> None:
@@ -66,7 +106,10 @@ def of_amplification(run: Run, found: dict[str, Any], done: dict[str, dict[str, 
     least_warm, most_warm = sum(sure.values()), sum(at_most.values())
     found["write_amplification_by/warmup"] = between(ratio(least_warm, pages_written), ratio(most_warm, pages_written))
     counted = [cause for causes in AMPLIFICATION.values() for cause in causes]
-    most, least = (sum(programs[cause] - warm[cause] for cause in counted) for warm in (sure, at_most))
+    padded = run.result.get("padded_units", 0)
+    if run.units_per_page > 1:
+        found["write_amplification_by/padding"] = ratio(padded, pages_written)
+    most, least = (padded + sum(programs[cause] - warm[cause] for cause in counted) for warm in (sure, at_most))
     data = programs["host"] - at_most["host"], programs["host"] - sure["host"]
     found["write_amplification"] = between(ratio(least, pages_written), ratio(most, pages_written))
     found["pages_per_host_page"] = between(ratio(least, data[1]), ratio(most, data[0]))

@@ -20,7 +20,7 @@ def of_parts(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -
         * device["planes_per_die"]
         * device["blocks_per_plane"]
         * device["pages_per_block"]
-        * run.page_bytes
+        * run.device["page_bytes"]
     )
     found["capacity/raw_bytes"] = raw
     found["capacity/raw_per_user_byte"] = ratio(raw, capacity["user_bytes"])

@@ -144,6 +144,11 @@ def ssds_in_use(run: Run) -> set[int]:
     return {ssd for ssd in in_use if run.result["devices"][ssd]["state"] != "disabled"}
 
 
+def is_suspended(run: Run, done: Operation) -> bool:
+    """Whether reads suspend such work."""
+    return done.action in ("program", "erase") and run.device["suspend"] in ("both", done.action)
+
+
 def groups(run: Run) -> dict[int, list[list[Operation]]]:
     """Page operations by LUN, those executed at once (multi-plane) together, in order."""
     together: dict[tuple[int, int], list[Operation]] = defaultdict(list)
@@ -170,22 +175,35 @@ def of_busy_times(
         rounded_up: int = -(-size * run.device["bus_ps_per_byte"] // 1000)
         return rounded_up
 
+    suspended: dict[str, list[int]] = {"program": [0, 0], "erase": [0, 0]}  # works, and reads that began meanwhile
     for unit, works in groups(run).items():
         reached = 0
+        outer: list[Operation] = []  # what reads may have suspended, until when, and what it has been charged up to
+        outer_end = inner_reached = 0
         for work in works:
             start, end = work[0].start, max(done.end for done in work) - (decoding if work[0].action == "read" else 0)
-            if start < reached:
-                complaints.append(
-                    f"dies/{unit}: work that begins at {start} ns overlaps work that ends at {reached} ns"
-                )
-            reached = end
             # Time of several reads is that of the last to leave, and of several programs that of the first.
             first, is_read = work[0], work[0].action == "read"
+            if outer and is_read and inner_reached <= start and end <= outer_end and is_suspended(run, outer[0]):
+                units[unit][outer[0].cause] -= end - start
+                suspended[outer[0].action][0] += inner_reached == outer[0].start
+                suspended[outer[0].action][1] += 1
+                inner_reached = end
+            else:
+                if start < reached:
+                    complaints.append(
+                        f"dies/{unit}: work that begins at {start} ns overlaps work that ends at {reached} ns"
+                    )
+                reached = outer_end = end
+                outer, inner_reached = work, start
             units[unit][work[-1].cause if is_read else first.cause] += end - start
             bus = buses[unit // run.units_per_channel]
+            commanded = set()
             for done in work:
                 if done.action == "read":
-                    bus[first.cause] += command["read"]
+                    if run.flash_page(done) not in commanded:
+                        bus[first.cause] += command["read"]
+                    commanded.add(run.flash_page(done))
                     bus[done.cause] += transfer_ns(done.bytes)
                 elif done.action == "program":
                     bus[first.cause] += command["program"] + transfer_ns(done.bytes)
@@ -193,6 +211,9 @@ def of_busy_times(
                     bus[first.cause] += command["read"] + command["program"]
                 else:
                     bus[first.cause] += command["erase"]
+    if "suspensions" in run.result:
+        for action, (times, reads) in suspended.items():
+            found[f"suspensions/{action}s"] = Between(0 if run.has_warmup else times, reads)
     if run.slices is not None:
         begin, end, per_channel = run.begin, run.end, 1 + run.units_per_channel
         of_slices = {"channels": [], "dies": []}  # type: dict[str, list[dict[str, int]]]

@@ -37,6 +37,7 @@ pub(super) fn go_on(ssd: &mut Flash, plane: u32) {
                 let (cause, priority) = (ssd.gc_cause(plane), ssd.gc_priority(plane));
                 let whole = ssd.settings.given.transfer == Transfer::Page;
                 let bytes = if whole { units } else { live } * ssd.settings.geometry.page_bytes;
+                (0..live).for_each(|_| packed::count_unit(&mut ssd.nand, plane, Action::Read, cause));
                 queue_read_of_gc(ssd, plane, Ppn(page), bytes, cause, priority);
                 return;
             }
@@ -58,7 +59,6 @@ pub(super) fn pack<O: Observer>(ssd: &mut Flash, plane: u32, page: Ppn, observer
         }
         let Some((to, is_full)) = take_page_of_gc(ssd, plane) else { return keep_victim(ssd, plane) };
         let cause = ssd.gc_cause(plane);
-        packed::count_unit(&mut ssd.nand, plane, Action::Read, cause);
         packed::count_unit(&mut ssd.nand, plane, Action::Program, cause);
         ssd.switch_moved(from, to, observer);
         full = if is_full { Some(to) } else { full };

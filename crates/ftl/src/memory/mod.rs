@@ -13,8 +13,8 @@ mod state;
 
 pub(crate) use events::{check, programmed, served, space_gained};
 pub(crate) use failures::{give_up, has_to_rescue, lose_place, lose_places};
-pub(crate) use padding::{begin_deadlines, has_flushed, padding_due, secure_moved, take_page_of_gc, wait_for_moves};
 pub use padding::{empty, flush, padded, take_flushed};
+pub(crate) use padding::{has_flushed, padding_due, secure_moved, take_page_of_gc, wait_for_moves};
 pub(crate) use pages::{hold_filled, holds, take_page};
 pub(crate) use programs::{read, take_in, take_waiting, waiting};
 pub(crate) use state::Memory;

@@ -1,8 +1,6 @@
 //! When flash pages are programmed that are not full: for a flush, before an erase of GC, after some time, and as the drive is switched off.
 
-use super::pages::{
-    close, close_open_page, fill, memory_of, memory_of_mut, note_deadline, open_page, owes_padding, take_padding, wait_to_pad,
-};
+use super::pages::{close, close_open_page, fill, memory_of, memory_of_mut, open_page, owes_padding, take_padding, wait_to_pad};
 use super::state::Barrier;
 use crate::Flash;
 use crate::gc::state::GcStage;
@@ -34,15 +32,6 @@ pub(super) fn pad(ssd: &mut Flash, domain: u32) {
     }
     let last = (0..left).map(|_| take_padding(ssd, plane, WriteStream::Host)).last().expect("it is open");
     close_open_page(ssd, domain, last);
-}
-
-/// Work in no simulated time is over: flash pages that it has left open are as if they had been opened now.
-pub(crate) fn begin_deadlines(ssd: &mut Flash) {
-    for domain in 0..memory_of(ssd).open.len() as u32 {
-        if let Some(number) = open_page(ssd, domain) {
-            note_deadline(ssd, domain, number);
-        }
-    }
 }
 
 /// The oldest open flash page is due to be padded, if it is still open.

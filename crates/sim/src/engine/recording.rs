@@ -105,11 +105,14 @@ impl<C: Content, M: Media> Engine<C, M> {
         for done in all_done.drain(..) {
             let slot = done.operation.map(|id| &self.operations.slots[id as usize]);
             let request = slot.map(|slot| slot.request()).filter(|request| *request != NIL);
-            recorder.done.push(DoneRecord {
-                done,
-                kind: slot.map_or("collection", |slot| if slot.job() == TRANSLATION { "translation" } else { kind_name(slot.kind()) }),
-                request: request.map(|request| self.requests[request].sequence),
-            });
+            let is_packed = self.shape.units_per_page > 1 && done.activity == Activity::Program;
+            let kind = match slot {
+                Some(slot) if slot.job() == TRANSLATION => "translation",
+                Some(slot) => kind_name(slot.kind()),
+                None if is_packed => "packing",
+                None => "collection",
+            };
+            recorder.done.push(DoneRecord { done, kind, request: request.map(|request| self.requests[request].sequence) });
         }
         recorder.recorded = (slices, all_done);
     }

@@ -176,7 +176,9 @@ fn gc_packs_and_goes_on_where_space_is_scarcest() {
                 let result = result.unwrap_or_else(|error| panic!("{scheme} {allocation} {protection} {policy}: {error}"));
                 assert_eq!(result.requests.completed, 3000, "{scheme} {protection} {policy}");
                 let (units, ops) = (result.flash_units.unwrap(), result.flash_ops);
-                assert!(units.programs.gc > 0 && units.programs.gc == units.reads.gc, "{scheme} {policy}: {units:?}");
+                // What becomes garbage while it is read is not moved.
+                assert!(units.programs.gc > 0 && units.reads.gc >= units.programs.gc, "{scheme} {policy}: {units:?}");
+                assert!(units.reads.gc < units.programs.gc * 11 / 10, "{scheme} {policy}: {units:?}");
                 // Pages that GC programs are full but for padding.
                 assert!(4 * ops.programs.gc <= units.programs.gc + result.padded_units.unwrap() + 3 * 16 * 4, "{units:?} {ops:?}");
                 assert!(ops.reads.gc <= units.reads.gc && 4 * ops.reads.gc >= units.reads.gc, "{units:?} {ops:?}");

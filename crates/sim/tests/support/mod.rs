@@ -79,7 +79,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
 pub type Scenario = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Different ways through the engine, for golden results and for what recomputes results. Not every scheme takes all of them (`scenario`).
-pub const SCENARIOS: [Scenario; 31] = [
+pub const SCENARIOS: [Scenario; 34] = [
     ("plain", "raid5", &[]),
     ("sor", "raid4", &[("spare_chips", "1"), ("rebuild", "sor"), ("fail", "chip:1.0@request:180")]),
     ("dor", "raid5", &[("spare_chips", "1"), ("rebuild", "dor"), ("fail", "chip:1.0@request:180")]),
@@ -154,6 +154,33 @@ pub const SCENARIOS: [Scenario; 31] = [
     ),
     ("bast", "raid5", &[("mapping", "bast"), ("log_blocks", "4"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4")]),
     ("fast", "ca-ppc", &[("mapping", "fast"), ("log_blocks", "4"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4")]),
+    (
+        "units",
+        "raid5",
+        &[
+            ("page_bytes", "16384"),
+            ("mapping_unit_bytes", "4096"),
+            ("pages_per_block", "4"),
+            ("over_provisioning", "0.5"),
+            ("pad_after_ns", "0"),
+        ],
+    ),
+    ("suspend", "no-pc", &[("suspend", "both"), ("suspend_min_ns", "0"), ("gc_blocking_scope", "none"), ("speed", "5")]),
+    (
+        "suspend-units",
+        "cr5m",
+        &[
+            ("page_bytes", "16384"),
+            ("mapping_unit_bytes", "4096"),
+            ("pages_per_block", "4"),
+            ("over_provisioning", "0.5"),
+            ("power_loss_protection", "true"),
+            ("transfer", "page"),
+            ("suspend", "both"),
+            ("suspend_min_ns", "50000"),
+            ("gc_blocking_scope", "none"),
+        ],
+    ),
 ];
 
 /// A scheme in a scenario on the drive of the golden results; `None` if the configuration is refused.
