@@ -258,7 +258,7 @@ def _originals(found: Found) -> Iterator[str]:
     for name, original in paper.originals.items():
         files = ", ".join(f"`{each}`" for each in original.files)
         own = [each for key, each in found.originals.items() if key.partition("/")[0] == name]
-        yield table_row([f"`{name}`", files, original.source, _told(own)])
+        yield table_row([f"`{name}`", files, original.source, _told(own, _speeds(paper, name))])
     yield ""
     lacking = [f"`{name}` on {', '.join(traces)}" for name, traces in paper.unmeasured.items()]
     if lacking:
@@ -266,12 +266,20 @@ def _originals(found: Found) -> Iterator[str]:
         yield ""
 
 
-def _told(recordings: Sequence[Mapping[str, Any]]) -> str:
+def _speeds(paper: Any, original: str) -> dict[str, float]:
+    """At how much of its own speed variants replay an original."""
+    found = {each.name: each.change.get(f"original:{original}", {}) for each in paper.variants}
+    return {name: change["speed"] for name, change in found.items() if "speed" in change}
+
+
+def _told(recordings: Sequence[Mapping[str, Any]], speeds: Mapping[str, float]) -> str:
     """Where the figures of an original come from."""
     if not recordings:
         return "needs DIR"
     first = recordings[0]
     speed = "at its own speed" if first["speed"] == 1 else f"{first['speed']:,g} times as fast"
+    if speeds:
+        speed = ", ".join(f"{factor:g} times as fast (`{name}`)" for name, factor in speeds.items())
     by = f"{speed}, by flashraid {first['version']}"
     if len(recordings) > 1:
         return f"{len(recordings)} traces, {by}; their SHA-256 are in the JSON"

@@ -47,10 +47,12 @@ NEEDS_DIR = "needs DIR"
 OUT_OF_REACH = "out of reach"
 NOT_TRIED = (NEEDS_DIR, OUT_OF_REACH)
 CATEGORIES = (REPRODUCED, BY_RULE, SAME_DIRECTION, CONTRADICTED, CAUSE_KNOWN, CAUSE_UNKNOWN, UNDECIDED, *NOT_TRIED)
+# What is said of a statement by which a profile or a drive was made: it confirms nothing, and is no claim either.
+FITTED = "fitted"
 # What is said of an input that nothing checks.
 COPIED = "copied"
 # Of several claims that decide one statement together the first of these counts.
-GRAVEST_FIRST = (CAUSE_UNKNOWN, CAUSE_KNOWN, CONTRADICTED, UNDECIDED, SAME_DIRECTION, BY_RULE, REPRODUCED)
+GRAVEST_FIRST = (FITTED, CAUSE_UNKNOWN, CAUSE_KNOWN, CONTRADICTED, UNDECIDED, SAME_DIRECTION, BY_RULE, REPRODUCED)
 
 # Why a statement is out of reach.
 REASONS = {
@@ -202,7 +204,7 @@ def claims_of(line: Line, paper: Paper, where: str = "") -> list[Claim]:
     known = {claim.id: claim for claim in paper.claims}
     listed = [line.judged_by or line.id] if isinstance(line.judged_by, str) else list(line.judged_by)
     found = [known[known_name(f"{where} judged_by", each, known)] for each in listed]
-    if sum(not claim.is_judged for claim in found) > 1 or (len(found) > 1 and line.cell):
+    if sum(claim.kind == "value" for claim in found) > 1 or (len(found) > 1 and line.cell):
         raise InputError(f"{where} judged_by: one value at most is allowed, and a cell of a table alone")
     if (found[0].judge == "cells") != bool(line.cell):
         raise InputError(f"{where} cell: needed with a claim that is a table, and not allowed without")
@@ -310,6 +312,8 @@ def _of_claim(claim: Claim, line: Line, found: Reproduction, outcomes: Mapping[s
     figures = found.measured[claim.experiment, ""]
     verdict = judge(claim, found.paper.experiments[claim.experiment], figures)
     finding = Finding(line, "", "", REPRODUCED, requirement(claim), verdict.text())
+    if claim.kind == "fitted":
+        return replace(finding, category=FITTED, because="as fitted" if verdict.holds else "not as fitted")
     if verdict.is_undecided or verdict.is_level:
         because = "too few requests" if verdict.is_undecided else "not told apart"
         return replace(finding, category=UNDECIDED, because=because)
@@ -427,8 +431,12 @@ def summary(found: Mapping[str, Sequence[Finding]], folder: str = "") -> str:
 
 
 def _counted(found: Sequence[Finding]) -> list[Finding]:
-    """Those that are claims: without inputs."""
-    return [each for each in found if not each.line.is_input]
+    """Those that are claims: without inputs, and without what was fitted."""
+    return [each for each in found if not _is_input(each)]
+
+
+def _is_input(finding: Finding) -> bool:
+    return finding.line.is_input or finding.category == FITTED
 
 
 def _counts(found: Sequence[Finding]) -> list[str]:
@@ -458,7 +466,7 @@ def _papers(found: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
         yield f"## {name}"
         yield ""
         yield from _rows(_counted(of_paper))
-        inputs = [each for each in of_paper if each.line.is_input]
+        inputs = [each for each in of_paper if _is_input(each)]
         if inputs:
             yield f"Inputs of {name}, which are no claims:"
             yield ""
