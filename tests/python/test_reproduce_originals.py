@@ -233,8 +233,14 @@ def test_what_is_wrong_with_a_folder_is_told_in_a_line(paper, folder, capsys):
     refused(lambda: packed.write_text(""), "allowed is a folder of 3 traces: unpack it")
     packed.unlink()
     refused(
-        lambda: ali.write_text("1 2 3\n4 5 6\n"), r"ali_1\.csv: .*or a name with that word in it, as ali_1\.alibaba"
+        lambda: ali.write_text("1 2 3\n4 5 6\n"),
+        r"ali_1\.csv: .*expected a name with the word of its format in it \(.*\), as ali_1\.alibaba",
     )
+    # No option of another command is advised.
+    refused(
+        lambda: ali.write_text("foo,bar,baz\n1,2,3\n"), r"matches no trace format; .*missing: ts_us, op, offset, size$"
+    )
+    refused(lambda: ali.write_text(""), r"ali_1\.csv: an empty file; expected at least one request$")
     refused(lambda: ali.write_text(recordings.alibaba(2, count=300)), "not the trace of ali_1: requests is 300; the")
     ali.unlink()
     shutil.rmtree(folder / "MSR-Cambridge")
@@ -244,8 +250,14 @@ def test_what_is_wrong_with_a_folder_is_told_in_a_line(paper, folder, capsys):
 
 
 def test_a_name_that_is_nearly_one_is_noted(paper, folder):
-    (folder / "MSR-Cambridge" / "hm_0.csv.gz").rename(folder / "hm-0.csv.gz")
+    found = folder / "MSR-Cambridge" / "hm_0.csv.gz"
+    found.rename(folder / "hm-0.csv.gz")
     assert "hm-0.csv.gz is none of them; the nearest is hm_0" in with_originals(paper, str(folder)).notes
+    found.symlink_to("nothing")
+    assert "hm_0.csv.gz is a link to nothing" in with_originals(paper, str(folder)).notes
+    found.unlink()
+    found.mkdir()
+    assert "hm_0.csv.gz is a folder, not a file" in with_originals(paper, str(folder)).notes
 
 
 def test_a_trace_that_is_known_by_its_sha_256_is_no_other(paper, folder):

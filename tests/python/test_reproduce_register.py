@@ -26,6 +26,7 @@ from flashraid.reproduce.register import (
     CAUSE_UNKNOWN,
     CONTRADICTED,
     COPIED,
+    FITTED,
     OUT_OF_REACH,
     REPRODUCED,
     SAME_DIRECTION,
@@ -34,7 +35,7 @@ from flashraid.reproduce.register import (
 
 PAGES = ROOT / "docs" / "papers"
 LISTED = ROOT.parent / "shared" / "papers" / "claims.toml"
-COUNTS = {"adaptive": 104, "cr5m": 121, "hotswap": 45, "ppc": 62, "sirf1": 119}
+COUNTS = {"adaptive": 103, "cr5m": 121, "hotswap": 45, "ppc": 62, "sirf1": 119}
 # Statements that the list of published claims lacks, or has as a part of another one.
 BEYOND_THE_LIST = {
     "adaptive": {"fig8.adaptive.least", "fig12.adaptive.best"},
@@ -91,14 +92,26 @@ def figures():
 
 
 def test_inputs_are_counted_in_no_register(found):
-    assert {name: sum(not each.line.is_input for each in of_paper) for name, of_paper in found.items()} == COUNTS
+    assert {name: sum(not register.is_input(each) for each in of_paper) for name, of_paper in found.items()} == COUNTS
     for name, of_paper in found.items():
-        inputs = [each for each in of_paper if each.line.is_input]
+        inputs = [each for each in of_paper if register.is_input(each)]
         assert inputs, name
         assert register.summary({name: of_paper}) == register.summary({name: [e for e in of_paper if e not in inputs]})
         # They are shown all the same.
         _, _, shown = register.render({name: of_paper}).partition(f"Inputs of {name}, which are no claims:")
         assert shown.count("\n| `") == len(inputs)
+
+
+def test_what_a_drive_was_chosen_by_is_no_claim(found):
+    fitted = {each.line.id for of_paper in found.values() for each in of_paper if each.category == FITTED}
+    assert "fig8.bursty.slow" in fitted
+    for name, of_paper in found.items():
+        kinds = {claim.id: claim.kind for claim in papers.find(name).claims}
+        for each in of_paper:
+            decided = [
+                kinds[claim.id] for claim in register.claims_of(each.line, papers.find(name)) if claim.id in kinds
+            ]
+            assert (each.category == FITTED) == ("fitted" in decided), each.line.id
 
 
 def test_the_register_is_the_list(found, listed):
@@ -166,7 +179,11 @@ def test_every_line_has_words(found):
         for each in of_paper:
             assert each.where, each.line.id
             assert each.statement, each.line.id
-            assert each.category in register.CATEGORIES or (each.line.input and each.category == COPIED)
+            assert (
+                each.category in register.CATEGORIES
+                or (each.line.input and each.category == COPIED)
+                or each.category == FITTED
+            )
             assert (each.category == OUT_OF_REACH) == bool(each.reason)
             assert (each.category in (CAUSE_KNOWN, BY_RULE, CONTRADICTED)) <= bool(each.because)
 
@@ -435,7 +452,7 @@ def test_categories_add_up(found):
     for of_paper in [*found.values(), list(chain(*found.values()))]:
         table = register.summary({"x": of_paper}).splitlines()
         claims, tried, *counts = map(int, table[2].strip("| ").split(" | ")[1:])
-        of_paper = [each for each in of_paper if not each.line.is_input]
+        of_paper = [each for each in of_paper if not register.is_input(each)]
         assert claims == sum(counts) == len(of_paper)
         assert tried == sum(counts[:-2])
         assert counts == [Counter(each.category for each in of_paper)[each] for each in register.CATEGORIES]

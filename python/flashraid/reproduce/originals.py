@@ -246,7 +246,13 @@ def _near(there: Sequence[Path], originals: Mapping[str, Original], found: Mappi
     names = [name for key, each in originals.items() if key not in keys for name in each.files]
     used = {each.path for each in found.values()}
     meant = {path: _native.meant(_stem(path), names) for path in there if path not in used}
-    return [f"{path.name} is none of them; the nearest is {near[0]}" for path, near in meant.items() if near]
+    return [f"{path.name} {_what_is_wrong(path, near[0])}" for path, near in meant.items() if near]
+
+
+def _what_is_wrong(path: Path, name: str) -> str:
+    if path.is_file() or _stem(path).lower() != name.lower():
+        return f"is none of them; the nearest is {name}"
+    return "is a folder, not a file" if path.is_dir() else "is a link to nothing"
 
 
 # ---- by columns and figures
@@ -294,7 +300,17 @@ def _format(path: Path) -> str:
     try:
         return known_format(path)
     except InputError as error:
-        raise InputError(f"traces: {error}, or a name with that word in it, as {_stem(path)}.alibaba.csv") from None
+        raise InputError(f"traces: {_without_options(str(error), path)}") from None
+
+
+def _without_options(text: str, path: Path) -> str:
+    """What is wrong with a trace, without the options of other commands that would help there."""
+    for advice in (" (--columns reads other columns)", ", or --on-error skip to read what there is of it"):
+        text = text.replace(advice, "")
+    problem, asked, formats = text.partition("expected --format ")
+    if not asked:
+        return text
+    return f"{problem}expected a name with the word of its format in it ({formats}), as {_stem(path)}.alibaba.csv"
 
 
 def _differences(recording: Recording, name: str, original: Original) -> Iterator[str]:

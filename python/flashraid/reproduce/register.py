@@ -432,10 +432,11 @@ def summary(found: Mapping[str, Sequence[Finding]], folder: str = "") -> str:
 
 def _counted(found: Sequence[Finding]) -> list[Finding]:
     """Those that are claims: without inputs, and without what was fitted."""
-    return [each for each in found if not _is_input(each)]
+    return [each for each in found if not is_input(each)]
 
 
-def _is_input(finding: Finding) -> bool:
+def is_input(finding: Finding) -> bool:
+    """Whether it is no claim: a setting of the paper, or what a profile or a drive was made to have."""
     return finding.line.is_input or finding.category == FITTED
 
 
@@ -466,7 +467,7 @@ def _papers(found: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
         yield f"## {name}"
         yield ""
         yield from _rows(_counted(of_paper))
-        inputs = [each for each in of_paper if _is_input(each)]
+        inputs = [each for each in of_paper if is_input(each)]
         if inputs:
             yield f"Inputs of {name}, which are no claims:"
             yield ""
