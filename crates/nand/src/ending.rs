@@ -96,7 +96,7 @@ impl Nand {
             let Record { cause, bytes, .. } = self.records[id];
             self.luns[lun_id as usize].busy_ns[cause as usize] += self.settings.transfer_ns(bytes);
         }
-        if self.goes_on_with_suspended(lun_id) {
+        if self.suspension.is_some() && self.goes_on_with_suspended(lun_id) {
             return;
         }
         let lun = &mut self.luns[lun_id as usize];

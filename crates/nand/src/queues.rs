@@ -120,7 +120,7 @@ pub fn bind<P: Pages>(ssd: &mut P, id: u32) {
         } else {
             kick(ssd, channel);
         }
-    } else if index == HOST_READS {
+    } else if index == HOST_READS && nand.suspension.is_some() {
         nand.ask_to_suspend(lun_id, cause);
     }
 }

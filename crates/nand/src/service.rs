@@ -147,7 +147,8 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
     let mut cell_ns = 0;
     let mut is_joined = false;
     let mut sensed = first;
-    let most = ssd.nand().most_reads_together(lun_id);
+    let suspends = ssd.nand().suspension.is_some();
+    let most = if suspends { ssd.nand().most_reads_together(lun_id) } else { u32::MAX };
     let mut together = 1;
     loop {
         let nand = ssd.nand_mut();
@@ -192,7 +193,9 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
         together += 1;
     }
     let nand = ssd.nand_mut();
-    nand.note_reads_together(lun_id, together);
+    if suspends {
+        nand.note_reads_together(lun_id, together);
+    }
     nand.begin(lun_id, first, LunState::Reading, bus_ns, cell_ns);
 }
 
