@@ -3,7 +3,7 @@
 use crate::config::{Config, ConfigError, Device, Mapping};
 use crate::engine::content::Content;
 use crate::engine::{Dftl, Engine, Options, RebuildOptions};
-use crate::media::{Array, LinkTimes, Media};
+use crate::media::{LinkTimes, Media, SsdArray};
 use flashraid_ftl::{Flash, MemorySettings, Placement, Settings};
 use flashraid_redundancy::Scheme;
 
@@ -37,7 +37,7 @@ fn ssd(config: &Config, scheme: &dyn Scheme, number: u32) -> Flash {
     flash
 }
 
-impl Assembled for Array {
+impl Assembled for SsdArray {
     fn assemble(config: &Config, scheme: &dyn Scheme) -> Self {
         let array = &config.array;
         let ssds = (0..).zip(config.by_ssd()).map(|(number, config)| ssd(&config, scheme, number)).collect();

@@ -7,7 +7,7 @@ use crate::engine::content::Untracked;
 use crate::engine::recorder::Recorder;
 use crate::engine::tags::Tags;
 use crate::engine::{CompletedRequest, Engine, Halted, Reached, Survey};
-use crate::media::{Array, Flash, Media, Recording};
+use crate::media::{Flash, Media, Recording, SsdArray};
 use crate::verify::{Checked, Checks, Verified};
 use flashraid_vocabulary::{Failure, HostRequest, Lpn, Persistent};
 use std::any::Any;
@@ -105,8 +105,8 @@ pub(crate) fn assemble(config: &Config) -> Result<Box<dyn Device>, ConfigError> 
     Ok(match (config.array.is_single(), config.run.verify) {
         (true, false) => Box::new(assemble::engine::<Untracked, Flash>(config, |_, _| Untracked)?),
         (true, true) => Box::new(assemble::engine::<Tags, Flash>(config, Tags::new)?),
-        (false, false) => Box::new(assemble::engine::<Untracked, Array>(config, |_, _| Untracked)?),
-        (false, true) => Box::new(assemble::engine::<Tags, Array>(config, Tags::new)?),
+        (false, false) => Box::new(assemble::engine::<Untracked, SsdArray>(config, |_, _| Untracked)?),
+        (false, true) => Box::new(assemble::engine::<Tags, SsdArray>(config, Tags::new)?),
     })
 }
 

@@ -8,7 +8,7 @@ use flashraid_sim::Config;
 use flashraid_sim::assemble::Assembled;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Untracked;
-use flashraid_sim::media::{Array, Flash, Media};
+use flashraid_sim::media::{Flash, Media, SsdArray};
 use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{Action, Cause, HostOp};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -63,7 +63,7 @@ fn replay<M: Media>(engine: &mut Engine<Untracked, M>, random: &mut SplitMix64, 
 }
 
 fn allocations(config: &Config) -> u64 {
-    if config.array.is_single() { allocations_on::<Flash>(config) } else { allocations_on::<Array>(config) }
+    if config.array.is_single() { allocations_on::<Flash>(config) } else { allocations_on::<SsdArray>(config) }
 }
 
 fn allocations_on<M: Assembled>(config: &Config) -> u64 {

@@ -1,6 +1,6 @@
 //! What checks and torture look at: physical pages, what is being done to them, and what has failed.
 
-use super::inspect::Ssds;
+use super::inspect::{OfSsds, Ssds};
 use super::{Flash, Inspect};
 use flashraid_ftl::{GcUnderWay, Held};
 use flashraid_vocabulary::{MemberId, Part, Ppn};
@@ -37,66 +37,66 @@ pub trait Examine: Inspect {
     fn check(&self) -> Result<(), String>;
 }
 
-impl<S: Ssds + Inspect> Examine for S {
+impl<S: OfSsds + Inspect> Examine for S {
     fn ppn_limit(&self) -> u64 {
-        Ssds::ssds(self).iter().map(|flash| u64::from(flash.ppn_limit())).sum()
+        self.parts().ssds().iter().map(|flash| u64::from(flash.ppn_limit())).sum()
     }
 
     fn pages_of(&self, ssd: usize, part: &Part) -> Vec<Ppn> {
-        let first = self.first_page(ssd);
-        Ssds::ssds(self)[ssd].pages_of(part).map(|ppn| Ppn(first + ppn.0)).collect()
+        let first = self.parts().first_page(ssd);
+        self.parts().ssds()[ssd].pages_of(part).map(|ppn| Ppn(first + ppn.0)).collect()
     }
 
     fn is_lost_page(&self, ppn: Ppn) -> bool {
-        let (ssd, ppn) = self.locate(ppn);
-        Ssds::ssds(self)[ssd].is_lost_page(ppn)
+        let (ssd, ppn) = self.parts().locate(ppn);
+        self.parts().ssds()[ssd].is_lost_page(ppn)
     }
 
     fn is_unplaced_page(&self, ppn: Ppn) -> bool {
-        let (ssd, ppn) = self.locate(ppn);
-        Ssds::ssds(self)[ssd].is_unplaced_page(ppn)
+        let (ssd, ppn) = self.parts().locate(ppn);
+        self.parts().ssds()[ssd].is_unplaced_page(ppn)
     }
 
     fn programs_in_service(&self) -> Vec<Ppn> {
         let of_ssd = |(ssd, flash): (usize, &'_ Flash)| {
-            let first = self.first_page(ssd);
+            let first = self.parts().first_page(ssd);
             flash.nand().programs_in_service().map(|ppn| Ppn(first + ppn.0)).collect::<Vec<_>>()
         };
-        Ssds::ssds(self).iter().enumerate().flat_map(of_ssd).collect()
+        self.parts().ssds().iter().enumerate().flat_map(of_ssd).collect()
     }
 
     fn held(&self, member: MemberId) -> Held {
-        let (flash, member) = self.home(member);
+        let (flash, member) = self.parts().home(member);
         flash.held(member)
     }
 
     fn gc_runs_under_way(&self) -> GcUnderWay {
-        Ssds::ssds(self).iter().fold(GcUnderWay::default(), |sum, flash| sum | flash.gc_runs_under_way())
+        self.parts().ssds().iter().fold(GcUnderWay::default(), |sum, flash| sum | flash.gc_runs_under_way())
     }
 
     fn has_map_events(&self) -> bool {
-        Ssds::ssds(self).iter().any(Flash::has_map_events)
+        self.parts().ssds().iter().any(Flash::has_map_events)
     }
 
     fn is_at_work(&self) -> bool {
-        Ssds::ssds(self).iter().any(Flash::is_at_work)
+        self.parts().ssds().iter().any(Flash::is_at_work)
     }
 
     fn failed_parts(&self, ssd: usize) -> Option<&'static str> {
-        Ssds::ssds(self)[ssd].failed_parts()
+        self.parts().ssds()[ssd].failed_parts()
     }
 
     fn has_retired_blocks(&self) -> bool {
-        Ssds::ssds(self).iter().any(|flash| flash.space().has_retired_blocks())
+        self.parts().ssds().iter().any(|flash| flash.space().has_retired_blocks())
     }
 
     fn uses_spares(&self) -> bool {
-        Ssds::ssds(self).iter().any(Flash::uses_spares)
+        self.parts().ssds().iter().any(Flash::uses_spares)
     }
 
     fn channels_with_dead_chips(&self) -> (u64, u64) {
         let mut first = 0;
-        Ssds::ssds(self).iter().fold((0, 0), |(data, mirrors), flash| {
+        self.parts().ssds().iter().fold((0, 0), |(data, mirrors), flash| {
             let (of_data, of_mirrors) = flash.channels_with_dead_chips();
             let bits = (data | of_data << first, mirrors | of_mirrors << first);
             first += flash.nand().channels().len();
@@ -105,6 +105,6 @@ impl<S: Ssds + Inspect> Examine for S {
     }
 
     fn check(&self) -> Result<(), String> {
-        Ssds::ssds(self).iter().try_for_each(Flash::check)
+        self.parts().ssds().iter().try_for_each(Flash::check)
     }
 }

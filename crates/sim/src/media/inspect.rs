@@ -101,8 +101,6 @@ pub(super) trait Ssds {
     fn locate(&self, ppn: Ppn) -> (usize, Ppn);
     /// The number of the first physical page of an SSD.
     fn first_page(&self, ssd: usize) -> u32;
-    /// Time in use of the host link of each SSD, towards it and from it, until `time_ns`, by cause; empty if there are no links.
-    fn links_busy_ns(&self, time_ns: u64) -> Vec<[[u64; Cause::COUNT]; 2]>;
 
     /// The record of an SSD.
     fn record<'a>(&self, ssd: usize, flash: &'a Flash) -> SsdRecord<'a> {
@@ -125,6 +123,15 @@ pub(super) trait Ssds {
             suspensions: nand.suspensions(),
         }
     }
+}
+
+/// Media, as what they consist of.
+pub(super) trait OfSsds {
+    type Ssds: Ssds;
+    /// The SSDs.
+    fn parts(&self) -> &Self::Ssds;
+    /// Time in use of the host link of each SSD, towards it and from it, until `time_ns`, by cause; empty if there are no links.
+    fn links_busy_ns(&self, time_ns: u64) -> Vec<[[u64; Cause::COUNT]; 2]>;
 }
 
 /// See the module.
@@ -163,21 +170,21 @@ pub trait Inspect: Counting + View {
     fn erase_counts_of(&self, ssd: usize) -> Box<dyn Iterator<Item = u32> + '_>;
 }
 
-impl<S: Ssds + Counting + View> Inspect for S {
+impl<S: OfSsds + Counting + View> Inspect for S {
     fn shape(&self) -> Shape {
-        Ssds::shape(self)
+        self.parts().shape()
     }
 
     fn ssds(&self) -> Vec<SsdRecord<'_>> {
-        Ssds::ssds(self).iter().enumerate().map(|(ssd, flash)| self.record(ssd, flash)).collect()
+        self.parts().ssds().iter().enumerate().map(|(ssd, flash)| self.parts().record(ssd, flash)).collect()
     }
 
     fn luns(&self) -> Vec<LunRecord> {
         let of_ssd = |(ssd, flash): (usize, &'_ Flash)| {
-            let (nand, space, settings, is_of_member) = (flash.nand(), flash.space(), flash.settings(), self.is_of_member(ssd));
+            let (nand, space, settings, is_of_member) = (flash.nand(), flash.space(), flash.settings(), self.parts().is_of_member(ssd));
             (0..nand.luns().len() as u32)
                 .map(move |lun| {
-                    let member = nand.member_of_lun(lun).and_then(|member| self.member_in(ssd, member));
+                    let member = nand.member_of_lun(lun).and_then(|member| self.parts().member_in(ssd, member));
                     LunRecord {
                         ssd,
                         member,
@@ -192,67 +199,67 @@ impl<S: Ssds + Counting + View> Inspect for S {
                 })
                 .collect::<Vec<_>>()
         };
-        Ssds::ssds(self).iter().enumerate().flat_map(of_ssd).collect()
+        self.parts().ssds().iter().enumerate().flat_map(of_ssd).collect()
     }
 
     fn place_of(&self, ppn: Ppn) -> Place {
-        let (ssd, ppn) = self.locate(ppn);
-        let flash = &Ssds::ssds(self)[ssd];
+        let (ssd, ppn) = self.parts().locate(ppn);
+        let flash = &self.parts().ssds()[ssd];
         let (nand, lun) = (flash.nand(), flash.nand().lun_of(ppn));
         Place {
             ssd,
             channel: nand.channel_of_lun(lun),
             chip: nand.channel_of_lun(lun) * flash.settings().chips_per_channel() + nand.shape().chip_of_lun(lun),
-            member: nand.member_of_lun(lun).and_then(|member| self.member_in(ssd, member)),
+            member: nand.member_of_lun(lun).and_then(|member| self.parts().member_in(ssd, member)),
             is_of_mirror: flash.space().is_of_mirror(ppn),
         }
     }
 
     fn part_of(&self, ppn: Ppn) -> Part {
-        let (ssd, ppn) = self.locate(ppn);
-        Ssds::ssds(self)[ssd].part_of(ppn)
+        let (ssd, ppn) = self.parts().locate(ppn);
+        self.parts().ssds()[ssd].part_of(ppn)
     }
 
     fn buses_busy_ns(&self, time_ns: u64) -> Vec<[u64; Cause::COUNT]> {
         let buses = |flash: &'_ Flash| 0..flash.nand().channels().len() as u32;
-        Ssds::ssds(self).iter().flat_map(|flash| buses(flash).map(|bus| flash.nand().bus_busy_ns(bus, time_ns))).collect()
+        self.parts().ssds().iter().flat_map(|flash| buses(flash).map(|bus| flash.nand().bus_busy_ns(bus, time_ns))).collect()
     }
 
     fn links_busy_ns(&self, time_ns: u64) -> Vec<[[u64; Cause::COUNT]; 2]> {
-        Ssds::links_busy_ns(self, time_ns)
+        OfSsds::links_busy_ns(self, time_ns)
     }
 
     fn luns_busy_ns(&self, time_ns: u64) -> Vec<[u64; Cause::COUNT]> {
         let luns = |flash: &'_ Flash| 0..flash.nand().luns().len() as u32;
-        Ssds::ssds(self).iter().flat_map(|flash| luns(flash).map(|lun| flash.nand().lun_busy_ns(lun, time_ns))).collect()
+        self.parts().ssds().iter().flat_map(|flash| luns(flash).map(|lun| flash.nand().lun_busy_ns(lun, time_ns))).collect()
     }
 
     fn is_at_work_since_before(&self, time_ns: u64) -> bool {
-        Ssds::ssds(self).iter().any(|flash| flash.nand().is_at_work_since_before(time_ns))
+        self.parts().ssds().iter().any(|flash| flash.nand().is_at_work_since_before(time_ns))
     }
 
     fn load(&self, member: MemberId) -> MemberLoad {
-        let (flash, member) = self.home(member);
+        let (flash, member) = self.parts().home(member);
         flash.nand().loads()[member]
     }
 
     fn is_alive(&self, member: MemberId) -> bool {
-        let (flash, member) = self.home(member);
+        let (flash, member) = self.parts().home(member);
         flash.is_alive(member)
     }
 
     fn lost_versions_of(&self, member: MemberId) -> u64 {
-        let (flash, member) = self.home(member);
+        let (flash, member) = self.parts().home(member);
         flash.lost_versions(member)
     }
 
     fn usage(&self) -> Usage {
-        let in_use = Ssds::ssds(self).iter().enumerate().filter(|(ssd, _)| self.is_of_member(*ssd));
+        let in_use = self.parts().ssds().iter().enumerate().filter(|(ssd, _)| self.parts().is_of_member(*ssd));
         in_use.map(|(_, flash)| flash.space().usage()).fold(Usage::default(), |sum, usage| sum + usage)
     }
 
     fn erase_counts_of(&self, ssd: usize) -> Box<dyn Iterator<Item = u32> + '_> {
-        Box::new(Ssds::ssds(self)[ssd].space().erase_counts())
+        Box::new(self.parts().ssds()[ssd].space().erase_counts())
     }
 }
 
@@ -283,6 +290,14 @@ impl Ssds for Flash {
 
     fn first_page(&self, _: usize) -> u32 {
         0
+    }
+}
+
+impl OfSsds for Flash {
+    type Ssds = Self;
+
+    fn parts(&self) -> &Self {
+        self
     }
 
     fn links_busy_ns(&self, _: u64) -> Vec<[[u64; Cause::COUNT]; 2]> {

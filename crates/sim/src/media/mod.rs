@@ -13,7 +13,7 @@ mod interface;
 mod shape;
 mod single;
 
-pub use array::{Array, LinkTimes};
+pub use array::{LinkTimes, SsdArray};
 pub use examine::Examine;
 #[cfg(feature = "mutants")]
 pub use flashraid_ftl::accounting;

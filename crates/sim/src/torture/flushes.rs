@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::Config;
     use crate::assemble;
-    use crate::media::{Array, Flash};
+    use crate::media::{Flash, SsdArray};
     use flashraid_vocabulary::{HostOp, HostRequest};
 
     /// Page 0 of a small device, zeroed, in a stripe with others. A discard of it takes its time, as the parity changes.
@@ -184,7 +184,7 @@ mod tests {
         let array = [("devices", "5"), ("spare_devices", "1"), ("channels", "1"), ("buffer_bytes", "8192")];
         let array = array.map(|(key, value)| (key.to_string(), value.to_string()));
         let config = Config::assemble(Some("tiny"), Some("offline-diff-raid"), None, &array).expect("legal settings");
-        let mut engine: Engine<Tags, Array> = assemble::engine(&config, Tags::new).expect("a legal array");
+        let mut engine: Engine<Tags, SsdArray> = assemble::engine(&config, Tags::new).expect("a legal array");
         engine.fill(64);
         let mut page = Page { engine, flushes: Flushes::default() };
         page.flushes.doubt(vec![0]);

@@ -7,7 +7,7 @@ use super::report::{Report, SchemeReport, Violation};
 use crate::assemble::Assembled;
 use crate::config::{Config, ConfigError, find_scheme};
 use crate::error::RunError;
-use crate::media::{Array, Flash};
+use crate::media::{Flash, SsdArray};
 use crate::threads;
 use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_redundancy::{Protects, SCHEMES};
@@ -91,7 +91,7 @@ impl Torture {
         let config = draw(self, scheme, number)?;
         match config.array.is_single() {
             true => self.episode_on::<Flash>(config, scheme, number, kills),
-            false => self.episode_on::<Array>(config, scheme, number, kills),
+            false => self.episode_on::<SsdArray>(config, scheme, number, kills),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::support::{config, engine, engine_on, pages, small, tags};
 use flashraid_sim::Simulation;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, Untracked};
-use flashraid_sim::media::{Array, Media};
+use flashraid_sim::media::{Media, SsdArray};
 use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest, Version};
 
@@ -57,7 +57,7 @@ fn aging_leaves_nothing_for_idle_time() {
         ("allocation", "dynamic"),
     ];
     let config = config("tiny", "fra", &pairs);
-    let mut engine: Engine<Untracked, Array> = engine_on(&config, config.build_scheme().expect("a legal scheme"), Untracked);
+    let mut engine: Engine<Untracked, SsdArray> = engine_on(&config, config.build_scheme().expect("a legal scheme"), Untracked);
     let pages = engine.space_pages();
     engine.fill(pages);
     let mut random = SplitMix64::new(9);

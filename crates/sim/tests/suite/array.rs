@@ -4,7 +4,7 @@ use crate::support::{config, engine_on, pages};
 use flashraid_sim::Simulation;
 use flashraid_sim::engine::content::Untracked;
 use flashraid_sim::engine::{Engine, Outcome};
-use flashraid_sim::media::{Array, Failing, Reserving};
+use flashraid_sim::media::{Failing, Reserving, SsdArray};
 use flashraid_sim::result::types::SsdState;
 use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{Health, HostOp, HostRequest, MemberId, MemberPage, Version, View};
@@ -246,10 +246,10 @@ fn replacements_have_the_figures_of_the_requests_in_their_time() {
 #[test]
 fn no_page_is_reserved_where_nothing_is_programmed() {
     let config = config("tiny", "raid5", &[("devices", "4"), ("channels", "1"), ("blocks_per_plane", "16"), ("over_provisioning", "0.4")]);
-    let mut engine: Engine<Untracked, Array> = engine_on(&config, config.build_scheme().unwrap(), Untracked);
+    let mut engine: Engine<Untracked, SsdArray> = engine_on(&config, config.build_scheme().unwrap(), Untracked);
     let media = &mut engine.media;
     let page = |member| MemberPage::new(member, 0);
-    let count_free = |media: &mut Array, member| {
+    let count_free = |media: &mut SsdArray, member| {
         let free = (0..).take_while(|_| media.reserve(page(member), Version::Current)).count();
         (0..free).for_each(|_| media.release(page(member), Version::Current));
         assert_eq!(media.can_allocate(page(member)), free > 0);

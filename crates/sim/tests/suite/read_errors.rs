@@ -5,7 +5,7 @@ use flashraid_ftl::level_of;
 use flashraid_redundancy::SCHEMES;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::engine::{Engine, ReadErrors};
-use flashraid_sim::media::{Array, Media};
+use flashraid_sim::media::{Media, SsdArray};
 use flashraid_sim::{Config, verify};
 use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, LocalPage, Lpn, MemberId, MemberPage, Version};
@@ -112,7 +112,7 @@ fn what_an_array_or_a_mirror_can_recover_comes_back() {
         match devices {
             "1" => recover_all(engine_with(&config, build, content), scheme),
             _ => {
-                let engine = engine_on::<Tags, Array>(&config, build, content);
+                let engine = engine_on::<Tags, SsdArray>(&config, build, content);
                 let levels: Vec<Vec<u32>> =
                     engine.media.clone().into_ssds().iter().map(|ssd| (0..90).map(|block| level_of(ssd, block)).collect()).collect();
                 assert_ne!(levels[0], levels[1], "each SSD has draws of its own");
@@ -168,7 +168,7 @@ fn under_load_nothing_is_wrong_and_losses_are_told() {
             let (scheme, content) = (config.build_scheme().unwrap(), tags(&config));
             let (found, gone) = match config.array.is_single() {
                 true => work(engine_with(&config, scheme, content), &what),
-                false => work(engine_on::<Tags, Array>(&config, scheme, content), &what),
+                false => work(engine_on::<Tags, SsdArray>(&config, scheme, content), &what),
             };
             (errors, lost, tried) = (errors + found, lost + gone, tried + 1);
         }

@@ -6,7 +6,7 @@ use flashraid_sim::assemble;
 use flashraid_sim::config::Config;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Untracked;
-use flashraid_sim::media::{Array, Inspect};
+use flashraid_sim::media::{Inspect, SsdArray};
 use flashraid_sim::result::types::{SsdState, WearOut};
 use flashraid_sim::{Finished, Outputs, RunResult, Simulation, Stage, run};
 use flashraid_vocabulary::SplitMix64;
@@ -96,7 +96,7 @@ fn erases_of_a_run_are_those_of_its_ssds() {
 
 /// Serves updates one after the other, and notes when each SSD reaches so many erases of its own.
 fn reached(config: &Config, erases: &[u64]) -> Vec<Option<u64>> {
-    let mut engine: Engine<Untracked, Array> = assemble::engine(config, |_, _| Untracked).unwrap();
+    let mut engine: Engine<Untracked, SsdArray> = assemble::engine(config, |_, _| Untracked).unwrap();
     engine.fill(engine.space_pages());
     let (mut random, mut times) = (SplitMix64::new(5), vec![None; erases.len()]);
     for number in 0..3_000 {
@@ -420,6 +420,6 @@ fn settings_that_cannot_be_are_refused() {
     }
     let percent = array("raid5", &[("devices", "4"), ("pe_limit", "100"), ("ages", "[50%, 0.25]")]);
     assert_eq!(percent.array.ages, [0.5, 0.25]);
-    let flash = |config: &Config| -> Engine<Untracked, Array> { assemble::engine(config, |_, _| Untracked).unwrap() };
+    let flash = |config: &Config| -> Engine<Untracked, SsdArray> { assemble::engine(config, |_, _| Untracked).unwrap() };
     assert_eq!(flash(&percent).media.ssds().iter().map(|ssd| ssd.preset_erases).collect::<Vec<_>>(), [50, 25, 0, 0]);
 }

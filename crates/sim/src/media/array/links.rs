@@ -6,8 +6,9 @@
 //! if the page is lost meanwhile, the read has failed. What an SSD does by itself, GC and the repetition of a program that has failed, does not use
 //! its link.
 
-use super::numbers::NIL;
-use flashraid_vocabulary::Cause;
+use super::numbers::{NEVER, NIL};
+use crate::media::Flash;
+use flashraid_vocabulary::{Action, Cause};
 use std::collections::VecDeque;
 
 /// How long a host link is in use.
@@ -25,7 +26,7 @@ impl LinkTimes {
         self != Self::default()
     }
 
-    pub(super) fn data_ns(self, bytes: u32) -> u64 {
+    fn data_ns(self, bytes: u32) -> u64 {
         (u64::from(bytes) * self.ps_per_byte).div_ceil(1000)
     }
 }
@@ -42,23 +43,45 @@ pub(super) struct Lane {
     /// The one that crosses: `NIL` if it has failed meanwhile, or nothing does.
     pub(super) crossing: u32,
     /// Until when the lane is in use, and by what.
-    pub(super) until_ns: u64,
-    pub(super) cause: Cause,
+    until_ns: u64,
+    cause: Cause,
     /// Time in use, what has begun included to its end.
-    pub(super) busy_ns: [u64; Cause::COUNT],
+    busy_ns: [u64; Cause::COUNT],
 }
 
 /// The links of all SSDs: lane 2 s leads to SSD s, lane 2 s + 1 from it.
 #[derive(Clone, Debug)]
 pub(super) struct Links {
-    pub(super) times: LinkTimes,
-    pub(super) lanes: Vec<Lane>,
+    times: LinkTimes,
+    lanes: Vec<Lane>,
 }
 
 impl Links {
     pub(super) fn new(times: LinkTimes, ssds: usize) -> Option<Box<Self>> {
         let lane = Lane { waiting: VecDeque::new(), crossing: NIL, until_ns: 0, cause: Cause::Host, busy_ns: [0; Cause::COUNT] };
         times.any().then(|| Box::new(Self { times, lanes: vec![lane; 2 * ssds] }))
+    }
+
+    /// The lane of an SSD in one direction.
+    pub(super) fn lane(&mut self, ssd: usize, direction: usize) -> &mut Lane {
+        &mut self.lanes[2 * ssd + direction]
+    }
+
+    /// Gives a lane that is free to who waits longest. Returns what has crossed, and until when the lane is in use now: `NEVER` if nothing waits.
+    pub(super) fn serve(&mut self, ssd: usize, direction: usize, flash: &Flash, now_ns: u64) -> (u32, u64) {
+        let lane = &mut self.lanes[2 * ssd + direction];
+        let next = lane.waiting.pop_front().unwrap_or(NIL);
+        let crossed = std::mem::replace(&mut lane.crossing, next);
+        if next == NIL {
+            return (crossed, NEVER);
+        }
+        let about = flash.nand().about(next);
+        let has_data = direction == FROM_SSD || about.action == Action::Program;
+        let data_ns = if has_data { self.times.data_ns(flash.nand().record(next).bytes) } else { 0 };
+        let duration_ns = data_ns + if direction == TO_SSD { self.times.command_ns } else { 0 };
+        (lane.until_ns, lane.cause) = (now_ns + duration_ns, about.cause);
+        lane.busy_ns[about.cause as usize] += duration_ns;
+        (crossed, lane.until_ns)
     }
 
     /// Whether nothing crosses a link.

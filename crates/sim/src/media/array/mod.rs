@@ -4,188 +4,87 @@
 //! in their low bits; space domains are numbered by member, as they pass to the spare that takes a member's place; planes, LUNs, buses and
 //! physical pages are numbered SSD by SSD. At one instant LUNs of all SSDs come before their buses, as within one SSD.
 
+mod calendar;
 mod events;
 mod links;
+mod members;
 mod numbers;
 mod preparing;
 mod spares;
+mod tidings;
 mod transfers;
 mod view;
 
 use super::inspect::Ssds;
 use super::{
     About, Ahead, Answer, Clocked, Completion, Counted, Counting, Counts, Done, Failing, Flash, FlashFault, GcQuery, Lun, Media, News,
-    Program, Recording, Repeated, Reserving, Serving, Shape, Slice, Track, Untimed,
+    Program, Recording, Repeated, Reserving, Serving, Slice, Untimed,
 };
-use flashraid_ftl::{ACTIONS, EventQueue};
+use calendar::Calendar;
+use flashraid_ftl::ACTIONS;
 use flashraid_ftl::{memory, packed};
 use flashraid_vocabulary::{
-    Cause, Change, Failure, Fault, Health, LocalPage, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version, persistent,
+    Cause, Change, Failure, Fault, Health, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version, persistent,
 };
 pub use links::LinkTimes;
 use links::Links;
-use numbers::{Behind, FirstNumbers, NEVER, NIL};
+use members::{Members, inner};
+use numbers::{Behind, NIL};
+use tidings::Tidings;
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Array {
-    ssds: Vec<Flash>,
-    /// The SSD that each member is now.
-    ssd_of: Vec<u32>,
-    /// The member that each SSD is, or was until a spare took its place; `NIL` for a spare that is not in use.
-    member_of: Vec<u32>,
-    /// SSDs that wait to take the place of others, the first last.
-    spares: Vec<u32>,
-    /// Whether these are members.
-    spares_are_members: bool,
-    /// The SSD of which the scheme replaces the latest: no other one takes its place if it fails. `NIL` before the first one.
-    leaving: u32,
-    shape: Shape,
-    /// Low bits of a record's number, which are the number of its SSD.
-    ssd_bits: u32,
-    /// Domains of each member.
-    domains_each: u32,
-    /// Numbers of the first plane, LUN, bus and physical page of each SSD, and behind the last.
-    first: FirstNumbers,
-    now_ns: u64,
-    /// When each SSD has its next event, then when each lane of its link has.
-    events: EventQueue,
-    /// Whether the next event of each SSD is one of a bus.
-    is_of_bus: Vec<bool>,
+pub struct SsdArray {
+    members: Members,
+    calendar: Calendar,
+    tidings: Tidings,
     /// The host links, if the SSDs have any.
     links: Option<Box<Links>>,
+    now_ns: u64,
     completed_requests: u64,
-    has_failures: bool,
-    completions: Vec<Completion>,
-    started: Vec<(u32, Ppn, u32)>,
-    /// Domains that gained space, in order.
-    freed: Vec<u32>,
-    /// Flushes that an SSD is done with, once for each.
-    flushed: Vec<u32>,
-    /// SSDs that are worn out since now.
-    worn_out: Vec<u32>,
-    /// The SSD of each question of GC that is not taken, in order, and how many of them are of each SSD.
-    asking: Vec<u32>,
-    asked_by: Vec<usize>,
 }
 
-persistent!(Array {
-    keeps [spares, leaving, has_failures],
-    arrays [ssds, ssd_of, member_of],
-    // What is made of the configuration; work and time.
-    anew [
-        spares_are_members, shape, ssd_bits, domains_each, first, now_ns, events, is_of_bus, links, completed_requests, completions, started, freed,
-        flushed, worn_out, asking, asked_by,
-    ],
+persistent!(SsdArray {
+    keeps [members],
+    // Work and time.
+    anew [calendar, tidings, links, now_ns, completed_requests],
 });
 
-/// The page as its SSD numbers it.
-#[inline(always)]
-fn inner(page: MemberPage) -> MemberPage {
-    MemberPage { member: MemberId(0), page: page.page }
-}
-
-impl Array {
+impl SsdArray {
     /// `devices` SSDs and behind them spares, all erased, with at most 64 of them. Each must have one member, without mirror chips and translation pages,
     /// and all have the same page size.
     pub fn new(ssds: Vec<Flash>, devices: u32, spares_are_members: bool) -> Self {
-        let count = ssds.len() as u32;
-        let members = if spares_are_members { count } else { devices };
-        let first = FirstNumbers::of(&ssds);
-        let shapes = || ssds.iter().map(Shape::of);
-        let domains_each = shapes().map(|shape| shape.domains).max().expect("there are SSDs");
-        let last = first[ssds.len()];
-        let shape = Shape {
-            members,
-            pages_per_member: shapes().map(|shape| shape.pages_per_member).min().expect("there are SSDs"),
-            planes: last.plane,
-            ssds: count,
-            luns: last.lun,
-            domains: domains_each * members,
-            waits_at_rest: shapes().any(|shape| shape.waits_at_rest),
-            reads_may_fail: shapes().any(|shape| shape.reads_may_fail),
-            ..Shape::of(&ssds[0])
-        };
         Self {
-            ssd_of: (0..members).collect(),
-            member_of: (0..count).map(|ssd| if ssd < members { ssd } else { NIL }).collect(),
-            spares: (devices..count).rev().collect(),
-            spares_are_members,
-            leaving: NIL,
-            shape,
-            ssd_bits: count.next_power_of_two().trailing_zeros(),
-            domains_each,
-            first,
-            now_ns: 0,
-            events: EventQueue::new(ssds.len()),
-            is_of_bus: vec![false; ssds.len()],
+            calendar: Calendar::new(ssds.len(), 0),
+            tidings: Tidings::new(ssds.len()),
             links: None,
+            now_ns: 0,
             completed_requests: 0,
-            has_failures: false,
-            completions: Vec::new(),
-            started: Vec::new(),
-            freed: Vec::new(),
-            flushed: Vec::new(),
-            worn_out: Vec::new(),
-            asking: Vec::new(),
-            asked_by: vec![0; ssds.len()],
-            ssds,
+            members: Members::new(ssds, devices, spares_are_members),
         }
-    }
-
-    fn ssd(&self, member: MemberId) -> usize {
-        self.ssd_of[usize::from(member.0)] as usize
-    }
-
-    fn flash(&self, member: MemberId) -> &Flash {
-        &self.ssds[self.ssd(member)]
     }
 
     /// The SSDs, of an array that is taken apart.
     pub fn into_ssds(self) -> Vec<Flash> {
-        self.ssds
-    }
-
-    /// The SSD of a record, and the record's number there.
-    #[inline]
-    fn split(&self, record: u32) -> (usize, u32) {
-        ((record & ((1 << self.ssd_bits) - 1)) as usize, record >> self.ssd_bits)
-    }
-
-    fn numbered(&self, ssd: usize, record: u32) -> u32 {
-        record << self.ssd_bits | ssd as u32
-    }
-
-    #[inline]
-    fn member(&self, ssd: usize) -> MemberId {
-        MemberId(self.member_of[ssd] as u16)
-    }
-
-    fn page_of(&self, ssd: usize, page: LocalPage) -> MemberPage {
-        MemberPage { member: self.member(ssd), page }
-    }
-
-    /// The SSD of a space domain, and the domain's number there.
-    fn domain(&self, domain: u32) -> (usize, u32) {
-        (self.ssd_of[(domain / self.domains_each) as usize] as usize, domain % self.domains_each)
+        self.members.into_ssds()
     }
 }
 
-impl Media for Array {}
+impl Media for SsdArray {}
 
-impl Clocked for Array {
+impl Clocked for SsdArray {
     #[inline]
     fn next_event_ns(&self) -> u64 {
-        self.events.first_ns()
+        self.calendar.first_ns()
     }
 
     #[inline]
     fn is_at_rest(&self) -> bool {
+        let Some(first) = self.calendar.first() else { return true };
         // Mostly the SSD of the next event is at work.
-        self.events.first_ns() == NEVER
-            || (self.ssds.get(self.events.first().1 as usize).is_none_or(|flash| flash.nand().is_at_rest())
-                && self.ssds.iter().all(|flash| flash.nand().is_at_rest())
-                && self.links.as_ref().is_none_or(|links| links.are_idle(self.now_ns)))
+        self.members.get(first).is_none_or(|flash| flash.nand().is_at_rest())
+            && self.members.iter().all(|flash| flash.nand().is_at_rest())
+            && self.links.as_ref().is_none_or(|links| links.are_idle(self.now_ns))
     }
 
     #[inline]
@@ -195,35 +94,37 @@ impl Clocked for Array {
     }
 
     fn advance<O: Observer>(&mut self, observer: &mut O) {
-        let (time_ns, ssd) = self.next();
+        let (time_ns, next) = self.calendar.next();
         self.now_ns = time_ns;
-        if let Some(lane) = ssd.checked_sub(self.ssds.len()) {
-            return self.lane_is_free(lane);
+        match next {
+            Ok(ssd) => {
+                let first = self.members.first_of(ssd).page;
+                self.at(ssd, |flash| flash.advance(&mut Behind(observer, first)));
+            }
+            Err(lane) => self.lane_is_free(lane),
         }
-        let first = self.first[ssd].page;
-        self.at(ssd, |flash| flash.advance(&mut Behind(observer, first)));
     }
 
     #[inline]
     fn completions(&mut self) -> &mut Vec<Completion> {
-        &mut self.completions
+        &mut self.tidings.completions
     }
 
     fn list_started(&mut self, lists: bool) {
-        self.ssds.iter_mut().for_each(|flash| flash.nand_mut().list_started(lists));
+        self.members.iter_mut().for_each(|flash| flash.nand_mut().list_started(lists));
     }
 
     #[inline]
     fn started(&mut self) -> &mut Vec<(u32, Ppn, u32)> {
-        &mut self.started
+        &mut self.tidings.started
     }
 
     fn take_unreadable(&mut self) -> Option<(MemberPage, Version)> {
-        for ssd in 0..self.ssds.len() {
-            if let Some((page, version)) = self.ssds[ssd].take_unreadable() {
+        for ssd in self.members.numbers() {
+            if let Some((page, version)) = self.members[ssd].take_unreadable() {
                 // An SSD that was replaced holds nothing that is missed.
-                if self.is_current(ssd) {
-                    return Some((self.page_of(ssd, page.page), version));
+                if self.members.is_current(ssd) {
+                    return Some((self.members.page_of(ssd, page.page), version));
                 }
             }
         }
@@ -232,27 +133,25 @@ impl Clocked for Array {
 
     #[inline]
     fn has_news(&self) -> bool {
-        !self.freed.is_empty() || !self.asking.is_empty() || !self.worn_out.is_empty() || !self.flushed.is_empty()
+        self.tidings.has_news()
     }
 
     fn take_news(&mut self) -> Option<News> {
-        if let Some(domain) = self.freed.pop() {
+        if let Some(domain) = self.tidings.freed.pop() {
             return Some(News::Freed(domain));
         }
-        if let Some(flush) = self.flushed.pop() {
+        if let Some(flush) = self.tidings.flushed.pop() {
             return Some(News::Flushed(flush));
         }
-        if let Some(ssd) = self.worn_out.pop() {
+        if let Some(ssd) = self.tidings.worn_out.pop() {
             return Some(News::WornOut(ssd));
         }
-        while let Some(ssd) = self.asking.pop().map(|ssd| ssd as usize) {
-            self.asked_by[ssd] = self.asked_by[ssd].saturating_sub(1);
-            // There may be none left: questions about what was released meanwhile are not asked.
+        while let Some(ssd) = self.tidings.take_asking() {
             if let Some(query) = self.at(ssd, Flash::take_gc_query) {
-                let first = self.first[ssd].plane;
+                let first = self.members.first_of(ssd).plane;
                 return Some(News::Asked(match query {
                     GcQuery::Victim(plane) => GcQuery::Victim(first + plane),
-                    GcQuery::Semivalid(plane, page) => GcQuery::Semivalid(first + plane, self.page_of(ssd, page.page)),
+                    GcQuery::Semivalid(plane, page) => GcQuery::Semivalid(first + plane, self.members.page_of(ssd, page.page)),
                 }));
             }
         }
@@ -261,8 +160,8 @@ impl Clocked for Array {
 
     fn answer(&mut self, answer: Answer<'_>) {
         let (Answer::Victim(plane, _) | Answer::Semivalid(plane, ..) | Answer::Committed(plane)) = answer;
-        let (ssd, local) = self.first.plane(plane);
-        let member = self.member(ssd);
+        let (ssd, local) = self.members.first().plane(plane);
+        let member = self.members.member(ssd);
         self.at(ssd, |flash| match answer {
             Answer::Victim(_, commit_cost) => flash.choose_victim(local, &|page| commit_cost(MemberPage { member, page: page.page })),
             Answer::Semivalid(_, page, action) => flash.rule(local, inner(page), action),
@@ -271,79 +170,77 @@ impl Clocked for Array {
     }
 }
 
-impl Reserving for Array {
+impl Reserving for SsdArray {
     #[inline]
     fn domain_of(&self, page: MemberPage, version: Version) -> u32 {
-        u32::from(page.member.0) * self.domains_each + self.flash(page.member).domain_of(inner(page), version)
+        self.members.domain(u32::from(page.member.0), self.members.flash(page.member).domain_of(inner(page), version))
     }
 
     #[inline]
     fn reserve(&mut self, page: MemberPage, version: Version) -> bool {
-        self.at(self.ssd(page.member), |flash| flash.health() == Health::ReadWrite && flash.reserve(inner(page), version))
+        self.at(self.members.ssd(page.member), |flash| flash.health() == Health::ReadWrite && flash.reserve(inner(page), version))
     }
 
     #[inline]
     fn release(&mut self, page: MemberPage, version: Version) {
-        self.at(self.ssd(page.member), |flash| flash.release(inner(page), version));
+        self.at(self.members.ssd(page.member), |flash| flash.release(inner(page), version));
     }
 
     fn domain_is_alive(&self, domain: u32) -> bool {
-        let (ssd, domain) = self.domain(domain);
-        domain < self.ssds[ssd].space().domains() as u32 && self.ssds[ssd].space().domain_is_alive(domain)
+        self.members.split_domain(domain).is_some_and(|(flash, domain)| flash.space().domain_is_alive(domain))
     }
 
     fn domain_has_losses(&self, domain: u32) -> bool {
-        let (ssd, domain) = self.domain(domain);
-        domain < self.ssds[ssd].space().domains() as u32 && self.ssds[ssd].domain_has_losses(domain)
+        self.members.split_domain(domain).is_some_and(|(flash, domain)| flash.domain_has_losses(domain))
     }
 }
 
-impl Serving for Array {
+impl Serving for SsdArray {
     #[inline]
     fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
-        let ssd = self.ssd(operation.address.member);
+        let ssd = self.members.ssd(operation.address.member);
         let inside = PageOperation { address: inner(operation.address), ..*operation };
         let record = match self.links {
             None => self.at(ssd, |flash| flash.submit(&inside, owner))?,
             Some(_) => self.announce(ssd, &inside, owner)?,
         };
-        Some(self.numbered(ssd, record))
+        Some(self.members.numbered(ssd, record))
     }
 
     #[inline]
     fn about(&self, record: u32) -> About {
-        let (ssd, record) = self.split(record);
-        let about = self.ssds[ssd].nand().about(record);
-        let ppn = if about.ppn.0 == NIL { about.ppn } else { Ppn(self.first[ssd].page + about.ppn.0) };
-        About { member: self.member(ssd), ppn, ..about }
+        let (ssd, record) = self.members.split(record);
+        let about = self.members[ssd].nand().about(record);
+        let ppn = if about.ppn.0 == NIL { about.ppn } else { self.members.ppn(ssd, about.ppn) };
+        About { member: self.members.member(ssd), ppn, ..about }
     }
 
     fn program(&self, record: u32) -> Program {
-        let (ssd, record) = self.split(record);
-        let program = Serving::program(&self.ssds[ssd], record);
-        Program { page: self.page_of(ssd, program.page.page), ..program }
+        let (ssd, record) = self.members.split(record);
+        let program = Serving::program(&self.members[ssd], record);
+        Program { page: self.members.page_of(ssd, program.page.page), ..program }
     }
 
     #[inline]
     fn next_in_list(&mut self, record: u32) -> &mut u32 {
-        let (ssd, record) = self.split(record);
-        &mut self.ssds[ssd].nand_mut().record_mut(record).next
+        let (ssd, record) = self.members.split(record);
+        &mut self.members[ssd].nand_mut().record_mut(record).next
     }
 
     fn flush(&mut self, flush: u32) -> u32 {
-        (0..self.ssds.len()).map(|ssd| u32::from(self.at(ssd, |flash| memory::flush(flash, flush)))).sum()
+        self.members.numbers().map(|ssd| u32::from(self.at(ssd, |flash| memory::flush(flash, flush)))).sum()
     }
 
     #[inline]
     fn forget(&mut self, record: u32) {
-        let (ssd, record) = self.split(record);
-        self.ssds[ssd].nand_mut().remove_record(record);
+        let (ssd, record) = self.members.split(record);
+        self.members[ssd].nand_mut().remove_record(record);
     }
 
     #[inline]
     fn commit(&mut self, record: u32) {
-        let (ssd, local) = self.split(record);
-        if self.has_failures && !self.is_current(ssd) {
+        let (ssd, local) = self.members.split(record);
+        if self.members.has_failures() && !self.members.is_current(ssd) {
             // Nothing but a program without a page can be left of what its SSD was to do.
             let anew = self.renewed(record);
             self.leave_unplaced(anew);
@@ -353,40 +250,40 @@ impl Serving for Array {
     }
 
     fn abort(&mut self, record: u32) {
-        let (ssd, record) = self.split(record);
+        let (ssd, record) = self.members.split(record);
         self.at(ssd, |flash| flash.abort(record));
     }
 
     fn repeat(&mut self, record: u32) -> Repeated {
         let record = self.renewed(record);
-        let (ssd, local) = self.split(record);
+        let (ssd, local) = self.members.split(record);
         Repeated { record, is_queued: self.at(ssd, |flash| flash.repeat(local)) }
     }
 
     fn unallocated(&mut self, operation: &PageOperation, owner: u32) -> u32 {
-        let ssd = self.ssd(operation.address.member);
+        let ssd = self.members.ssd(operation.address.member);
         let inside = PageOperation { address: inner(operation.address), ..*operation };
         let record = self.at(ssd, |flash| flash.unallocated(&inside, owner));
-        self.numbered(ssd, record)
+        self.members.numbered(ssd, record)
     }
 
     fn leave_unplaced(&mut self, record: u32) {
-        let (ssd, record) = self.split(record);
+        let (ssd, record) = self.members.split(record);
         self.at(ssd, |flash| flash.leave_unplaced(record));
     }
 
     #[inline]
     fn lookup(&self, page: MemberPage, version: Version) -> Option<Ppn> {
-        let ssd = self.ssd(page.member);
-        self.ssds[ssd].lookup(inner(page), version).map(|ppn| Ppn(self.first[ssd].page + ppn.0))
+        let ssd = self.members.ssd(page.member);
+        self.members[ssd].lookup(inner(page), version).map(|ppn| self.members.ppn(ssd, ppn))
     }
 
     fn next_mapped(&self, entry: u32, end: u32) -> Option<u32> {
-        let members = self.shape.members;
+        let members = self.members.shape().members;
         // Of each member the pages whose entries lie in the range.
         let pages = |at: u32, member: u32| (at.saturating_sub(member)).div_ceil(members);
         let next = |member: u32| {
-            let page = self.flash(MemberId(member as u16)).next_mapped(pages(entry, member), pages(end, member))?;
+            let page = self.members.flash(MemberId(member as u16)).next_mapped(pages(entry, member), pages(end, member))?;
             Some(page * members + member)
         };
         (0..members).filter_map(next).min()
@@ -403,34 +300,34 @@ impl Serving for Array {
             Change::Defer(..) | Change::ReleaseDeferred(_) => unreachable!("NVRAM alone holds it"),
         };
         let (page, change) = inside;
-        self.has_failures |= matches!(change, Change::Lose(_));
-        self.at(self.ssd(page.member), |flash| Serving::apply(flash, &change));
+        self.members.note_failures(matches!(change, Change::Lose(_)));
+        self.at(self.members.ssd(page.member), |flash| Serving::apply(flash, &change));
     }
 
     #[inline]
     fn prefetch(&self, ahead: Ahead) {
         let (ssd, ahead) = match ahead {
-            Ahead::Request(page) => (self.ssd(page.member), Ahead::Request(inner(page))),
+            Ahead::Request(page) => (self.members.ssd(page.member), Ahead::Request(inner(page))),
             Ahead::Superseded(entry) => {
-                let page = self.shape.page(entry);
-                (self.ssd(page.member), Ahead::Superseded(page.page.0))
+                let page = self.members.shape().page(entry);
+                (self.members.ssd(page.member), Ahead::Superseded(page.page.0))
             }
-            Ahead::Record(record) => (self.split(record).0, Ahead::Record(self.split(record).1)),
-            Ahead::Commit(record) => (self.split(record).0, Ahead::Commit(self.split(record).1)),
-            Ahead::Successor(record) => (self.split(record).0, Ahead::Successor(self.split(record).1)),
+            Ahead::Record(record) => (self.members.split(record).0, Ahead::Record(self.members.split(record).1)),
+            Ahead::Commit(record) => (self.members.split(record).0, Ahead::Commit(self.members.split(record).1)),
+            Ahead::Successor(record) => (self.members.split(record).0, Ahead::Successor(self.members.split(record).1)),
         };
         // A record may be none.
-        if let Some(flash) = self.ssds.get(ssd) {
+        if let Some(flash) = self.members.get(ssd) {
             flash.prefetch(ahead);
         }
     }
 }
 
-impl Failing for Array {
+impl Failing for SsdArray {
     fn fail(&mut self, failure: &Failure) {
-        self.has_failures = true;
+        self.members.note_failures(true);
         let (device, fault) = match (failure.device, failure.fault) {
-            (None, Fault::Loss(Part::Member(member))) => (self.ssd_of[member as usize], Fault::Loss(Part::Device)),
+            (None, Fault::Loss(Part::Member(member))) => (self.members.ssd(MemberId(member as u16)) as u32, Fault::Loss(Part::Device)),
             (Some(device), fault) => (device, fault),
             // No flash is concerned.
             (None, _) => return,
@@ -442,26 +339,22 @@ impl Failing for Array {
     fn replace(&mut self, device: Option<u32>, part: &Part) -> bool {
         let ssd = match (device, *part) {
             (Some(device), _) => device as usize,
-            (None, Part::Member(member)) => self.ssd_of[member as usize] as usize,
+            (None, Part::Member(member)) => self.members.ssd(MemberId(member as u16)),
             (None, _) => return false,
         };
         let part = if device.is_none() { &Part::Device } else { part };
         if self.at(ssd, |flash| Failing::replace(flash, None, part)) {
             return true;
         }
-        // Nothing takes the place of a spare SSD, of one that is replaced already, or of a shadow.
-        let is_in_use = self.is_current(ssd) && !self.is_spare(ssd) && self.ssds[ssd].health() == Health::ReadWrite;
-        is_in_use && self.leaving != ssd as u32 && !self.ssds[ssd].is_alive(MemberId(0)) && self.replace_ssd(ssd)
+        self.members.is_to_be_replaced(ssd) && self.replace_ssd(ssd)
     }
 
     fn use_spare(&mut self, new: MemberId, old: MemberId) {
-        let [new, old] = [new, old].map(|member| self.ssd(member) as u32);
-        self.spares.retain(|spare| *spare != new);
-        self.leaving = old;
+        self.members.use_spare(new, old);
     }
 
     fn set_health(&mut self, member: MemberId, health: Health) {
-        let ssd = self.ssd(member);
+        let ssd = self.members.ssd(member);
         self.at(ssd, |flash| {
             flash.set_health(health);
             if health == Health::Disabled {
@@ -471,16 +364,16 @@ impl Failing for Array {
     }
 
     fn device_of(&self, member: MemberId) -> Option<u32> {
-        Some(self.ssd(member) as u32)
+        Some(self.members.ssd(member) as u32)
     }
 
     fn rebuilt(&mut self) {
-        self.ssds.iter_mut().for_each(Flash::rebuilt);
+        self.members.iter_mut().for_each(Flash::rebuilt);
     }
 
     fn fail_stuck(&mut self) -> bool {
         let mut any = false;
-        for ssd in 0..self.ssds.len() {
+        for ssd in self.members.numbers() {
             any |= self.at(ssd, Flash::fail_stuck);
         }
         any
@@ -488,12 +381,12 @@ impl Failing for Array {
 
     #[inline(always)]
     fn makes(&self, fault: FlashFault) -> bool {
-        self.ssds[0].makes(fault)
+        self.members[0].makes(fault)
     }
 
     #[cfg(feature = "mutants")]
     fn make(&mut self, fault: FlashFault) {
-        self.ssds.iter_mut().for_each(|flash| Failing::make(flash, fault));
+        self.members.iter_mut().for_each(|flash| Failing::make(flash, fault));
     }
 }
 
@@ -506,18 +399,18 @@ fn sum_of<'a>(counts: impl Iterator<Item = &'a Counts>) -> Counts {
     sum
 }
 
-impl Counting for Array {
+impl Counting for SsdArray {
     fn counted(&self) -> Counted {
         Counted {
-            pages: sum_of(self.ssds.iter().map(|flash| flash.nand().counts())),
-            flash_pages: sum_of(self.ssds.iter().map(|flash| packed::flash_counts(flash.nand()))),
-            padded: self.ssds.iter().map(memory::padded).sum(),
+            pages: sum_of(self.members.iter().map(|flash| flash.nand().counts())),
+            flash_pages: sum_of(self.members.iter().map(|flash| packed::flash_counts(flash.nand()))),
+            padded: self.members.iter().map(memory::padded).sum(),
         }
     }
 
     fn untimed(&self) -> Untimed {
         let add = |sum: Untimed, of: Untimed| Untimed { programs: sum.programs + of.programs, victims: sum.victims + of.victims };
-        self.ssds.iter().map(Counting::untimed).fold(Untimed::default(), add)
+        self.members.iter().map(Counting::untimed).fold(Untimed::default(), add)
     }
 
     #[inline]
@@ -530,42 +423,21 @@ impl Counting for Array {
     }
 
     fn blocked_sum(&self, member: u32) -> u64 {
-        let ssds = self.ssds.iter().zip(&self.member_of).filter(|(_, of)| **of == member);
-        ssds.map(|(flash, _)| flash.nand().loads().blocked_sum(MemberId(0), self.completed_requests)).sum()
+        let ssds = self.members.iter().enumerate().filter(|(ssd, _)| self.members.was(*ssd, member));
+        ssds.map(|(_, flash)| flash.nand().loads().blocked_sum(MemberId(0), self.completed_requests)).sum()
     }
 
     fn record(&mut self, what: Recording, records: bool) {
-        self.ssds.iter_mut().for_each(|flash| Counting::record(flash, what, records));
+        self.members.iter_mut().for_each(|flash| Counting::record(flash, what, records));
     }
 
     fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>) {
-        let (mut some_slices, mut some_done) = (Vec::new(), Vec::new());
-        for ssd in 0..self.ssds.len() {
-            self.ssds[ssd].nand_mut().swap_recorded(&mut some_slices, &mut some_done);
-            let (first, member) = (self.first[ssd], self.member_of[ssd]);
-            let page = |page: MemberPage| MemberPage { member: MemberId(member as u16), page: page.page };
-            slices.extend(some_slices.drain(..).map(|slice| Slice {
-                track: match slice.track {
-                    Track::Bus(bus) => Track::Bus(first.bus + bus),
-                    Track::Lun(lun) => Track::Lun(first.lun + lun),
-                },
-                lun: first.lun + slice.lun,
-                ppn: Ppn(first.page + slice.ppn.0),
-                page: slice.page.map(page),
-                ..slice
-            }));
-            done.extend(some_done.drain(..).map(|done| Done {
-                ppn: Ppn(first.page + done.ppn.0),
-                member: done.member.map(|_| member),
-                page: done.page.map(|(of, version)| (page(of), version)),
-                ..done
-            }));
-        }
+        self.members.swap_recorded(slices, done);
     }
 
     fn lun(&self, lun: u32) -> Lun {
-        let (ssd, lun) = self.first.lun(lun);
-        let Lun { member, free_blocks } = self.ssds[ssd].lun(lun);
-        Lun { member: member.and_then(|member| self.member_in(ssd, member)), free_blocks }
+        let (ssd, lun) = self.members.first().lun(lun);
+        let Lun { member, free_blocks } = self.members[ssd].lun(lun);
+        Lun { member: member.and_then(|member| self.members.member_in(ssd, member)), free_blocks }
     }
 }

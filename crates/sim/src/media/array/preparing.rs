@@ -1,58 +1,60 @@
 //! Work in no simulated time: the fill, the precondition and first touches of the SSDs.
 
-use super::{Array, Behind, inner};
+use super::members::inner;
+use super::{Behind, SsdArray};
 use crate::media::{Flash, Preparing};
 use flashraid_ftl::memory;
 use flashraid_vocabulary::{MemberPage, Observer, Ppn, Version};
 
-impl Preparing for Array {
+impl Preparing for SsdArray {
     fn set_untimed(&mut self, untimed: bool) {
-        (0..self.ssds.len()).for_each(|ssd| self.at(ssd, |flash| flash.set_untimed(untimed)));
+        self.members.numbers().for_each(|ssd| self.at(ssd, |flash| flash.set_untimed(untimed)));
     }
 
     fn begin_fill(&mut self, pages: u64) {
-        let of_each = pages / u64::from(self.shape.members);
-        (0..self.ssds.len()).for_each(|ssd| self.at(ssd, |flash| flash.begin_fill(of_each)));
+        let of_each = pages / u64::from(self.members.shape().members);
+        self.members.numbers().for_each(|ssd| self.at(ssd, |flash| flash.begin_fill(of_each)));
     }
 
     fn begin_phases(&mut self, random: &mut dyn FnMut() -> u64) -> u64 {
-        (0..self.ssds.len()).map(|ssd| self.at(ssd, |flash| flash.begin_phases(random))).sum()
+        self.members.numbers().map(|ssd| self.at(ssd, |flash| flash.begin_phases(random))).sum()
     }
 
     fn is_to_advance(&self, page: MemberPage) -> bool {
-        self.ssds[self.ssd(page.member)].is_to_advance(inner(page))
+        self.members[self.members.ssd(page.member)].is_to_advance(inner(page))
     }
 
     fn end_phases(&mut self) {
-        self.ssds.iter_mut().for_each(Flash::end_phases);
+        self.members.iter_mut().for_each(Flash::end_phases);
     }
 
     fn place(&mut self, page: MemberPage, version: Version) -> Ppn {
-        let ssd = self.ssd(page.member);
-        Ppn(self.first[ssd].page + self.at(ssd, |flash| flash.place(inner(page), version)).0)
+        let ssd = self.members.ssd(page.member);
+        let ppn = self.at(ssd, |flash| flash.place(inner(page), version));
+        self.members.ppn(ssd, ppn)
     }
 
     fn place_untimed<O: Observer>(&mut self, page: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
-        let ssd = self.ssd(page.member);
-        let first = self.first[ssd];
+        let ssd = self.members.ssd(page.member);
+        let first = self.members.first_of(ssd);
         let mut behind = Behind(observer, first.page);
         let (plane, ppn) = self.at(ssd, |flash| flash.place_untimed(inner(page), version, keep_base, &mut behind));
         (first.plane + plane, Ppn(first.page + ppn.0))
     }
 
     fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
-        let (ssd, plane) = self.first.plane(plane);
-        let first = self.first[ssd].page;
+        let (ssd, plane) = self.members.first().plane(plane);
+        let first = self.members.first_of(ssd).page;
         self.at(ssd, |flash| flash.collect_low_now(plane, &mut Behind(observer, first)));
     }
 
     fn empty_memory(&mut self) {
-        (0..self.ssds.len()).for_each(|ssd| self.at(ssd, memory::empty));
+        self.members.numbers().for_each(|ssd| self.at(ssd, memory::empty));
     }
 
     fn relieve_now<O: Observer>(&mut self, observer: &mut O) {
-        for ssd in 0..self.ssds.len() {
-            let first = self.first[ssd].page;
+        for ssd in self.members.numbers() {
+            let first = self.members.first_of(ssd).page;
             self.at(ssd, |flash| flash.relieve_now(&mut Behind(observer, first)));
         }
     }

@@ -1,38 +1,16 @@
 //! What schemes, and reports, may look at of an array: each asks the SSD of the member or page.
 
-use super::numbers::NIL;
-use super::{Array, inner};
-use crate::media::inspect::Ssds;
-use crate::media::{Flash, Reserving, Shape};
-use flashraid_vocabulary::{Cause, Health, LoadView, MemberId, MemberPage, Ppn, ReadLoad, SsdView, Version, View};
+use super::SsdArray;
+use super::members::{Members, inner};
+use crate::media::Reserving;
+use crate::media::inspect::OfSsds;
+use flashraid_vocabulary::{Cause, Health, LoadView, MemberId, MemberPage, ReadLoad, SsdView, Version, View};
 
-impl Ssds for Array {
-    fn shape(&self) -> Shape {
-        self.shape
-    }
+impl OfSsds for SsdArray {
+    type Ssds = Members;
 
-    fn ssds(&self) -> &[Flash] {
-        &self.ssds
-    }
-
-    fn home(&self, member: MemberId) -> (&Flash, MemberId) {
-        (self.flash(member), MemberId(0))
-    }
-
-    fn member_in(&self, ssd: usize, _: u32) -> Option<u32> {
-        Some(self.member_of[ssd]).filter(|member| *member != NIL && !self.is_spare(ssd))
-    }
-
-    fn is_of_member(&self, ssd: usize) -> bool {
-        self.is_current(ssd) && !self.is_spare(ssd) && self.ssds[ssd].health() != Health::Disabled
-    }
-
-    fn locate(&self, ppn: Ppn) -> (usize, Ppn) {
-        self.first.page(ppn)
-    }
-
-    fn first_page(&self, ssd: usize) -> u32 {
-        self.first[ssd].page
+    fn parts(&self) -> &Members {
+        &self.members
     }
 
     fn links_busy_ns(&self, time_ns: u64) -> Vec<[[u64; Cause::COUNT]; 2]> {
@@ -40,27 +18,27 @@ impl Ssds for Array {
     }
 }
 
-impl View for Array {
+impl View for SsdArray {
     fn now_ns(&self) -> u64 {
         self.now_ns
     }
 
     #[inline]
     fn is_written(&self, page: MemberPage, version: Version) -> bool {
-        self.flash(page.member).is_written(inner(page), version)
+        self.members.flash(page.member).is_written(inner(page), version)
     }
 
     #[inline]
     fn has_failures(&self) -> bool {
-        self.has_failures
+        self.members.has_failures()
     }
 
     fn is_lost(&self, page: MemberPage, version: Version) -> bool {
-        self.flash(page.member).is_lost(inner(page), version)
+        self.members.flash(page.member).is_lost(inner(page), version)
     }
 
     fn can_allocate(&self, page: MemberPage) -> bool {
-        let flash = self.flash(page.member);
+        let flash = self.members.flash(page.member);
         flash.health() == Health::ReadWrite && flash.can_allocate(inner(page))
     }
 
@@ -73,7 +51,7 @@ impl View for Array {
     }
 
     fn pages_gone(&self, member: MemberId) -> u32 {
-        self.flash(member).pages_gone(MemberId(0))
+        self.members.flash(member).pages_gone(MemberId(0))
     }
 
     fn takes_copy(&self, _: MemberId) -> bool {
@@ -81,64 +59,63 @@ impl View for Array {
     }
 
     fn bases(&self, member: MemberId) -> u32 {
-        self.flash(member).bases(MemberId(0))
+        self.members.flash(member).bases(MemberId(0))
     }
 
     fn copies(&self, member: MemberId) -> u32 {
-        self.flash(member).copies(MemberId(0))
+        self.members.flash(member).copies(MemberId(0))
     }
 }
 
-impl LoadView for Array {
+impl LoadView for SsdArray {
     fn queued(&self, member: MemberId) -> (u32, u32) {
-        self.flash(member).queued(MemberId(0))
+        self.members.flash(member).queued(MemberId(0))
     }
 
     fn load_at(&self, page: MemberPage, version: Version) -> u32 {
-        self.flash(page.member).load_at(inner(page), version)
+        self.members.flash(page.member).load_at(inner(page), version)
     }
 
     fn busy_ns_at(&self, page: MemberPage, version: Version) -> u64 {
-        self.flash(page.member).busy_ns_at_time(inner(page), version, self.now_ns)
+        self.members.flash(page.member).busy_ns_at_time(inner(page), version, self.now_ns)
     }
 
     fn channel_load_at(&self, page: MemberPage) -> u32 {
-        self.flash(page.member).channel_load_at(inner(page))
+        self.members.flash(page.member).channel_load_at(inner(page))
     }
 
     fn read_load(&self, page: MemberPage, version: Version) -> Option<ReadLoad> {
-        self.flash(page.member).read_load_at_time(inner(page), version, self.now_ns)
+        self.members.flash(page.member).read_load_at_time(inner(page), version, self.now_ns)
     }
 
     fn is_idle(&self, member: MemberId) -> bool {
-        self.flash(member).is_idle(MemberId(0))
+        self.members.flash(member).is_idle(MemberId(0))
     }
 }
 
-impl SsdView for Array {
+impl SsdView for SsdArray {
     fn erases(&self, member: MemberId) -> u64 {
-        self.flash(member).space().total_erases()
+        self.members.flash(member).space().total_erases()
     }
 
     fn endurance(&self, member: MemberId) -> u64 {
-        self.flash(member).space().endurance()
+        self.members.flash(member).space().endurance()
     }
 
     fn health(&self, member: MemberId) -> Health {
-        let flash = self.flash(member);
-        if self.has_failures && !flash.is_alive(MemberId(0)) { Health::Disabled } else { flash.health() }
+        let flash = self.members.flash(member);
+        if self.members.has_failures() && !flash.is_alive(MemberId(0)) { Health::Disabled } else { flash.health() }
     }
 
     fn next_spare(&self) -> Option<MemberId> {
-        let living = self.spares.iter().rev().find(|spare| self.ssds[**spare as usize].is_alive(MemberId(0)))?;
-        Some(self.member(*living as usize))
+        self.members.next_spare().map(|ssd| self.members.member(ssd))
     }
 
     fn last_host_ns(&self, member: MemberId) -> u64 {
-        self.flash(member).last_host_ns(MemberId(0))
+        self.members.flash(member).last_host_ns(MemberId(0))
     }
 
     fn is_collecting(&self, member: MemberId) -> bool {
-        self.flash(member).nand().loads()[MemberId(0)].gc_runs > 0
+        self.members.flash(member).nand().loads()[MemberId(0)].gc_runs > 0
     }
 }

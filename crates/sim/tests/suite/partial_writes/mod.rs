@@ -12,7 +12,7 @@ use flashraid_sim::config::{PartialWrites, Unwritten};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, Expected, FILL, Submitted, Untracked};
 use flashraid_sim::engine::tags::Tags;
-use flashraid_sim::media::{Array, Flash};
+use flashraid_sim::media::{Flash, SsdArray};
 use flashraid_sim::verify;
 use flashraid_vocabulary::{Action, Cause, HostOp, HostRequest, Lpn};
 use probe::{Naive, Probe, SECTOR, announce};
@@ -170,7 +170,7 @@ fn random_requests_under_every_scheme() {
         let seen = std::cell::Cell::new((0, 0));
         let outcome = runner.run(&cases(entry.name), |case| {
             let config = case.config(entry.name);
-            let (probe, update_reads) = if config.array.is_single() { case.run::<Flash>(&config) } else { case.run::<Array>(&config) };
+            let (probe, update_reads) = if config.array.is_single() { case.run::<Flash>(&config) } else { case.run::<SsdArray>(&config) };
             // Where no read serves a parity too, the reads are as many.
             if entry.redundancy != Redundancy::Parity {
                 prop_assert_eq!(update_reads, probe.needed);

@@ -16,7 +16,7 @@ use flashraid_sim::assemble::Assembled;
 use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::engine::{CompletedRequest, Engine};
-use flashraid_sim::media::{Array, Flash, Media};
+use flashraid_sim::media::{Flash, Media, SsdArray};
 use flashraid_sim::{Config, Simulation, Source, verify};
 use flashraid_vocabulary::{Action, Cause, HostRequest, Lpn, Version};
 use proptest::strategy::{Strategy, ValueTree};
@@ -210,8 +210,8 @@ fn check_case(
             drive_bytes::<Flash>(case, config, scheme, job, redundancy, filled, |_| {}),
         ),
         false => (
-            drive_tags::<Array>(case, config, scheme, job, filled, |engine| replace(engine, config)),
-            drive_bytes::<Array>(case, config, scheme, job, redundancy, filled, |engine| replace(engine, config)),
+            drive_tags::<SsdArray>(case, config, scheme, job, filled, |engine| replace(engine, config)),
+            drive_bytes::<SsdArray>(case, config, scheme, job, redundancy, filled, |engine| replace(engine, config)),
         ),
     };
     assert_eq!(times, same, "contents must not influence times");
