@@ -10,7 +10,7 @@ impl<M: Media> Episode<M> {
     pub(super) fn check(&mut self) -> Result<(), Problem> {
         let mut problem: Option<Problem> = None;
         let (mut gone, mut exposed) = (Vec::new(), Vec::new());
-        let has_window = self.has_window;
+        let has_window = self.terms.has_window;
         let mut complain = |lpn: Lpn, finding: Finding| match finding {
             Finding::Gone => gone.push(lpn),
             Finding::Wrong => {
@@ -21,8 +21,8 @@ impl<M: Media> Episode<M> {
                 problem.get_or_insert((Some(lpn.0), format!("the failure of unit {unit} would lose it")));
             }
         };
-        let found = verify::examine(&self.engine, self.controller_lives, &mut complain);
-        self.pages_checked += found.pages_checked;
+        let found = verify::examine(&self.engine, self.terms.controller_lives, &mut complain);
+        self.tally.pages_checked += found.pages_checked;
         if let Some(problem) = problem {
             return Err(problem);
         }
@@ -43,12 +43,12 @@ impl<M: Media> Episode<M> {
         if has_window {
             self.check_exposed(&exposed)?;
         }
-        if self.exceeded {
+        if self.damage.exceeded {
             self.check_losses(&gone)?;
-            self.pages_gone = self.pages_gone.max(gone.len() as u64);
+            self.tally.pages_gone = self.tally.pages_gone.max(gone.len() as u64);
         } else if has_window {
             self.check_window(&gone)?;
-            self.pages_lost_in_window = self.pages_lost_in_window.max(gone.len() as u64);
+            self.tally.pages_lost_in_window = self.tally.pages_lost_in_window.max(gone.len() as u64);
         } else if let Some(lpn) = gone.iter().find(|lpn| !is_excused(lpn)) {
             return Err((Some(lpn.0), "is lost, although no more has failed than the scheme survives".into()));
         } else if failed_lost > 0 {
@@ -65,9 +65,8 @@ impl<M: Media> Episode<M> {
 
     /// What a completed flush guarantees is on flash or in NVRAM.
     fn check_flushes(&mut self) -> Result<(), Problem> {
-        self.flushes.doubt(self.engine.content.take_doubts());
-        match self.flushes.broken(&self.engine) {
-            Some(lpn) if !self.exceeded => {
+        match self.host.broken_flush(&mut self.engine) {
+            Some(lpn) if !self.damage.exceeded => {
                 Err((Some(lpn.0), "was written before a flush that has completed, but is neither on flash nor in NVRAM".into()))
             }
             _ => Ok(()),

@@ -1,14 +1,14 @@
 //! From kill to kill.
 
-use super::setup::{Episode, Favor, KILLS, Problem};
+use super::host::Favor;
+use super::instant::held;
+use super::setup::{Episode, KILLS, Problem};
 use crate::media::Media;
 use crate::torture::states::{Known, STATES};
 
 /// Events before a kill, at most, and for how many more it is deferred until something wanted goes on.
 const MOST_EVENTS: u64 = 60;
 const MOST_PATIENCE: u64 = 2_500;
-/// Events between two requests while a rebuild is to make progress.
-const IDLE_PACE: u64 = 30;
 /// Events between two attempts to bring about what is wanted.
 const PROVOCATION: u64 = 100;
 
@@ -18,21 +18,22 @@ impl<M: Media> Episode<M> {
         for _ in 0..kills {
             self.run_to_a_kill()?;
             self.notice_rebuilt();
-            self.count_states();
+            let held = held(self);
+            self.wanted.note(&held);
             self.check()?;
             self.kills += 1;
             if self.engine.scheme().replacing().is_some() && self.random.once_in(3) {
                 self.ask_for_replacement();
             }
-            if self.kills < self.calm {
+            if self.kills < self.terms.calm {
                 continue;
             }
             match self.random.below(20) {
                 0..5 => self.fail_something(None),
                 5..7 => self.fail_an_operation(),
                 7 => self.fail_the_parity_cache(),
-                8 if self.second && self.engine.media.shape().has_mirrors => self.fail_mirror_and_base(),
-                8 | 9 if self.second => self.fail_a_second_unit(),
+                8 if self.terms.second && self.engine.media.shape().has_mirrors => self.fail_mirror_and_base(),
+                8 | 9 if self.terms.second => self.fail_a_second_unit(),
                 10 if self.engine.scheme().replacing().is_some() => self.fail_a_spare(),
                 _ => {}
             }
@@ -47,15 +48,13 @@ impl<M: Media> Episode<M> {
         }
         let wanted = match self.random.below(10) {
             0..3 => return Ok(()),
-            3..6 => vec![self.any_state()],
-            _ => self.any_pair(),
+            3..6 => vec![self.wanted.any_state(&mut self.random)],
+            _ => self.wanted.any_pair(&mut self.random),
         };
         let takes_idle_time = |name: &str| ["rebuild", "replacement", "shadow"].iter().any(|start| name.starts_with(start));
         let rebuilds = wanted.iter().any(|state| takes_idle_time(STATES[*state].name));
-        let pace = self.pace;
         if rebuilds {
-            // Some orders, and replacements, only make progress where the host leaves a member idle.
-            self.pace = pace.max(IDLE_PACE);
+            self.host.leave_idle_time();
         }
         for tick in 0..MOST_PATIENCE {
             let known = Known::of(self);
@@ -67,27 +66,27 @@ impl<M: Media> Episode<M> {
             }
             self.event()?;
         }
-        (self.pace, self.favored) = (pace, None);
+        self.host.be_as_usual();
         Ok(())
     }
 
     /// Does what may bring a state about.
     fn provoke(&mut self, state: &str) {
         match state {
-            "flush_waits" => self.favored = Some(Favor::Flushes),
-            "trim" => self.favored = Some(Favor::Trims),
-            "partial_write" => self.favored = Some(Favor::PartsOfPages),
+            "flush_waits" => self.host.favor(Favor::Flushes),
+            "trim" => self.host.favor(Favor::Trims),
+            "partial_write" => self.host.favor(Favor::PartsOfPages),
             "replacement_running" | "replacement_10" | "replacement_50" | "replacement_90" | "shadow_in_use" | "host_held" => {
                 self.ask_for_replacement();
             }
-            _ if self.kills < self.calm => {}
-            "degraded" | "rebuild_10" | "rebuild_50" | "rebuild_90" if self.failed.is_none() => self.fail_something(None),
-            "spare_in_use" if self.failed.is_none() => self.fail_something(Some("chip")),
-            "retired_block" if self.failed.is_none() => self.fail_something(Some("block")),
+            _ if self.kills < self.terms.calm => {}
+            "degraded" | "rebuild_10" | "rebuild_50" | "rebuild_90" if self.damage.failed.is_none() => self.fail_something(None),
+            "spare_in_use" if self.damage.failed.is_none() => self.fail_something(Some("chip")),
+            "retired_block" if self.damage.failed.is_none() => self.fail_something(Some("block")),
             "parity_cache_lost" => self.fail_the_parity_cache(),
             "given_up" => self.fail_what_is_new(),
             "second_failure" => {
-                if self.failed.is_none() {
+                if self.damage.failed.is_none() {
                     self.fail_something(None);
                 }
                 self.fail_a_second_unit();
@@ -101,11 +100,11 @@ impl<M: Media> Episode<M> {
 
     /// Submits a request, or lets the device do one thing.
     fn event(&mut self) -> Result<(), Problem> {
-        let submits = self.engine.outstanding() < self.queue_depth && self.random.once_in(self.pace);
+        let submits = self.host.is_to_submit(self.engine.outstanding(), &mut self.random);
         if submits || !self.advance()? {
-            self.submit();
+            self.host.submit(&mut self.engine, &mut self.random);
         }
-        self.take_completed();
+        self.host.take_completed(&mut self.engine);
         Ok(())
     }
 

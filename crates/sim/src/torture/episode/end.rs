@@ -37,9 +37,9 @@ impl<M: Media> Episode<M> {
     /// Everything submitted ends, and the rebuild; then every page is read.
     pub(super) fn end(&mut self) -> Result<(), Problem> {
         self.come_to_rest()?;
-        self.take_completed();
+        self.host.take_completed(&mut self.engine);
         self.check()?;
-        if self.drains {
+        if self.terms.drains {
             self.engine.drain_buffer().map_err(|halted| (None, halted.to_string()))?;
             self.engine.drain_scheme();
             self.come_to_rest()?;
@@ -49,7 +49,7 @@ impl<M: Media> Episode<M> {
         let flash = &self.engine.media;
         flash.check().map_err(|what| (None, what))?;
         // Also where nothing but programs has failed, and no rebuild ever began: some pages may not have been allocated.
-        let is_done = self.rebuilds && self.engine.survey().rebuild_share.is_none() && !self.exceeded;
+        let is_done = self.terms.rebuilds && self.engine.survey().rebuild_share.is_none() && !self.damage.exceeded;
         let (members, rows) = (flash.shape().members, flash.shape().pages_per_member);
         let mut pages = (0..rows).flat_map(|page| (0..members).map(move |member| MemberPage::new(member as u16, page)));
         let can_be_repaired = |page: &MemberPage| flash.can_allocate(*page) && !self.may_stay_lost(*page);

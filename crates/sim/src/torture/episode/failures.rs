@@ -27,6 +27,12 @@ impl At {
     }
 }
 
+/// Where a page of this row of the members has this version, lost or not.
+pub(super) fn in_row(media: &impl Media, row: u32, version: Version, is_lost: bool) -> Option<Ppn> {
+    let mut pages = (0..media.shape().members).map(|member| MemberPage::new(member as u16, row));
+    pages.find_map(|page| media.lookup(page, version).filter(|_| media.is_lost(page, version) == is_lost))
+}
+
 impl<M: Media> Episode<M> {
     fn at(&self, ssd: usize, part: Part) -> At {
         At { ssd, part, is_alone: self.engine.media.shape().ssds == 1 }
@@ -36,11 +42,11 @@ impl<M: Media> Episode<M> {
         self.note_exposed();
         self.engine.fail(at.failure(Fault::Loss));
         let media = &self.engine.media;
-        self.dead_chips = media.channels_with_dead_chips();
+        self.damage.dead_chips = media.channels_with_dead_chips();
         // What the controller's memory has is there.
         let dead = media.pages_of(at.ssd, &at.part).into_iter().filter(|ppn| media.is_lost_page(*ppn)).collect::<Vec<_>>();
         dead.into_iter().for_each(|ppn| self.engine.content.destroy(ppn));
-        *self.faults.entry(name).or_default() += 1;
+        self.tally.note_fault(name);
     }
 
     /// A physical page that some version of some page names, and that can be read.
@@ -65,11 +71,11 @@ impl<M: Media> Episode<M> {
 
     /// What a physical page lies in fails, unless something else has failed that is not rebuilt.
     pub(super) fn fail_what_has(&mut self, ppn: Ppn, wanted: Option<&str>) {
-        let unit = unit_of(&self.engine, self.protects, ppn);
-        if self.exceeded || self.failed.is_some_and(|failed| Some(failed) != unit) || self.has_lost_elsewhere(unit) {
+        let unit = unit_of(&self.engine, self.terms.protects, ppn);
+        if self.damage.exceeded || self.damage.failed.is_some_and(|failed| Some(failed) != unit) || self.has_lost_elsewhere(unit) {
             return;
         }
-        self.failed = unit;
+        self.damage.failed = unit;
         let (name, part) = self.some_part_with(ppn, wanted);
         self.lose(name, part);
     }
@@ -83,7 +89,7 @@ impl<M: Media> Episode<M> {
             let ppn = self.random.of_list(&programs);
             // Where nothing can die within tolerance.
             let uses_up = |failed| failed == NVRAM || self.taken_out() == Some(failed);
-            if self.second && self.failed.is_some_and(uses_up) {
+            if self.terms.second && self.damage.failed.is_some_and(uses_up) {
                 self.fail_as_second(ppn);
             } else {
                 self.fail_what_has(ppn, None);
@@ -94,7 +100,7 @@ impl<M: Media> Episode<M> {
     /// The mirror chip of a channel fails, or a data chip of one that has lost its mirror chip.
     pub(super) fn fail_both_chips(&mut self) {
         self.notice_rebuilt();
-        let (_, mirrors) = self.dead_chips;
+        let (_, mirrors) = self.damage.dead_chips;
         let is_wanted = |media: &M, ppn: Ppn| {
             let place = media.place_of(ppn);
             if mirrors == 0 { place.is_of_mirror } else { mirrors >> place.channel & 1 == 1 && !place.is_of_mirror }
@@ -108,31 +114,28 @@ impl<M: Media> Episode<M> {
     /// The chip of a copy fails, and as a second unit that of a base of its stripe.
     pub(super) fn fail_mirror_and_base(&mut self) {
         self.notice_rebuilt();
-        if self.exceeded {
+        if self.damage.exceeded {
             return;
         }
         let rows = self.engine.media.shape().pages_per_member;
-        if self.failed.is_none() {
-            let mut copies = (0..rows).filter_map(|row| self.in_row(row, Version::Base, false).and(self.in_row(row, Version::Copy, false)));
+        if self.damage.failed.is_none() {
+            let mut copies = (0..rows).filter_map(|row| {
+                in_row(&self.engine.media, row, Version::Base, false).and(in_row(&self.engine.media, row, Version::Copy, false))
+            });
             if let Some(copy) = copies.next() {
                 self.fail_what_has(copy, Some("chip"));
             }
         }
-        let mut bases = (0..rows).filter_map(|row| self.in_row(row, Version::Copy, true).and(self.in_row(row, Version::Base, false)));
+        let mut bases = (0..rows).filter_map(|row| {
+            in_row(&self.engine.media, row, Version::Copy, true).and(in_row(&self.engine.media, row, Version::Base, false))
+        });
         if let Some(base) = bases.next()
-            && self.failed.is_some_and(|failed| unit_of(&self.engine, self.protects, base) != Some(failed))
+            && self.damage.failed.is_some_and(|failed| unit_of(&self.engine, self.terms.protects, base) != Some(failed))
         {
             let (_, part) = self.some_part_with(base, Some("chip"));
             self.lose("second", part);
-            self.exceeded = true;
+            self.damage.exceeded = true;
         }
-    }
-
-    /// Where a page of this row of the members has this version, lost or not.
-    pub(super) fn in_row(&self, row: u32, version: Version, is_lost: bool) -> Option<Ppn> {
-        let flash = &self.engine.media;
-        let mut pages = (0..flash.shape().members).map(|member| MemberPage::new(member as u16, row));
-        pages.find_map(|page| flash.lookup(page, version).filter(|_| flash.is_lost(page, version) == is_lost))
     }
 
     /// A page, or something larger that it is in, up to the unit of which a failure is survived.
@@ -147,7 +150,7 @@ impl<M: Media> Episode<M> {
             Some("device") => 19,
             _ => self.random.below(20),
         };
-        let (name, part) = match (choice, self.protects) {
+        let (name, part) = match (choice, self.terms.protects) {
             (0..3, _) => ("page", page),
             // Hybrid mapping retires no blocks.
             (3..6, _) if has_logs => ("page", page),
@@ -165,20 +168,20 @@ impl<M: Media> Episode<M> {
     /// NVRAM loses the deferred parities, if there are any to lose and nothing else has failed: it counts as the one failure (SPEC 4.4).
     pub(super) fn fail_the_parity_cache(&mut self) {
         self.notice_rebuilt();
-        if self.entry.parity_cache.is_none() || self.exceeded || self.failed.is_some() || self.lost_versions() > 0 {
+        if self.terms.entry.parity_cache.is_none() || self.damage.exceeded || self.damage.failed.is_some() || self.lost_versions() > 0 {
             return;
         }
-        self.failed = Some(NVRAM);
+        self.damage.failed = Some(NVRAM);
         self.engine.fail(Fault::ParityCache);
         self.engine.content.destroy_deferred();
-        *self.faults.entry("parity_cache").or_default() += 1;
+        self.tally.note_fault("parity_cache");
     }
 
     /// A second unit fails, while the first one is not rebuilt. What this must cost is known to the oracle.
     pub(super) fn fail_a_second_unit(&mut self) {
         self.notice_rebuilt();
-        if self.failed.is_some()
-            && !self.exceeded
+        if self.damage.failed.is_some()
+            && !self.damage.exceeded
             && let Some(ppn) = self.any_living_page()
         {
             self.fail_as_second(ppn);
@@ -187,10 +190,10 @@ impl<M: Media> Episode<M> {
 
     /// What a physical page lies in fails as a second unit.
     fn fail_as_second(&mut self, ppn: Ppn) {
-        if !self.exceeded && unit_of(&self.engine, self.protects, ppn) != self.failed {
+        if !self.damage.exceeded && unit_of(&self.engine, self.terms.protects, ppn) != self.damage.failed {
             let (_, part) = self.some_part_with(ppn, None);
             self.lose("second", part);
-            self.exceeded = true;
+            self.damage.exceeded = true;
         }
     }
 
@@ -207,7 +210,7 @@ impl<M: Media> Episode<M> {
             if self.random.once_in(3) { ("erase", Fault::Erase) } else { ("program", Fault::Program) };
         let at = self.at(ssd, part);
         self.engine.fail(at.failure(fault));
-        *self.faults.entry(name).or_default() += 1;
+        self.tally.note_fault(name);
     }
 
     /// Pages that are lost, in whatever version, of what protects or holds data.
@@ -224,7 +227,7 @@ impl<M: Media> Episode<M> {
         let entries = 0..shape.pages_per_member * shape.members;
         let mut versions = entries.flat_map(|entry| VERSIONS.map(|version| (shape.page(entry), version)));
         versions.any(|(page, version)| {
-            let is_of_other = || !self.is_shadow(page.member) && verify::unit_of_version(flash, self.protects, page, version) != unit;
+            let is_of_other = || !self.is_shadow(page.member) && verify::unit_of_version(flash, self.terms.protects, page, version) != unit;
             flash.is_lost(page, version) && is_of_other()
         })
     }
@@ -233,9 +236,9 @@ impl<M: Media> Episode<M> {
     pub(super) fn notice_rebuilt(&mut self) {
         self.notice_taken_out();
         let is_whole = self.engine.survey().rebuild_share.is_none() && self.lost_versions() == 0 && self.taken_out().is_none();
-        if self.failed.is_some() && is_whole {
-            self.failed = None;
-            self.rebuilt += 1;
+        if self.damage.failed.is_some() && is_whole {
+            self.damage.failed = None;
+            self.tally.rebuilt += 1;
         }
     }
 }

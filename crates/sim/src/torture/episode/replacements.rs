@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 impl<M: Media> Episode<M> {
     /// Asks for the replacement of an SSD. Refused is what cannot be. Where that takes the SSD out it is a second failure, if something else has failed.
     pub(super) fn ask_for_replacement(&mut self) {
-        if self.engine.media.next_spare().is_some() && (self.second || self.failed.is_none() || !self.entry.takes_devices_out) {
+        if self.engine.media.next_spare().is_some()
+            && (self.terms.second || self.damage.failed.is_none() || !self.terms.entry.takes_devices_out)
+        {
             let device = self.random.below(self.engine.media.shape().ssds.into()) as u32;
             let _ = self.engine.replace(device);
         }
@@ -20,7 +22,7 @@ impl<M: Media> Episode<M> {
         let media = &self.engine.media;
         if let Some(device) = media.next_spare().and_then(|member| media.device_of(member)) {
             self.engine.fail(Failure { device: Some(device), fault: Fault::Loss(Part::Device) });
-            *self.faults.entry("spare_device").or_default() += 1;
+            self.tally.note_fault("spare_device");
         }
     }
 
@@ -29,7 +31,7 @@ impl<M: Media> Episode<M> {
         let Some(new) = self.engine.survey().running_replacement().map(|record| record.new_device as usize) else {
             return self.ask_for_replacement();
         };
-        if self.failed.is_some() {
+        if self.damage.failed.is_some() {
             return;
         }
         while self.engine.media.next_spare().is_some() {
@@ -50,7 +52,8 @@ impl<M: Media> Episode<M> {
 
     /// The SSD that a replacement takes out as it begins, until nothing of it is to be rebuilt any more.
     pub(super) fn taken_out(&self) -> Option<u32> {
-        let (record, media) = (self.engine.survey().running_replacement().filter(|_| self.entry.takes_devices_out)?, &self.engine.media);
+        let (record, media) =
+            (self.engine.survey().running_replacement().filter(|_| self.terms.entry.takes_devices_out)?, &self.engine.media);
         let old = media.ssds()[record.old_device as usize].member?;
         let member = MemberId(old as u16);
         (media.health(member) != Health::Disabled || media.lost_versions_of(member) > 0).then_some(old)
@@ -60,17 +63,17 @@ impl<M: Media> Episode<M> {
     /// second failure (SPEC 5.8). Asked after every event: a write that finds no space may cost redundancy until the SSD is taken out, and before the
     /// next kill other writes may replace all that was lost, though requests have failed meanwhile.
     pub(super) fn notice_taken_out(&mut self) {
-        if self.exceeded || !self.entry.takes_devices_out {
+        if self.damage.exceeded || !self.terms.entry.takes_devices_out {
             return;
         }
         let Some(old) = self.taken_out() else { return };
         let is_out = self.engine.media.health(MemberId(old as u16)) == Health::Disabled;
-        if self.failed != Some(old) {
-            self.exceeded = self.failed.is_some() || self.has_lost_elsewhere(Some(old));
-            self.failed = self.failed.or(Some(old));
-        } else if is_out && self.out != Some(old) {
-            self.exceeded = self.has_lost_elsewhere(Some(old));
-            self.out = Some(old);
+        if self.damage.failed != Some(old) {
+            self.damage.exceeded = self.damage.failed.is_some() || self.has_lost_elsewhere(Some(old));
+            self.damage.failed = self.damage.failed.or(Some(old));
+        } else if is_out && self.damage.out != Some(old) {
+            self.damage.exceeded = self.has_lost_elsewhere(Some(old));
+            self.damage.out = Some(old);
         }
     }
 
@@ -96,7 +99,7 @@ impl<M: Media> Episode<M> {
             first = end;
             let Some(left) = pages.iter().position(|page| page.member == old).map(|at| pages.swap_remove(at)) else { continue };
             pages.push(MemberPage { member: new, ..left });
-            let can_move = !media.is_lost(left, Version::Current) || self.rebuilds && !self.exceeded;
+            let can_move = !media.is_lost(left, Version::Current) || self.terms.rebuilds && !self.damage.exceeded;
             if can_move && pages.iter().all(|page| !media.is_lost(*page, Version::Current) && media.can_allocate(*page)) {
                 return Some(left);
             }

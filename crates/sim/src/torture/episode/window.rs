@@ -7,10 +7,10 @@ use flashraid_vocabulary::{Lpn, MemberPage, Version};
 impl<M: Media> Episode<M> {
     /// Something is about to fail, which may take what is exposed now. What earlier failures took of what was exposed then may still be lost.
     pub(super) fn note_exposed(&mut self) {
-        if self.has_window {
+        if self.terms.has_window {
             let is_still_lost = |lpn: &u64| self.is_lost_on_flash(Lpn(*lpn)) || self.engine.is_gone(Lpn(*lpn));
             let exposed = (0..self.engine.space_pages()).filter(|lpn| self.engine.is_exposed(Lpn(*lpn)));
-            self.may_be_lost = self.may_be_lost.iter().copied().filter(is_still_lost).chain(exposed).collect();
+            self.damage.may_be_lost = self.damage.may_be_lost.iter().copied().filter(is_still_lost).chain(exposed).collect();
         }
     }
 
@@ -22,7 +22,7 @@ impl<M: Media> Episode<M> {
         }
         let is_safe = |lpn: &Lpn| exposed.binary_search(lpn).is_err() && !engine.is_gone(*lpn);
         match (0..engine.space_pages()).map(Lpn).find(|lpn| engine.is_exposed(*lpn) && is_safe(lpn)) {
-            Some(lpn) if self.failed.is_none() => {
+            Some(lpn) if self.damage.failed.is_none() => {
                 Err((Some(lpn.0), "is in the declared window, although the failure of its chip would not take it".into()))
             }
             _ => Ok(()),
@@ -31,7 +31,7 @@ impl<M: Media> Episode<M> {
 
     /// What is lost was exposed, and cannot be recovered.
     pub(super) fn check_window(&self, gone: &[Lpn]) -> Result<(), Problem> {
-        let may_be_lost = |lpn: Lpn| self.may_be_lost.contains(&lpn.0) || self.has_useless_parity(lpn) || self.engine.is_gone(lpn);
+        let may_be_lost = |lpn: Lpn| self.damage.may_be_lost.contains(&lpn.0) || self.has_useless_parity(lpn) || self.engine.is_gone(lpn);
         if let Some(lpn) = gone.iter().find(|lpn| !may_be_lost(**lpn)) {
             return Err((Some(lpn.0), "is lost, although it was outside the declared window when its chip failed".into()));
         }
@@ -45,7 +45,7 @@ impl<M: Media> Episode<M> {
         let is_stored =
             |other: &Lpn| engine.media.lookup(engine.scheme().locate(*other), Version::Current).is_some() && !self.is_lost_on_flash(*other);
         let pages = engine.scheme().grouping().pages(lpn);
-        self.has_window && pages.map(Lpn).filter(is_stored).all(|other| engine.is_exposed(other))
+        self.terms.has_window && pages.map(Lpn).filter(is_stored).all(|other| engine.is_exposed(other))
     }
 
     /// Whether a rebuild may leave the stripe of this page as it is: with a page lost that was exposed there is no parity to compute, and nobody looks at
@@ -53,7 +53,7 @@ impl<M: Media> Episode<M> {
     pub(super) fn may_stay_lost(&self, page: MemberPage) -> bool {
         let stripe = self.engine.scheme().stripe_at(page);
         let mut pages = (0..self.engine.space_pages()).map(Lpn).filter(|lpn| self.engine.scheme().stripe_of(*lpn) == stripe);
-        self.has_window && pages.any(|lpn| self.may_be_lost.contains(&lpn.0) || self.has_useless_parity(lpn))
+        self.terms.has_window && pages.any(|lpn| self.damage.may_be_lost.contains(&lpn.0) || self.has_useless_parity(lpn))
     }
 
     fn is_lost_on_flash(&self, lpn: Lpn) -> bool {
