@@ -21,11 +21,7 @@ MOST_FILES = 8  # with `impl` blocks of one type: no import shows that such file
 CIRCLES: dict[str, list[int]] = {}
 PYTHON_CIRCLES: list[int] = []
 METHODS = {"ftl::Flash": 287, "sim::Engine": 294}
-FIELDS = {
-    "sim::Engine": 46,
-    "sim::Translation": 26,
-    "workload::TraceStatistics": 27,
-}
+FIELDS = {"sim::Engine": 46, "sim::Translation": 26}
 METHODS_OF_TRAITS: dict[str, int] = {}
 FILES = {"ftl::Flash": 28, "sim::Config": 12, "sim::Engine": 35}
 

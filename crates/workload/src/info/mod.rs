@@ -1,9 +1,11 @@
 //! What a trace is made of, in one pass: the figures that papers tabulate of their workloads, and more. `docs/trace-info.md` explains
 //! each.
 
+mod arrivals;
 pub(crate) mod bursts;
 mod figures;
 mod statistics;
+mod uses;
 mod window;
 
 pub use figures::{BurstFigures, Burstiness, DeviceFigures, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, WorkingSet};
