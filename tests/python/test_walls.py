@@ -23,7 +23,7 @@ PYTHON_CIRCLES: list[int] = []
 METHODS = {"ftl::Flash": 287, "sim::Engine": 294}
 FIELDS = {"sim::Engine": 46, "sim::Translation": 26}
 METHODS_OF_TRAITS: dict[str, int] = {}
-FILES = {"ftl::Flash": 28, "sim::Config": 12, "sim::Engine": 35}
+FILES = {"ftl::Flash": 28, "sim::Engine": 35}
 
 
 def sizes(paths: list[set[Path]]) -> list[int]:

@@ -67,7 +67,7 @@ pub fn options(config: &Config, space_pages: u64) -> Options {
             entries_per_page: device.entries_per_translation_page(),
             mirror_entries: device.mirror_pages_per_member(),
         }),
-        buffer: config.buffer(space_pages),
+        buffer: config.array.buffer(&config.device, space_pages),
         rebuild: config
             .rebuild_order()
             .ok()

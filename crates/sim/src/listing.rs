@@ -270,7 +270,7 @@ fn capacity(device: &str, entry: &Entry) -> Capacity {
                 effective_over_provisioning: spare.map(|spare| spare.free),
                 usable_over_provisioning: spare.map(Spare::usable),
                 overhead: Overhead::of(&config, scheme.as_ref()),
-                survives: config.survival(scheme.as_ref()),
+                survives: Survival::of(&config, scheme.as_ref()),
                 warnings: config.warnings().unwrap_or_default(),
             }
         }

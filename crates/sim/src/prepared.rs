@@ -43,7 +43,7 @@ impl Prepared {
             is_complete = go_on(pages);
             is_complete
         };
-        let survival = config.survival(engine.survey().scheme);
+        let survival = Survival::of(&config, engine.survey().scheme);
         let (filled_pages, preconditioned) = prepare(&mut *engine, &config, &mut go_on)?;
         refuse_worn_out(engine.survey().media)?;
         let fill_seconds = stopwatch.seconds();
@@ -54,7 +54,7 @@ impl Prepared {
     fn load(config: Config) -> Result<Self, ConfigError> {
         let stopwatch = Stopwatch::start();
         let mut engine = device::assemble(&config)?;
-        let survival = config.survival(engine.survey().scheme);
+        let survival = Survival::of(&config, engine.survey().scheme);
         let (header, drive) = file::load(&config, &mut *engine)?;
         let Header { filled_pages, preconditioned, .. } = header;
         let fill_seconds = stopwatch.seconds();

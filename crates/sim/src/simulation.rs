@@ -149,7 +149,7 @@ impl Simulation {
     pub fn fail(&mut self, fault: &str) -> Result<(), ConfigError> {
         let target: Target = fault.parse()?;
         let space_pages = self.space_bytes() / u64::from(self.device.config.device.unit_bytes());
-        self.device.config.check_target(target, space_pages).map_err(|why| ConfigError(format!("{fault}: {why}")))?;
+        target.check(&self.device.config, space_pages).map_err(|why| ConfigError(format!("{fault}: {why}")))?;
         self.injector.inject(&mut *self.device.engine, fault.into(), "now".into(), target);
         Ok(())
     }
@@ -157,7 +157,7 @@ impl Simulation {
     /// Has an SSD of the array replaced. Refused is what cannot be.
     pub fn replace(&mut self, device: u32) -> Result<(), ConfigError> {
         let refuse = |why: String| ConfigError(format!("device:{device}: {why}"));
-        self.device.config.check_target(Target::Replace(device), 0).map_err(refuse)?;
+        Target::Replace(device).check(&self.device.config, 0).map_err(refuse)?;
         let refused = self.injector.replace(&mut *self.device.engine, device, "now".into());
         refused.map_err(|why| refuse(why.into()))
     }

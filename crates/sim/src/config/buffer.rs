@@ -1,6 +1,6 @@
 //! The data buffer that a configuration has.
 
-use super::{Config, Destage, DestageUnit, Device, NvramVictim, share_of};
+use super::{Array, Destage, DestageUnit, Device, NvramVictim, share_of};
 use crate::buffer::{BufferKind, BufferOptions, DestageOptions, DestageRule, VictimRule};
 use flashraid_ftl::CellOperation;
 
@@ -30,12 +30,22 @@ impl Device {
         let page_ns = lun_ns.div_ceil(u64::from(self.luns_per_channel())).max(bus_ns).max(1);
         u64::from(self.channels) * u64::from(self.page_bytes) * 1_000_000_000 / page_ns
     }
+
+    /// How a buffer of so many pages destages by itself, at this rate.
+    fn destage_options(&self, pages: u64, bytes_per_second: Option<u64>) -> DestageOptions {
+        let Some(bytes_per_second) = bytes_per_second else { return DestageOptions::WHEN_FULL };
+        let high_pages = share_of(self.destage_high_water, pages).1.max(1);
+        DestageOptions {
+            high_pages,
+            low_pages: share_of(self.destage_low_water, pages).0.min(high_pages - 1),
+            page_ns: (u64::from(self.unit_bytes()) * 1_000_000_000).div_ceil(bytes_per_second),
+        }
+    }
 }
 
-impl Config {
-    /// The data buffer of a logical space of so many pages, if there is one.
-    pub fn buffer(&self, space_pages: u64) -> Option<BufferOptions> {
-        let device = &self.device;
+impl Array {
+    /// The data buffer of a logical space of so many pages, if there is one, over SSDs like `device`.
+    pub fn buffer(&self, device: &Device, space_pages: u64) -> Option<BufferOptions> {
         let is_nvram = device.nvram_buffer_bytes > 0;
         let rule = match (is_nvram, device.destage_unit, device.nvram_victim) {
             (false, DestageUnit::Page, _) => DestageRule::Page,
@@ -44,26 +54,15 @@ impl Config {
         };
         let kind = if is_nvram { BufferKind::Nvram } else { BufferKind::Dram };
         let pages = device.buffer_pages();
-        let destage = self.destage_options(pages.min(space_pages));
+        let destage = device.destage_options(pages.min(space_pages), self.destage_bytes_per_second(device));
         (pages > 0).then_some(BufferOptions { kind, rule, pages, answer_ns: device.buffer_ns, destage })
     }
 
-    fn destage_options(&self, pages: u64) -> DestageOptions {
-        let Device { destage_high_water, destage_low_water, .. } = self.device;
-        let Some(bytes_per_second) = self.destage_bytes_per_second() else { return DestageOptions::WHEN_FULL };
-        let high_pages = share_of(destage_high_water, pages).1.max(1);
-        DestageOptions {
-            high_pages,
-            low_pages: share_of(destage_low_water, pages).0.min(high_pages - 1),
-            page_ns: (u64::from(self.device.unit_bytes()) * 1_000_000_000).div_ceil(bytes_per_second),
-        }
-    }
-
     /// The rate at which the buffer destages by itself; `None` if it does not.
-    pub fn destage_bytes_per_second(&self) -> Option<u64> {
-        let members = self.array.each(&self.device).into_iter().take(self.array.devices as usize);
-        let by_itself = self.device.buffer_pages() > 0 && self.device.destage == Destage::LowWater;
-        by_itself.then(|| match self.device.destage_bytes_per_second {
+    pub fn destage_bytes_per_second(&self, device: &Device) -> Option<u64> {
+        let members = self.each(device).into_iter().take(self.devices as usize);
+        let by_itself = device.buffer_pages() > 0 && device.destage == Destage::LowWater;
+        by_itself.then(|| match device.destage_bytes_per_second {
             0 => (members.map(|ssd| ssd.programmed_bytes_per_second()).sum::<u64>() / SLOWER).max(1),
             asked => asked,
         })

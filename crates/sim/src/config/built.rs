@@ -1,7 +1,7 @@
 //! What a configuration comes to: the scheme, built for the device, the order of rebuild, the logical space, and where programs find their planes.
 
 use super::error::refuse;
-use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Member, Until, find_scheme};
+use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Injection, Member, Until, find_scheme};
 use flashraid_ftl::Placement;
 use flashraid_redundancy::rebuild::{ORDERS, Order, default_order, find_order};
 use flashraid_redundancy::{Build, Protects, Scheme};
@@ -10,6 +10,11 @@ use flashraid_vocabulary::{MemberPage, Version};
 use serde_json::Value;
 
 impl Config {
+    /// A configuration for each SSD, the spare ones last, in which it is the device.
+    pub(crate) fn by_ssd(&self) -> impl Iterator<Item = Self> {
+        self.array.each(&self.device).into_iter().map(|device| Self { device, ..self.clone() })
+    }
+
     /// Number of members: of the SSD, or the SSDs of an array.
     pub fn members(&self) -> u16 {
         self.array.members(&self.device)
@@ -88,6 +93,14 @@ impl Config {
     /// When the run ends: with the trace, where nothing wears out.
     pub fn until(&self) -> Result<Until, ConfigError> {
         if self.array.is_single() { Ok(Until::End) } else { self.run.until.parse() }
+    }
+
+    /// The faults to inject, and the SSDs to replace, in the order in which they were given.
+    pub fn faults(&self) -> Result<Vec<Injection>, ConfigError> {
+        let faults = self.run.fail.iter().map(|text| Injection::fault(text));
+        let replacements = self.run.replace.iter().map(|text| Injection::replacement(text));
+        // A single SSD is replaced by nothing.
+        faults.chain(replacements.filter(|read| read.is_err() || !self.array.is_single())).collect()
     }
 
     /// The logical space in bytes: `space_bytes`, or else what `scheme` offers.

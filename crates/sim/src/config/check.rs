@@ -3,7 +3,7 @@
 use super::error::refuse;
 use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Mapping, Until, Unwritten, find_scheme};
 use flashraid_ftl::Placement;
-use flashraid_redundancy::{Bases, Choice, Scheme};
+use flashraid_redundancy::{Bases, Choice, Entry, Scheme};
 use flashraid_vocabulary::SemivalidAction;
 
 /// SSDs are kept as bits of a word.
@@ -28,7 +28,7 @@ impl Config {
         }
         self.device.check_counts()?;
         self.device.check_cells()?;
-        self.check_array()?;
+        self.array.check(&self.device, find_scheme(&self.scheme.name)?, &self.run.until)?;
         let (name, device) = (&self.scheme.name, &self.device.name);
         self.device.check_mirror_chips().map_err(|ConfigError(text)| ConfigError(format!("{name} on {device}: {text}")))?;
         self.device.check_mapping()?;
@@ -48,101 +48,8 @@ impl Config {
         self.device.check_buffer()?;
         self.check_space(scheme.as_ref())?;
         self.rebuild_order()?;
-        self.check_faults(self.space_bytes(scheme.as_ref()) / u64::from(self.device.unit_bytes()))
-    }
-
-    /// What an array of these SSDs, and the scheme over it, may not ask for.
-    fn check_array(&self) -> Result<(), ConfigError> {
-        let (Array { devices, spare_devices, .. }, device, entry) = (&self.array, &self.device, find_scheme(&self.scheme.name)?);
-        if self.array.is_single() {
-            let Device { pe_limit, erases_before, .. } = *device;
-            return match entry.replaces_devices {
-                false if pe_limit > 0 && erases_before >= pe_limit => {
-                    refuse(format!("erases_before = {erases_before}: allowed is less than pe_limit = {pe_limit}, which blocks endure"))
-                }
-                false => Ok(()),
-                true => refuse(format!("{} replaces SSDs of an array: allowed is devices above 1, as in the preset array-5x", entry.name)),
-            };
-        }
-        if device.buffer_bytes_per_gib > 0 {
-            let per_gib = device.buffer_bytes_per_gib;
-            return refuse(format!(
-                "buffer_bytes_per_gib = {per_gib}: the buffer is in the controller of the array: allowed is buffer_bytes"
-            ));
-        }
-        let (count, ssds) = (self.array.ssds(), self.array.each(device));
-        for (number, model) in ssds.iter().enumerate() {
-            model.check_counts().and(model.check_cells()).map_err(|error| of_model(number, error))?;
-        }
-        if count > MOST_DEVICES {
-            return refuse(format!(
-                "devices = {devices} and spare_devices = {spare_devices}: gives {count} SSDs, allowed are at most {MOST_DEVICES}"
-            ));
-        }
-        self.check_ages()?;
-        let pages: u64 = ssds.iter().map(Device::ppn_limit).sum();
-        if pages >= u64::from(u32::MAX) {
-            return refuse(format!(
-                "devices = {devices}: {count} SSDs of {} have {pages} physical pages, allowed are fewer than {}",
-                device.name,
-                u32::MAX
-            ));
-        }
-        let (scheme, why) = (
-            entry.name,
-            match (device.mapping, entry.mirror_groups) {
-                (_, Some(_)) => "lets the FTL choose the member of a page, and each SSD of an array has an FTL of its own",
-                _ if device.mirror_chips > 0 && entry.mirror_chips == 0 => {
-                    let (count, scheme) = (device.mirror_chips, entry.name);
-                    return refuse(format!("mirror_chips = {count}: {scheme} keeps no copies on mirror chips: allowed is 0"));
-                }
-                _ if device.mirror_chips > 0 => "keeps copies on mirror chips of the channel of the page, which are parts of one SSD",
-                (Mapping::Dftl, _) => {
-                    let allowed = if *spare_devices > 0 { "page" } else { "page, bast, fast" };
-                    return refuse(format!("mapping = dftl: the SSDs of an array hold their maps in RAM: allowed is {allowed}"));
-                }
-                (Mapping::Bast | Mapping::Fast, _) if *spare_devices > 0 => {
-                    let mapping = device.mapping.name();
-                    return refuse(format!(
-                        "mapping = {mapping}: a spare SSD cannot take over what its blocks are reserved for: allowed is page"
-                    ));
-                }
-                _ => return Ok(()),
-            },
-        );
-        refuse(format!("devices = {devices}: {scheme} {why}: allowed is devices = 1"))
-    }
-
-    /// What has an age must have a limit that it has not reached.
-    fn check_ages(&self) -> Result<(), ConfigError> {
-        let (Array { ages, .. }, count) = (&self.array, self.array.ssds());
-        let pe_limits: Vec<u32> = self.array.each(&self.device).iter().map(|ssd| ssd.pe_limit).collect();
-        let texts: Vec<_> = ages.iter().map(f64::to_string).collect();
-        let refuse_ages = |why: String| refuse(format!("ages = {}: {why}", texts.join(",")));
-        if ages.len() > count as usize {
-            return refuse_ages(format!("there are {count} SSDs, spare ones included: allowed are at most as many ages"));
-        }
-        if let Some(ssd) = pe_limits[..ages.len()].iter().position(|limit| *limit == 0) {
-            return refuse_ages(format!(
-                "an age is a share of pe_limit, which is 0 (no limit) for SSD {ssd}: allowed with pe_limit from 1"
-            ));
-        }
-        let is_worn = |(ssd, pe_limit): &(u32, u32)| *pe_limit > 0 && self.array.preset_erases(*ssd, *pe_limit) >= *pe_limit;
-        if let Some((ssd, pe_limit)) = (0..).zip(pe_limits.iter().copied()).find(is_worn) {
-            return refuse_ages(format!(
-                "rounds to all of the {pe_limit} erases that a block of SSD {ssd} endures: allowed are lower ages"
-            ));
-        }
-        match self.until()? {
-            Until::Worn(_) if pe_limits.iter().all(|limit| *limit == 0) => {
-                refuse(format!("until = {}: no SSD wears out with pe_limit = 0 (no limit): allowed with pe_limit from 1", self.run.until))
-            }
-            Until::Worn(worn) if worn > count => refuse(format!(
-                "until = {}: there are {count} SSDs, spare ones included: allowed is worn:1 to worn:{count}",
-                self.run.until
-            )),
-            _ => Ok(()),
-        }
+        let space_pages = self.space_bytes(scheme.as_ref()) / u64::from(self.device.unit_bytes());
+        self.faults()?.iter().try_for_each(|fault| fault.check(self, space_pages))
     }
 
     /// What the SSDs of an array that differ from the others may not be.
@@ -151,28 +58,11 @@ impl Config {
         models.try_for_each(|(number, ssd)| {
             let checked = ssd.device.check_mapping().and_then(|()| ssd.device.check_gc_thresholds());
             let checked = checked
-                .and_then(|()| self.check_planes(&ssd.device))
+                .and_then(|()| self.array.check_planes(&self.device, &ssd.device))
                 .and_then(|()| ssd.check_ftl(scheme))
                 .and_then(|()| ssd.device.check_capacity(ssd.placement(scheme)));
             checked.map_err(|error| of_model(number, error))
         })
-    }
-
-    /// A spare SSD takes over what is promised of the space of the one in whose place it comes: with static allocation plane by plane, which are then to be
-    /// numbered in the same way.
-    fn check_planes(&self, other: &Device) -> Result<(), ConfigError> {
-        let planes = |device: &Device| {
-            let counts = [device.channels, device.chips_per_channel, device.dies_per_chip, device.planes_per_die];
-            (device.allocation == Allocation::Static).then(|| (counts, device.lun, device.static_order.clone()))
-        };
-        if self.array.spare_devices == 0 || planes(&self.device) == planes(other) {
-            return Ok(());
-        }
-        refuse(
-            "with spare SSDs and allocation = static, all SSDs need the same channels, chips, dies, planes, lun and static_order: allowed is \
-             allocation = dynamic_member"
-                .into(),
-        )
     }
 
     /// With hybrid mapping, pages have fixed offsets (SPEC 7.3): they cannot move between the members of a mirror group, nor when they are semivalid.
@@ -245,5 +135,117 @@ impl Config {
             return refuse(format!("fill_bytes = {}: allowed is at most {space}, the bytes of the logical space", run.fill_bytes));
         }
         Ok(())
+    }
+}
+
+impl Array {
+    /// What an array of these SSDs, and the scheme over it, may not ask for.
+    fn check(&self, device: &Device, entry: &Entry, until: &str) -> Result<(), ConfigError> {
+        let Self { devices, spare_devices, .. } = self;
+        if self.is_single() {
+            let Device { pe_limit, erases_before, .. } = *device;
+            return match entry.replaces_devices {
+                false if pe_limit > 0 && erases_before >= pe_limit => {
+                    refuse(format!("erases_before = {erases_before}: allowed is less than pe_limit = {pe_limit}, which blocks endure"))
+                }
+                false => Ok(()),
+                true => refuse(format!("{} replaces SSDs of an array: allowed is devices above 1, as in the preset array-5x", entry.name)),
+            };
+        }
+        if device.buffer_bytes_per_gib > 0 {
+            let per_gib = device.buffer_bytes_per_gib;
+            return refuse(format!(
+                "buffer_bytes_per_gib = {per_gib}: the buffer is in the controller of the array: allowed is buffer_bytes"
+            ));
+        }
+        let (count, ssds) = (self.ssds(), self.each(device));
+        for (number, model) in ssds.iter().enumerate() {
+            model.check_counts().and(model.check_cells()).map_err(|error| of_model(number, error))?;
+        }
+        if count > MOST_DEVICES {
+            return refuse(format!(
+                "devices = {devices} and spare_devices = {spare_devices}: gives {count} SSDs, allowed are at most {MOST_DEVICES}"
+            ));
+        }
+        self.check_ages(device, until)?;
+        let pages: u64 = ssds.iter().map(Device::ppn_limit).sum();
+        if pages >= u64::from(u32::MAX) {
+            return refuse(format!(
+                "devices = {devices}: {count} SSDs of {} have {pages} physical pages, allowed are fewer than {}",
+                device.name,
+                u32::MAX
+            ));
+        }
+        let (scheme, why) = (
+            entry.name,
+            match (device.mapping, entry.mirror_groups) {
+                (_, Some(_)) => "lets the FTL choose the member of a page, and each SSD of an array has an FTL of its own",
+                _ if device.mirror_chips > 0 && entry.mirror_chips == 0 => {
+                    let (count, scheme) = (device.mirror_chips, entry.name);
+                    return refuse(format!("mirror_chips = {count}: {scheme} keeps no copies on mirror chips: allowed is 0"));
+                }
+                _ if device.mirror_chips > 0 => "keeps copies on mirror chips of the channel of the page, which are parts of one SSD",
+                (Mapping::Dftl, _) => {
+                    let allowed = if *spare_devices > 0 { "page" } else { "page, bast, fast" };
+                    return refuse(format!("mapping = dftl: the SSDs of an array hold their maps in RAM: allowed is {allowed}"));
+                }
+                (Mapping::Bast | Mapping::Fast, _) if *spare_devices > 0 => {
+                    let mapping = device.mapping.name();
+                    return refuse(format!(
+                        "mapping = {mapping}: a spare SSD cannot take over what its blocks are reserved for: allowed is page"
+                    ));
+                }
+                _ => return Ok(()),
+            },
+        );
+        refuse(format!("devices = {devices}: {scheme} {why}: allowed is devices = 1"))
+    }
+
+    /// What has an age must have a limit that it has not reached.
+    fn check_ages(&self, device: &Device, until: &str) -> Result<(), ConfigError> {
+        let (Self { ages, .. }, count) = (self, self.ssds());
+        let pe_limits: Vec<u32> = self.each(device).iter().map(|ssd| ssd.pe_limit).collect();
+        let texts: Vec<_> = ages.iter().map(f64::to_string).collect();
+        let refuse_ages = |why: String| refuse(format!("ages = {}: {why}", texts.join(",")));
+        if ages.len() > count as usize {
+            return refuse_ages(format!("there are {count} SSDs, spare ones included: allowed are at most as many ages"));
+        }
+        if let Some(ssd) = pe_limits[..ages.len()].iter().position(|limit| *limit == 0) {
+            return refuse_ages(format!(
+                "an age is a share of pe_limit, which is 0 (no limit) for SSD {ssd}: allowed with pe_limit from 1"
+            ));
+        }
+        let is_worn = |(ssd, pe_limit): &(u32, u32)| *pe_limit > 0 && self.preset_erases(*ssd, *pe_limit) >= *pe_limit;
+        if let Some((ssd, pe_limit)) = (0..).zip(pe_limits.iter().copied()).find(is_worn) {
+            return refuse_ages(format!(
+                "rounds to all of the {pe_limit} erases that a block of SSD {ssd} endures: allowed are lower ages"
+            ));
+        }
+        match until.parse()? {
+            Until::Worn(_) if pe_limits.iter().all(|limit| *limit == 0) => {
+                refuse(format!("until = {}: no SSD wears out with pe_limit = 0 (no limit): allowed with pe_limit from 1", until))
+            }
+            Until::Worn(worn) if worn > count => {
+                refuse(format!("until = {}: there are {count} SSDs, spare ones included: allowed is worn:1 to worn:{count}", until))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A spare SSD takes over what is reserved of the space of the one in whose place it comes: with static allocation plane by plane, which are then to be
+    /// numbered in the same way.
+    fn check_planes(&self, device: &Device, other: &Device) -> Result<(), ConfigError> {
+        let planes = |device: &Device| {
+            let counts = [device.channels, device.chips_per_channel, device.dies_per_chip, device.planes_per_die];
+            (device.allocation == Allocation::Static).then(|| (counts, device.lun, device.static_order.clone()))
+        };
+        if self.spare_devices == 0 || planes(device) == planes(other) {
+            return Ok(());
+        }
+        refuse(
+            "with spare SSDs and allocation = static, all SSDs need the same channels, chips, dies, planes, lun and static_order: allowed is \
+             allocation = dynamic_member"
+                .into(),
+        )
     }
 }

@@ -1,7 +1,6 @@
 //! The settings of a drive: what made it, which a run that begins with it may repeat, and not change.
 
 use super::files::settings_of;
-use super::merge::build_alone;
 use super::setting::{Setting, last};
 use super::{Config, ConfigError, Run, TABLES};
 use crate::drive::{Header, refuse_another, split_name};
@@ -78,11 +77,4 @@ fn shown(value: &Json) -> String {
 
 fn settings_in(path: &str, header: &Header) -> Result<Vec<Setting>, ConfigError> {
     settings_of(path, &header.config, Some(&header.version))
-}
-
-impl Config {
-    /// The configuration of a drive, out of the header of its file.
-    pub(crate) fn of_drive(path: &str, header: &Header) -> Result<Self, ConfigError> {
-        build_alone(path, settings_in(path, header)?)
-    }
 }

@@ -1,10 +1,11 @@
 //! The whole configuration, merged of settings, later ones over earlier, and defaults.
 
-use super::files::read_json;
+use super::files::{read_json, settings_of};
 use super::lookup::check_key;
 use super::setting::{Setting, last};
 use super::values::{deserialize, read_parameter, read_table};
 use super::{Array, Config, ConfigError, Device, Host, Key, Member, Run, SchemeChoice, find_scheme};
+use crate::drive::Header;
 use crate::presets;
 use flashraid_redundancy::Entry;
 
@@ -40,6 +41,11 @@ impl Config {
     /// errors call the text.
     pub fn of_result(file: &str, text: &str) -> Result<Self, ConfigError> {
         build_alone(file, read_json(file, text)?)
+    }
+
+    /// The configuration of a drive, out of the header of its file.
+    pub(crate) fn of_drive(path: &str, header: &Header) -> Result<Self, ConfigError> {
+        build_alone(path, settings_of(path, &header.config, Some(&header.version))?)
     }
 }
 

@@ -6,7 +6,7 @@
 use super::error::refuse;
 use super::key::Given;
 use super::values::deserialize;
-use super::{Array, Config, ConfigError, Device};
+use super::{Array, ConfigError, Device};
 use serde_json::{Map, Value as Json};
 
 /// What is allowed, as help and messages say it.
@@ -128,12 +128,5 @@ impl Array {
             }
         }
         ssds
-    }
-}
-
-impl Config {
-    /// A configuration for each SSD, the spare ones last, in which it is the device.
-    pub(crate) fn by_ssd(&self) -> impl Iterator<Item = Self> {
-        self.array.each(&self.device).into_iter().map(|device| Self { device, ..self.clone() })
     }
 }

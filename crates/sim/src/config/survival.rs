@@ -1,7 +1,7 @@
 //! Which parts of a device may die under a scheme without loss, in the same unit for all schemes: chips and channels.
 
 use super::built::survives;
-use super::{Config, Mapping, Member, find_scheme};
+use super::{Array, Config, Mapping, Member, find_scheme};
 use flashraid_ftl::Placement;
 use flashraid_redundancy::{Protects, Scheme};
 use schemars::JsonSchema;
@@ -27,6 +27,17 @@ pub struct Survival {
 }
 
 impl Survival {
+    /// What of a device, or array, may die under `scheme`.
+    pub fn of(config: &Config, scheme: &dyn Scheme) -> Self {
+        let of_parts = Under { config, scheme }.survival_of_parts();
+        if config.array.is_single() {
+            return of_parts;
+        }
+        // A chip or a channel is a part of one SSD.
+        let text = of_parts.text.replacen("any one channel", "any one device", 1);
+        Self { device: Some(of_parts.channel), text, ..of_parts }
+    }
+
     fn new(chip: bool, channel: bool, but: Option<&'static str>) -> Self {
         let unit = match (chip, channel) {
             (_, true) => Protects::Channel,
@@ -40,60 +51,58 @@ impl Survival {
     }
 }
 
-impl Config {
-    /// The unit that the scheme protects, as results name it: a member of an array is an SSD.
-    pub fn protects(&self, scheme: &dyn Scheme) -> &'static str {
-        match scheme.protects() {
-            Protects::None => Protects::None.name(),
-            _ if !self.array.is_single() => "device",
-            unit => unit.name(),
-        }
-    }
+/// A device, or array, under a scheme.
+#[derive(Clone, Copy)]
+struct Under<'a> {
+    config: &'a Config,
+    scheme: &'a dyn Scheme,
+}
 
-    /// What of this device, or array, may die under `scheme`.
-    pub fn survival(&self, scheme: &dyn Scheme) -> Survival {
-        let of_parts = self.survival_of_parts(scheme);
-        if self.array.is_single() {
-            return of_parts;
-        }
-        // A chip or a channel is a part of one SSD.
-        let text = of_parts.text.replacen("any one channel", "any one device", 1);
-        Survival { device: Some(of_parts.channel), text, ..of_parts }
-    }
-
-    fn survival_of_parts(&self, scheme: &dyn Scheme) -> Survival {
-        let entry = find_scheme(&self.scheme.name);
+impl Under<'_> {
+    fn survival_of_parts(self) -> Survival {
+        let entry = find_scheme(&self.config.scheme.name);
         let has_window = entry.as_ref().is_ok_and(|entry| entry.has_window);
-        let is_early = entry.is_ok_and(|entry| entry.completes_early.is_some_and(|choice| self.scheme.makes(choice)));
+        let is_early = entry.is_ok_and(|entry| entry.completes_early.is_some_and(|choice| self.config.scheme.makes(choice)));
         let but = match (has_window, is_early) {
             (true, _) => Some("pages whose parity is still to be made"),
             (_, true) => Some("acknowledged writes of which one copy is not yet programmed"),
             _ => None,
         };
-        match scheme.protects() {
+        match self.scheme.protects() {
             Protects::None => Survival::new(false, false, None),
             Protects::Chip => Survival::new(true, false, but),
             Protects::Channel | Protects::Member | Protects::Device => {
-                Survival::new(self.survives_any(scheme, LostPart::Chip), self.survives_any(scheme, LostPart::Channel), but)
+                Survival::new(self.survives_any(LostPart::Chip), self.survives_any(LostPart::Channel), but)
             }
         }
     }
 
     /// Whether the scheme recovers what any one part of this kind may hold.
-    fn survives_any(&self, scheme: &dyn Scheme, part: LostPart) -> bool {
-        let (device, members) = (&self.device, u32::from(self.members()));
+    fn survives_any(self, part: LostPart) -> bool {
+        let (device, members) = (&self.config.device, u32::from(self.config.members()));
         let is_several_members = device.member == Member::Chip && device.chips_per_channel > 1 && part == LostPart::Channel;
         // The two copies of a translation page are on members next to each other.
         if is_several_members && device.mapping == Mapping::Dftl {
             return false;
         }
-        let size = match self.placement(scheme) {
+        let size = match self.config.placement(self.scheme) {
             // Pages of any member of the instance may lie on the part.
             Placement::Groups(groups) => members / groups,
             _ if is_several_members => device.chips_per_channel,
             _ => 1,
         };
-        (0..members / size).all(|index| survives(scheme, u64::MAX >> (64 - size) << (index * size), members))
+        (0..members / size).all(|index| survives(self.scheme, u64::MAX >> (64 - size) << (index * size), members))
+    }
+}
+
+impl Array {
+    /// The unit that a scheme protects, as results name it: a member of an array is an SSD.
+    pub fn protects(&self, scheme: &dyn Scheme) -> &'static str {
+        match scheme.protects() {
+            Protects::None => Protects::None.name(),
+            _ if !self.is_single() => "device",
+            unit => unit.name(),
+        }
     }
 }
 

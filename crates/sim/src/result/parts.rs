@@ -140,7 +140,7 @@ pub(super) fn report_buffer(now: buffer::Counts, start: buffer::Counts, buffer: 
         mean_victim_pages: ratio(pages as f64, evictions as f64),
         destages: now.destages - start.destages,
         pages_destaged: now.pages_destaged - start.pages_destaged,
-        destage_bytes_per_second: config.destage_bytes_per_second(),
+        destage_bytes_per_second: config.array.destage_bytes_per_second(&config.device),
         failed_evictions: failed_evictions(now, start),
         pages_buffered: buffer.count() as u64,
     }

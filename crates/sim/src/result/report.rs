@@ -52,7 +52,7 @@ impl Simulation {
             seed: self.device.config.run.seed,
             partial: is_partial,
             config: self.device.config.clone(),
-            protects: self.device.config.protects(device.scheme),
+            protects: self.device.config.array.protects(device.scheme),
             survives: self.device.survival.clone(),
             window: device.exposure.map(|exposure| report_exposure(exposure, &now, measured.averaged_from())),
             placement: Placed::of(self.device.config.placement(device.scheme), device.media.shape().members),

@@ -2,7 +2,7 @@
 
 use super::{Scratch, json, on, one_line, refusal};
 use flashraid_redundancy::{Protects, SCHEMES};
-use flashraid_sim::config::{GcPhases, most_logical_pages};
+use flashraid_sim::config::{GcPhases, Survival, most_logical_pages};
 use flashraid_sim::{Config, listing};
 
 #[test]
@@ -27,7 +27,7 @@ fn space_and_fill_are_checked_against_the_capacity() {
 fn survival_is_said_in_chips_and_channels() {
     let survives = |device: &str, scheme: &str, pairs: &[(&str, &str)]| {
         let config = on(device, scheme, pairs).unwrap();
-        let survival = config.survival(&*config.build_scheme().unwrap());
+        let survival = Survival::of(&config, &*config.build_scheme().unwrap());
         assert!(survival.chip || !survival.channel, "a channel is its chips");
         survival.text
     };
@@ -459,8 +459,10 @@ fn a_buffer_has_whole_pages_that_it_can_hold() {
     );
     // Unless it is told, it destages at a quarter of the speed of the device: of its buses (175 + 102,400 ns a page), or its LUNs, which program for
     // 200,000 ns what has come over the bus.
-    let rate =
-        |pairs: &[(&str, &str)]| on("tiny", "raid0", &[&[("buffer_bytes", "65536")], pairs].concat()).unwrap().destage_bytes_per_second();
+    let rate = |pairs: &[(&str, &str)]| {
+        let Config { array, device, .. } = on("tiny", "raid0", &[&[("buffer_bytes", "65536")], pairs].concat()).unwrap();
+        array.destage_bytes_per_second(&device)
+    };
     let bus = 4 * 4096 * 1_000_000_000 / (175 + 102_400);
     assert_eq!(rate(&[("chips_per_channel", "4")]), Some(bus / 4));
     assert_eq!(rate(&[("chips_per_channel", "1")]), Some(4 * 4096 * 1_000_000_000 / (175 + 102_400 + 200_000) / 4));
