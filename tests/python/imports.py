@@ -33,18 +33,22 @@ def expanded(tree: str) -> Iterator[str]:
 def named(path: Path) -> Iterator[str]:
     """Paths in this crate that a file names, in `use` or in its code.
 
-    What it only hands on (`pub use`) it does not need itself, nor the module to which it shows it (`pub(in PATH)`).
+    What it hands on (`pub use`) it needs only if it uses that itself; nor does it need the module to which it shows
+    something (`pub(in PATH)`).
     """
     text = re.sub(r"\bpub\([^)]*\)", "pub", plain(path.read_text()))
-    text = re.sub(r"\bpub use [^;]*;", "", text)
-    own = [f"self::{module}" for module in re.findall(r"\bmod (\w+);", text)]
-    for tree in re.findall(r"\buse ([^;]*);", text):
-        for name in expanded(" ".join(tree.split())):
-            if name.startswith(("crate::", "super::")):
-                yield name
-            elif (local := f"self::{name.removeprefix('self::')}").startswith(tuple(own)):
-                yield local
-    yield from re.findall(r"\b(?:crate|super)::[A-Za-z_:]+", re.sub(r"\buse [^;]*;", "", text))
+    code = re.sub(r"\b(?:use [^;]*|mod \w+);", "", text)
+    own = set(re.findall(r"\bmod (\w+);", text))
+    used = re.findall(r"(?<![\w:])[a-z_]\w*::[A-Za-z_:]+", code)
+    for hands_on, tree in re.findall(r"\b(pub )?use ([^;]*);", text):
+        names = expanded(" ".join(tree.split()))
+        used += [name for name in names if not hands_on or re.search(rf"\b{name.rpartition('::')[2]}\b", code)]
+    for name in used:
+        first, *rest = name.removeprefix("self::").split("::")
+        if first in ("crate", "super"):
+            yield name
+        elif first in own:
+            yield "::".join(("self", first, *rest))
 
 
 def module_of(path: Path, source: Path) -> list[str]:
@@ -79,7 +83,8 @@ def imports(source: Path) -> dict[Path, set[Path]]:
 def python_imports(package: Path) -> Needs:
     """The files of a Python package and which others each needs, also inside functions and for types alone.
 
-    What is compiled is a file by its stub.
+    What is compiled is a file by its stub. An import also runs the `__init__.py` of each package in which the module
+    lies, unless the importing file lies there, too, so that it has begun already.
     """
     files = {module_name(path, package): path for path in sorted([*package.glob("**/*.py"), *package.glob("**/*.pyi")])}
     return {path: set(_needed(path, module, files)) - {path} for module, path in files.items()}
@@ -101,7 +106,11 @@ def _needed(path: Path, module: str, files: dict[str, Path]) -> Iterator[Path]:
             names = [f"{base}.{alias.name}" if f"{base}.{alias.name}" in files else base for alias in node.names]
         else:
             continue
-        yield from (files[name] for name in names if name in files)
+        for name in names:
+            parts = name.split(".")
+            runs = {".".join(parts[:end]) for end in range(1, len(parts) + 1)}
+            begun = {".".join(own[:end]) for end in range(1, len(own) + 1)} - {name}
+            yield from (files[module] for module in runs - begun if module in files)
 
 
 def circles(needs: Needs) -> list[set[Path]]:

@@ -17,10 +17,10 @@ from test_reproduce_papers import CLAIM, EXPERIMENTS, PAGES, recorded_reproducti
 import flashraid as fr
 from flashraid.command import run as run_command
 from flashraid.report import Part, Table
-from flashraid.report.of_reproduction import reproduction_parts
 from flashraid.reproduce import drawings, page, papers
 from flashraid.reproduce.outcome import Reproduction
 from flashraid.reproduce.papers import Claim, Drawing, Paper
+from flashraid.reproduce.report import reproduction_parts
 
 NAMES = papers.names()
 MOST_BYTES = 60_000

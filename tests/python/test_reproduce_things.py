@@ -6,10 +6,10 @@ import pytest
 
 import flashraid as fr
 from flashraid.report import Text
-from flashraid.report.of_reproduction import reproduction_parts
 from flashraid.reproduce import page, papers, things
 from flashraid.reproduce.outcome import Reproduction
 from flashraid.reproduce.papers import Claim, Experiment, Explanation, Paper
+from flashraid.reproduce.report import reproduction_parts
 
 TABLES = {"w": {"requests_per_second": 100, "mean_bytes": 4096, "write_share": 0.5}, "other": {}}
 

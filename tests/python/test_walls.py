@@ -119,6 +119,13 @@ def test_shapes_are_counted(tmp_path: Path) -> None:
         ("mod a;\nmod b;\n", "// crate::m::a::A\n#[cfg(test)]\nmod tests {\n    use super::a::A;\n}\n", []),
         ("mod a;\nmod b;\nuse b::B;\nstruct C;\n", "use super::C;\n", ["mod.rs", "b.rs"]),
         ("mod a;\nmod b;\nuse b::B;\nstruct C;\n", "pub(in crate::m) struct B;\n", []),
+        # Paths that begin with a module of the file's own.
+        ("mod a;\nmod b;\nstruct C;\nfn f() -> b::B {}\n", "use super::C;\n", ["mod.rs", "b.rs"]),
+        ("mod a;\nmod b;\nstruct C;\nfn f(b: &self::b::B) {}\n", "fn f() -> super::C {}\n", ["mod.rs", "b.rs"]),
+        ("mod a;\nmod b;\nstruct C;\nfn f() -> std::b::B {}\n", "use super::C;\n", []),
+        # What a file hands on and uses itself.
+        ("mod a;\nmod b;\npub use b::{B, D};\nstruct C(B);\n", "use super::C;\n", ["mod.rs", "b.rs"]),
+        ("mod a;\nmod b;\npub use b::{B, D};\nstruct C;\n", "use super::C;\n", []),
     ],
 )
 def test_a_circle_is_noticed(tmp_path, table_of_contents, other, expected):
@@ -154,3 +161,27 @@ def test_a_circle_of_python_is_noticed(tmp_path: Path, text: str, is_circle: boo
     (package / "a.py").write_text(text)
     (package / "b.py").write_text("from package.a import other\n")
     assert sizes(circles(python_imports(package))) == ([2] if is_circle else [])
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "is_circle"),
+    [
+        ("a.py", "from package.sub.c import thing\n", True),
+        ("a.py", "from .sub import c\n", True),
+        ("a.py", "import package.sub.c\n", True),
+        ("sub/c.py", "from ..a import thing\n", False),
+        ("sub/c.py", "from . import d\nfrom .d import thing\n", False),
+    ],
+)
+def test_an_import_runs_the_packages_of_the_module(tmp_path: Path, path: str, text: str, is_circle: bool) -> None:
+    package = tmp_path / "package"
+    (package / "sub").mkdir(parents=True)
+    for name, content in [
+        ("__init__.py", "from . import a\n"),
+        ("a.py", ""),
+        ("sub/__init__.py", "from ..a import other\nfrom .c import thing\n"),
+        ("sub/c.py", ""),
+        ("sub/d.py", ""),
+    ]:
+        (package / name).write_text(text if name == path else content)
+    assert bool(circles(python_imports(package))) == is_circle

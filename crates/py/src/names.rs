@@ -1,6 +1,6 @@
 //! Names and documents for the package, so that there is one rule for both.
 
-use crate::InputError;
+use crate::errors::{InputError, json};
 use flashraid_vocabulary::names;
 use flashraid_workload::document;
 use pyo3::prelude::*;
@@ -24,5 +24,5 @@ pub fn called(given: &str) -> Option<&'static str> {
 #[pyo3(signature = (file, text))]
 pub fn toml(file: &str, text: &str) -> PyResult<String> {
     let placed = document::placed(file, text).map_err(InputError::new_err)?;
-    crate::json(&placed)
+    json(&placed)
 }

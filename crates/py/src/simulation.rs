@@ -1,6 +1,7 @@
 //! The incremental engine as a Python class.
 
-use crate::{Caller, DefectError, InputError, config_error, json, to_python};
+use crate::caller::Caller;
+use crate::errors::{DefectError, InputError, config_error, json, to_python};
 use flashraid_sim::engine::CompletedRequest;
 use flashraid_sim::{Asked, Source, Stage, text};
 use flashraid_vocabulary::{HostOp, HostRequest};

@@ -1,7 +1,8 @@
 //! Synthetic workloads.
 
+use crate::caller::watched;
+use crate::errors::{InputError, json, trace_error};
 use crate::traces::options;
-use crate::{InputError, json, trace_error, watched};
 use flashraid_workload::fit::Comparison;
 use flashraid_workload::formats::{self, Format};
 use flashraid_workload::profile::SHIPPED;

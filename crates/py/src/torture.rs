@@ -1,6 +1,6 @@
 //! Torture.
 
-use crate::{INTERRUPTED, json, to_python};
+use crate::errors::{INTERRUPTED, json, to_python};
 use flashraid_sim::torture::Torture;
 use flashraid_vocabulary::wall::Stopwatch;
 use pyo3::exceptions::PyKeyboardInterrupt;

@@ -1,6 +1,7 @@
 //! Traces: their statistics, other formats, and their rows.
 
-use crate::{DefectError, config_error, json, to_python, trace_error, watched};
+use crate::caller::watched;
+use crate::errors::{DefectError, config_error, json, to_python, trace_error};
 use flashraid_sim::Asked;
 use flashraid_workload::formats::{self, Format};
 use flashraid_workload::{Pieces, TraceOptions, TraceRows, TraceSlice};

@@ -221,7 +221,7 @@ def _one(name: str, asked: Asked, target: Target) -> None:
             if not asked.quiet:
                 say_figures(drawn, asked.figures)
         if report is not None:
-            from ..report import of_reproduction
+            from ..reproduce.report import of_reproduction
 
             of_reproduction(found, report)
             if not asked.quiet:

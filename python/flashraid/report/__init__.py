@@ -1,6 +1,5 @@
 """Reports: one HTML file with tables and charts that needs nothing else, no network either."""
 
-from .of_reproduction import of_reproduction
 from .of_results import figures, of_comparison, parts, title_of
 from .page import html, write
 from .parts import Cell, Code, Group, List, Notice, Part, Table, Text
@@ -17,7 +16,6 @@ __all__ = [
     "figures",
     "html",
     "of_comparison",
-    "of_reproduction",
     "parts",
     "title_of",
     "write",

@@ -92,7 +92,7 @@ class Reproduction(Found, Drawn):
 
     def report(self, path: Path) -> None:
         """Writes claims and figures to one HTML file (docs/report.md). Raises InputError if that cannot be."""
-        from ..report.of_reproduction import of_reproduction
+        from .report import of_reproduction
 
         of_reproduction(self, path)
 

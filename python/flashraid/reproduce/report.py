@@ -2,13 +2,13 @@
 
 from ..files import NewFile
 from ..outputs import check_report
-from ..reproduce import drawings
-from ..reproduce.found import Found
-from ..reproduce.page import CLAIM_HEAD, QUICK, claim_row, command, command_again, counted
-from ..reproduce.papers import Experiment
+from ..report import page
+from ..report.parts import Block, Code, Notice, Part, Table, Text
 from ..settings import Path
-from . import page
-from .parts import Block, Code, Notice, Part, Table, Text
+from . import drawings
+from .found import Found
+from .page import CLAIM_HEAD, QUICK, claim_row, command, command_again, counted
+from .papers import Experiment
 
 
 def of_reproduction(found: Found, path: Path | NewFile) -> None:
