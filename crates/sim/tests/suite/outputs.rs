@@ -3,9 +3,6 @@
 use crate::support::{config, own_folder, own_trace, small, some_of};
 use flashraid_redundancy::{Redundancy, SCHEMES, find};
 use flashraid_sim::{Config, Outputs, Stage, Status, run};
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,23 +13,23 @@ fn schemes_of(variant: usize) -> impl Iterator<Item = &'static str> {
     some_of(SCHEMES, variant, 6).map(|entry| entry.name)
 }
 
-const KINDS: [&str; 4] = ["read", "write", "trim", "flush"];
+pub const KINDS: [&str; 4] = ["read", "write", "trim", "flush"];
 
-fn golden_trace() -> PathBuf {
+pub fn golden_trace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/trace.csv")
 }
 
 /// A run with every output, in a folder of its own.
-struct Run {
+pub struct Run {
     folder: PathBuf,
     json: String,
-    result: Value,
-    fio: Value,
-    status: Status,
+    pub result: Value,
+    pub fio: Value,
+    pub status: Status,
 }
 
 impl Run {
-    fn text(&self, name: &str) -> String {
+    pub fn text(&self, name: &str) -> String {
         fs::read_to_string(self.folder.join(name)).unwrap()
     }
 
@@ -54,7 +51,7 @@ impl Run {
     }
 }
 
-fn replay(name: &str, trace: &Path, config: Config, more: &[(&str, &str)], go_on: impl Fn(Stage) -> bool) -> Run {
+pub fn replay(name: &str, trace: &Path, config: Config, more: &[(&str, &str)], go_on: impl Fn(Stage) -> bool) -> Run {
     let folder = own_folder().join(name);
     fs::create_dir_all(&folder).unwrap();
     let path = |name: &str| folder.join(name).display().to_string();
@@ -77,11 +74,11 @@ fn replay(name: &str, trace: &Path, config: Config, more: &[(&str, &str)], go_on
     }
 }
 
-fn whole(name: &str, scheme: &str, pairs: &[(&str, &str)]) -> Run {
+pub fn whole(name: &str, scheme: &str, pairs: &[(&str, &str)]) -> Run {
     replay(name, &golden_trace(), small(scheme, pairs), &[("timeline_window", ".."), ("series_interval", "3ms")], |_| true)
 }
 
-fn number(cell: &str) -> u64 {
+pub fn number(cell: &str) -> u64 {
     cell.parse().unwrap_or_else(|_| panic!("{cell} is no number"))
 }
 
@@ -347,63 +344,6 @@ fn a_member_with_a_spare_chip_is_as_busy_as_both_its_chips() {
 }
 
 #[test]
-fn the_histogram_log_reads_back_as_the_result() {
-    for scheme in SCHEMES.iter().map(|entry| entry.name) {
-        let run = whole(&format!("hdr-{scheme}"), scheme, &[]);
-        let text = run.text("latency.hlog");
-        let mut of_kind: BTreeMap<String, Histogram<u64>> = BTreeMap::new();
-        let mut former = std::time::Duration::ZERO;
-        for entry in IntervalLogIterator::new(text.as_bytes()) {
-            let LogEntry::Interval(interval) = entry.unwrap() else { continue };
-            assert!(former <= interval.start_timestamp());
-            former = interval.start_timestamp();
-            let bytes = decoded(interval.encoded_histogram());
-            let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
-            assert!(!histogram.is_empty());
-            let all = of_kind.entry(interval.tag().unwrap().as_str().to_owned()).or_insert_with(|| Histogram::new(3).unwrap());
-            all.add(&histogram).unwrap();
-        }
-        assert_eq!(of_kind.len(), KINDS.len());
-        for (kind, histogram) in &of_kind {
-            let expected = &run.result["latency_ns"][kind];
-            assert_eq!(histogram.len(), expected["count"].as_u64().unwrap());
-            let max = expected["max"].as_u64().unwrap();
-            for (quantile, key) in [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99_9")] {
-                assert_eq!(histogram.value_at_quantile(quantile).min(max), expected[key].as_u64().unwrap(), "{kind} {key}");
-            }
-        }
-    }
-}
-
-/// Base64, as the log has it.
-/// The last interval ends with the run, in the series and in the histogram log, which has whole milliseconds.
-#[test]
-fn the_last_interval_ends_with_the_run() {
-    let run = replay("last-interval", &golden_trace(), small("raid5", &[]), &[("series_interval", "400ms")], |_| true);
-    let end_ns = run.result["simulated_ns"].as_u64().unwrap();
-    let ends: Vec<u64> = run.table("series.csv").iter().map(|row| number(&row["start_ns"]) + number(&row["length_ns"])).collect();
-    assert_eq!(ends, [400_000_000, end_ns]);
-    let text = run.text("latency.hlog");
-    let intervals = IntervalLogIterator::new(text.as_bytes()).filter_map(|entry| match entry.unwrap() {
-        LogEntry::Interval(interval) => Some((interval.start_timestamp() + interval.duration()).as_nanos() as u64),
-        _ => None,
-    });
-    let last_ns = intervals.max().unwrap();
-    assert!((400_000_000..800_000_000).contains(&end_ns) && last_ns.abs_diff(end_ns) <= 1_000_000, "{last_ns}, expected {end_ns}");
-}
-
-fn decoded(text: &str) -> Vec<u8> {
-    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let value = |digit: u8| DIGITS.iter().position(|each| *each == digit).unwrap() as u32;
-    let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'=').collect();
-    let group = |digits: &[u8]| {
-        let word = digits.iter().fold(0, |word, digit| word << 6 | value(*digit)) << (6 * (4 - digits.len()));
-        word.to_be_bytes()[1..digits.len()].to_vec()
-    };
-    digits.chunks(4).flat_map(group).collect()
-}
-
-#[test]
 fn a_timeline_shows_what_failed_and_the_rebuild() {
     let run = whole("failures", "raid5", &[("spare_chips", "1"), ("fail", "chip:1.0@20ms")]);
     let timeline = run.timeline();
@@ -570,46 +510,6 @@ fn a_window_shows_what_is_in_it() {
 }
 
 #[test]
-fn fio_has_its_keys_and_the_numbers_of_the_result() {
-    let run = whole("fio", "raid5", &[]);
-    let mut keys = BTreeSet::new();
-    paths(&run.fio, "", &mut keys);
-    let expected: BTreeSet<String> = include_str!("fio-keys.txt").lines().map(str::to_owned).collect();
-    let missing: Vec<_> = expected.difference(&keys).collect();
-    assert!(missing.is_empty(), "{missing:?}");
-    let job = &run.fio["jobs"][0];
-    assert_eq!(job["jobname"], "raid5");
-    for kind in ["read", "write", "trim"] {
-        let (of, expected) = (&job[kind], &run.result["latency_ns"][kind]);
-        assert_eq!(of["total_ios"], expected["count"]);
-        for (percentile, key) in [("50.000000", "p50"), ("99.000000", "p99"), ("99.900000", "p99_9"), ("99.990000", "p99_99")] {
-            assert_eq!(of["clat_ns"]["percentile"][percentile], expected[key]);
-        }
-        for (key, in_result) in [("min", "min"), ("max", "max"), ("mean", "mean"), ("stddev", "stddev"), ("N", "count")] {
-            assert_eq!(of["lat_ns"][key], expected[in_result]);
-        }
-    }
-    assert_eq!(job["read"]["io_bytes"], run.result["workload"]["bytes_read"]);
-    assert_eq!(job["write"]["io_bytes"], run.result["workload"]["bytes_written"]);
-    assert_eq!(job["sync"]["total_ios"], run.result["latency_ns"]["flush"]["count"]);
-    let share = |table: &str| job[table].as_object().unwrap().values().map(|share| share.as_f64().unwrap()).sum::<f64>();
-    assert!((share("latency_ns") + share("latency_us") + share("latency_ms") - 100.0).abs() < 1e-9);
-    assert!((share("iodepth_level") - 100.0).abs() < 1e-9);
-}
-
-/// Every path of keys; of percentiles too.
-fn paths(value: &Value, prefix: &str, found: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(object) => object.iter().for_each(|(key, value)| {
-            found.insert(format!("{prefix}/{key}"));
-            paths(value, &format!("{prefix}/{key}"), found);
-        }),
-        Value::Array(list) => list.iter().for_each(|value| paths(value, prefix, found)),
-        _ => {}
-    }
-}
-
-#[test]
 fn a_run_that_is_stopped_leaves_complete_files() {
     let row = |index: usize| format!("{},{},{},4096,,\n", index * 500, ["R", "W"][index % 2], index * 7 % 1000 * 4096);
     let trace = own_trace("stopped", &(0..400_000).map(row).collect::<String>());
@@ -642,31 +542,6 @@ fn what_cannot_be_asked_for_is_refused() {
     let outputs = Outputs { series: Some("/no such folder/series.csv".into()), ..Outputs::default() };
     let error = run(&golden_trace(), small("raid0", &[]), &outputs, false, &mut |_| true).unwrap_err();
     assert!(error.is_input() && error.to_string().starts_with("series cannot be written: "), "{error}");
-}
-
-#[test]
-fn fio_calls_jobs_as_fio_would() {
-    let flushes = "0,F,0,0,,\n9,F,0,0,,\n";
-    for (rows, mode, size) in [
-        (flushes, "randwrite", "4096"),
-        ("0,D,0,16384,,\n", "randtrim", "16384"),
-        ("0,D,0,16384,,\n5,W,0,4096,,\n", "randwrite", "4096"),
-        ("0,R,0,8192,,\n5,W,0,4096,,\n", "randrw", "6144"),
-        ("0,R,0,8192,,\n", "randread", "8192"),
-    ] {
-        let run = replay("fio-words", &own_trace("fio", rows), config("tiny", "raid0", &[]), &[], |_| true);
-        let options = &run.fio["jobs"][0]["job options"];
-        assert_eq!((options["rw"].as_str(), options["bs"].as_str()), (Some(mode), Some(size)), "{rows}");
-        assert_eq!(run.fio["jobs"][0]["error"], 0);
-    }
-}
-
-#[test]
-fn fio_says_that_a_run_was_interrupted() {
-    let config = small("raid5", &[("precondition", "random:4")]);
-    let run = replay("fio-partial", &golden_trace(), config, &[], |_| false);
-    assert_eq!(run.status, Status::Interrupted);
-    assert_eq!(run.fio["jobs"][0]["error"], 4);
 }
 
 #[test]
