@@ -9,14 +9,14 @@ use crate::{Build, Draws, Parameter, ParameterError, Values};
 /// See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DecisionPoint {
-    order: Order,
+    sequence: Sequence,
     /// How long the choice takes.
     decision_ns: u64,
 }
 
 /// The order of choice, pre-reads and data programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Order {
+enum Sequence {
     /// Chosen, pre-reads; then data and parity together.
     #[default]
     BeforeAll,
@@ -53,25 +53,25 @@ impl DecisionPoint {
 
     /// The point that the user asked for, of a rule.
     pub fn from_build(build: &Build, rule: UpdateRule) -> Result<Self, ParameterError> {
-        let order = match build.choice(&DECIDE)? {
-            "at_arrival" => Order::AtArrival,
-            "after_data" => Order::AfterData,
-            "auto" if rule.looks_at_load() => Order::AfterData,
-            _ => Order::BeforeAll,
+        let sequence = match build.choice(&DECIDE)? {
+            "at_arrival" => Sequence::AtArrival,
+            "after_data" => Sequence::AfterData,
+            "auto" if rule.looks_at_load() => Sequence::AfterData,
+            _ => Sequence::BeforeAll,
         };
-        Ok(Self { order, decision_ns: if rule.looks_at_load() { build.whole(&DECISION_NS)?.into() } else { 0 } })
+        Ok(Self { sequence, decision_ns: if rule.looks_at_load() { build.whole(&DECISION_NS)?.into() } else { 0 } })
     }
 
     /// Whether data and parity are programmed apart.
     #[inline]
     pub fn is_apart(self) -> bool {
-        self.order != Order::BeforeAll
+        self.sequence != Sequence::BeforeAll
     }
 
     /// Whether data are programmed while old content is read.
     #[inline]
     pub fn is_at_arrival(self) -> bool {
-        self.order == Order::AtArrival
+        self.sequence == Sequence::AtArrival
     }
 
     /// How long the choice takes.

@@ -213,7 +213,7 @@ impl<R: Row> Stripe<R> {
         self.lost.current & !self.backed()
     }
 
-    /// The version to read for the newest content of a strip, which is readable: of one with a copy, that whose unit is free earlier, if either is
+    /// The version to read for the newest content of a strip, which is readable: of one with a copy, that whose LUN is free earlier, if either is
     /// read; a tie goes to the current version (SPEC 1.5).
     #[inline]
     pub fn readable(&self, strip: u32, view: &dyn View) -> Version {

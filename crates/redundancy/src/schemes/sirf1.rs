@@ -8,9 +8,9 @@
 //! Mission-Critical Mobile Applications", section III; SPEC 2.4 (algorithms), 2.7 (rulings), 0.1 b (one lock for all copies of a page).
 //! The rules of copies that have nothing to do with all this are in `parts::copies`, shared with RAID-1. Placement and GC are
 //! the FTL's: `mirror_groups` confines the former to the group, and the latter moves pages inside a plane (SPEC 2.4).
-//! Departures: a program that finds no unit of its group idle takes the first that becomes so, as in SSDsim, where SPEC 2.4 binds it to the
+//! Departures: a program that finds no LUN of its group idle takes the first that becomes so, as in SSDsim, where SPEC 2.4 binds it to the
 //! channel with the shortest queue when it is issued. Where SPEC 2.7 ruling 6 compares chips, the LUNs (dies, unless the device serves a chip
-//! as a whole) are compared, and programs that any unit of the group may take count nowhere.
+//! as a whole) are compared, and programs that any LUN of the group may take count nowhere.
 //! Note: consecutive page writes rotate over the channels, and consecutive reads over the groups. With an even number of channels in a
 //! group the two rotations are in step, and such reads use only every other channel; `read = least_busy` avoids this.
 

@@ -70,9 +70,9 @@ fn round_robin_looks_at_no_load() {
     assert_eq!(read_from(&host.read(4, 1)), [1]);
 }
 
-/// SPEC 2.7 ruling 6, with three groups so that ties are not all of one kind: the unit's queue, then the channel's, then the toggle.
+/// SPEC 2.7 ruling 6, with three groups so that ties are not all of one kind: the LUN's queue, then the channel's, then the toggle.
 #[test]
-fn the_less_busy_copy_by_unit_then_channel_then_turn() {
+fn the_less_busy_copy_by_lun_then_channel_then_turn() {
     let copies = [0, 1, 2].map(|group| MemberPage::new(group, 4));
     for read in ["round_robin", "least_busy"] {
         let mut host = host(3, &[("groups", "3"), ("read", read)]).filled();
@@ -86,10 +86,10 @@ fn the_less_busy_copy_by_unit_then_channel_then_turn() {
             let courses = if read == "least_busy" { host.read(4, 1) } else { host.write_part(4, 512) };
             courses[0].waves[0][0].address.member.0
         };
-        assert_eq!(taken([2, 1, 2], [0, 9, 0], 0), 1, "{read}: the unit counts first");
+        assert_eq!(taken([2, 1, 2], [0, 9, 0], 0), 1, "{read}: the LUN counts first");
         assert_eq!(taken([1, 1, 0], [0, 0, 9], 0), 2);
         assert_eq!(taken([1, 1, 1], [5, 5, 4], 0), 2, "{read}: then the channel");
-        assert_eq!(taken([3, 1, 1], [0, 5, 5], 0), 1, "{read}: unit ties are broken among those that tie");
+        assert_eq!(taken([3, 1, 1], [0, 5, 5], 0), 1, "{read}: ties of LUNs are broken among those that tie");
     }
     // Round robin: only reads for the host move the turn on, by one a page.
     let mut host = host(3, &[("groups", "3")]).filled();
