@@ -2,9 +2,9 @@
 
 use crate::flash::{Course, PAGE};
 use crate::host::{Host, build, scheme};
-use crate::waves::{background_waves, waves};
-use flashraid_redundancy::{Build, Decisions, Extent, Lock, Method, Operation, OperationKind, Outcomes, Step, find};
-use flashraid_vocabulary::{Cause, Change, HostOp, Lpn, MemberId, MemberPage, SemivalidAction, StripeId, Version, Wave};
+use crate::waves::waves;
+use flashraid_redundancy::{Build, Decisions, Extent, Method, Operation, Outcomes, Step, find};
+use flashraid_vocabulary::{Cause, Change, HostOp, Lpn, MemberId, MemberPage, SemivalidAction, Version, Wave};
 
 /// A limit that never binds.
 const FREE: (&str, &str) = ("mw_limit", "1000");

@@ -3,7 +3,7 @@
 //!
 //! Stripe 0 of raid5 has its parity on the last member, and strip i on member i.
 
-use crate::flash::{Course, PAGE};
+use crate::flash::Course;
 use crate::host::{Host, scheme};
 use crate::waves::{background_waves, waves};
 use flashraid_redundancy::parts::raid::end_without;

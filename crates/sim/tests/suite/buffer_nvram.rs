@@ -6,7 +6,7 @@ use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::{Outputs, Status, run, verify};
 use flashraid_vocabulary::SplitMix64;
-use flashraid_vocabulary::{Action, Cause, Fault, HostOp, HostRequest, Lpn, Part};
+use flashraid_vocabulary::{Action, Cause, Fault, HostOp, Lpn, Part};
 use std::collections::BTreeMap;
 
 const ANSWER_NS: u64 = 1000;

@@ -4,7 +4,7 @@ mod view;
 
 use flashraid_redundancy::{Lock, Operation, OperationKind, Outcomes, Step};
 use flashraid_vocabulary::{
-    Action, Cause, Change, GcLoad, Health, LoadView, LocalPage, MemberId, MemberPage, PageOperation, ReadLoad, SsdView, Version, View, Wave,
+    Action, Cause, Change, GcLoad, Health, LocalPage, MemberId, MemberPage, PageOperation, SsdView, Version, View, Wave,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
