@@ -6,7 +6,7 @@ use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::{Outputs, Status, run, verify};
 use flashraid_vocabulary::SplitMix64;
-use flashraid_vocabulary::{Action, Cause, Fault, HostOp, Lpn, Part};
+use flashraid_vocabulary::{Action, Cause, Fault, HostOp, HostRequest, Lpn, Part};
 use std::collections::BTreeMap;
 
 const ANSWER_NS: u64 = 1000;
@@ -53,6 +53,28 @@ pub fn counted(engine: &Engine<Tags>, action: Action, cause: Cause) -> u64 {
 pub fn evictions(engine: &Engine<Tags>) -> (u64, u64) {
     let counts = engine.survey().buffer.unwrap().counts;
     (counts.evictions, counts.pages_written_out)
+}
+
+/// Requests of all kinds, of which two in three meet in the first pages.
+pub fn requests(engine: &Engine<Tags>, seed: u64, count: u64) -> Vec<HostRequest> {
+    let mut random = SplitMix64::new(seed);
+    let mut below = |end: u64| random.next_u64() % end;
+    let space = engine.space_pages() * PAGE;
+    let one = |_| {
+        let op = match below(20) {
+            0..11 => HostOp::Write,
+            11..16 => HostOp::Read,
+            16..18 => HostOp::Trim,
+            18 => HostOp::WriteZeroes,
+            _ => HostOp::Flush,
+        };
+        let unit = if below(2) == 0 { PAGE } else { SECTOR };
+        let reach = (if below(3) > 0 { 60 * PAGE } else { space }).min(space);
+        let size = (1 + below(8)) * unit;
+        let offset = below((reach - size) / unit) * unit;
+        if op == HostOp::Flush { request(op, 0, 0) } else { request(op, offset, size) }
+    };
+    (0..count).map(one).collect()
 }
 
 // ---- room and answers ----

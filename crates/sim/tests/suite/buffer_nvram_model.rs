@@ -1,32 +1,8 @@
 //! Counts and victims of the write buffer in NVRAM (SPEC 4.4) beside a plain model.
 
-use crate::buffer_nvram::{PAGE, SECTOR, buffered, counted, evictions, held, is_clean};
-use crate::support::request;
-use flashraid_sim::engine::Engine;
-use flashraid_sim::engine::tags::Tags;
-use flashraid_vocabulary::{Action, Cause, HostOp, HostRequest, SplitMix64};
+use crate::buffer_nvram::{PAGE, SECTOR, buffered, counted, evictions, held, is_clean, requests};
+use flashraid_vocabulary::{Action, Cause, HostOp, HostRequest};
 use std::collections::BTreeMap;
-
-fn requests(engine: &Engine<Tags>, seed: u64, count: u64) -> Vec<HostRequest> {
-    let mut random = SplitMix64::new(seed);
-    let mut below = |end: u64| random.next_u64() % end;
-    let space = engine.space_pages() * PAGE;
-    let one = |_| {
-        let op = match below(20) {
-            0..11 => HostOp::Write,
-            11..16 => HostOp::Read,
-            16..18 => HostOp::Trim,
-            18 => HostOp::WriteZeroes,
-            _ => HostOp::Flush,
-        };
-        let unit = if below(2) == 0 { PAGE } else { SECTOR };
-        let reach = (if below(3) > 0 { 60 * PAGE } else { space }).min(space);
-        let size = (1 + below(8)) * unit;
-        let offset = below((reach - size) / unit) * unit;
-        if op == HostOp::Flush { request(op, 0, 0) } else { request(op, offset, size) }
-    };
-    (0..count).map(one).collect()
-}
 
 /// A plain model: knows requests, parameters and what was filled, no time.
 struct Model {

@@ -34,7 +34,7 @@ impl Run {
     }
 
     /// A CSV file as rows of cells by column.
-    fn table(&self, name: &str) -> Vec<BTreeMap<String, String>> {
+    pub fn table(&self, name: &str) -> Vec<BTreeMap<String, String>> {
         let text = self.text(name);
         let mut lines = text.lines();
         let names: Vec<&str> = lines.next().unwrap().split(',').collect();
