@@ -30,7 +30,7 @@ fn main() {
         let request = HostRequest { arrival_ns: 0, offset_bytes, size_bytes: 4096, op, stream: 0, source: 0 };
         engine.submit(&request, true);
     }
-    let waiting: u32 = (0..8).map(|member| engine.media.queued(MemberId(member))).map(|(reads, programs)| reads + programs).sum();
+    let waiting: u32 = (0..8).map(|member| engine.executor.media.queued(MemberId(member))).map(|(reads, programs)| reads + programs).sum();
     assert!(waiting > 80, "the queues are not full: {waiting}");
     let rule = UpdateRule::Adaptive(Tie::Rmw);
     let stripes: Vec<_> = (0..64).map(|_| StripeId((random.next_u64() % u64::from(map.stripes())) as u32)).collect();
@@ -41,7 +41,7 @@ fn main() {
         for decision in 0..decisions {
             let stripe = Stripe::new(map.row(stripes[decision as usize % stripes.len()]), 0, Guard::None);
             let changed = (2 << (decision % 6)) - 1;
-            let choice = rule.choose(changed, &stripe, || stripe.reads_of_update(changed), &engine.media);
+            let choice = rule.choose(changed, &stripe, || stripe.reads_of_update(changed), &engine.executor.media);
             chosen[usize::from(choice.method == Method::Rcw)] += 1;
         }
         assert!(black_box(chosen).iter().all(|count| *count > 0), "{chosen:?}: no choice");

@@ -150,11 +150,11 @@ impl<C: Checked, M: Media> Device for Engine<C, M> {
     }
 
     fn completed(&mut self) -> &mut Vec<CompletedRequest> {
-        &mut self.completed
+        &mut self.front_end.completed
     }
 
     fn set_destaging(&mut self, is_on: bool) {
-        self.set_destaging(is_on);
+        self.front_end.set_destaging(is_on);
     }
 
     fn fail(&mut self, failure: Failure) {
@@ -162,7 +162,7 @@ impl<C: Checked, M: Media> Device for Engine<C, M> {
     }
 
     fn failure_of(&self, lpn: Lpn) -> Option<Failure> {
-        self.failure_of(lpn)
+        self.executor.failure_of(lpn)
     }
 
     fn replace(&mut self, device: u32) -> Result<(), &'static str> {
@@ -191,7 +191,7 @@ impl<C: Checked, M: Media> Lifecycle for Engine<C, M> {
     }
 
     fn begin_measuring(&mut self) {
-        self.begin_measuring();
+        self.executor.begin_measuring();
     }
 
     fn drain_buffer(&mut self) -> Result<(), Halted> {
@@ -199,11 +199,11 @@ impl<C: Checked, M: Media> Lifecycle for Engine<C, M> {
     }
 
     fn drain_scheme(&mut self) {
-        self.drain_scheme();
+        self.executor.drain_scheme(&mut self.front_end);
     }
 
     fn empty_memory(&mut self) {
-        self.media.empty_memory();
+        self.executor.media.empty_memory();
     }
 
     fn finish(&mut self) -> Result<(), Halted> {
@@ -215,7 +215,7 @@ impl<C: Checked, M: Media> Lifecycle for Engine<C, M> {
     }
 
     fn compared(&self) -> (u64, u64) {
-        self.content.compared()
+        self.executor.content.compared()
     }
 
     fn check_stored(&self, checks: &mut Checks) -> Option<Verified> {
@@ -245,7 +245,7 @@ impl<C: Checked, M: Media> Recorded for Engine<C, M> {
     }
 
     fn record_operations(&mut self) {
-        self.media.record(Recording::Done, true);
+        self.executor.media.record(Recording::Done, true);
     }
 
     fn record_moments(&mut self, window: Range<u64>) {
@@ -253,14 +253,17 @@ impl<C: Checked, M: Media> Recorded for Engine<C, M> {
     }
 
     fn stop_moments(&mut self, slices: bool) {
-        self.stop_moments(slices);
+        self.record_moments(0..0);
+        self.executor.media.record(Recording::Slices, slices);
     }
 
     fn stop_recording(&mut self) {
-        self.stop_recording();
+        self.front_end.recorder = None;
+        self.executor.media.record(Recording::Slices, false);
+        self.executor.media.record(Recording::Done, false);
     }
 
     fn recorder(&mut self) -> Option<&mut Recorder> {
-        self.recorder.as_deref_mut()
+        self.front_end.recorder.as_deref_mut()
     }
 }

@@ -209,14 +209,14 @@ pub(crate) fn failed_unit(media: &impl Media, protects: Protects, ppn: Ppn) -> O
 /// forgotten of what they do not say yet.
 fn stored_map<M: Media>(engine: &Engine<Tags, M>, found: &mut Verified, exposed: &mut dyn FnMut(u32)) {
     let Some(translation) = engine.survey().translation else { return };
-    let (flash, protects) = (&engine.media, engine.scheme().protects());
+    let (flash, protects) = (&engine.executor.media, engine.scheme().protects());
     for page in 0..translation.pages() {
         let Some((version, copies)) = translation.stored_at(page) else { continue };
         let stamp = stamp(page, version);
         let copies = copies.map(|copy| flash.lookup(copy, Version::Current));
         found.pages_checked += 2;
         let is_lost = |ppn: Option<Ppn>| ppn.is_some_and(|ppn| flash.is_lost_page(ppn));
-        let is_wrong = |ppn: Option<Ppn>| !is_lost(ppn) && ppn.is_none_or(|ppn| engine.content.page(ppn) != stamp);
+        let is_wrong = |ppn: Option<Ppn>| !is_lost(ppn) && ppn.is_none_or(|ppn| engine.executor.content.page(ppn) != stamp);
         found.mismatches += copies.iter().filter(|ppn| is_wrong(**ppn)).count() as u64;
         if copies.iter().any(|ppn| is_lost(*ppn)) {
             found.map_pages_gone += u64::from(copies.iter().all(|ppn| is_lost(*ppn)));
@@ -227,7 +227,7 @@ fn stored_map<M: Media>(engine: &Engine<Tags, M>, found: &mut Verified, exposed:
             exposed(page);
         }
     }
-    found.mismatches += translation.forgotten(flash, |page| engine.writes_translation_page(page));
+    found.mismatches += translation.forgotten(flash, |page| engine.executor.writes_translation_page(page));
     // What GC does to the map is taken notice of in the same instant.
     found.mismatches += u64::from(flash.has_map_events());
     // What GC moved is written once its victim is erased, and no GC goes on for ever.
@@ -307,7 +307,7 @@ fn examine_pages<M: Media>(
     found: &mut Verified,
     complain: &mut dyn FnMut(Lpn, Finding),
 ) {
-    let (flash, has_failures) = (&engine.media, engine.media.has_failures());
+    let (flash, has_failures) = (&engine.executor.media, engine.executor.media.has_failures());
     let protects = engine.scheme().protects();
     let (mut pages, mut sources) = (Vec::new(), Vec::new());
     let mut first = range.start;
@@ -350,8 +350,9 @@ fn examine_renewed<M: Media>(
     complain: &mut dyn FnMut(Lpn, Finding),
 ) {
     // What flash had, all of which the buffer lies over.
-    let read = engine.read_now(lpn, engine.content.durable(lpn), |tags, stored, shares| tags.with_buffer(lpn, stored, shares));
-    if !engine.content.explains(lpn, read) || !(controller_lives || engine.holds_safely(lpn)) {
+    let tags = &engine.executor.content;
+    let read = engine.front_end.shares_now(lpn, |shares| tags.with_buffer(lpn, tags.durable(lpn), shares));
+    if !tags.explains(lpn, read) || !(controller_lives || engine.front_end.holds_safely(lpn)) {
         found.mismatches += 1;
         complain(lpn, Finding::Wrong);
     }
@@ -366,7 +367,7 @@ fn examine_page<M: Media>(
     found: &mut Verified,
     complain: &mut dyn FnMut(Lpn, Finding),
 ) {
-    let (scheme, flash, tags) = (engine.scheme(), &engine.media, &engine.content);
+    let (scheme, flash, tags) = (engine.scheme(), &engine.executor.media, &engine.executor.content);
     let content = |address: MemberPage, version: Version| match version {
         Version::DeferredParity => tags.in_nvram(address),
         _ => flash.lookup(address, version).map_or(ZERO, |ppn| tags.page(ppn)),
@@ -383,7 +384,7 @@ fn examine_page<M: Media>(
     if is_lost {
         sources.clear();
         if !scheme.recover(lpn, &|address, version| flash.is_lost(address, version), sources) {
-            if engine.is_renewed(lpn) {
+            if engine.front_end.is_renewed(lpn) {
                 return examine_renewed(engine, lpn, controller_lives, found, complain);
             }
             found.pages_gone += 1;
@@ -396,10 +397,10 @@ fn examine_page<M: Media>(
     // Of a page that the controller holds, a version is acknowledged that is not on flash yet; what NVRAM holds is there in any case.
     let is_buffered = engine.survey().buffer.is_some_and(|buffer| buffer.holds(lpn));
     let is_explained = if is_buffered {
-        let read = engine.read_now(lpn, stored, |tags, stored, shares| tags.with_buffer(lpn, stored, shares));
-        tags.explains(lpn, read) && (controller_lives || engine.holds_safely(lpn) || tags.explains(lpn, stored))
+        let read = engine.front_end.shares_now(lpn, |shares| tags.with_buffer(lpn, stored, shares));
+        tags.explains(lpn, read) && (controller_lives || engine.front_end.holds_safely(lpn) || tags.explains(lpn, stored))
     } else {
-        tags.explains(lpn, stored) || controller_lives && engine.holds(lpn)
+        tags.explains(lpn, stored) || controller_lives && engine.front_end.holds(lpn)
     };
     if !tags.is_durable(lpn, stored) || !is_explained || is_stale_copy {
         found.mismatches += 1;
@@ -451,8 +452,8 @@ mod tests {
             }
             for lpn in [0, 20, 21, 22, engine.space_pages() - 8] {
                 let page = engine.scheme().locate(Lpn(lpn));
-                let ppn = engine.media.lookup(page, Version::Current).expect("it is written");
-                engine.content.destroy(ppn);
+                let ppn = engine.executor.media.lookup(page, Version::Current).expect("it is written");
+                engine.executor.content.destroy(ppn);
             }
             let (mut wrong, mut exposed) = (FxHashSet::default(), FxHashSet::default());
             let expected = examine(&engine, true, &mut |lpn, finding| {

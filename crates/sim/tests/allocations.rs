@@ -58,7 +58,7 @@ fn replay<M: Media>(engine: &mut Engine<Untracked, M>, random: &mut SplitMix64, 
         let pause_ns = if random.next_u64().is_multiple_of(64) { 50_000_000 } else { random.next_u64() % 20_000 };
         engine.advance_until(engine.now_ns() + pause_ns).unwrap();
         engine.submit(&pages(op, first, count), true);
-        engine.completed.clear();
+        engine.front_end.completed.clear();
     }
 }
 
@@ -75,9 +75,9 @@ fn allocations_on<M: Assembled>(config: &Config) -> u64 {
     // Tables and lists grow to their longest: the rarest of them late. What leaves a buffer by itself waits in them beside the requests, so that a first part
     // with more of these makes them longer than the others need.
     [32, 16, 16].into_iter().for_each(|outstanding| replay(&mut engine, &mut random, requests, outstanding));
-    let before = (ALLOCATIONS.get(), engine.media.counts()[Action::Program as usize][Cause::Gc as usize]);
+    let before = (ALLOCATIONS.get(), engine.executor.media.counts()[Action::Program as usize][Cause::Gc as usize]);
     replay(&mut engine, &mut random, requests, 16);
-    let moves = engine.media.counts()[Action::Program as usize][Cause::Gc as usize] - before.1;
+    let moves = engine.executor.media.counts()[Action::Program as usize][Cause::Gc as usize] - before.1;
     assert!(moves > requests / 10, "only {moves} pages were moved");
     ALLOCATIONS.get() - before.0
 }

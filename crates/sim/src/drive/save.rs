@@ -134,7 +134,7 @@ mod tests {
         simulation.finish().expect("it ends");
         let engine = engine_of(simulation);
         assert_eq!(number, 0, "each simulation counts from 0");
-        engine.content.newest(Lpn(0))
+        engine.executor.content.newest(Lpn(0))
     }
 
     /// Else what a page held long ago could pass for what it was written last.
@@ -155,8 +155,9 @@ mod tests {
         let mut loaded = saved_and_loaded(&first);
         assert!(loaded.verify().is_some_and(|found| found.is_clean()));
         let engine = engine_of(&mut loaded);
-        let ppn = crate::media::Serving::lookup(&engine.media, engine.scheme().locate(Lpn(0)), Version::Current).expect("it is written");
-        engine.content.destroy(ppn);
+        let ppn =
+            crate::media::Serving::lookup(&engine.executor.media, engine.scheme().locate(Lpn(0)), Version::Current).expect("it is written");
+        engine.executor.content.destroy(ppn);
         let mut damaged = saved_and_loaded(&loaded);
         assert!(damaged.verify().is_some_and(|found| found.mismatches > 0));
     }

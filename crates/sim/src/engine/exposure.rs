@@ -1,8 +1,8 @@
 //! Pages that the loss of a unit would take although the scheme declares to survive it: the window of schemes that make redundancy up later
-//! (`Recovery::exposed`). Counted stripe by stripe as operations end, and weighted with the time (`window`).
+//! (`Recovery::exposed`). Counted stripe by stripe as operations end, and weighted with the time.
 
-use flashraid_redundancy::Scheme;
-use flashraid_vocabulary::StripeId;
+use flashraid_redundancy::{Lock, Method, Operation, Scheme};
+use flashraid_vocabulary::{Lpn, StripeId, View};
 use rustc_hash::FxHashMap;
 
 /// What is exposed, and what was since measuring began.
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 pub struct Exposure {
     of_stripe: Vec<u8>,
     /// Strips of acknowledged writes that have not ended, and whose redundancy is made later. Each has its stripe's lock.
-    pub(super) in_registers: FxHashMap<StripeId, u64>,
+    in_registers: FxHashMap<StripeId, u64>,
     /// Pages exposed now.
     pub pages: u64,
     /// The most there were at once.
@@ -51,6 +51,31 @@ impl Exposure {
             self.pages = self.pages - u64::from(before) + u64::from(pages);
             self.peak_pages = self.peak_pages.max(self.pages);
         }
+    }
+
+    /// A write is acknowledged: what creates redundancy later is exposed from now on, as only the registers of the chips have it that program it. Returns
+    /// whether it is such a one.
+    pub(super) fn acknowledged(&mut self, operation: &Operation) -> bool {
+        let is_later = operation.method == Method::Deferred;
+        if is_later {
+            self.in_registers.insert(operation.stripe, operation.strips);
+        }
+        is_later
+    }
+
+    /// The operation has ended.
+    #[inline]
+    pub(super) fn ended(&mut self, operation: &Operation) {
+        if operation.lock == Lock::Exclusive {
+            self.in_registers.remove(&operation.stripe);
+        }
+    }
+
+    /// Whether the scheme's window exposes the page.
+    pub(super) fn is_exposed(&self, lpn: Lpn, scheme: &dyn Scheme, view: &dyn View) -> bool {
+        let (stripe, first) = (scheme.stripe_of(lpn), scheme.grouping().pages(lpn).start);
+        let in_registers = self.in_registers.get(&stripe).copied().unwrap_or_default();
+        (scheme.exposed(stripe, view) | in_registers) >> (lpn.0 - first) & 1 == 1
     }
 
     /// Measuring begins.

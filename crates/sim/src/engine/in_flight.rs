@@ -1,11 +1,5 @@
 //! What operations are doing at an instant: for whoever stops the clock there.
 
-use super::content::Content;
-use super::slot::NIL;
-use super::state::Engine;
-use crate::media::Media;
-use flashraid_redundancy::OperationKind;
-
 /// See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct InFlight {
@@ -39,33 +33,4 @@ pub struct InFlight {
     pub replaced: Option<f64>,
     /// Host requests wait until a replacement has ended.
     pub holds_host: bool,
-}
-
-impl<C: Content, M: Media> Engine<C, M> {
-    /// What is in flight now. Looks at every operation.
-    pub fn in_flight(&self) -> InFlight {
-        let mut found = InFlight {
-            rebuilt: self.failures.rebuild_share(),
-            replaced: self.replaced_share().filter(|_| self.replacements.running().is_some()),
-            holds_host: self.replacements.held.as_ref().is_some_and(|held| !held.is_empty()),
-            waits_for_lock: self.operations.locks.has_waiter(),
-            evicts: self.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving()),
-            nvram_is_full: self.buffer.as_ref().is_some_and(|buffer| buffer.survives_power_loss() && buffer.waits_for_slots()),
-            flushes: !self.requests.flushes.is_empty(),
-            answered_early: !self.in_controller.is_empty(),
-            ..InFlight::default()
-        };
-        for (id, slot) in self.operations.slots.iter().enumerate().filter(|(_, slot)| slot.is_alive()) {
-            let (kind, is_of_scheme) = (slot.operation.kind, slot.is_of_scheme());
-            let programmed = slot.programs() != NIL;
-            found.updates |= matches!(kind, OperationKind::Write | OperationKind::Trim) && programmed && slot.outstanding > 0;
-            found.commits |= kind == OperationKind::Commit && slot.started;
-            found.borrows_lock |= slot.started && self.operations.rare(id as u32).lock_holder != NIL;
-            found.trims |= kind == OperationKind::Trim && slot.started;
-            found.writes_part |= kind == OperationKind::Write && slot.operation.merge_strips != 0 && slot.started;
-            found.misses_map |= is_of_scheme && self.is_held(id as u32);
-            found.writes_map |= !is_of_scheme && slot.operation.space != 0 && slot.started;
-        }
-        found
-    }
 }

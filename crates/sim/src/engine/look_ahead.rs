@@ -1,9 +1,13 @@
 //! Look-ahead: the processor is asked for memory before it is needed.
 
 use super::content::Content;
+use super::logical_space::LogicalSpace;
+use super::operations::Operations;
+use super::pending::Requests;
 use super::slot::{NIL, Slot};
-use super::state::{Engine, STARTED};
-use crate::media::{Ahead, Media};
+use crate::buffer::Buffer;
+use crate::media::{Ahead, Media, Shape};
+use flashraid_redundancy::Scheme;
 use flashraid_vocabulary::memory::prefetch;
 use flashraid_vocabulary::{HostRequest, Lpn};
 
@@ -11,10 +15,89 @@ use flashraid_vocabulary::{HostRequest, Lpn};
 const AHEAD_MAP: usize = 24;
 const AHEAD_BLOCKS: usize = 12;
 
-impl<C: Content, M: Media> Engine<C, M> {
+/// Page operations started last that are remembered: about as many as a device has LUNs.
+const STARTED: usize = 8;
+
+/// Which page operations were started last.
+#[derive(Clone)]
+pub(super) struct LookAhead {
+    /// Whether those that are started are listed.
+    is_on: bool,
+    started: [(u32, u32); STARTED],
+    next: usize,
+}
+
+impl Default for LookAhead {
+    fn default() -> Self {
+        Self { is_on: false, started: [(NIL, 0); STARTED], next: 0 }
+    }
+}
+
+impl LookAhead {
+    /// Looks ahead while so many requests are outstanding that it pays.
+    #[inline(always)]
+    pub(super) fn set<C: Content>(&mut self, outstanding: u64, media: &mut impl Media) {
+        // What few requests touch stays in the caches from their arrival to their end. (Contents do not: they lie by physical page.)
+        const FEW: u64 = 256;
+        let wanted = C::TRACKED || outstanding >= FEW;
+        if wanted != self.is_on {
+            self.is_on = wanted;
+            media.list_started(wanted);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Asks the processor for what the ends of the page operations just started will touch, which under overload was last used
+    /// long ago. Each step needs what a former one fetched, so they are some starts apart: the operation; its request, its lock
+    /// and a program of it that has ended; what that program's commit needs; the blocks that commits will supersede.
+    #[inline(never)]
+    pub(super) fn fetch_started(&mut self, media: &mut impl Media, content: &impl Content, operations: &Operations, requests: &Requests) {
+        const STEP: usize = STARTED / 4;
+        while let Some((id, ppn, page_slot)) = media.started().pop() {
+            content.fetch_page(ppn);
+            prefetch(&operations.slots, id as usize);
+            let now = self.next;
+            self.started[now] = (id, page_slot);
+            self.next = (now + 1) % STARTED;
+            let earlier = |steps: usize| self.started[(now + STARTED - steps * STEP) % STARTED];
+            if let Some(slot) = operations.slots.get(earlier(1).0 as usize) {
+                requests.prefetch(slot.request());
+                operations.locks.prefetch(slot.stripe());
+                media.prefetch(Ahead::Record(slot.programs()));
+            }
+            if let Some(program) = operations.slots.get(earlier(2).0 as usize).map(Slot::programs).filter(|program| *program != NIL) {
+                media.prefetch(Ahead::Commit(program));
+            }
+            let (id, page_slot) = earlier(3);
+            if let Some(slot) = operations.slots.get(id as usize) {
+                media.prefetch(Ahead::Superseded(page_slot));
+                if slot.programs() != NIL {
+                    media.prefetch(Ahead::Successor(slot.programs()));
+                }
+            }
+        }
+    }
+}
+
+/// Where what a request will touch lies.
+pub(super) struct Footprint<'a, C, M> {
+    pub(super) space: LogicalSpace,
+    pub(super) shape: &'a Shape,
+    pub(super) scheme: &'a dyn Scheme,
+    pub(super) media: &'a M,
+    pub(super) content: &'a C,
+    pub(super) buffer: Option<&'a Buffer>,
+    pub(super) operations: &'a Operations,
+}
+
+impl<C: Content, M: Media> Footprint<'_, C, M> {
     /// Asks the processor for what the requests after the one at `index` will touch.
     #[inline]
-    pub fn prefetch(&self, requests: &[HostRequest], index: usize) {
+    pub(super) fn prefetch(&self, requests: &[HostRequest], index: usize) {
         if let Some(request) = requests.get(index + AHEAD_MAP) {
             self.prefetch_map(request.offset_bytes);
         }
@@ -26,12 +109,12 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// The map entries that a request to this address will need.
     #[inline]
     fn prefetch_map(&self, offset_bytes: u64) {
-        let page = offset_bytes >> self.page_shift;
-        if page < self.options.space_pages {
+        let page = self.space.page_of(offset_bytes);
+        if page < self.space.pages {
             self.media.prefetch(Ahead::Request(self.scheme.locate(Lpn(page))));
             self.scheme.prefetch(Lpn(page));
             self.content.fetch_expected(Lpn(page));
-            if let Some(buffer) = &self.buffer {
+            if let Some(buffer) = self.buffer {
                 buffer.prefetch(Lpn(page));
             }
         }
@@ -40,8 +123,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// The lock and the blocks of the first pages; their map entries should be there already.
     #[inline]
     fn prefetch_blocks(&self, offset_bytes: u64, size_bytes: u64) {
-        let page = offset_bytes >> self.page_shift;
-        let end = self.pages_up(offset_bytes + size_bytes).min(page + 4).min(self.options.space_pages);
+        let page = self.space.page_of(offset_bytes);
+        let end = self.space.pages_up(offset_bytes + size_bytes).min(page + 4).min(self.space.pages);
         if page < end {
             self.operations.locks.prefetch(self.scheme.stripe_of(Lpn(page)).0);
         }
@@ -52,49 +135,6 @@ impl<C: Content, M: Media> Engine<C, M> {
             && let Some(parity) = self.scheme.parity_of(Lpn(page))
         {
             self.media.prefetch(Ahead::Superseded(self.shape.entry(parity)));
-        }
-    }
-
-    /// Looks ahead while there are many requests.
-    #[inline(always)]
-    pub(super) fn look_ahead(&mut self) {
-        // What few requests touch stays in the caches from their arrival to their end. (Contents do not: they lie by physical page.)
-        const FEW: u64 = 256;
-        let wanted = C::TRACKED || self.requests.outstanding >= FEW;
-        if wanted != self.looks_ahead {
-            self.looks_ahead = wanted;
-            self.media.list_started(wanted);
-        }
-    }
-
-    /// Asks the processor for what the ends of the page operations just started will touch, which under overload was last used
-    /// long ago. Each step needs what a former one fetched, so they are some starts apart: the operation; its request, its lock
-    /// and a program of it that has ended; what that program's commit needs; the blocks that commits will supersede.
-    #[inline(never)]
-    pub(super) fn fetch_started(&mut self) {
-        const STEP: usize = STARTED / 4;
-        while let Some((id, ppn, page_slot)) = self.media.started().pop() {
-            self.content.fetch_page(ppn);
-            prefetch(&self.operations.slots, id as usize);
-            let now = self.next_started;
-            self.started[now] = (id, page_slot);
-            self.next_started = (now + 1) % STARTED;
-            let earlier = |steps: usize| self.started[(now + STARTED - steps * STEP) % STARTED];
-            if let Some(slot) = self.operations.slots.get(earlier(1).0 as usize) {
-                self.requests.prefetch(slot.request());
-                self.operations.locks.prefetch(slot.stripe());
-                self.media.prefetch(Ahead::Record(slot.programs()));
-            }
-            if let Some(program) = self.operations.slots.get(earlier(2).0 as usize).map(Slot::programs).filter(|program| *program != NIL) {
-                self.media.prefetch(Ahead::Commit(program));
-            }
-            let (id, page_slot) = earlier(3);
-            if let Some(slot) = self.operations.slots.get(id as usize) {
-                self.media.prefetch(Ahead::Superseded(page_slot));
-                if slot.programs() != NIL {
-                    self.media.prefetch(Ahead::Successor(slot.programs()));
-                }
-            }
         }
     }
 }

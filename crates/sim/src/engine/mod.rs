@@ -3,65 +3,57 @@
 //! It is incremental: `submit` at the current time, `advance_until` a time, `next_event_ns`, `completed`. It owns plain data, so
 //! a simulation can be cloned and continued.
 //!
+//! It joins two halves. The front end has what the host sees: requests, the data buffer, and what becomes of pages on their way to flash. The executor
+//! carries out operations: it has the scheme, the clock, the media and the contents. The front end knows nothing of the executor; the executor is lent
+//! the front end for each step, to tell it what became of its requests and pages. What needs both, and decides what happens next, is here.
+//!
 //! Reading order:
 //!
-//! 1. Data: `options`; `request` and `pending` (requests); `slot`, `locks` and `operations` (operations in flight); `entries`; `state` holds it all.
-//! 2. A request: `requests`, `extents` (its bytes are cut and decided), or `buffered` (through the data buffer); `update_reads` and `valid_sectors` (parts of pages).
-//! 3. Its operations: `admission` (order), `places` (in NVRAM), `space` (reserved pages), `waves` (steps), `sums` (what XOR takes), `reads`, `ending`.
-//! 4. Time: `time`, `buffer_events` (what the data buffer does when it is time), `look_ahead`.
-//! 5. Work of nobody: `background`, `replacing` (SSDs of an array), `gc` (answers to GC); `instant` (work in no simulated time).
-//! 6. When something fails: `failure`, `gone`, `service` (what is served then). The map on flash: `translation`.
-//! 7. Verification: `content` (what is asked), `tags`.
-//! 8. What is told: `recorder` and `recording`, `exposure` and `window`, `in_flight`, `around` (rebuilds), `survey` (all there is to know). What is kept: `switching_off`.
+//! 1. Data: `options`; `request` and `pending` (requests); `slot`, `locks` and `operations` (operations in flight); `entries`; `logical_space` (arithmetic).
+//! 2. `front_end`, `valid_sectors`; `state` joins the halves. A request: `requests` (its bytes are cut and decided), or `buffered`.
+//! 3. Its operations: `executor`. The map on flash: `translation`. What is kept of failures: `failure`.
+//! 4. Time: `time`, `look_ahead`. Before the first request: `preparation`. SSDs of an array are replaced: `replacing`.
+//! 5. Verification: `content` (what is asked), `tags`.
+//! 6. What is told: `recorder` and `recording`, `exposure`, `in_flight`, `around` (rebuilds), `survey` (all there is to know). What is kept: `switching_off`.
 
-mod admission;
 mod around;
-mod background;
-mod buffer_events;
 mod buffered;
 pub mod content;
-mod ending;
 mod entries;
+mod executor;
 mod exposure;
-mod extents;
 mod failure;
-mod gc;
-mod gone;
+mod front_end;
 pub mod in_flight;
-mod instant;
 pub mod locks;
+mod logical_space;
 mod look_ahead;
 mod operations;
 mod options;
 mod pending;
-mod places;
-mod reads;
+mod preparation;
 pub mod recorder;
 mod recording;
 mod replacement;
 mod replacing;
 mod request;
 mod requests;
-mod service;
 mod slot;
-mod space;
 mod state;
-mod sums;
 mod survey;
 mod switching_off;
 pub mod tags;
 mod time;
 pub mod translation;
-mod update_reads;
 mod valid_sectors;
-mod waves;
-mod window;
 
 pub use around::Around;
+pub use executor::Executor;
 pub use exposure::Exposure;
 pub use failure::{FaultRecord, ReadErrors, RebuildOptions, RebuildRecord, WearOutRecord};
-pub use instant::Reached;
+pub use front_end::FrontEnd;
 pub use options::{Dftl, Options};
+pub use preparation::Reached;
 pub use replacement::{Outcome, ReplacementRecord};
 pub use request::{CompletedRequest, Service};
 pub use state::Engine;

@@ -5,7 +5,7 @@ use super::locks::Locks;
 use super::slot::{NIL, Place, ROOM, Rare, Slot};
 use flashraid_redundancy::{Failure, Lock, Operation, OperationKind, Outcomes};
 use flashraid_vocabulary::memory::reserved;
-use flashraid_vocabulary::{Change, Version};
+use flashraid_vocabulary::{Change, SerialSubrequests, Version};
 use std::collections::VecDeque;
 
 /// Operations that hardly ever become ready at one instant.
@@ -19,7 +19,7 @@ const CHANGES: usize = 32;
 #[derive(Clone)]
 pub(crate) struct Operations {
     pub(super) slots: Vec<Slot>,
-    pub(super) free_slots: u32,
+    free_slots: u32,
     /// What few of the slots have.
     pub(super) rares: Entries<Rare>,
     pub(super) locks: Locks,
@@ -62,9 +62,73 @@ impl Operations {
 }
 
 impl Operations {
+    /// An operation begins, for a request or a job. Returns its slot.
+    #[inline]
+    pub(super) fn add(&mut self, operation: &Operation, request: u32, job: u16) -> u32 {
+        let slot = Slot {
+            operation: *operation,
+            request,
+            job,
+            alive: true,
+            started: false,
+            last: false,
+            acknowledged: false,
+            failed: false,
+            departs: false,
+            unmet: 0,
+            outstanding: 0,
+            overlapped_reads: 0,
+            goes_on: false,
+            waits: 0,
+            unreserved: operation.space,
+            reserved: 0,
+            has_error: false,
+            reads: 0,
+            programs: NIL,
+            next: NIL,
+            waits_for_space: false,
+            changes: NIL,
+            rare: NIL,
+        };
+        match self.free_slots {
+            NIL => {
+                self.slots.push(slot);
+                self.slots.len() as u32 - 1
+            }
+            free => {
+                let old = &mut self.slots[free as usize];
+                self.free_slots = old.next;
+                *old = slot;
+                free
+            }
+        }
+    }
+
+    /// It has ended, and its slot is free.
+    #[inline]
+    pub(super) fn remove(&mut self, id: u32) {
+        let slot = &mut self.slots[id as usize];
+        (slot.alive, slot.next) = (false, self.free_slots);
+        self.free_slots = id;
+    }
+
     /// The operation in a slot.
     pub(crate) fn operation(&self, id: u32) -> &Operation {
         &self.slots[id as usize].operation
+    }
+
+    /// The first locks and operations, for the report of a stall.
+    pub(super) fn describe(&self) -> String {
+        let mut text = String::new();
+        for (stripe, holders, exclusive, waiter) in self.locks.describe().into_iter().take(16) {
+            let kind = if exclusive { "exclusive" } else { "shared" };
+            let waits = waiter.map_or(String::new(), |id| format!(", first waiter operation {id}"));
+            text += &format!(" stripe {stripe}: {holders} {kind} holder(s){waits};");
+        }
+        for (id, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.is_alive()).take(16) {
+            text += &format!(" operation {id}: {slot};");
+        }
+        text
     }
 
     // ---- what few of them have ----
@@ -128,6 +192,22 @@ impl Operations {
         self.slots[id as usize].unmet += u16::from(!granted);
     }
 
+    /// An operation that no request asked for starts when operation `former` has ended, if there is one, and it has its stripe.
+    pub(super) fn start_in_turn(&mut self, id: u32, former: u32) {
+        if former != NIL {
+            self.start_after(id, former);
+        }
+        self.queue_for_lock(id);
+        self.start_if_ready(id);
+    }
+
+    /// It starts, unless there is something that it waits for.
+    pub(super) fn start_if_ready(&mut self, id: u32) {
+        if self.slots[id as usize].unmet == 0 {
+            self.ready.push(id);
+        }
+    }
+
     /// Operation `id` starts when operation `former` has ended.
     pub(super) fn start_after(&mut self, id: u32, former: u32) {
         let next = std::mem::replace(&mut self.rare_mut(former).dependents, id);
@@ -135,6 +215,20 @@ impl Operations {
             self.rare_mut(id).next_dependent = next;
         }
         self.slots[id as usize].unmet += 1;
+    }
+
+    /// Operation `id` waits for the former one of its request as the rule says.
+    pub(super) fn follow(&mut self, id: u32, former: u32, request: u32, rule: SerialSubrequests) {
+        // A former one that ended at once (a trim of nothing) may have left its very slot to this one.
+        if former == NIL || former == id || rule == SerialSubrequests::Off {
+            return;
+        }
+        let slot = &self.slots[former as usize];
+        let same = slot.alive && slot.request == request;
+        if same && (!slot.started || rule == SerialSubrequests::Strict) {
+            self.rare_mut(former).successor = id;
+            self.slots[id as usize].unmet += 1;
+        }
     }
 
     /// The next sub-request of its request may start.

@@ -3,6 +3,7 @@
 use super::failure::RebuildOptions;
 use crate::buffer::BufferOptions;
 use crate::config::Host;
+use flashraid_vocabulary::{Cause, PageOperation};
 
 /// What the engine is told beside scheme and flash.
 #[derive(Clone, Debug)]
@@ -19,6 +20,14 @@ pub struct Options {
     pub buffer: Option<BufferOptions>,
     /// How what failed is rebuilt; `None` if it never is.
     pub rebuild: Option<RebuildOptions>,
+}
+
+impl Options {
+    /// Whether the answer to the host waits for a page operation.
+    #[inline(always)]
+    pub(super) fn host_waits(&self, page_operation: &PageOperation) -> bool {
+        page_operation.host_waits && (self.host.parity_in_response || page_operation.cause != Cause::Parity)
+    }
 }
 
 /// Sizes of DFTL.

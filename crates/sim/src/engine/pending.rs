@@ -103,6 +103,17 @@ impl Requests {
         self.earlier_requests + sequence
     }
 
+    /// Requests served in the life of the drive.
+    pub(super) fn requests_of_life(&self) -> u64 {
+        self.earlier_requests + self.submitted
+    }
+
+    /// The number of the versions that the latest request makes.
+    #[inline]
+    pub(super) fn latest_version(&self) -> u64 {
+        self.number_of_version(self.submitted).wrapping_sub(1)
+    }
+
     /// Pages leave a volatile buffer on behalf of nobody: a flush waits for that as for a write that has not finished. Returns its position among writes.
     #[cold]
     pub(super) fn leaves_for_nobody(&mut self) -> u64 {

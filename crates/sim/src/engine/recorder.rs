@@ -1,4 +1,4 @@
-//! What the outputs beside the result are made of: plain records that the engine appends while a recorder is set (`recording`), and that
+//! What the outputs beside the result are made of: plain records that are kept while a recorder is set (`recording`), and that
 //! whoever drives the engine takes away now and then. Without a recorder nothing is kept.
 
 use crate::media::{Done, Slice};

@@ -1,7 +1,7 @@
 //! A replacement of an SSD of an array, and what the engine keeps of replacements: data alone, worked on by `replacing`.
 
 use crate::statistics::Latency;
-use flashraid_redundancy::Migrated;
+use flashraid_redundancy::{Migrated, Scheme};
 use flashraid_vocabulary::HostOp;
 use std::collections::VecDeque;
 
@@ -75,13 +75,50 @@ impl ReplacementRecord {
 
 /// What the engine keeps of replacements.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Replacements {
+pub(crate) struct Replacements {
     pub(super) records: Vec<ReplacementRecord>,
     /// Requests that wait until a replacement has ended, while one runs that they wait for.
     pub(super) held: Option<VecDeque<u32>>,
 }
 
 impl Replacements {
+    /// One begins, before which the scheme had moved `migrated_before`.
+    pub(super) fn begin(&mut self, old_device: u32, new_device: u32, started_ns: u64, migrated_before: Migrated) {
+        if let Some(former) = self.records.last_mut() {
+            former.shadow_reads.1 = Some(migrated_before.shadow_reads);
+        }
+        self.records.push(ReplacementRecord {
+            old_device,
+            new_device,
+            started_ns,
+            ended_ns: None,
+            outcome: Outcome::Running,
+            migrated: Migrated::default(),
+            latency: Latency::default(),
+            reads_after: Latency::default(),
+            is_shadow: false,
+            migrated_before,
+            shadow_reads: (0, None),
+        });
+    }
+
+    /// The one that runs has come to its end, until which the scheme had moved `migrated`.
+    pub(super) fn end(&mut self, outcome: Outcome, now_ns: u64, migrated: Migrated) {
+        let record = self.records.last_mut().expect("one runs");
+        (record.outcome, record.ended_ns) = (outcome, Some(now_ns));
+        record.migrated = migrated.since(&record.migrated_before);
+        record.shadow_reads.0 = migrated.shadow_reads;
+    }
+
+    /// How much of the strips of the SSD that is being replaced lies elsewhere by now, or of the latest one that was, from 0 to 1. `None` before the first
+    /// one.
+    pub(crate) fn share(&self, scheme: &dyn Scheme) -> Option<f64> {
+        match self.records.last()?.outcome {
+            Outcome::Running => scheme.replacing().map(|replacing| replacing.replaced_share()),
+            _ => Some(1.0),
+        }
+    }
+
     /// Whether a replacement ran then.
     pub(super) fn ran_at(&self, time_ns: u64) -> bool {
         let ran = |record: &ReplacementRecord| record.started_ns <= time_ns && record.ended_ns.is_none_or(|ended_ns| time_ns <= ended_ns);
@@ -100,7 +137,7 @@ impl Replacements {
     }
 
     /// The replacement that runs.
-    pub(super) fn running(&self) -> Option<&ReplacementRecord> {
+    pub(crate) fn running(&self) -> Option<&ReplacementRecord> {
         self.records.last().filter(|record| record.outcome == Outcome::Running)
     }
 }

@@ -1,28 +1,34 @@
-//! Requests: taken, served and answered; and flushes, which wait for what was written before them.
+//! Requests: taken and served. Their bytes are cut into extents, which the scheme decides piece by piece.
+//!
+//! A device that has lost data, or is worn out, serves all requests, those that change nothing, or none.
 
 use super::content::Content;
-use super::request::{CompletedRequest, Flush, Request, Service};
-use super::slot::NIL;
+use super::executor::Executor;
+use super::front_end::tell_discarded;
+use super::request::{Request, Service};
+use super::slot::{NIL, NO_JOB};
 use super::state::Engine;
+use crate::buffer::SECTOR_BYTES;
 use crate::media::Media;
-use flashraid_vocabulary::{Cause, HostOp, HostRequest};
+use flashraid_redundancy::{Decisions, Extent, Failure, OperationKind, Scheme};
+use flashraid_vocabulary::{Cause, HostOp, HostRequest, Lpn, Version, View};
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// Submits a request at the current time. Its bytes must lie in the logical space, or wrap round at its end. Returns
     /// its number. `measured` says whether its latency counts.
     pub fn submit(&mut self, request: &HostRequest, measured: bool) -> u64 {
-        let sequence = self.requests.submitted;
-        let waits_in_host = !self.requests.in_host.is_empty() || !self.has_room();
-        self.requests.submitted += 1;
-        self.requests.outstanding += 1;
-        self.look_ahead();
-        let write_index = if self.numbers_when_served() { u64::MAX } else { self.number_write(request.op) };
+        let sequence = self.front_end.requests.submitted;
+        let waits_in_host = !self.front_end.requests.in_host.is_empty() || !self.front_end.has_room();
+        self.front_end.requests.submitted += 1;
+        self.front_end.requests.outstanding += 1;
+        self.look_ahead.set::<C>(self.front_end.requests.outstanding, &mut self.executor.media);
+        let write_index = if self.front_end.numbers_when_served() { u64::MAX } else { self.front_end.number_write(request.op) };
         if measured {
-            self.statistics.waits.arrived(self.now_ns());
+            self.executor.statistics.waits.arrived(self.executor.clock.now_ns());
         }
-        let id = self.requests.add(Request {
+        let id = self.front_end.requests.add(Request {
             sequence,
-            arrival_ns: self.now_ns(),
+            arrival_ns: self.executor.clock.now_ns(),
             offset_bytes: request.offset_bytes,
             size_bytes: request.size_bytes,
             op: request.op,
@@ -36,61 +42,36 @@ impl<C: Content, M: Media> Engine<C, M> {
             next: NIL,
         });
         if waits_in_host {
-            self.requests.has_queued_in_host = true;
-            self.requests.in_host.push_back(id);
+            self.front_end.requests.has_queued_in_host = true;
+            self.front_end.requests.in_host.push_back(id);
         } else {
             self.take(id, request.op, request.offset_bytes, request.size_bytes);
         }
-        if self.recorder.is_some() {
-            self.note_submitted_request(measured);
+        if let Some(recorder) = &mut self.front_end.recorder {
+            if measured {
+                recorder.note_depth(self.front_end.requests.outstanding);
+            }
+            recorder.note_queues(self.executor.clock.now_ns(), &self.executor.media);
         }
         sequence
-    }
-
-    /// Whether requests have their positions among writes from when they are served. Where pages leave on behalf of nobody and a flush waits for that, they
-    /// must: while all is held for a replacement, something may leave before a flush that came earlier. And a flush must not wait for writes behind it in
-    /// the host, which wait for it.
-    #[inline]
-    fn numbers_when_served(&self) -> bool {
-        self.options.host.device_queue_depth > 0
-            || self.buffer.as_ref().is_some_and(|buffer| buffer.admits_pages() && !buffer.survives_power_loss())
-    }
-
-    /// The next position among writes, for a request that writes; `u64::MAX` for others.
-    #[inline]
-    fn number_write(&mut self, op: HostOp) -> u64 {
-        // A flush of a buffer in DRAM writes.
-        if !matches!(op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes) && (op != HostOp::Flush || !self.flushes_to_flash()) {
-            return u64::MAX;
-        }
-        self.requests.unflushed += 1;
-        self.requests.writes += 1;
-        self.requests.writes - 1
     }
 
     /// The drive takes a request.
     #[inline(always)]
     fn take(&mut self, id: u32, op: HostOp, offset_bytes: u64, size_bytes: u64) {
-        match &mut self.replacements.held {
+        match &mut self.front_end.replacements.held {
             Some(held) => held.push_back(id),
             None => self.serve_request(id, op, offset_bytes, size_bytes),
         }
     }
 
-    /// Whether the drive has fewer requests than it takes at a time.
-    #[inline]
-    fn has_room(&self) -> bool {
-        let depth = u64::from(self.options.host.device_queue_depth);
-        depth == 0 || self.requests.outstanding - (self.requests.in_host.len() as u64) < depth
-    }
-
     /// The drive takes requests that wait in the host, in order, as many as it has room for.
     #[cold]
     pub(super) fn take_from_host(&mut self) {
-        while self.has_room()
-            && let Some(id) = self.requests.in_host.pop_front()
+        while self.front_end.has_room()
+            && let Some(id) = self.front_end.requests.in_host.pop_front()
         {
-            let Request { op, offset_bytes, size_bytes, .. } = self.requests[id];
+            let Request { op, offset_bytes, size_bytes, .. } = self.front_end.requests[id];
             self.take(id, op, offset_bytes, size_bytes);
         }
     }
@@ -98,49 +79,55 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Serves a request that was taken.
     #[inline(always)]
     pub(super) fn serve_request(&mut self, id: u32, op: HostOp, offset_bytes: u64, size_bytes: u64) {
-        if self.service != Service::All && self.refuses(op) {
-            return self.refuse(id);
+        if self.front_end.service != Service::All && self.front_end.refuses(op) {
+            // It fails at once.
+            self.front_end.requests[id].failed = Some(Failure::Refused);
+            self.executor.completed(&mut self.front_end, id);
+            return self.executor.ended_part(&mut self.front_end, id);
         }
         let end = offset_bytes + size_bytes;
-        if self.buffer.is_some() {
-            self.destage_before_request();
+        if self.front_end.buffer.is_some() {
+            // What is due leaves before a request that comes now, whatever has brought the clock here.
+            while self.front_end.next_destage_ns(self.executor.clock.now_ns()) == self.executor.clock.now_ns() {
+                self.destage();
+            }
         }
-        if self.numbers_when_served() {
-            self.requests[id].write_index = self.number_write(op);
+        if self.front_end.numbers_when_served() {
+            self.front_end.requests[id].write_index = self.front_end.number_write(op);
         }
         match op {
             HostOp::Flush => {
-                if self.flushes_to_flash() {
-                    self.evict_all(id);
+                if self.front_end.flushes_to_flash() {
+                    while self.evict(id) {}
                 }
-                let target = self.requests[id].write_index.min(self.requests.writes);
+                let target = self.front_end.requests[id].write_index.min(self.front_end.requests.writes);
                 #[cfg(feature = "mutants")]
-                let target = if self.has_fault(crate::mutants::EngineFault::FlushAtOnce) { 0 } else { target };
-                if target > 0 && self.requests.waits(id, target) {
+                let target = if self.executor.mutant.has(crate::mutants::EngineFault::FlushAtOnce) { 0 } else { target };
+                if target > 0 && self.front_end.requests.waits(id, target) {
                     return;
                 }
-                self.requests.keep_word(target, id);
-                self.requests.wait_for_ssds(id, self.media.flush(id));
+                self.front_end.requests.keep_word(target, id);
+                self.front_end.requests.wait_for_ssds(id, self.executor.media.flush(id));
             }
             HostOp::Read | HostOp::Write => self.serve(id, op, offset_bytes, end),
             HostOp::Trim => self.cut_trim(id, offset_bytes, end),
             HostOp::WriteZeroes => self.write_zeroes(id, offset_bytes, end),
         }
-        self.completed(id);
-        self.ended_part(id);
-        self.run_ready();
-        if self.media.has_failures() {
-            self.resume_rebuild();
+        self.executor.completed(&mut self.front_end, id);
+        self.executor.ended_part(&mut self.front_end, id);
+        self.executor.run_ready(&mut self.front_end);
+        if self.executor.media.has_failures() {
+            self.executor.resume_rebuild(&mut self.front_end);
         }
     }
 
     /// Serves a read or write of bytes: through the data buffer, if there is one.
     #[inline]
     fn serve(&mut self, id: u32, op: HostOp, offset_bytes: u64, end_bytes: u64) {
-        if C::TRACKED && op == HostOp::Read && self.valid_sectors.is_some() {
-            self.tell_used(offset_bytes, end_bytes);
+        if C::TRACKED && op == HostOp::Read && self.front_end.valid_sectors.is_some() {
+            self.front_end.tell_used(offset_bytes, end_bytes, self.executor.space, &mut self.executor.content);
         }
-        if self.buffer.is_some() {
+        if self.front_end.buffer.is_some() {
             self.serve_buffered(id, op, offset_bytes, end_bytes);
         } else {
             self.cut(id, op, offset_bytes, end_bytes);
@@ -150,116 +137,202 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Whole pages become unwritten; parts of pages are written.
     #[cold]
     fn write_zeroes(&mut self, id: u32, offset_bytes: u64, end_bytes: u64) {
-        let (first, last) = (self.pages_up(offset_bytes), end_bytes >> self.page_shift);
-        let (head, tail) = ((first << self.page_shift).min(end_bytes), last << self.page_shift);
+        let (first, last) = (self.executor.space.pages_up(offset_bytes), self.executor.space.page_of(end_bytes));
+        let (head, tail) = ((self.executor.space.start_of(first)).min(end_bytes), self.executor.space.start_of(last));
         self.serve(id, HostOp::Write, offset_bytes, head);
-        self.cut_trim(id, first << self.page_shift, last << self.page_shift);
+        self.cut_trim(id, self.executor.space.start_of(first), self.executor.space.start_of(last));
         self.serve(id, HostOp::Write, tail.max(head), end_bytes);
     }
 
-    /// One thing that the host waits for is there.
-    #[inline(always)]
-    pub(super) fn completed(&mut self, id: u32) {
-        let request = &mut self.requests[id];
-        request.unanswered -= 1;
-        if request.unanswered == 0 {
-            self.answer_request(id);
-        }
-    }
+    // ---- cut and decided ----
 
-    /// All that the host waits for is there. Every request comes here once, however it ends, and makes room for one that waits in the host.
-    fn answer_request(&mut self, id: u32) {
-        let request = self.requests[id];
-        let now_ns = self.clock.now_ns();
-        self.requests.outstanding -= 1;
-        if !self.requests.in_host.is_empty() {
-            self.clock.take_from_host();
-        }
-        self.media.request_completed();
-        if request.measured {
-            if request.failed.is_none() {
-                self.last_completion = (now_ns, self.idle_ns);
-            }
-            self.statistics.completed(request.op, request.arrival_ns, now_ns - request.arrival_ns, request.size_bytes, request.failed);
-            if self.recorder.is_some() {
-                self.record_request(id);
-            }
-            if self.media.has_failures() && request.failed.is_none() {
-                self.failures.note_under_rebuild(request.arrival_ns, now_ns - request.arrival_ns);
-            }
-            if !self.replacements.records.is_empty() && request.failed.is_none() {
-                self.replacements.note(request.op, request.arrival_ns, now_ns - request.arrival_ns);
-            }
-            if self.around.is_some() && request.failed.is_none() {
-                self.note_around(request.op, request.arrival_ns, now_ns - request.arrival_ns);
-            }
-        }
-        if C::TRACKED {
-            self.acknowledge(&request);
-        }
-        self.completed.push(CompletedRequest {
-            sequence: request.sequence,
-            op: request.op,
-            arrival_ns: request.arrival_ns,
-            completed_ns: now_ns,
-            ok: request.failed.is_none(),
-        });
-    }
-
-    /// Tells the contents; they know which of the pages the request changed.
-    fn acknowledge(&mut self, request: &Request) {
-        if matches!(request.op, HostOp::Read | HostOp::Flush) {
+    /// Cuts bytes, rounded outwards to sectors, into operations, in the order of the logical space; past its end it goes on at its start.
+    pub(super) fn cut(&mut self, id: u32, op: HostOp, offset_bytes: u64, end_bytes: u64) {
+        if offset_bytes >= end_bytes {
             return;
         }
-        for page in request.offset_bytes >> self.page_shift..self.pages_up(request.offset_bytes + request.size_bytes) {
-            let lpn = self.wrapped(page);
-            self.content.acknowledged(self.requests.number_of_version(request.sequence), lpn, request.failed.is_some());
+        let sector = u64::from(SECTOR_BYTES);
+        let (offset_bytes, end_bytes) = (offset_bytes & !(sector - 1), end_bytes.next_multiple_of(sector));
+        let page = u64::from(self.executor.shape.page_bytes);
+        let first = self.executor.space.page_of(offset_bytes);
+        let mut extent = Extent {
+            op,
+            first: self.executor.space.wrapped(first),
+            pages: self.executor.space.pages_up(end_bytes) - first,
+            first_bytes: (end_bytes.min((self.executor.space.start_of(first)) + page) - offset_bytes) as u32,
+            last_bytes: (((end_bytes - 1) & (page - 1)) + 1) as u32,
+            covered: false,
+        };
+        let mut start = (offset_bytes & (page - 1)) as u32;
+        if extent.pages > self.executor.space.pages - extent.first.0 {
+            self.cut_laps(id, &mut extent, std::mem::take(&mut start));
         }
+        self.cut_lap(id, &mut extent, start);
     }
 
-    /// One part of the request has ended.
-    #[inline(always)]
-    pub(super) fn ended_part(&mut self, id: u32) {
-        let request = &mut self.requests[id];
-        request.unfinished -= 1;
-        if request.unfinished == 0 {
-            self.end_request(id);
-        }
-    }
-
-    /// All of its parts have ended: it is durable, and its record is free.
-    fn end_request(&mut self, id: u32) {
-        let request = &mut self.requests[id];
-        let write_index = request.write_index;
-        if request.failed.is_some() && request.measured && request.op == HostOp::Write {
-            self.statistics.write_failed(&request.programs);
-        }
-        self.requests.remove(id);
-        if write_index != u64::MAX {
-            self.finished_write(write_index);
-        }
-    }
-
-    /// The write at this position among all has finished.
-    pub(super) fn finished_write(&mut self, write_index: u64) {
-        if self.requests.flushes.back().is_none_or(|flush| flush.target <= write_index) {
-            self.requests.unflushed -= 1;
-        } else {
-            self.tell_flushes(write_index);
-        }
-    }
-
-    /// A write has finished that a flush waits for.
+    /// Cuts what of `extent` goes as far as the end of the space, as often as that is, and leaves the rest. `start` as below.
     #[cold]
-    fn tell_flushes(&mut self, write_index: u64) {
-        let first = self.requests.flushes.partition_point(|flush| flush.target <= write_index);
-        self.requests.flushes[first].unfinished -= 1;
-        while let Some(&Flush { request, target, unfinished: 0 }) = self.requests.flushes.front() {
-            self.requests.flushes.pop_front();
-            self.requests.keep_word(target, request);
-            self.requests.wait_for_ssds(request, self.media.flush(request));
-            self.completed(request);
-            self.ended_part(request);
+    fn cut_laps(&mut self, id: u32, extent: &mut Extent, mut start: u32) {
+        while extent.pages > self.executor.space.pages - extent.first.0 {
+            let pages = self.executor.space.pages - extent.first.0;
+            let mut lap = Extent { pages, last_bytes: self.executor.shape.page_bytes, ..*extent };
+            self.cut_lap(id, &mut lap, std::mem::take(&mut start));
+            extent.pages -= pages;
+            extent.first = Lpn(0);
+            extent.first_bytes = if extent.pages == 1 { extent.last_bytes } else { self.executor.shape.page_bytes };
         }
+    }
+
+    /// Cuts what does not go over the end of the space. `start` is the first byte touched in the first page.
+    #[inline(always)]
+    fn cut_lap(&mut self, id: u32, extent: &mut Extent, start: u32) {
+        if C::TRACKED && extent.op == HostOp::Write {
+            let Executor { space, content, .. } = &mut self.executor;
+            self.front_end.tell_submitted(id, extent, start, *space, content);
+        }
+        #[cfg(feature = "mutants")]
+        let forgets_use = extent.op == HostOp::Read && self.executor.mutant.has(crate::mutants::EngineFault::ForgetUse);
+        #[cfg(not(feature = "mutants"))]
+        let forgets_use = false;
+        if self.front_end.valid_sectors.is_some() && !forgets_use {
+            self.front_end.note_cut(extent, start, self.executor.shape.page_bytes);
+        }
+        self.decide_all(id, extent);
+    }
+
+    /// Cuts the whole pages of a discard of bytes into trims, passing over rows in which nothing is written or being written.
+    pub(super) fn cut_trim(&mut self, id: u32, offset_bytes: u64, end_bytes: u64) {
+        if let Some(valid) = &mut self.front_end.valid_sectors {
+            valid.discard(offset_bytes, end_bytes);
+            if C::TRACKED {
+                tell_discarded(offset_bytes, end_bytes, self.executor.space, &mut self.executor.content);
+            }
+        }
+        let (mut first, end) = (self.executor.space.pages_up(offset_bytes), self.executor.space.page_of(end_bytes));
+        if first >= end {
+            return;
+        }
+        let start = first;
+        if C::TRACKED {
+            let bytes = self.executor.shape.page_bytes;
+            let extent = Extent {
+                op: HostOp::Trim,
+                first: self.executor.space.wrapped(first),
+                pages: end - first,
+                first_bytes: bytes,
+                last_bytes: bytes,
+                covered: false,
+            };
+            let Executor { space, content, .. } = &mut self.executor;
+            self.front_end.tell_submitted(id, &extent, 0, *space, content);
+        }
+        if self.front_end.buffer.is_some() {
+            let now_ns = self.executor.clock.now_ns();
+            self.front_end.discard_buffered(first, end, self.executor.space.pages, now_ns, &mut self.executor.operations);
+        }
+        while first < end {
+            let lap = first / self.executor.space.pages * self.executor.space.pages;
+            let lap_end = end.min(lap + self.executor.space.pages);
+            let last_row = (lap_end - lap).div_ceil(self.executor.space.row_pages) as u32;
+            let row = self.executor.next_row((first - lap) / self.executor.space.row_pages, last_row);
+            first = first.max(lap + u64::from(row) * self.executor.space.row_pages);
+            if first >= lap_end {
+                first = lap_end;
+                continue;
+            }
+            let extent = Extent {
+                op: HostOp::Trim,
+                first: Lpn(first - lap),
+                pages: lap_end.min(lap + (u64::from(row) + 1) * self.executor.space.row_pages) - first,
+                first_bytes: self.executor.shape.page_bytes,
+                last_bytes: self.executor.shape.page_bytes,
+                covered: false,
+            };
+            first += self.decide(id, &extent);
+        }
+        if !self.front_end.gone.is_empty() {
+            let Executor { scheme, media, space, .. } = &self.executor;
+            let is_on_flash = |lpn| media.lookup(scheme.locate(lpn), Version::Current).is_some();
+            self.front_end.discard_gone(start, end, space.pages, is_on_flash);
+        }
+    }
+
+    /// Lets the scheme decide all of `extent`, piece by piece.
+    #[inline(always)]
+    pub(super) fn decide_all(&mut self, id: u32, extent: &mut Extent) {
+        loop {
+            let taken = self.decide(id, extent);
+            extent.pages -= taken;
+            if extent.pages == 0 {
+                return;
+            }
+            extent.first.0 += taken;
+            extent.first_bytes = if extent.pages == 1 { extent.last_bytes } else { self.executor.shape.page_bytes };
+        }
+    }
+
+    /// Lets the scheme decide the front of `extent` and admits its operations.
+    #[inline]
+    pub(super) fn decide(&mut self, id: u32, extent: &Extent) -> u64 {
+        let taken = self.decide_by(id, |scheme, view, decisions| scheme.decide(extent, view, decisions));
+        debug_assert!(taken >= 1 && taken <= extent.pages);
+        taken
+    }
+
+    /// Lets the scheme decide something and admits its operations, on behalf of a request or of nobody.
+    #[inline(always)]
+    pub(super) fn decide_by<T>(&mut self, id: u32, decide: impl FnOnce(&mut dyn Scheme, &dyn View, &mut Decisions) -> T) -> T {
+        let mut decisions = std::mem::take(&mut self.decisions);
+        decisions.operations.clear();
+        let decided = decide(&mut *self.executor.scheme, &self.executor.media, &mut decisions);
+        if self.front_end.valid_sectors.is_some() {
+            #[cfg(feature = "mutants")]
+            let needs_nothing = self.executor.mutant.has(crate::mutants::EngineFault::NeedNothing);
+            #[cfg(not(feature = "mutants"))]
+            let needs_nothing = false;
+            let Executor { space, content, .. } = &mut self.executor;
+            self.front_end.decide_update_reads(id, &mut decisions, *space, content, needs_nothing);
+        }
+        #[cfg(feature = "mutants")]
+        if self.front_end.buffer.as_ref().is_some_and(|buffer| buffer.mutant == Some(crate::mutants::BufferFault::Overtake)) {
+            decisions.operations.iter_mut().for_each(|operation| operation.lock = flashraid_redundancy::Lock::None);
+        }
+        self.admit(id, &decisions);
+        self.decisions = decisions;
+        decided
+    }
+
+    /// Gives the operations of a decision their places, in order, and starts those that can start. They belong to a request or, as what leaves
+    /// a buffer, to nobody.
+    #[inline]
+    pub(super) fn admit(&mut self, request: u32, decisions: &Decisions) {
+        // The list is borrowed from where it is not in use now.
+        let mut ids = std::mem::take(&mut self.executor.operations.granted);
+        debug_assert!(ids.is_empty());
+        for operation in &decisions.operations {
+            let is_host = matches!(operation.kind, OperationKind::Read | OperationKind::Write | OperationKind::Trim);
+            let owner = if is_host { request } else { NIL };
+            let id = self.executor.new_slot(&mut self.front_end, operation, owner, NO_JOB);
+            ids.push(id);
+            if owner != NIL {
+                self.front_end.requests[request].unanswered += 1;
+                self.front_end.requests[request].unfinished += 1;
+                let former = std::mem::replace(&mut self.front_end.requests[request].last_operation, id);
+                self.executor.operations.follow(id, former, request, self.executor.options.host.serial_subrequests);
+            }
+            if let Some(required) = operation.requires {
+                self.executor.operations.start_after(id, ids[usize::from(required)]);
+            }
+            self.executor.operations.queue_for_lock(id);
+            if self.front_end.buffer.is_some() && self.front_end.departs(id, &mut self.executor.operations) {
+                self.executor.operations.slots[id as usize].unmet += 1;
+            }
+        }
+        for &id in &ids {
+            self.executor.operations.start_if_ready(id);
+        }
+        ids.clear();
+        self.executor.operations.granted = ids;
+        self.executor.run_ready(&mut self.front_end);
     }
 }

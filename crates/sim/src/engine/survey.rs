@@ -1,18 +1,20 @@
-//! What there is to know of an engine, for results, outputs, messages and tests.
+//! What there is to know of an engine, for results, outputs, messages and tests: at any time, what is in flight, and whether its state can be kept.
 
 use super::around::Around;
 use super::content::Content;
 use super::exposure::Exposure;
 use super::failure::{FaultRecord, ReadErrors, RebuildRecord, WearOutRecord};
+use super::in_flight::InFlight;
 use super::replacement::{Outcome, ReplacementRecord};
 use super::request::Service;
+use super::slot::NIL;
 use super::state::Engine;
 use super::translation::Translation;
 use crate::buffer::Buffer;
 use crate::clock::Clock;
 use crate::media::{Inspect, Media};
 use crate::statistics::Statistics;
-use flashraid_redundancy::Scheme;
+use flashraid_redundancy::{OperationKind, Scheme};
 
 /// See the module.
 #[derive(Clone, Copy)]
@@ -82,29 +84,92 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// What there is to know of it now.
     pub fn survey(&self) -> Survey<'_> {
         Survey {
-            media: &self.media,
-            scheme: &*self.scheme,
-            statistics: &self.statistics,
-            clock: &self.clock,
-            space_pages: self.options.space_pages,
-            submitted: self.requests.submitted,
-            outstanding: self.requests.outstanding,
-            idle_ns: self.idle_ns,
-            last_completion: self.last_completion,
-            has_queued_in_host: self.requests.has_queued_in_host,
-            buffer: self.buffer.as_deref(),
-            translation: self.translation.as_deref(),
-            exposure: self.exposure.as_deref(),
-            service: self.service,
-            faults: &self.failures.faults,
-            rebuilds: &self.failures.records,
-            rebuild_share: self.failures.rebuild_share(),
-            read_errors: self.failures.read_errors,
-            wear_outs: &self.failures.wear_outs,
-            retired: self.failures.retired,
-            replacements: &self.replacements.records,
-            replaced_share: self.replaced_share(),
-            around: self.around.as_deref(),
+            media: &self.executor.media,
+            scheme: &*self.executor.scheme,
+            statistics: &self.executor.statistics,
+            clock: &self.executor.clock,
+            space_pages: self.executor.space.pages,
+            submitted: self.front_end.requests.submitted,
+            outstanding: self.front_end.requests.outstanding,
+            idle_ns: self.executor.idle_ns,
+            last_completion: self.front_end.last_completion,
+            has_queued_in_host: self.front_end.requests.has_queued_in_host,
+            buffer: self.front_end.buffer.as_deref(),
+            translation: self.executor.translation.as_deref(),
+            exposure: self.executor.exposure.as_deref(),
+            service: self.front_end.service,
+            faults: &self.executor.failures.faults,
+            rebuilds: &self.executor.failures.records,
+            rebuild_share: self.executor.failures.rebuild_share(),
+            read_errors: self.executor.failures.read_errors,
+            wear_outs: &self.executor.failures.wear_outs,
+            retired: self.executor.failures.retired,
+            replacements: &self.front_end.replacements.records,
+            replaced_share: self.front_end.replacements.share(self.scheme()),
+            around: self.front_end.around.as_deref(),
         }
+    }
+
+    /// What is in flight now. Looks at every operation.
+    pub fn in_flight(&self) -> InFlight {
+        let mut found = InFlight {
+            rebuilt: self.executor.failures.rebuild_share(),
+            replaced: self.front_end.replacements.share(self.scheme()).filter(|_| self.front_end.replacements.running().is_some()),
+            holds_host: self.front_end.replacements.held.as_ref().is_some_and(|held| !held.is_empty()),
+            waits_for_lock: self.executor.operations.locks.has_waiter(),
+            evicts: self.front_end.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving()),
+            nvram_is_full: self.front_end.buffer.as_ref().is_some_and(|buffer| buffer.survives_power_loss() && buffer.waits_for_slots()),
+            flushes: !self.front_end.requests.flushes.is_empty(),
+            answered_early: !self.front_end.in_controller.is_empty(),
+            ..InFlight::default()
+        };
+        for (id, slot) in self.executor.operations.slots.iter().enumerate().filter(|(_, slot)| slot.is_alive()) {
+            let (kind, is_of_scheme) = (slot.operation.kind, slot.is_of_scheme());
+            let programmed = slot.programs() != NIL;
+            found.updates |= matches!(kind, OperationKind::Write | OperationKind::Trim) && programmed && slot.outstanding > 0;
+            found.commits |= kind == OperationKind::Commit && slot.started;
+            found.borrows_lock |= slot.started && self.executor.operations.rare(id as u32).lock_holder != NIL;
+            found.trims |= kind == OperationKind::Trim && slot.started;
+            found.writes_part |= kind == OperationKind::Write && slot.operation.merge_strips != 0 && slot.started;
+            found.misses_map |=
+                is_of_scheme && self.executor.translation.as_ref().is_some_and(|translation| translation.is_held(id as u32));
+            found.writes_map |= !is_of_scheme && slot.operation.space != 0 && slot.started;
+        }
+        found
+    }
+
+    /// Why its state cannot be kept, if that is so: nothing may be in flight, and of what may have failed, blocks and pages alone are told apart from
+    /// what never failed.
+    pub(crate) fn cannot_be_saved(&self) -> Option<&'static str> {
+        let is_at_work = self.front_end.requests.outstanding > 0
+            || self.executor.operations.slots.iter().any(|slot| slot.is_alive())
+            || self.executor.clock.has_pauses()
+            || self.executor.media.is_at_work()
+            || !self.executor.media.is_at_rest()
+            || self.front_end.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving());
+        if is_at_work {
+            return Some("requests or operations are in flight");
+        }
+        if self.front_end.replacements.running().is_some() || self.awaiting_replacement().next().is_some() {
+            return Some("an SSD is being replaced, or is to be");
+        }
+        // An SSD that its scheme has replaced may be dead: nobody asks for anything of it.
+        let ssds = self.executor.media.ssds().into_iter().enumerate().filter(|(_, ssd)| !self.executor.moves_strips || ssd.is_of_member);
+        if let Some(why) = ssds.into_iter().find_map(|(number, _)| self.executor.media.failed_parts(number)) {
+            return Some(why);
+        }
+        if !self.executor.failures.wear_outs.is_empty() {
+            return Some("an SSD is worn out");
+        }
+        let is_damaged = self.executor.media.has_failures() && self.executor.media.lost_versions() > 0;
+        if is_damaged || !self.front_end.gone.is_empty() || self.front_end.requests.untold.is_some() {
+            return Some("pages are lost");
+        }
+        let is_short = self.executor.failures.is_exhausted()
+            || self.executor.translation.as_ref().is_some_and(|translation| translation.waits_for_slot());
+        if self.executor.failures.rebuild_share().is_some() || is_short {
+            return Some("a rebuild has not ended");
+        }
+        None
     }
 }

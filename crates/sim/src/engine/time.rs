@@ -1,12 +1,16 @@
-//! Time: the engine processes the earliest of media events, timers and what the data buffer does (see `clock`).
+//! Time: the engine processes the earliest of media events, timers and what the data buffer does (see `clock`). After each event it tells whoever
+//! watches: the rebuild, jobs, and the scheme, which may want to do something while nobody else works. Where nothing is to come, somebody who waits for
+//! space goes on without it, or fails.
 
 use super::content::Content;
+use super::executor::Executor;
+use super::slot::{NIL, NO_JOB};
 use super::state::Engine;
 use crate::clock::{Due, NEVER};
 use crate::media::Media;
-#[cfg(feature = "mutants")]
-use crate::media::accounting::{self, Slip};
 use crate::time::LATEST_NS;
+use flashraid_redundancy::IdleWork;
+use flashraid_vocabulary::Failure;
 use std::fmt;
 
 /// Why the engine cannot continue.
@@ -34,62 +38,52 @@ impl std::error::Error for Halted {}
 impl<C: Content, M: Media> Engine<C, M> {
     /// Time of the next event, if anything is in flight.
     pub fn next_event_ns(&self) -> Option<u64> {
-        Some(self.media.next_event_ns().min(self.clock.next_timer_ns()).min(self.next_in_buffer_ns())).filter(|time| *time != NEVER)
-    }
-
-    /// Moves the time, and says so to media.
-    #[inline]
-    pub(super) fn set_now(&mut self, now_ns: u64) {
-        self.clock.advance_to(now_ns);
-        self.media.set_now(now_ns);
+        Some(
+            self.executor
+                .media
+                .next_event_ns()
+                .min(self.executor.clock.next_timer_ns())
+                .min(self.front_end.next_in_buffer_ns(self.executor.clock.now_ns())),
+        )
+        .filter(|time| *time != NEVER)
     }
 
     /// Processes every event up to and including `time_ns` and moves the clock there.
     #[inline]
     pub fn advance_until(&mut self, time_ns: u64) -> Result<(), Halted> {
-        if self.buffer.is_some() {
+        if self.front_end.buffer.is_some() {
             self.advance_to_buffer(time_ns)?;
         }
         loop {
-            while self.media.next_event_ns() <= time_ns.min(self.clock.next_timer_ns()) {
-                self.process_event(!self.has_watchers);
+            while self.executor.media.next_event_ns() <= time_ns.min(self.executor.clock.next_timer_ns()) {
+                self.process_event(!self.executor.has_watchers);
             }
-            if self.clock.next_timer_ns() > time_ns {
+            if self.executor.clock.next_timer_ns() > time_ns {
                 break;
             }
             self.timer_is_due();
         }
-        if self.media.next_event_ns() == NEVER
-            && !self.clock.has_pauses()
-            && (self.operations.waiting_for_space > 0 || self.media.has_failures())
+        if self.executor.media.next_event_ns() == NEVER
+            && !self.executor.clock.has_pauses()
+            && (self.executor.operations.waiting_for_space > 0 || self.executor.media.has_failures())
             && self.goes_on_without_progress()
         {
             return self.advance_until(time_ns);
         }
-        if self.media.is_at_rest() {
-            self.note_idle(time_ns);
+        if self.executor.media.is_at_rest() {
+            self.executor.note_idle(&self.front_end, time_ns);
         }
-        self.set_now(time_ns);
+        self.executor.set_now(time_ns);
         Ok(())
-    }
-
-    /// Nothing is in flight on media from now until `end_ns`.
-    #[cold]
-    pub(super) fn note_idle(&mut self, end_ns: u64) {
-        // Requests that wait for the end of a replacement are in flight.
-        let holds_requests = self.replacements.held.as_ref().is_some_and(|held| !held.is_empty());
-        if self.next_completion_ns() == NEVER && !self.clock.has_pauses() && !holds_requests {
-            self.idle_ns += end_ns - self.clock.now_ns();
-            #[cfg(feature = "mutants")]
-            if accounting::makes(Slip::IdleHalved) {
-                self.idle_ns -= (end_ns - self.clock.now_ns()) / 2;
-            }
-        }
     }
 
     /// Processes the next event. Returns whether there was one; without one, requests that wait for space fail.
     pub fn advance(&mut self) -> Result<bool, Halted> {
-        let (event_ns, timer_ns, buffer_ns) = (self.media.next_event_ns(), self.clock.next_timer_ns(), self.next_in_buffer_ns());
+        let (event_ns, timer_ns, buffer_ns) = (
+            self.executor.media.next_event_ns(),
+            self.executor.clock.next_timer_ns(),
+            self.front_end.next_in_buffer_ns(self.executor.clock.now_ns()),
+        );
         let first_ns = event_ns.min(timer_ns).min(buffer_ns);
         if first_ns > LATEST_NS {
             return self.advance_without_event();
@@ -107,18 +101,18 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// The next timer is due, before any event.
     #[cold]
     fn timer_is_due(&mut self) {
-        if self.media.is_at_rest() {
-            self.note_idle(self.clock.next_timer_ns());
+        if self.executor.media.is_at_rest() {
+            self.executor.note_idle(&self.front_end, self.executor.clock.next_timer_ns());
         }
-        let due = self.clock.take_due();
-        self.media.set_now(self.clock.now_ns());
+        let due = self.executor.clock.take_due();
+        self.executor.media.set_now(self.executor.clock.now_ns());
         match due {
-            Due::Operation(id) => self.pause_is_over(id),
+            Due::Operation(id) => self.executor.pause_is_over(&mut self.front_end, id),
             Due::Host => self.take_from_host(),
             Due::Idle => {}
         }
-        self.run_ready();
-        if self.has_watchers {
+        self.executor.run_ready(&mut self.front_end);
+        if self.executor.has_watchers {
             self.tell_watchers();
         }
     }
@@ -132,7 +126,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.goes_on_without_progress() {
             return Ok(true);
         }
-        if self.requests.outstanding > 0 || self.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving()) {
+        if self.front_end.requests.outstanding > 0 || self.front_end.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving()) {
             return Err(self.stalled());
         }
         Ok(false)
@@ -141,12 +135,20 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Nothing is in flight: lets somebody go on, or fail, who waits for space that will not come. Returns whether there was anybody.
     #[cold]
     fn goes_on_without_progress(&mut self) -> bool {
-        self.goes_on_without_space() || (self.operations.waiting_for_space > 0 && self.fail_for_space())
+        if self.goes_on_without_space() {
+            return true;
+        }
+        let has_failed = self.executor.operations.waiting_for_space > 0 && self.executor.fail_for_space(&mut self.front_end);
+        if has_failed && self.executor.has_watchers {
+            // It may have been in the way of what is done in idle time, and no event may come.
+            self.tell_watchers();
+        }
+        has_failed
     }
 
     /// Runs until everything submitted has completed and ended. Meanwhile a buffer does not destage by itself: how much would leave depends on flash.
     pub fn finish(&mut self) -> Result<(), Halted> {
-        let destages = std::mem::replace(&mut self.destages, false);
+        let destages = std::mem::replace(&mut self.front_end.destages, false);
         let finished = loop {
             match self.advance() {
                 Ok(true) => {}
@@ -154,74 +156,118 @@ impl<C: Content, M: Media> Engine<C, M> {
                 Err(halted) => break Err(halted),
             }
         };
-        self.destages = destages;
+        self.front_end.destages = destages;
         finished
     }
 
     /// Processes the next event, and with `buses` those of buses that follow from it at once: where nobody looks at each event.
     #[inline(always)]
     pub(super) fn process_event(&mut self, buses: bool) {
-        if self.shape.waits_at_rest && self.media.is_at_rest() {
-            self.note_idle(self.media.next_event_ns());
+        if self.executor.shape.waits_at_rest && self.executor.media.is_at_rest() {
+            self.executor.note_idle(&self.front_end, self.executor.media.next_event_ns());
         }
-        self.clock.advance_to(self.media.next_event_ns());
-        self.media.advance(&mut self.content);
+        self.executor.clock.advance_to(self.executor.media.next_event_ns());
+        self.executor.media.advance(&mut self.executor.content);
         if buses {
-            self.media.serve_due_buses();
+            self.executor.media.serve_due_buses();
         }
-        if self.recorder.is_some() {
-            self.note_recorded();
+        if let Some(recorder) = &mut self.front_end.recorder {
+            recorder.note_recorded(&mut self.executor.media, &self.executor.operations, &self.front_end.requests);
         }
-        if self.looks_ahead {
-            self.fetch_started();
+        if self.look_ahead.is_on() {
+            let Executor { media, content, operations, .. } = &mut self.executor;
+            self.look_ahead.fetch_started(media, content, operations, &self.front_end.requests);
         }
-        if self.translation.is_some() {
-            self.take_map_events();
+        if self.executor.translation.is_some() {
+            self.executor.take_map_events(&self.front_end);
         }
-        self.take_completions();
-        self.run_ready();
-        if self.has_watchers {
+        self.executor.take_completions(&mut self.front_end);
+        self.executor.run_ready(&mut self.front_end);
+        if self.executor.has_watchers {
             self.tell_watchers();
         }
-    }
-
-    /// Lets every operation go on of which a page operation made progress.
-    #[inline(always)]
-    pub(super) fn take_completions(&mut self) {
-        let mut next = 0;
-        while let Some(&completion) = self.media.completions().get(next) {
-            next += 1;
-            self.progress(completion);
-        }
-        self.media.completions().clear();
     }
 
     /// An event was processed.
     #[cold]
     pub(super) fn tell_watchers(&mut self) {
-        self.fail_worn_out();
-        if self.shape.reads_may_fail {
-            self.take_unreadable();
+        self.executor.fail_worn_out(&mut self.front_end);
+        if self.executor.shape.reads_may_fail {
+            self.executor.take_unreadable();
         }
-        self.resume_rebuild();
-        self.offer_jobs();
-        if self.scheme.when_idle().is_some() {
+        self.executor.resume_rebuild(&mut self.front_end);
+        self.executor.offer_jobs(&mut self.front_end);
+        if self.executor.scheme.when_idle().is_some() {
             self.offer_idle_time();
         }
-        self.note_queues();
+        if let Some(recorder) = &mut self.front_end.recorder {
+            recorder.note_queues(self.executor.clock.now_ns(), &self.executor.media);
+        }
     }
 
     fn stalled(&self) -> Halted {
-        let mut text =
-            format!("stalled at {} ns with {} requests outstanding and nothing under way;", self.now_ns(), self.requests.outstanding);
-        for (stripe, holders, exclusive, waiter) in self.operations.locks.describe().into_iter().take(16) {
-            let kind = if exclusive { "exclusive" } else { "shared" };
-            let waits = waiter.map_or(String::new(), |id| format!(", first waiter operation {id}"));
-            text += &format!(" stripe {stripe}: {holders} {kind} holder(s){waits};");
-        }
-        for (id, slot) in self.operations.slots.iter().enumerate().filter(|(_, slot)| slot.is_alive()).take(16) {
-            text += &format!(" operation {id}: {slot};");
-        }
+        let mut text = format!(
+            "stalled at {} ns with {} requests outstanding and nothing under way;",
+            self.executor.clock.now_ns(),
+            self.front_end.requests.outstanding
+        );
+        text += &self.executor.operations.describe();
         Halted::Stalled(text)
+    }
+
+    /// Starts what the scheme does while nobody else works.
+    #[cold]
+    pub(super) fn offer_idle_time(&mut self) {
+        loop {
+            if self.executor.moves_strips {
+                self.carry_out_orders();
+            }
+            let Some(worker) = self.executor.scheme.when_idle() else { return };
+            match worker.idle(&self.executor.media) {
+                IdleWork::Start(operation) => drop(self.executor.admit_after(&mut self.front_end, operation, NO_JOB, NIL)),
+                IdleWork::After(delay_ns) => return self.executor.clock.ask_when_idle(delay_ns),
+                // That there is none may be what an order of the replacement waits for.
+                IdleWork::None if self.front_end.replacements.running().is_some() && self.carry_out_orders() => {}
+                IdleWork::None => return,
+            }
+            self.executor.run_ready(&mut self.front_end);
+        }
+    }
+
+    /// Something fails now. The part must exist on the device.
+    pub fn fail(&mut self, failure: impl Into<Failure>) {
+        self.executor.take_down(&mut self.front_end, failure.into());
+        self.executor.after_failure(&mut self.front_end);
+        self.tell_watchers();
+    }
+
+    /// Nothing is in flight. Returns whether somebody goes on who waited for pages that failures have taken.
+    #[cold]
+    pub(in crate::engine) fn goes_on_without_space(&mut self) -> bool {
+        if !self.executor.media.has_failures() {
+            return false;
+        }
+        if self.executor.failures.waiting > 0 {
+            // What let their repairs start was no event.
+            self.executor.resume_rebuild(&mut self.front_end);
+            if self.executor.media.next_event_ns() != NEVER || self.executor.clock.has_pauses() {
+                return true;
+            }
+        }
+        if self.executor.media.fail_stuck() {
+            self.executor.take_completions(&mut self.front_end);
+            self.executor.run_ready(&mut self.front_end);
+            self.tell_watchers();
+            return true;
+        }
+        let waits = |domain: &u32| {
+            self.executor.operations.space_waiters[*domain as usize].0 != NIL && self.executor.media.domain_has_losses(*domain)
+        };
+        let Some(domain) = (0..self.executor.shape.domains).find(waits) else { return false };
+        self.executor.failures.exhausted[domain as usize] = true;
+        self.executor.wake_space_waiters(&mut self.front_end, domain);
+        self.executor.run_ready(&mut self.front_end);
+        self.tell_watchers();
+        true
     }
 }

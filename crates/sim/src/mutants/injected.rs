@@ -1,131 +1,118 @@
 //! What the engine does, and what its rebuild sees, with a deliberate fault.
 
-use super::{BufferFault, EngineFault, Mutant};
-use crate::engine::Engine;
+use super::EngineFault;
+use super::mutant::Mutant;
 use crate::engine::content::Content;
 use crate::media::Media;
 use flashraid_redundancy::rebuild::Rebuild;
-use flashraid_redundancy::{Job, Lock, Operation, OperationKind};
-use flashraid_vocabulary::{
-    Change, Health, LoadView, Lpn, MemberId, MemberPage, Ppn, ReadLoad, SemivalidAction, SsdView, Version, View, Wave,
-};
+use flashraid_redundancy::{Job, Lock, Operation, OperationKind, Scheme};
+use flashraid_vocabulary::{Change, Health, LoadView, MemberId, MemberPage, Ppn, ReadLoad, SemivalidAction, SsdView, Version, View, Wave};
 use std::collections::BTreeSet;
 
-impl<C: Content, M: Media> Engine<C, M> {
-    /// From now on the engine makes this fault whenever it can.
-    pub fn inject(&mut self, fault: EngineFault) {
-        match fault {
-            EngineFault::Flash(fault) => self.media.make(fault),
-            EngineFault::Buffer(fault) if self.buffer.is_some() => self.inject_into_buffer(fault),
-            EngineFault::Buffer(_) => {}
-            _ => {
-                let mut pages = Vec::new();
-                (0..self.space_pages()).for_each(|page| self.scheme().redundancy_of(Lpn(page), &mut pages));
-                let redundancy = pages.into_iter().map(|page| (page.page.0, page.member.0)).collect();
-                self.mutant = Some(Mutant { fault, late: Vec::new(), redundancy, lacking: BTreeSet::new(), shadows: Vec::new() });
-            }
-        }
+/// The deliberate fault of an engine, if it has one.
+#[derive(Clone, Debug, Default)]
+pub struct Injected(Option<Mutant>);
+
+impl Injected {
+    /// This fault, of an engine whose scheme keeps these pages for the sake of others.
+    pub(crate) fn new(fault: EngineFault, redundancy: impl Iterator<Item = MemberPage>) -> Self {
+        let redundancy = redundancy.map(|page| (page.page.0, page.member.0)).collect();
+        Self(Some(Mutant { fault, late: Vec::new(), redundancy, lacking: BTreeSet::new(), shadows: Vec::new() }))
     }
 
     /// Whether it is this fault that the engine makes.
-    pub(crate) fn has_fault(&self, fault: EngineFault) -> bool {
-        self.mutant.as_ref().is_some_and(|mutant| mutant.fault == fault)
+    pub(crate) fn has(&self, fault: EngineFault) -> bool {
+        self.0.as_ref().is_some_and(|mutant| mutant.fault == fault)
+    }
+
+    /// Spoils the wave that `operation` is about to run.
+    pub(crate) fn distort(&mut self, operation: &Operation, media: &impl Media, wave: &mut Wave) {
+        if let Some(mutant) = &mut self.0 {
+            mutant.distort(operation, media, wave);
+        }
     }
 
     /// What GC is told about a semivalid page.
     pub(crate) fn distort_action(&self, action: SemivalidAction) -> SemivalidAction {
-        if self.has_fault(EngineFault::EraseSemivalid) { SemivalidAction::Free } else { action }
+        if self.has(EngineFault::EraseSemivalid) { SemivalidAction::Free } else { action }
     }
 
     /// What a repair locks.
     pub(crate) fn distort_repair(&self, repair: Operation) -> Operation {
-        if self.has_fault(EngineFault::RepairUnlocked) { Operation { lock: Lock::None, ..repair } } else { repair }
+        if self.has(EngineFault::RepairUnlocked) { Operation { lock: Lock::None, ..repair } } else { repair }
     }
 
     /// The next repair; none any more if it counts as done.
-    pub(crate) fn next_repair(&self, rebuild: &mut Rebuild) -> Option<Operation> {
-        let view = &self.media;
-        match &self.mutant {
+    pub(crate) fn next_repair(&self, rebuild: &mut Rebuild, scheme: &dyn Scheme, view: &dyn View) -> Option<Operation> {
+        match &self.0 {
             Some(mutant) if matches!(mutant.fault, EngineFault::RebuildOnlyCurrent | EngineFault::RebuildOnlyData) => {
-                rebuild.next(self.scheme(), &Blinkered { view, mutant })
+                rebuild.next(scheme, &Blinkered { view, mutant })
             }
-            _ => rebuild.next(self.scheme(), view),
+            _ => rebuild.next(scheme, view),
         }
     }
 
     /// Whether a program that has ended is one whose content comes later: when something is submitted next.
     pub(crate) fn puts_off(&mut self, operation: &Operation, record: u32, ppn: Ppn) -> bool {
-        let of_kind = |fault, kind| self.has_fault(fault) && operation.kind == kind;
+        let of_kind = |fault, kind| self.has(fault) && operation.kind == kind;
         let puts_off = of_kind(EngineFault::SwitchBeforeProgram, OperationKind::Repair)
             || of_kind(EngineFault::SwitchBeforeCopy, OperationKind::Migrate);
-        if let Some(mutant) = self.mutant.as_mut().filter(|_| puts_off) {
+        if let Some(mutant) = self.0.as_mut().filter(|_| puts_off) {
             mutant.late.push((record, ppn));
         }
         puts_off
     }
 
+    /// Programs what was put off.
+    pub(crate) fn program_late(&mut self, content: &mut impl Content) {
+        let late = self.0.as_mut().map(|mutant| std::mem::take(&mut mutant.late));
+        late.into_iter().flatten().for_each(|(record, ppn)| content.programmed(record, ppn));
+    }
+
     /// Of what follows from the loss of the parity cache, what is done.
     pub(crate) fn distort_parity_cache_lost(&self, changes: &mut Vec<Change>) {
-        if self.has_fault(EngineFault::TrustOldParity) {
+        if self.has(EngineFault::TrustOldParity) {
             changes.retain(|change| !matches!(change, Change::Lose(_)));
         }
     }
 
-    /// Makes changes when the wave starts that are due at its end.
-    pub(crate) fn change_early(&mut self, id: u32, wave: &mut Wave) {
-        let operation = *self.operations.operation(id);
-        let commits = operation.kind == OperationKind::Commit;
-        let is_early = |fault: Option<EngineFault>, change: &Change| match change {
+    /// Changes that an operation of this kind makes when the wave starts, though they are due at its end.
+    pub(crate) fn take_early(&self, kind: OperationKind, changes: &mut Vec<Change>) -> Vec<Change> {
+        let (commits, fault) = (kind == OperationKind::Commit, self.0.as_ref().map(|mutant| mutant.fault));
+        let is_early = |change: &Change| match change {
             Change::ReleaseBase(_) => commits && fault == Some(EngineFault::ReleaseBaseEarly),
             Change::ReleaseDeferred(_) => commits && fault == Some(EngineFault::ReleaseDeferredEarly),
             Change::Defer(..) => !commits && fault == Some(EngineFault::DelayEarly),
             _ => false,
         };
-        let fault = self.mutant.as_ref().map(|mutant| mutant.fault);
-        let early: Vec<Change> = wave.changes.extract_if(.., |change| is_early(fault, change)).collect();
-        early.into_iter().for_each(|change| self.apply(id, &operation, change));
-    }
-
-    /// Programs what was put off.
-    pub(crate) fn program_late(&mut self) {
-        let late = self.mutant.as_mut().map(|mutant| std::mem::take(&mut mutant.late));
-        late.into_iter().flatten().for_each(|(record, ppn)| self.content.programmed(record, ppn));
+        changes.extract_if(.., |change| is_early(change)).collect()
     }
 
     /// Whether what an operation programmed is forgotten at its end.
-    pub(crate) fn forgets(&self, operation: &Operation, record: u32) -> bool {
-        self.has_fault(EngineFault::KeepDeadMapping) && operation.kind == OperationKind::Repair
-            || self.has_fault(EngineFault::KeepUnplaced) && self.media.program(record).is_unallocated
+    pub(crate) fn forgets(&self, operation: &Operation, is_unallocated: bool) -> bool {
+        self.has(EngineFault::KeepDeadMapping) && operation.kind == OperationKind::Repair
+            || self.has(EngineFault::KeepUnplaced) && is_unallocated
     }
 
     /// An operation has moved strips, and the scheme is told that it has failed.
     pub(crate) fn keeps_row(&self, operation: &Operation) -> bool {
-        self.has_fault(EngineFault::KeepRow) && operation.is_placed
+        self.has(EngineFault::KeepRow) && operation.is_placed
     }
 
     /// The replacement of an SSD that stays as a shadow has ended.
     pub(crate) fn note_shadow(&mut self, old: MemberId, new: MemberId) {
-        self.mutant.iter_mut().for_each(|mutant| mutant.shadows.push((new, old)));
+        self.0.iter_mut().for_each(|mutant| mutant.shadows.push((new, old)));
     }
 
-    /// Takes an SSD out of which half the strips have moved.
-    pub(crate) fn take_out_half_way(&mut self) {
-        if !self.has_fault(EngineFault::TakeOutHalfWay) || self.replaced_share().is_none_or(|share| share < 0.5) {
+    /// Takes an SSD out that is being replaced, of which half the strips have moved.
+    pub(crate) fn take_out_half_way(&self, old_device: u32, share: f64, media: &mut impl Media) {
+        if !self.has(EngineFault::TakeOutHalfWay) || share < 0.5 {
             return;
         }
-        let old = self.survey().running_replacement().and_then(|record| self.media.ssds()[record.old_device as usize].member);
-        let old = old.map(|member| MemberId(member as u16));
-        if let Some(old) = old.filter(|old| self.media.health(*old) == Health::ReadOnly) {
-            self.media.set_health(old, Health::Disabled);
+        let old = media.ssds()[old_device as usize].member.map(|member| MemberId(member as u16));
+        if let Some(old) = old.filter(|old| media.health(*old) == Health::ReadOnly) {
+            media.set_health(old, Health::Disabled);
         }
-    }
-
-    /// From now on the data buffer, which there must be, makes this fault whenever it can.
-    pub fn inject_into_buffer(&mut self, fault: BufferFault) {
-        if fault == BufferFault::SkipReadBeforeWrite {
-            self.inject(EngineFault::SkipUpdateRead);
-        }
-        self.buffer.as_mut().expect("a buffer").mutant = Some(fault);
     }
 }
 

@@ -8,4 +8,4 @@ mod injected;
 mod mutant;
 
 pub use faults::{BUFFER_FAULTS, BufferFault, EngineFault, FAULTS};
-pub use mutant::Mutant;
+pub use injected::Injected;

@@ -21,16 +21,6 @@ pub struct Mutant {
 }
 
 impl Mutant {
-    /// Whether reads that fail deliver something all the same.
-    pub(crate) fn reads_what_is_dead(&self) -> bool {
-        self.fault == EngineFault::ReadWhatIsDead
-    }
-
-    /// Whether an operation goes on without what a failed read should have delivered.
-    pub(crate) fn uses_failed_reads(&self) -> bool {
-        self.fault == EngineFault::UseFailedRead
-    }
-
     /// Spoils the wave that `operation` is about to run.
     pub(crate) fn distort(&mut self, operation: &Operation, media: &impl Media, wave: &mut Wave) {
         let is_readable = |page: MemberPage, version: Version| is_readable(media, page, version);

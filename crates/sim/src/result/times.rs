@@ -320,7 +320,7 @@ mod tests {
             let mut simulation = Simulation::new(config, |_| true).expect("a legal device");
             let engine: &mut Engine<Untracked> =
                 (&mut *simulation.device.engine as &mut dyn Any).downcast_mut().expect("nothing is verified");
-            engine.media.nand_mut().mutant = fault;
+            engine.executor.media.nand_mut().mutant = fault;
             for page in 0..4 {
                 let request =
                     HostRequest { arrival_ns: 0, offset_bytes: page * 4096, size_bytes: 4096, op: HostOp::Write, stream: 0, source: 0 };

@@ -25,9 +25,9 @@ pub struct Flushes {
 
 /// What is there of a page when only flash and NVRAM are left.
 fn kept<M: Media>(engine: &Engine<Tags, M>, lpn: u64) -> u64 {
-    let on_flash = engine.content.durable(Lpn(lpn));
-    match engine.holds_safely(Lpn(lpn)) {
-        true => engine.read_now(Lpn(lpn), on_flash, |tags, content, shares| tags.with_buffer(Lpn(lpn), content, shares)),
+    let on_flash = engine.executor.content.durable(Lpn(lpn));
+    match engine.front_end.holds_safely(Lpn(lpn)) {
+        true => engine.front_end.shares_now(Lpn(lpn), |shares| engine.executor.content.with_buffer(Lpn(lpn), on_flash, shares)),
         false => on_flash,
     }
 }
@@ -36,19 +36,19 @@ impl Flushes {
     /// Before a request changes these pages.
     pub fn before<M: Media>(&mut self, engine: &Engine<Tags, M>, pages: impl Iterator<Item = u64>) {
         for lpn in pages.filter(|lpn| !self.doubted.contains_key(lpn)) {
-            self.pages.entry(lpn).or_insert_with(|| VecDeque::from([(0, Some(engine.content.newest(Lpn(lpn))))]));
+            self.pages.entry(lpn).or_insert_with(|| VecDeque::from([(0, Some(engine.executor.content.newest(Lpn(lpn))))]));
         }
     }
 
     /// Request `sequence` has been submitted, which changes these pages.
     pub fn after<M: Media>(&mut self, engine: &Engine<Tags, M>, sequence: u64, pages: impl Iterator<Item = u64>) {
-        let is_held = engine.served() <= sequence;
+        let is_held = engine.front_end.served() <= sequence;
         for lpn in pages {
             if is_held {
                 self.held.insert(lpn, sequence);
             }
             if let Some(versions) = self.pages.get_mut(&lpn) {
-                versions.push_back((sequence + 1, (!is_held).then(|| engine.content.newest(Lpn(lpn)))));
+                versions.push_back((sequence + 1, (!is_held).then(|| engine.executor.content.newest(Lpn(lpn)))));
             } else if let Some(number) = self.doubted.get_mut(&lpn) {
                 *number = sequence + 1;
             }
@@ -57,11 +57,11 @@ impl Flushes {
 
     /// Requests that waited may be served now: of the last one of each page it is known then what it makes of it.
     pub fn served<M: Media>(&mut self, engine: &Engine<Tags, M>) {
-        let (served, pages) = (engine.served(), &mut self.pages);
+        let (served, pages) = (engine.front_end.served(), &mut self.pages);
         self.held.retain(|lpn, sequence| {
             let waits = *sequence >= served;
             if !waits && let Some((_, content)) = pages.get_mut(lpn).and_then(VecDeque::back_mut) {
-                content.get_or_insert_with(|| engine.content.newest(Lpn(*lpn)));
+                content.get_or_insert_with(|| engine.executor.content.newest(Lpn(*lpn)));
             }
             waits
         });
@@ -85,11 +85,11 @@ impl Flushes {
     pub fn broken<M: Media>(&mut self, engine: &Engine<Tags, M>) -> Option<Lpn> {
         let (mut broken, flushed) = (None, self.flushed);
         self.doubted.retain(|lpn, number| {
-            let (content, newest) = (kept(engine, *lpn), engine.content.newest(Lpn(*lpn)));
+            let (content, newest) = (kept(engine, *lpn), engine.executor.content.newest(Lpn(*lpn)));
             // A write has a content of its own. Zeroes may be those of an earlier discard, and a write between them still in flight.
             let is_newest = content == newest && (content != ZERO || *number <= flushed);
             // Of a request that waits the newest content knows nothing.
-            engine.content.is_in_doubt(Lpn(*lpn)) || self.held.contains_key(lpn) || !is_newest
+            engine.executor.content.is_in_doubt(Lpn(*lpn)) || self.held.contains_key(lpn) || !is_newest
         });
         self.pages.retain(|lpn, versions| {
             while versions.get(1).is_some_and(|(number, _)| *number <= flushed) {
@@ -190,7 +190,7 @@ mod tests {
         page.flushes.doubt(vec![0]);
         page.engine.replace(0).expect("a spare SSD");
         page.submit(HostOp::Write);
-        assert!(page.engine.served() < page.engine.survey().submitted);
+        assert!(page.engine.front_end.served() < page.engine.survey().submitted);
         assert_eq!((page.broken(), page.flushes.doubted.len()), (None, 1));
         page.engine.finish().expect("no stall");
         page.flushes.served(&page.engine);

@@ -27,7 +27,7 @@ impl Span {
 
 /// The pages that must be lost, in order; and those that cannot be read now of which contents do not tell.
 pub fn lost_pages<M: Media>(engine: &Engine<Tags, M>) -> (Vec<Lpn>, Vec<Lpn>) {
-    let (flash, tags) = (&engine.media, &engine.content);
+    let (flash, tags) = (&engine.executor.media, &engine.executor.content);
     let (mut lost, mut vague, mut pages) = (Vec::new(), Vec::new(), Vec::new());
     let mut first = 0;
     while first < engine.space_pages() {
@@ -110,12 +110,12 @@ mod tests {
     fn fail(engine: &mut Engine<Tags, Flash>, member: u16) {
         let part = Part::Channel(member.into());
         engine.fail(Fault::Loss(part));
-        let dead: Vec<_> = engine.media.pages_of(&part).collect();
-        dead.into_iter().for_each(|ppn| engine.content.destroy(ppn));
+        let dead: Vec<_> = engine.executor.media.pages_of(&part).collect();
+        dead.into_iter().for_each(|ppn| engine.executor.content.destroy(ppn));
     }
 
     fn submit(engine: &mut Engine<Tags, Flash>, op: HostOp, lpn: u64) {
-        let size_bytes = u64::from(engine.media.shape().page_bytes);
+        let size_bytes = u64::from(engine.executor.media.shape().page_bytes);
         let request = HostRequest { arrival_ns: engine.now_ns(), offset_bytes: lpn * size_bytes, size_bytes, op, stream: 0, source: 0 };
         engine.submit(&request, true);
         engine.finish().expect("no stall");

@@ -10,8 +10,10 @@ use flashraid_vocabulary::{HostOp, HostRequest, Version};
 
 /// Pages whose old version is kept, as a parity covers it.
 fn bases<C: Content, M: Media>(engine: &Engine<C, M>) -> usize {
-    let shape = engine.media.shape();
-    (0..shape.pages_per_member * shape.members).filter(|entry| engine.media.lookup(shape.page(*entry), Version::Base).is_some()).count()
+    let shape = engine.executor.media.shape();
+    (0..shape.pages_per_member * shape.members)
+        .filter(|entry| engine.executor.media.lookup(shape.page(*entry), Version::Base).is_some())
+        .count()
 }
 
 /// Rounds are a quarter of what is overwritten: whether it is steady is judged after whole rounds alone.

@@ -247,7 +247,7 @@ fn replacements_have_the_figures_of_the_requests_in_their_time() {
 fn no_page_is_reserved_where_nothing_is_programmed() {
     let config = config("tiny", "raid5", &[("devices", "4"), ("channels", "1"), ("blocks_per_plane", "16"), ("over_provisioning", "0.4")]);
     let mut engine: Engine<Untracked, SsdArray> = engine_on(&config, config.build_scheme().unwrap(), Untracked);
-    let media = &mut engine.media;
+    let media = &mut engine.executor.media;
     let page = |member| MemberPage::new(member, 0);
     let count_free = |media: &mut SsdArray, member| {
         let free = (0..).take_while(|_| media.reserve(page(member), Version::Current)).count();

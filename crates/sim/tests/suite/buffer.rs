@@ -34,12 +34,12 @@ fn time_of(engine: &mut Engine<Tags>, op: HostOp, offset_bytes: u64, size_bytes:
     let start_ns = engine.now_ns();
     engine.submit(&request(op, offset_bytes, size_bytes), true);
     engine.finish().unwrap();
-    assert!(verify::stored(engine).is_clean() && engine.content.mismatches == 0);
-    engine.completed.last().unwrap().completed_ns - start_ns
+    assert!(verify::stored(engine).is_clean() && engine.executor.content.mismatches == 0);
+    engine.front_end.completed.last().unwrap().completed_ns - start_ns
 }
 
 fn counted(engine: &Engine<Tags>, action: Action, cause: Cause) -> u64 {
-    engine.statistics.planned[action as usize][cause as usize]
+    engine.executor.statistics.planned[action as usize][cause as usize]
 }
 
 const PAGE: u64 = 4096;
@@ -53,7 +53,7 @@ fn a_page_finds_its_place_in_the_time_of_the_dram() {
     assert_eq!(time_of(&mut engine, HostOp::Read, 0, 2 * PAGE), ANSWER_NS);
     let counts = engine.survey().buffer.unwrap().counts;
     assert_eq!((counts.write_misses, counts.write_hits, counts.read_hits, counts.evictions), (2, 1, 2, 0));
-    assert_eq!(*engine.media.nand().counts(), [[0; Cause::COUNT]; 3], "flash does nothing");
+    assert_eq!(*engine.executor.media.nand().counts(), [[0; Cause::COUNT]; 3], "flash does nothing");
     let mut slower = buffered("raid0", &[("buffer_ns", "70")]);
     assert_eq!(time_of(&mut slower, HostOp::Write, 0, PAGE), 70);
 }
@@ -67,7 +67,7 @@ fn answers_come_in_order_at_their_time() {
     }
     assert_eq!(engine.next_event_ns(), Some(1000));
     engine.advance_until(1300).unwrap();
-    let times = |engine: &Engine<Tags>| engine.completed.iter().map(|completed| completed.completed_ns).collect::<Vec<_>>();
+    let times = |engine: &Engine<Tags>| engine.front_end.completed.iter().map(|completed| completed.completed_ns).collect::<Vec<_>>();
     assert_eq!((times(&engine), engine.now_ns(), engine.outstanding()), (vec![1000, 1300, 1300], 1300, 1));
     engine.finish().unwrap();
     assert_eq!(times(&engine), [1000, 1300, 1300, 1900]);
@@ -79,7 +79,7 @@ fn a_full_buffer_evicts_the_least_recently_used_page_and_the_host_waits() {
     time_of(&mut engine, HostOp::Write, 0, 2 * PAGE);
     time_of(&mut engine, HostOp::Write, 0, SECTOR); // page 0 is used again
     assert_eq!(time_of(&mut engine, HostOp::Write, 2 * PAGE, PAGE), PROGRAM_NS, "page 1 has to go first");
-    let held = |engine: &Engine<Tags>| (0..4).filter(|page| engine.holds(Lpn(*page))).collect::<Vec<_>>();
+    let held = |engine: &Engine<Tags>| (0..4).filter(|page| engine.front_end.holds(Lpn(*page))).collect::<Vec<_>>();
     assert_eq!(held(&engine), [0, 2]);
     // A read hit uses a page too, in part as well; a miss does not take one in.
     time_of(&mut engine, HostOp::Read, SECTOR, SECTOR);
@@ -157,7 +157,7 @@ fn reads_take_the_rest_from_flash() {
     time_of(&mut erased, HostOp::Flush, 0, 0);
     assert_eq!(time_of(&mut erased, HostOp::Read, 0, PAGE), SECTOR_READ_NS, "flash holds one sector");
     assert_eq!(time_of(&mut erased, HostOp::Read, SECTOR, SECTOR), 0);
-    assert_eq!(erased.statistics.unmapped_reads, 2);
+    assert_eq!(erased.executor.statistics.unmapped_reads, 2);
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn with_prefill_reads_find_pages_of_which_flash_holds_all() {
     let mut engine = buffered("raid0", &[("unwritten", "prefill")]);
     time_of(&mut engine, HostOp::Write, 0, SECTOR);
     assert_eq!(time_of(&mut engine, HostOp::Read, 0, 2 * SECTOR), SECTOR_READ_NS);
-    assert_eq!((engine.statistics.prefilled_pages, engine.statistics.unmapped_reads), (1, 0));
+    assert_eq!((engine.executor.statistics.prefilled_pages, engine.executor.statistics.unmapped_reads), (1, 0));
     assert_eq!(time_of(&mut engine, HostOp::Flush, 0, 0), READ_NS + PROGRAM_NS, "the sector does not cover the page");
 }
 
@@ -175,10 +175,10 @@ fn a_page_on_its_way_out_is_read_from_dram_and_may_be_written_again() {
     engine.submit(&pages(HostOp::Write, 0, 1), true);
     engine.submit(&pages(HostOp::Write, 1, 1), true); // page 0 leaves
     engine.advance_until(10_000).unwrap();
-    assert!(engine.holds(Lpn(0)) && engine.outstanding() == 1);
+    assert!(engine.front_end.holds(Lpn(0)) && engine.outstanding() == 1);
     engine.submit(&pages(HostOp::Read, 0, 1), true);
     engine.advance_until(20_000).unwrap();
-    assert_eq!((engine.completed.len(), engine.completed[1].completed_ns), (2, 11_000), "read from DRAM");
+    assert_eq!((engine.front_end.completed.len(), engine.front_end.completed[1].completed_ns), (2, 11_000), "read from DRAM");
     assert_eq!(engine.survey().buffer.unwrap().counts.read_misses, 1, "yet no hit, which would depend on timing");
     // It takes a new entry; page 1 leaves for it, and page 0 once more for page 2: after its first departure, by the lock.
     engine.submit(&request(HostOp::Write, 0, SECTOR), true);
@@ -187,7 +187,7 @@ fn a_page_on_its_way_out_is_read_from_dram_and_may_be_written_again() {
     engine.finish().unwrap();
     assert_eq!(counted(&engine, Action::Read, Cause::UpdateRead), 1, "of the page that left first");
     assert_eq!(counted(&engine, Action::Read, Cause::Host), 0);
-    assert!(engine.content.mismatches == 0 && engine.content.reads_checked == 2);
+    assert!(engine.executor.content.mismatches == 0 && engine.executor.content.reads_checked == 2);
     assert!(verify::stored(&engine).is_clean());
 }
 
@@ -198,9 +198,9 @@ fn a_flush_writes_everything_and_the_next_one_waits_for_it() {
     engine.submit(&request(HostOp::Flush, 0, 0), true);
     engine.submit(&request(HostOp::Flush, 0, 0), true);
     engine.finish().unwrap();
-    let times: Vec<_> = engine.completed.iter().map(|completed| (completed.sequence, completed.completed_ns)).collect();
+    let times: Vec<_> = engine.front_end.completed.iter().map(|completed| (completed.sequence, completed.completed_ns)).collect();
     assert_eq!(times, [(0, ANSWER_NS), (1, 2 * PROGRAM_NS), (2, 2 * PROGRAM_NS)]);
-    assert!((0..2).all(|page| !engine.holds(Lpn(page))));
+    assert!((0..2).all(|page| !engine.front_end.holds(Lpn(page))));
     assert_eq!(time_of(&mut engine, HostOp::Flush, 0, 0), 0, "nothing is left");
     assert_eq!(engine.survey().buffer.unwrap().counts.evictions, 2);
 }
@@ -217,10 +217,10 @@ fn a_trim_drops_what_is_buffered_and_follows_what_leaves() {
     engine.submit(&request(HostOp::Write, 0, SECTOR), true);
     engine.submit(&pages(HostOp::Read, 0, 2), true);
     engine.advance_until(10_000).unwrap();
-    assert_eq!(engine.content.reads_checked, 2);
+    assert_eq!(engine.executor.content.reads_checked, 2);
     engine.finish().unwrap();
     assert_eq!(counted(&engine, Action::Program, Cause::Host), 4);
-    assert!(verify::stored(&engine).is_clean() && engine.content.mismatches == 0);
+    assert!(verify::stored(&engine).is_clean() && engine.executor.content.mismatches == 0);
     // Nothing of page 0 is on flash: its sector goes without a read.
     time_of(&mut engine, HostOp::Flush, 0, 0);
     assert_eq!(counted(&engine, Action::Read, Cause::UpdateRead), 0);
@@ -251,7 +251,7 @@ fn failed_trim(pairs: &[(&str, &str)]) -> (Engine<Tags>, u64) {
         }
     }
     engine.finish().unwrap();
-    let failed = engine.statistics.failed_no_space;
+    let failed = engine.executor.statistics.failed_no_space;
     assert!(failed > 0, "{full:?} is full");
     let failing = (0..engine.space_pages()).find(|lpn| {
         let (data, parity) = members(&engine, *lpn);
@@ -259,7 +259,7 @@ fn failed_trim(pairs: &[(&str, &str)]) -> (Engine<Tags>, u64) {
             engine.submit(&request(HostOp::Trim, lpn * PAGE, PAGE), true);
             engine.finish().unwrap();
         }
-        engine.statistics.failed_no_space > failed
+        engine.executor.statistics.failed_no_space > failed
     });
     (engine, failing.expect("a trim that fails"))
 }
@@ -271,7 +271,7 @@ fn a_trim_that_fails_leaves_what_flash_holds() {
     let reads = counted(&engine, Action::Read, Cause::Host);
     engine.submit(&request(HostOp::Read, lpn * PAGE, PAGE), true);
     engine.finish().unwrap();
-    assert_eq!((engine.statistics.unmapped_reads, counted(&engine, Action::Read, Cause::Host) - reads), (0, 1));
+    assert_eq!((engine.executor.statistics.unmapped_reads, counted(&engine, Action::Read, Cause::Host) - reads), (0, 1));
 }
 
 /// The same, and then a part of the page is written. What the discard left is valid and is kept, with a buffer and without; but not under `read_if_used`, as
@@ -285,7 +285,7 @@ fn what_a_trim_leaves_that_fails_is_valid_and_not_used() {
             let mut succeeds = |op, offset_bytes, size_bytes| {
                 engine.submit(&request(op, offset_bytes, size_bytes), true);
                 engine.finish().unwrap();
-                engine.completed.last().unwrap().ok
+                engine.front_end.completed.last().unwrap().ok
             };
             // Whole stripes make room. A flush has to tell of writes that have failed.
             for stripe in (0..space / width).filter(|stripe| *stripe != lpn / width) {
@@ -293,7 +293,7 @@ fn what_a_trim_leaves_that_fails_is_valid_and_not_used() {
             }
             succeeds(HostOp::Flush, 0, 0);
             assert!(succeeds(HostOp::Write, lpn * PAGE, SECTOR) && succeeds(HostOp::Flush, 0, 0));
-            let is_all = engine.content.durable(Lpn(lpn)) == engine.content.newest(Lpn(lpn));
+            let is_all = engine.executor.content.durable(Lpn(lpn)) == engine.executor.content.newest(Lpn(lpn));
             assert_eq!(!is_all, keeps, "{rule}, a buffer of {buffer_bytes} bytes");
         }
     }
@@ -305,14 +305,17 @@ fn a_page_that_cannot_leave_is_gone() {
     let mut engine = buffered("raid0", &[("buffer_bytes", "4096")]);
     time_of(&mut engine, HostOp::Write, 0, PAGE);
     engine.fail(Fault::Loss(Part::Channel(0)));
-    engine.completed.clear();
+    engine.front_end.completed.clear();
     for (op, page) in [(HostOp::Write, 1), (HostOp::Read, 0), (HostOp::Read, 1)] {
         engine.submit(&pages(op, page, 1), true);
         engine.finish().unwrap();
     }
-    let done: Vec<bool> = engine.completed.iter().map(|completed| completed.ok).collect();
-    assert_eq!((done, engine.statistics.failed_no_space, engine.statistics.failed_lost), (vec![false, false, true], 1, 1));
-    assert_eq!((engine.content.mismatches, verify::stored(&engine).mismatches, verify::stored(&engine).pages_gone), (0, 0, 1));
+    let done: Vec<bool> = engine.front_end.completed.iter().map(|completed| completed.ok).collect();
+    assert_eq!(
+        (done, engine.executor.statistics.failed_no_space, engine.executor.statistics.failed_lost),
+        (vec![false, false, true], 1, 1)
+    );
+    assert_eq!((engine.executor.content.mismatches, verify::stored(&engine).mismatches, verify::stored(&engine).pages_gone), (0, 0, 1));
 }
 
 #[test]
@@ -320,7 +323,7 @@ fn write_zeroes_writes_parts_and_unmaps_the_rest() {
     let mut engine = buffered("raid0", &[("buffer_bytes", "32768")]);
     engine.fill(engine.space_pages());
     assert_eq!(time_of(&mut engine, HostOp::WriteZeroes, SECTOR, 3 * PAGE), ANSWER_NS);
-    let held: Vec<_> = (0..5).filter(|page| engine.holds(Lpn(*page))).collect();
+    let held: Vec<_> = (0..5).filter(|page| engine.front_end.holds(Lpn(*page))).collect();
     assert_eq!(held, [0, 3]);
     assert_eq!(time_of(&mut engine, HostOp::Read, PAGE, 2 * PAGE), 0, "unwritten");
 }
@@ -348,7 +351,7 @@ fn counts_do_not_depend_on_timing() {
             engine.submit(&request(op, below(400) * SECTOR, (1 + below(20)) * SECTOR), true);
         }
         engine.finish().unwrap();
-        assert!(verify::stored(&engine).is_clean() && engine.content.mismatches == 0);
+        assert!(verify::stored(&engine).is_clean() && engine.executor.content.mismatches == 0);
         (
             engine.survey().buffer.unwrap().counts,
             counted(&engine, Action::Read, Cause::UpdateRead),
@@ -401,8 +404,11 @@ fn a_part_that_covers_all_that_flash_had_renews_the_page() {
     let mut engine = buffered("raid0", &[("chips_per_channel", "2")]);
     time_of(&mut engine, HostOp::Write, 6 * SECTOR, 2 * SECTOR);
     time_of(&mut engine, HostOp::Flush, 0, 0);
-    let ppn = engine.media.lookup(engine.scheme().locate(Lpn(0)), Version::Current).unwrap();
-    engine.fail(Fault::Loss(Part::Chip { channel: 0, chip: engine.media.nand().shape().chip_of_lun(engine.media.nand().lun_of(ppn)) }));
+    let ppn = engine.executor.media.lookup(engine.scheme().locate(Lpn(0)), Version::Current).unwrap();
+    engine.fail(Fault::Loss(Part::Chip {
+        channel: 0,
+        chip: engine.executor.media.nand().shape().chip_of_lun(engine.executor.media.nand().lun_of(ppn)),
+    }));
     let lost = |engine: &Engine<Tags>| (engine.lost_pages().count(), verify::examine(engine, true, &mut |_, _| {}).pages_gone);
     assert_eq!(lost(&engine), (1, 1));
     engine.submit(&request(HostOp::Write, 6 * SECTOR, SECTOR), true);
@@ -413,7 +419,7 @@ fn a_part_that_covers_all_that_flash_had_renews_the_page() {
     for (op, bytes) in [(HostOp::Read, PAGE), (HostOp::Flush, 0), (HostOp::Read, PAGE)] {
         assert_eq!(lost(&engine), (0, 0), "{op:?}");
         time_of(&mut engine, op, 0, bytes);
-        assert!(engine.completed.last().unwrap().ok, "{op:?}");
+        assert!(engine.front_end.completed.last().unwrap().ok, "{op:?}");
     }
 }
 
@@ -426,12 +432,12 @@ fn a_flush_tells_of_a_page_that_could_not_leave() {
     engine.submit(&pages(HostOp::Write, 1, 1), true);
     engine.submit(&pages(HostOp::Trim, 1, 1), true);
     engine.finish().unwrap();
-    engine.completed.clear();
+    engine.front_end.completed.clear();
     for _ in 0..2 {
         engine.submit(&request(HostOp::Flush, 0, 0), true);
         engine.finish().unwrap();
     }
-    assert_eq!(engine.completed.iter().map(|completed| completed.ok).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(engine.front_end.completed.iter().map(|completed| completed.ok).collect::<Vec<_>>(), [false, true]);
 }
 
 /// The same of a page that is gone, as what left could not be written.
@@ -446,6 +452,6 @@ fn a_part_that_covers_all_that_was_to_be_there_renews_a_page_that_is_gone() {
     assert!(!engine.is_gone(Lpn(0)) && engine.survey().buffer.unwrap().counts.pages_failed == 1);
     engine.submit(&request(HostOp::Read, 0, PAGE), true);
     engine.finish().unwrap();
-    assert!(engine.completed.last().unwrap().ok && engine.content.mismatches == 0);
+    assert!(engine.front_end.completed.last().unwrap().ok && engine.executor.content.mismatches == 0);
     assert_eq!((engine.lost_pages().count(), verify::examine(&engine, true, &mut |_, _| {}).pages_gone), (0, 0));
 }

@@ -25,7 +25,7 @@ pub fn buffered(scheme: &str, channels: u64, room: u64, pairs: &[(&str, &str)]) 
 }
 
 fn times(engine: &Engine<Tags>) -> Vec<u64> {
-    engine.completed.iter().map(|completed| completed.completed_ns).collect()
+    engine.front_end.completed.iter().map(|completed| completed.completed_ns).collect()
 }
 
 /// Submits one request to an engine at rest; how long its answer took.
@@ -34,12 +34,12 @@ fn time_of(engine: &mut Engine<Tags>, op: HostOp, offset_bytes: u64, size_bytes:
     engine.submit(&request(op, offset_bytes, size_bytes), true);
     engine.finish().unwrap();
     is_clean(engine);
-    engine.completed.last().unwrap().completed_ns - start_ns
+    engine.front_end.completed.last().unwrap().completed_ns - start_ns
 }
 
 pub fn is_clean(engine: &Engine<Tags>) {
     let found = verify::examine(engine, false, &mut |_, _| {});
-    assert!(found.is_clean() && engine.content.mismatches == 0, "{found:?}");
+    assert!(found.is_clean() && engine.executor.content.mismatches == 0, "{found:?}");
 }
 
 pub fn held(engine: &Engine<Tags>, most: u64) -> Vec<u64> {
@@ -47,7 +47,7 @@ pub fn held(engine: &Engine<Tags>, most: u64) -> Vec<u64> {
 }
 
 pub fn counted(engine: &Engine<Tags>, action: Action, cause: Cause) -> u64 {
-    engine.statistics.planned[action as usize][cause as usize]
+    engine.executor.statistics.planned[action as usize][cause as usize]
 }
 
 pub fn evictions(engine: &Engine<Tags>) -> (u64, u64) {
@@ -85,7 +85,7 @@ fn a_write_that_finds_room_is_answered_at_once() {
     assert_eq!(time_of(&mut engine, HostOp::Write, 0, 2 * PAGE), ANSWER_NS);
     assert_eq!(time_of(&mut engine, HostOp::Write, 0, SECTOR), ANSWER_NS, "a hit");
     assert_eq!(time_of(&mut engine, HostOp::Read, 0, 2 * PAGE), ANSWER_NS);
-    assert_eq!(*engine.media.nand().counts(), [[0; Cause::COUNT]; 3], "flash does nothing");
+    assert_eq!(*engine.executor.media.nand().counts(), [[0; Cause::COUNT]; 3], "flash does nothing");
 }
 
 #[test]
@@ -99,7 +99,8 @@ fn a_write_waits_for_room_and_for_nothing_else() {
     engine.submit(&pages(HostOp::Read, 2, 1), true); // not admitted yet
     engine.finish().unwrap();
     is_clean(&engine);
-    let by_request: BTreeMap<u64, u64> = engine.completed.iter().map(|completed| (completed.sequence, completed.completed_ns)).collect();
+    let by_request: BTreeMap<u64, u64> =
+        engine.front_end.completed.iter().map(|completed| (completed.sequence, completed.completed_ns)).collect();
     let (first, second) = (PROGRAM_NS + ANSWER_NS, 2 * PROGRAM_NS + ANSWER_NS);
     let expected = [ANSWER_NS, first, first, second, ANSWER_NS, second];
     assert_eq!(by_request.into_values().collect::<Vec<_>>(), expected);
@@ -155,12 +156,12 @@ fn a_flush_waits_until_all_earlier_writes_have_room() {
     assert_eq!(time_of(&mut engine, HostOp::Write, 0, 2 * PAGE), ANSWER_NS);
     assert_eq!(time_of(&mut engine, HostOp::Flush, 0, 0), 0, "it is durable");
     let start_ns = engine.now_ns();
-    engine.completed.clear();
+    engine.front_end.completed.clear();
     engine.submit(&pages(HostOp::Write, 2, 1), true);
     engine.submit(&request(HostOp::Flush, 0, 0), true);
     engine.submit(&pages(HostOp::Write, 5, 1), true);
     engine.finish().unwrap();
-    let sequences: Vec<u64> = engine.completed.iter().map(|completed| completed.sequence).collect();
+    let sequences: Vec<u64> = engine.front_end.completed.iter().map(|completed| completed.sequence).collect();
     assert_eq!(sequences, [2, 3, 4]);
     let expected = [PROGRAM_NS, PROGRAM_NS, 2 * PROGRAM_NS].map(|time_ns| start_ns + time_ns + ANSWER_NS);
     assert_eq!((times(&engine), held(&engine, 9)), (expected.to_vec(), vec![2, 5]), "nothing is written for its sake");
@@ -174,7 +175,7 @@ fn a_discard_makes_room() {
     assert_eq!(time_of(&mut engine, HostOp::Write, 2 * PAGE, PAGE), ANSWER_NS);
     assert_eq!((held(&engine, 9), evictions(&engine)), (vec![0, 2], (0, 0)));
     // One that is not admitted yet takes its slot, and gives it back at once.
-    engine.completed.clear();
+    engine.front_end.completed.clear();
     let start_ns = engine.now_ns();
     engine.submit(&pages(HostOp::Write, 3, 1), true);
     engine.submit(&pages(HostOp::Trim, 3, 1), true);
@@ -196,7 +197,7 @@ fn a_page_written_again_while_it_leaves_survives() {
     assert_eq!((held(&engine, 9), evictions(&engine)), (vec![0, 2], (2, 2)));
     engine.submit(&pages(HostOp::Read, 0, 1), true); // one sector of the newer, the others of the older version
     engine.finish().unwrap();
-    assert_eq!((engine.content.reads_checked, held(&engine, 9)), (1, vec![0, 2]));
+    assert_eq!((engine.executor.content.reads_checked, held(&engine, 9)), (1, vec![0, 2]));
     is_clean(&engine);
     assert_eq!(time_of(&mut engine, HostOp::Read, 0, PAGE), 175 + 20_000 + 7 * SECTOR * 25, "seven sectors from flash");
     // Leaving once more, before the first time has ended, it is written after it.
@@ -219,7 +220,7 @@ fn thousands_of_writes_wait_in_order() {
     is_clean(&engine);
     let counts = engine.survey().buffer.unwrap().counts;
     assert_eq!(counts.write_misses - 3, counts.pages_written_out);
-    assert!(counts.write_hits < 100 && engine.completed.len() == 20_000 && times(&engine).is_sorted());
+    assert!(counts.write_hits < 100 && engine.front_end.completed.len() == 20_000 && times(&engine).is_sorted());
     // Three pages at most are under way at once: with four channels they are programmed side by side.
     assert!(engine.now_ns() >= counts.pages_written_out * PROGRAM_NS / 3);
 }
@@ -251,7 +252,7 @@ fn a_full_stripe_leaves_as_one_operation_without_a_pre_read() {
     let before = engine.scheme().parity_updates();
     time_of(&mut engine, HostOp::Write, 8 * PAGE, PAGE);
     assert_eq!((evictions(&engine), engine.scheme().parity_updates().full_stripe), ((1, 4), before.full_stripe + 1));
-    assert_eq!(engine.media.nand().counts()[Action::Read as usize], [0; Cause::COUNT]);
+    assert_eq!(engine.executor.media.nand().counts()[Action::Read as usize], [0; Cause::COUNT]);
     assert_eq!((counted(&engine, Action::Program, Cause::Host), counted(&engine, Action::Program, Cause::Parity)), (4, 1));
     // Pages 4, 6 and 7, of which two were written in part: one operation, which reads what it does not have.
     time_of(&mut engine, HostOp::Trim, 5 * PAGE, PAGE);
@@ -272,7 +273,7 @@ fn a_buffer_of_no_bytes_is_none() {
             engine.submit(&request, true);
         }
         engine.finish().unwrap();
-        (engine.completed.clone(), *engine.media.nand().counts(), engine.survey().buffer.is_some())
+        (engine.front_end.completed.clone(), *engine.executor.media.nand().counts(), engine.survey().buffer.is_some())
     };
     let without = completions(&[]);
     assert!(!without.2);
@@ -302,9 +303,9 @@ fn an_eviction_that_fails_is_counted_and_its_page_gone() {
     // The rest of the page is lost: the sector has nothing to be merged with.
     engine.submit(&pages(HostOp::Write, 1, 1), true);
     engine.finish().unwrap();
-    assert!(engine.completed.iter().all(|completed| completed.ok), "the host knows nothing of it");
+    assert!(engine.front_end.completed.iter().all(|completed| completed.ok), "the host knows nothing of it");
     let counts = engine.survey().buffer.unwrap().counts;
-    assert_eq!((counts.failed_lost, counts.failed_no_space, engine.statistics.failed_lost), (1, 0, 0));
+    assert_eq!((counts.failed_lost, counts.failed_no_space, engine.executor.statistics.failed_lost), (1, 0, 0));
     let found = verify::examine(&engine, false, &mut |_, _| {});
     assert_eq!((found.mismatches, found.pages_gone), (0, engine.lost_pages().count() as u64), "{found:?}");
     assert!(engine.is_gone(Lpn(0)));
@@ -337,9 +338,9 @@ fn succeeds(engine: &mut Engine<Tags>, op: HostOp, offset_bytes: u64, size_bytes
     engine.submit(&request(op, offset_bytes, size_bytes), true);
     engine.finish().unwrap();
     let found = verify::examine(engine, false, &mut |_, _| {});
-    assert_eq!((engine.content.mismatches, found.mismatches), (0, 0), "{found:?}");
+    assert_eq!((engine.executor.content.mismatches, found.mismatches), (0, 0), "{found:?}");
     assert_eq!(found.pages_gone, engine.lost_pages().count() as u64);
-    engine.completed.last().unwrap().ok
+    engine.front_end.completed.last().unwrap().ok
 }
 
 /// Where flash has nothing of it, where it has an older content, and where the redundancy still gives that though the page is dead.
@@ -362,7 +363,7 @@ fn what_was_taken_and_cannot_be_written_is_gone_until_all_of_it_is_new() {
             let nothing_to_do = op == HostOp::Trim;
             assert_eq!(succeeds(&mut engine, op, offset_bytes, size_bytes), nothing_to_do, "{scheme}: {op:?}");
         }
-        assert_eq!((engine.statistics.failed_lost, engine.is_gone(Lpn(0))), (4, true));
+        assert_eq!((engine.executor.statistics.failed_lost, engine.is_gone(Lpn(0))), (4, true));
         // A discard makes it unwritten, and what is written over that is all there is.
         let mut discarded = engine.clone();
         assert!(succeeds(&mut discarded, HostOp::Trim, 0, PAGE), "{scheme}");
@@ -412,7 +413,7 @@ fn a_read_that_waits_fails_when_its_page_is_gone() {
     engine.fail(Fault::Loss(Part::Channel(channel.into())));
     engine.finish().unwrap();
     assert!(engine.is_gone(Lpn(12)));
-    assert_eq!((engine.content.mismatches, engine.completed.last().unwrap().ok), (0, false));
+    assert_eq!((engine.executor.content.mismatches, engine.front_end.completed.last().unwrap().ok), (0, false));
 }
 
 /// The same where the read waits for an entry of the map: that of page 14, while page 13 leaves with page 12, whose channel is dead.
@@ -435,8 +436,8 @@ fn a_read_that_waits_for_the_map_fails_when_its_page_is_gone() {
         engine.advance_until(start_ns + 1000 * reads_us).unwrap();
         let sequence = engine.submit(&pages(HostOp::Read, 13, 2), true);
         engine.finish().unwrap();
-        assert_eq!(engine.content.mismatches, 0);
-        let read = engine.completed.iter().find(|completed| completed.sequence == sequence).unwrap();
+        assert_eq!(engine.executor.content.mismatches, 0);
+        let read = engine.front_end.completed.iter().find(|completed| completed.sequence == sequence).unwrap();
         outcomes[usize::from(read.ok)] += 1;
     }
     assert!(outcomes.iter().all(|count| *count > 0), "{outcomes:?}");
@@ -446,7 +447,7 @@ fn time_of_next(engine: &mut Engine<Tags>, page: u64) -> u64 {
     let start_ns = engine.now_ns();
     engine.submit(&pages(HostOp::Write, page, 1), true);
     engine.finish().unwrap();
-    engine.completed.last().unwrap().completed_ns - start_ns
+    engine.front_end.completed.last().unwrap().completed_ns - start_ns
 }
 
 /// SPEC 4.9 item 19.

@@ -129,7 +129,7 @@ fn counts_and_victims_are_those_of_a_plain_model_at_any_speed() {
                     let update_reads = counted(&engine, Action::Read, Cause::UpdateRead);
                     assert!(if scheme == "raid5" { update_reads <= model.counts[6] } else { update_reads == model.counts[6] });
                     assert_eq!((counts.failed_no_space, counts.failed_lost), (0, 0));
-                    collected += engine.media.nand().counts()[Action::Program as usize][Cause::Gc as usize];
+                    collected += engine.executor.media.nand().counts()[Action::Program as usize][Cause::Gc as usize];
                 }
             }
         }

@@ -102,7 +102,7 @@ fn unhurried<C: Content>(config: &Config, threshold_ns: u64, content: C) -> Engi
 }
 
 fn times(engine: &Engine<Untracked>) -> Vec<u64> {
-    engine.completed.iter().map(|completed| completed.completed_ns).collect()
+    engine.front_end.completed.iter().map(|completed| completed.completed_ns).collect()
 }
 
 #[test]
@@ -132,7 +132,8 @@ fn what_fails_in_a_pause_is_recovered() {
         let config = config("tiny", "raid5", &[&pairs[..], &[("over_provisioning", "0.4")]].concat());
         let mut engine = unhurried(&config, 0, tags(&config));
         let mut random = SplitMix64::new(seed);
-        let pauses = |engine: &Engine<Tags>| engine.next_event_ns().is_some_and(|time_ns| time_ns != engine.media.nand().next_event_ns());
+        let pauses =
+            |engine: &Engine<Tags>| engine.next_event_ns().is_some_and(|time_ns| time_ns != engine.executor.media.nand().next_event_ns());
         for request in 0..120 {
             let op = if random.next_u64().is_multiple_of(4) { HostOp::Read } else { HostOp::Write };
             engine.submit(&pages(op, random.next_u64() % 90, 1 + random.next_u64() % 5), true);
@@ -143,13 +144,13 @@ fn what_fails_in_a_pause_is_recovered() {
                 }
                 engine.fail(Fault::Loss(Part::Chip { channel: (random.next_u64() % 4) as u32, chip: 0 }));
             }
-            engine.media.check().unwrap();
+            engine.executor.media.check().unwrap();
         }
         engine.finish().unwrap();
-        assert!(engine.completed.iter().all(|completed| completed.ok));
+        assert!(engine.front_end.completed.iter().all(|completed| completed.ok));
         let found = verify::stored(&engine);
         assert!(found.is_clean(), "seed {seed}: {found:?}");
-        assert_eq!(engine.content.mismatches, 0, "seed {seed}");
+        assert_eq!(engine.executor.content.mismatches, 0, "seed {seed}");
     }
 }
 
@@ -157,7 +158,7 @@ fn what_fails_in_a_pause_is_recovered() {
 fn idle_time_may_begin_after_a_threshold() {
     const THRESHOLD: u64 = 2_000_000;
     let mut engine = unhurried(&placed("fra"), THRESHOLD, Untracked);
-    let commits = |engine: &Engine<Untracked>| engine.media.nand().counts()[1][Cause::Commit as usize];
+    let commits = |engine: &Engine<Untracked>| engine.executor.media.nand().counts()[1][Cause::Commit as usize];
     engine.submit(&pages(HostOp::Write, 0, 1), true);
     engine.advance_until(THRESHOLD).unwrap();
     assert_eq!((times(&engine), commits(&engine)), (vec![PROGRAM], 0));

@@ -25,7 +25,7 @@ fn written(config: &Config, page: u64, count: u64) -> Vec<u64> {
     let mut engine = filled(config, 96);
     engine.submit(&pages(HostOp::Write, page, count), true);
     engine.finish().unwrap();
-    engine.completed.iter().map(|completed| completed.completed_ns).collect()
+    engine.front_end.completed.iter().map(|completed| completed.completed_ns).collect()
 }
 
 /// The pre-reads run side by side, as they lie on different channels; XOR follows them, and the parity that.
@@ -69,7 +69,7 @@ fn only_what_is_an_xor_takes_the_time_of_one() {
     let mut engine = filled(&placed("raid5", &[("xor_ns", "19us")]), 0);
     engine.submit(&pages(HostOp::Write, 0, 1), true);
     engine.finish().unwrap();
-    assert_eq!(engine.completed[0].completed_ns, PROGRAM);
+    assert_eq!(engine.front_end.completed[0].completed_ns, PROGRAM);
 }
 
 /// A strip that only the deferred parity knows, and the parity on flash, are lost together: one after the other is computed.
@@ -83,11 +83,11 @@ fn a_repair_may_compute_two_pages() {
         engine.finish().unwrap();
         let (scheme, start_ns) = (engine.scheme(), engine.now_ns());
         for page in [scheme.locate(Lpn(0)), scheme.parity_of(Lpn(0)).unwrap()] {
-            let part = engine.media.part_of(engine.media.lookup(page, Version::Current).unwrap());
+            let part = engine.executor.media.part_of(engine.executor.media.lookup(page, Version::Current).unwrap());
             engine.fail(Fault::Loss(part));
         }
         engine.finish().unwrap();
-        assert_eq!(engine.lost_versions(), 0);
+        assert_eq!(engine.survey().media.lost_versions(), 0);
         let found = verify::stored(&engine);
         assert!(found.is_clean() && found.pages_gone == 0, "{found:?}");
         engine.now_ns() - start_ns
@@ -104,13 +104,16 @@ fn pages_are_computed_in_the_order_of_their_wave() {
     engine.finish().unwrap();
     let (data, parity) = (engine.scheme().locate(Lpn(90)), engine.scheme().parity_of(Lpn(90)).unwrap());
     engine.record(false);
-    engine.media.record(Recording::Done, true);
-    let Part::Page { channel, chip, .. } = engine.media.part_of(engine.media.lookup(data, Version::Current).unwrap()) else { panic!() };
+    engine.executor.media.record(Recording::Done, true);
+    let Part::Page { channel, chip, .. } = engine.executor.media.part_of(engine.executor.media.lookup(data, Version::Current).unwrap())
+    else {
+        panic!()
+    };
     engine.fail(Fault::Loss(Part::Chip { channel, chip }));
     engine.finish().unwrap();
     let mut computed = BTreeMap::new();
     let mut reads_ns = 0;
-    for DoneRecord { done, kind, .. } in &engine.recorder.as_ref().unwrap().done {
+    for DoneRecord { done, kind, .. } in &engine.front_end.recorder.as_ref().unwrap().done {
         let Some((page, _)) = done.page.filter(|(page, _)| *kind == "repair" && page.page == data.page) else { continue };
         match done.activity {
             Activity::Program => assert_eq!(computed.insert(page, done.submitted_ns), None),
@@ -151,7 +154,7 @@ fn the_load_that_schemes_see_is_that_of_a_recount() {
 type Runs = BTreeMap<(u32, u64), u32>;
 
 fn check_load(engine: &Engine<Untracked>, seen: &mut [u64; 2], runs: &mut Runs) {
-    let media = &engine.media;
+    let media = &engine.executor.media;
     media.check().unwrap();
     for (member, (reads, programs)) in (0..).map(MemberId).zip(media.recount_queued()) {
         seen[0] += u64::from(reads);
@@ -195,6 +198,6 @@ fn every_point_keeps_every_page_under_load() {
         }
         engine.finish().unwrap();
         let found = verify::stored(&engine);
-        assert!(found.is_clean() && engine.content.mismatches == 0, "{decide}: {found:?}");
+        assert!(found.is_clean() && engine.executor.content.mismatches == 0, "{decide}: {found:?}");
     }
 }

@@ -32,8 +32,8 @@ fn write(engine: &mut Engine<Tags>, at_ns: u64, page: u64) {
 /// Completions in the order of requests.
 fn latencies(engine: &mut Engine<Tags>, arrivals_ns: &[u64]) -> Vec<u64> {
     engine.finish().unwrap();
-    assert!(verify::stored(engine).is_clean() && engine.content.mismatches == 0);
-    let mut completed = engine.completed.clone();
+    assert!(verify::stored(engine).is_clean() && engine.executor.content.mismatches == 0);
+    let mut completed = engine.front_end.completed.clone();
     completed.sort_by_key(|completed| completed.sequence);
     completed.iter().zip(arrivals_ns).map(|(completed, arrival_ns)| completed.completed_ns - arrival_ns).collect()
 }
@@ -183,7 +183,7 @@ fn a_flush_waits_for_what_left_by_itself() {
             engine.submit(&request(HostOp::Flush, 0, 0), true);
         }
         engine.finish().unwrap();
-        let times: Vec<_> = engine.completed.iter().map(|completed| completed.completed_ns).collect();
+        let times: Vec<_> = engine.front_end.completed.iter().map(|completed| completed.completed_ns).collect();
         assert_eq!(times, [ANSWER_NS, expected, expected]);
     }
 }
@@ -207,7 +207,7 @@ fn a_flush_is_told_of_what_could_not_leave_by_itself() {
             engine.submit(&request(HostOp::Flush, 0, 0), true);
             engine.finish().unwrap();
         }
-        let told: Vec<_> = engine.completed.iter().map(|completed| completed.ok).collect();
+        let told: Vec<_> = engine.front_end.completed.iter().map(|completed| completed.ok).collect();
         assert_eq!(told, if flushes_first { vec![true, false, true, true] } else { vec![true, false, true] });
     }
 }
@@ -275,7 +275,7 @@ fn what_is_due_leaves_before_an_answer_of_the_same_instant() {
     let mut seen = Vec::new();
     while engine.next_event_ns().is_some_and(|next_ns| next_ns <= ANSWER_NS) {
         engine.advance().unwrap();
-        seen.push((engine.now_ns(), destaged(&engine).1, engine.completed.len()));
+        seen.push((engine.now_ns(), destaged(&engine).1, engine.front_end.completed.len()));
     }
     assert_eq!(seen[0], (0, 1, 0));
     assert_eq!(seen[1..], [0, 1, 2, 3, 4].map(|answered| (ANSWER_NS, 2, answered)));

@@ -23,7 +23,7 @@ fn drive(scheme: &str, pairs: &[(&str, &str)]) -> Config {
 }
 
 fn count(engine: &Engine<impl Content>, action: Action, cause: Cause) -> u64 {
-    engine.media.nand().counts()[action as usize][cause as usize]
+    engine.executor.media.nand().counts()[action as usize][cause as usize]
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn faults_come_in_their_time_however_far_it_moves() {
 
 /// Versions of pages on a chip.
 fn live_on(engine: &Engine<Tags>, channel: u32, chip: u32) -> u64 {
-    let flash = &engine.media;
+    let flash = &engine.executor.media;
     let settings = flash.settings();
     let slots = settings.pages_per_member * settings.members();
     let is_there = |slot: &u32| {
@@ -69,7 +69,7 @@ fn an_idle_rebuild_costs_what_the_closed_form_says() {
         assert_eq!(record.finished_ns, Some(engine.now_ns()), "{scheme} {rebuild}");
         assert!(engine.survey().faults[0].is_replaced);
         assert!(verify::stored(&engine).is_clean(), "{scheme}: as redundant as before");
-        engine.media.check().unwrap();
+        engine.executor.media.check().unwrap();
     }
 }
 
@@ -101,13 +101,13 @@ fn nothing_is_lost_while_requests_go_on() {
                 if round == 150 {
                     engine.fail(chip((random.next_u64() % 4) as u32, 0));
                 }
-                engine.media.check().unwrap_or_else(|error| panic!("{scheme}, seed {seed}: {error}"));
+                engine.executor.media.check().unwrap_or_else(|error| panic!("{scheme}, seed {seed}: {error}"));
                 assert_eq!(engine.lost_pages().count(), 0, "{scheme}, seed {seed}, round {round}");
             }
             engine.finish().unwrap();
-            assert_eq!(engine.completed.len(), submitted, "{scheme}, seed {seed}");
-            assert!(engine.completed.iter().all(|completed| completed.ok), "{scheme}, seed {seed}");
-            assert_eq!(engine.content.mismatches, 0, "{scheme}, seed {seed}");
+            assert_eq!(engine.front_end.completed.len(), submitted, "{scheme}, seed {seed}");
+            assert!(engine.front_end.completed.iter().all(|completed| completed.ok), "{scheme}, seed {seed}");
+            assert_eq!(engine.executor.content.mismatches, 0, "{scheme}, seed {seed}");
             assert!(engine.survey().rebuilds[0].finished_ns.is_some(), "{scheme}, seed {seed}");
             let stored = verify::stored(&engine);
             assert!(stored.is_clean(), "{scheme}, seed {seed}: {stored:?}");
@@ -131,11 +131,12 @@ fn two_failures_lose_what_they_must() {
         engine.submit(&pages(HostOp::Read, page, 1), true);
     }
     engine.finish().unwrap();
-    engine.completed.sort_by_key(|completed| completed.sequence);
-    let failed: Vec<u64> = engine.completed.iter().filter(|completed| !completed.ok).map(|completed| completed.sequence).collect();
+    engine.front_end.completed.sort_by_key(|completed| completed.sequence);
+    let failed: Vec<u64> =
+        engine.front_end.completed.iter().filter(|completed| !completed.ok).map(|completed| completed.sequence).collect();
     assert_eq!(failed, lost);
-    assert_eq!(engine.statistics.failed_lost, lost.len() as u64);
-    assert_eq!(engine.content.mismatches, 0);
+    assert_eq!(engine.executor.statistics.failed_lost, lost.len() as u64);
+    assert_eq!(engine.executor.content.mismatches, 0);
 }
 
 /// A write that is answered before it has ended starts anew, as NVRAM has lost what it was to change: reads get its page from the controller as before.
@@ -145,24 +146,24 @@ fn a_page_that_was_answered_is_read_while_its_write_starts_anew() {
     let mut engine = engine(&config, tags(&config));
     engine.fill(engine.space_pages());
     engine.submit(&request(HostOp::Write, 5 * 4096, 512), true);
-    while engine.completed.is_empty() {
+    while engine.front_end.completed.is_empty() {
         assert!(engine.advance().unwrap(), "it is answered");
     }
     engine.fail(Fault::ParityCache);
-    engine.completed.clear();
+    engine.front_end.completed.clear();
     let update_reads = count(&engine, Action::Read, Cause::UpdateRead);
     while count(&engine, Action::Read, Cause::UpdateRead) == update_reads {
         assert!(engine.advance().unwrap(), "it reads again what is below");
     }
     engine.submit(&pages(HostOp::Read, 5, 1), true);
-    while engine.completed.is_empty() {
+    while engine.front_end.completed.is_empty() {
         assert!(engine.advance().unwrap());
     }
     engine.finish().unwrap();
-    assert_eq!((engine.content.reads_checked, engine.content.mismatches), (1, 0));
+    assert_eq!((engine.executor.content.reads_checked, engine.executor.content.mismatches), (1, 0));
     engine.submit(&pages(HostOp::Read, 5, 1), true);
     engine.finish().unwrap();
-    assert_eq!((engine.content.reads_checked, engine.content.mismatches), (2, 0));
+    assert_eq!((engine.executor.content.reads_checked, engine.executor.content.mismatches), (2, 0));
 }
 
 /// A request of a random workload: writes, and some reads.
@@ -174,8 +175,8 @@ fn random_request(engine: &Engine<Tags>, random: &mut SplitMix64) -> HostRequest
 /// Everything that was asked has been done, and told the truth.
 fn assert_done(engine: &mut Engine<Tags>, what: &str) {
     engine.finish().unwrap_or_else(|stalled| panic!("{what}: {stalled}"));
-    assert_eq!((engine.outstanding(), engine.content.mismatches), (0, 0), "{what}");
-    engine.media.check().unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_eq!((engine.outstanding(), engine.executor.content.mismatches), (0, 0), "{what}");
+    engine.executor.media.check().unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(verify::stored(engine).mismatches, 0, "{what}");
 }
 
@@ -264,7 +265,7 @@ fn a_request_that_fails_is_not_among_the_latencies_of_a_rebuild() {
     engine.submit(&pages(HostOp::Read, lost[0], 1), true);
     engine.submit(&pages(HostOp::Read, kept, 1), true);
     engine.finish().unwrap();
-    assert_eq!(engine.completed.iter().filter(|completed| !completed.ok).count(), 1);
+    assert_eq!(engine.front_end.completed.iter().filter(|completed| !completed.ok).count(), 1);
     assert_eq!(engine.survey().rebuilds[0].latency.count, 1);
 }
 
@@ -278,7 +279,7 @@ fn translation_pages_of_a_dead_chip_are_rebuilt() {
         engine.fill(engine.space_pages());
         engine.fail(chip(channel, number));
         engine.finish().unwrap();
-        assert_eq!(engine.lost_versions(), 0, "chip {channel}.{number}");
+        assert_eq!(engine.survey().media.lost_versions(), 0, "chip {channel}.{number}");
         assert!(engine.survey().rebuilds[0].finished_ns.is_some(), "chip {channel}.{number}");
     }
 }
@@ -293,7 +294,7 @@ fn versions_that_a_failure_takes_are_counted_on_each_member() {
         let live = live_on(&engine, channel, 0);
         engine.fail(chip(channel, 0));
         assert!(live > 50);
-        assert_eq!(engine.lost_versions(), live, "channel {channel}");
+        assert_eq!(engine.survey().media.lost_versions(), live, "channel {channel}");
     }
 }
 
@@ -316,9 +317,9 @@ fn a_translation_page_without_a_place_is_repaired_when_there_is_room() {
             assert_done(&mut engine, &format!("block {block}"));
             let translation = engine.survey().translation.unwrap();
             let copies = (0..translation.pages()).filter_map(|page| translation.stored_at(page)).flat_map(|(_, copies)| copies);
-            for copy in copies.filter(|copy| engine.media.is_lost(*copy, Version::Current)) {
+            for copy in copies.filter(|copy| engine.executor.media.is_lost(*copy, Version::Current)) {
                 lost += 1;
-                assert!(!engine.media.can_allocate(copy), "block {block}: there is room for {copy:?}");
+                assert!(!engine.executor.media.can_allocate(copy), "block {block}: there is room for {copy:?}");
             }
         }
     }
@@ -339,10 +340,10 @@ fn what_finds_no_place_is_repaired_where_nothing_but_programs_failed() {
             engine.submit(&random_request(&engine, &mut random), true);
             assert_done(&mut engine, &format!("{failed} programs have failed"));
             let slots = 0..config.device.pages_per_member() * u32::from(config.device.members());
-            let pages = slots.map(|slot| engine.media.address(slot));
-            for page in pages.filter(|page| engine.media.is_lost(*page, Version::Current)) {
+            let pages = slots.map(|slot| engine.executor.media.address(slot));
+            for page in pages.filter(|page| engine.executor.media.is_lost(*page, Version::Current)) {
                 lost += 1;
-                assert!(!engine.media.can_allocate(page), "{failed} programs have failed: there is room for {page:?}");
+                assert!(!engine.executor.media.can_allocate(page), "{failed} programs have failed: there is room for {page:?}");
             }
         }
     }
@@ -358,7 +359,7 @@ fn what_was_answered_and_finds_no_page_is_gone_until_all_of_it_is_discarded() {
         let mut engine = engine(&config, tags(&config));
         engine.fill(filled);
         engine.submit(&pages(HostOp::Write, 0, 1), true);
-        while engine.completed.is_empty() {
+        while engine.front_end.completed.is_empty() {
             assert!(engine.advance().unwrap());
         }
         engine.fail(Fault::Loss(Part::Channel(0)));
@@ -366,19 +367,19 @@ fn what_was_answered_and_finds_no_page_is_gone_until_all_of_it_is_discarded() {
             engine.submit(&request(op, offset_bytes, size_bytes), true);
             engine.finish().unwrap();
             let found = verify::examine(engine, true, &mut |_, _| {});
-            assert_eq!((engine.content.mismatches, found.mismatches), (0, 0), "{found:?}");
+            assert_eq!((engine.executor.content.mismatches, found.mismatches), (0, 0), "{found:?}");
             assert_eq!(found.pages_gone, engine.lost_pages().count() as u64);
-            engine.completed.last().unwrap().ok
+            engine.front_end.completed.last().unwrap().ok
         };
         engine.finish().unwrap();
-        assert!(engine.completed[0].ok && engine.lost_pages().any(|lpn| lpn == Lpn(0)));
+        assert!(engine.front_end.completed[0].ok && engine.lost_pages().any(|lpn| lpn == Lpn(0)));
         assert_eq!((engine.count_gone(), engine.lost_pages().count()), (1, if filled > 0 { 16 } else { 1 }));
         for (op, offset_bytes, size_bytes) in
             [(HostOp::Read, 0, 4096), (HostOp::Read, 512, 512), (HostOp::Write, 512, 512), (HostOp::WriteZeroes, 512, 512)]
         {
             assert!(!succeeds(&mut engine, op, offset_bytes, size_bytes), "{op:?}");
         }
-        assert_eq!(engine.statistics.failed_lost, 4);
+        assert_eq!(engine.executor.statistics.failed_lost, 4);
         assert!(succeeds(&mut engine, HostOp::Trim, 0, 4096));
         assert_eq!(engine.count_gone(), 0);
         assert!(succeeds(&mut engine, HostOp::Read, 0, 4096), "it is unwritten");
@@ -395,12 +396,12 @@ fn a_request_that_fails_brings_nothing_back_of_what_was_gone() {
     let succeeds = |engine: &mut Engine<Tags>, op, page| {
         engine.submit(&pages(op, page, 1), true);
         engine.finish().unwrap();
-        engine.completed.pop().unwrap().ok
+        engine.front_end.completed.pop().unwrap().ok
     };
     let on_chip = |engine: &Engine<Tags>, chip| -> Vec<u64> {
         let is_there = |page: &u64| {
-            let ppn = engine.media.lookup(engine.scheme().locate(Lpn(*page)), Version::Current);
-            ppn.is_some_and(|ppn| engine.media.nand().shape().chip_of_lun(engine.media.nand().lun_of(ppn)) == chip)
+            let ppn = engine.executor.media.lookup(engine.scheme().locate(Lpn(*page)), Version::Current);
+            ppn.is_some_and(|ppn| engine.executor.media.nand().shape().chip_of_lun(engine.executor.media.nand().lun_of(ppn)) == chip)
         };
         (0..engine.space_pages()).step_by(4).filter(is_there).collect()
     };
@@ -419,12 +420,12 @@ fn a_request_that_fails_brings_nothing_back_of_what_was_gone() {
     };
     make_room_on(&mut engine, 2);
     engine.submit(&pages(HostOp::Write, 0, 1), true);
-    while engine.completed.is_empty() {
+    while engine.front_end.completed.is_empty() {
         assert!(engine.advance().unwrap());
     }
     engine.fail(chip(0, 2));
     engine.finish().unwrap();
-    assert!(engine.completed.pop().unwrap().ok && engine.is_gone(Lpn(0)), "its host was told");
+    assert!(engine.front_end.completed.pop().unwrap().ok && engine.is_gone(Lpn(0)), "its host was told");
     assert!(!succeeds(&mut engine, HostOp::Read, 0));
     // The same again, while channel 1 is busy.
     make_room_on(&mut engine, 3);
@@ -439,11 +440,11 @@ fn a_request_that_fails_brings_nothing_back_of_what_was_gone() {
     assert!(engine.now_ns() - start_ns < 200_000, "from its answer on the controller has it");
     engine.fail(chip(0, 3));
     engine.finish().unwrap();
-    let failed: Vec<_> = engine.completed.drain(..).filter(|completed| !completed.ok).collect();
+    let failed: Vec<_> = engine.front_end.completed.drain(..).filter(|completed| !completed.ok).collect();
     assert_eq!(failed.len(), 1, "the host is told of the request: {failed:?}");
     assert!(engine.is_gone(Lpn(0)) && !succeeds(&mut engine, HostOp::Read, 0));
     let found = verify::stored(&engine);
-    assert_eq!((engine.content.mismatches, found.mismatches), (0, 0), "{found:?}");
+    assert_eq!((engine.executor.content.mismatches, found.mismatches), (0, 0), "{found:?}");
     assert_eq!(found.pages_gone, engine.lost_pages().count() as u64);
 }
 
@@ -470,7 +471,7 @@ fn the_next_flush_tells_of_what_is_gone() {
     let flush = request(HostOp::Flush, 0, 0);
     let after = |engine: &mut Engine<Tags>| {
         engine.finish().unwrap();
-        engine.completed.drain(..).map(|completed| completed.ok).collect::<Vec<_>>()
+        engine.front_end.completed.drain(..).map(|completed| completed.ok).collect::<Vec<_>>()
     };
     let answered_write = |engine: &mut Engine<Tags>, page| {
         engine.submit(&pages(HostOp::Write, page, 1), true);
@@ -510,7 +511,7 @@ fn a_flush_is_told_of_nothing_that_was_written_after_it() {
         engine.advance_until(engine.now_ns() + 110_000).unwrap();
         engine.fail(Fault::Loss(Part::Channel(channel as u32)));
         engine.finish().unwrap();
-        let of = |sequence: u64| engine.completed.iter().find(|completed| completed.sequence == sequence).unwrap().ok;
+        let of = |sequence: u64| engine.front_end.completed.iter().find(|completed| completed.sequence == sequence).unwrap().ok;
         assert_eq!(([before[0], before[1], later].map(of), engine.count_gone()), ([true; 3], 1), "answered before its chip died");
         let is_told = !of(flush);
         submit(engine, HostOp::Trim, channel);
@@ -519,7 +520,7 @@ fn a_flush_is_told_of_nothing_that_was_written_after_it() {
     let next_is_told = |engine: &mut Engine<Tags>| {
         submit(engine, HostOp::Flush, 0);
         engine.finish().unwrap();
-        !engine.completed.last().unwrap().ok
+        !engine.front_end.completed.last().unwrap().ok
     };
     assert!(!loses_later(&mut engine, 0));
     assert_eq!([next_is_told(&mut engine), next_is_told(&mut engine)], [true, false]);

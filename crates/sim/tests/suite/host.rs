@@ -25,9 +25,9 @@ fn run_at(engine: &mut Engine<Tags>, requests: &[(u64, HostRequest)]) -> Vec<u64
         engine.submit(request, true);
     }
     engine.finish().unwrap();
-    assert_eq!(engine.content.mismatches, 0);
+    assert_eq!(engine.executor.content.mismatches, 0);
     assert!(verify::stored(engine).is_clean());
-    let mut completed = engine.completed.clone();
+    let mut completed = engine.front_end.completed.clone();
     completed.sort_by_key(|completed| completed.sequence);
     completed.iter().map(|completed| completed.completed_ns).collect()
 }
@@ -52,10 +52,10 @@ fn a_flush_of_the_buffer_waits_for_the_ends_of_programs() {
         let mut engine = engine(&config, tags(&config));
         engine.submit(&write(0, 1), true);
         engine.submit(&flush(), true);
-        while engine.completed.len() < 2 {
+        while engine.front_end.completed.len() < 2 {
             assert!(engine.advance().unwrap());
         }
-        assert_eq!(engine.media.nand().programs_in_service().next(), None, "with {early:?} a program goes on after the flush");
+        assert_eq!(engine.executor.media.nand().programs_in_service().next(), None, "with {early:?} a program goes on after the flush");
         engine.finish().unwrap();
     }
 }
@@ -91,9 +91,9 @@ fn reads_of_an_answered_write_come_from_the_controller() {
     let mut engine = filled(&config);
     let times = run_at(&mut engine, &requests);
     assert_eq!(times[2..], [150_000, 300_000, 500_000 + READ]);
-    assert_eq!(engine.media.nand().counts()[Action::Read as usize][Cause::Host as usize], 2);
-    assert_eq!(engine.content.reads_checked, 4);
-    assert_eq!(engine.statistics.unmapped_reads, 0);
+    assert_eq!(engine.executor.media.nand().counts()[Action::Read as usize][Cause::Host as usize], 2);
+    assert_eq!(engine.executor.content.reads_checked, 4);
+    assert_eq!(engine.executor.statistics.unmapped_reads, 0);
 }
 
 #[test]
@@ -237,12 +237,15 @@ fn a_job_is_offered_an_idle_device_until_it_has_no_more_to_do() {
         let (members, rows) = (config.device.members(), config.device.pages_per_member());
         let mut engine = engine(&config, tags(&config));
         engine.fill(engine.space_pages());
-        engine.add_job(Box::new(CopyWhenIdle::new(members, rows, 4096, |address: MemberPage| StripeId(address.page.0))));
+        engine.executor.add_job(
+            &mut engine.front_end,
+            Box::new(CopyWhenIdle::new(members, rows, 4096, |address: MemberPage| StripeId(address.page.0))),
+        );
         engine.finish().unwrap();
-        let copied = engine.media.nand().counts()[Action::Program as usize][Cause::Migration as usize];
+        let copied = engine.executor.media.nand().counts()[Action::Program as usize][Cause::Migration as usize];
         assert_eq!(copied, u64::from(members) * u64::from(rows), "gc_threshold {gc_threshold}");
         assert!(verify::stored(&engine).is_clean());
-        assert!(engine.media.lookup(MemberPage::new(0, 0), Version::Current).is_some());
+        assert!(engine.executor.media.lookup(MemberPage::new(0, 0), Version::Current).is_some());
     }
 }
 
@@ -254,6 +257,6 @@ fn verification_bears_a_hot_page_under_overload() {
         engine.submit(&if number % 10 == 0 { read(0) } else { write(0, 1) }, true);
     });
     engine.finish().unwrap();
-    assert_eq!(engine.content.mismatches, 0);
-    assert_eq!(engine.content.reads_checked, 20_000);
+    assert_eq!(engine.executor.content.mismatches, 0);
+    assert_eq!(engine.executor.content.reads_checked, 20_000);
 }

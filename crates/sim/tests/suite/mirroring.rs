@@ -32,7 +32,7 @@ fn submit(engine: &mut Engine<Untracked>, at_ns: u64, request: HostRequest) {
 /// When each request completed, in order of submission.
 fn completions(engine: &mut Engine<Untracked>) -> Vec<u64> {
     engine.finish().unwrap();
-    let mut completed = engine.completed.clone();
+    let mut completed = engine.front_end.completed.clone();
     completed.sort_by_key(|completed| completed.sequence);
     completed.iter().map(|completed| completed.completed_ns).collect()
 }
@@ -47,7 +47,7 @@ fn write_part(page: u64) -> HostRequest {
 
 /// Reads started at each channel.
 fn reads(engine: &Engine<Untracked>) -> Vec<u64> {
-    let luns = engine.media.nand().luns().chunks(engine.media.nand().luns().len() / 2);
+    let luns = engine.executor.media.nand().luns().chunks(engine.executor.media.nand().luns().len() / 2);
     luns.map(|luns| luns.iter().flat_map(|lun| lun.operations[0]).sum()).collect()
 }
 
@@ -62,9 +62,9 @@ fn copies_are_placed_independently() {
     // (channel, page in the channel) of each copy.
     let place = |lpn: u32, mirror: u16| {
         let address = MemberPage { member: MemberId(mirror), page: LocalPage(lpn) };
-        let ppn = engine.media.lookup(address, Version::Current).expect("written");
-        let lun = engine.media.nand().lun_of(ppn);
-        (engine.media.nand().channel_of_lun(lun), engine.media.nand().shape().chip_of_lun(lun), ppn)
+        let ppn = engine.executor.media.lookup(address, Version::Current).expect("written");
+        let lun = engine.executor.media.nand().lun_of(ppn);
+        (engine.executor.media.nand().channel_of_lun(lun), engine.executor.media.nand().shape().chip_of_lun(lun), ppn)
     };
     let copies: Vec<_> = (7..12).map(|lpn| (place(lpn, 0), place(lpn, 1))).collect();
     assert!(copies.iter().all(|(first, second)| (first.0, second.0) == (0, 1)), "one copy in each mirror: {copies:?}");

@@ -77,7 +77,7 @@ fn submit(engine: &mut Engine<Tags>, random: &mut SplitMix64) {
 /// What verification says by now, if it finds anything.
 fn complaint(engine: &Engine<Tags>) -> Option<String> {
     let found = verify::stored(engine);
-    let reads = engine.content.mismatches;
+    let reads = engine.executor.content.mismatches;
     if reads > 0 {
         return Some(format!("{reads} reads returned wrong content"));
     }
@@ -87,7 +87,7 @@ fn complaint(engine: &Engine<Tags>) -> Option<String> {
     if found.pages_lost > 0 {
         return Some(format!("{} pages that the survivors do not give", found.pages_lost));
     }
-    engine.media.check().err()
+    engine.executor.media.check().err()
 }
 
 /// Runs until verification complains; returns after how many requests, and what it says.
@@ -112,7 +112,7 @@ fn buffered_device(key: &str) -> Config {
 }
 
 fn caught_in_buffer(key: &str, fault: Option<BufferFault>, seed: u64) -> Option<(u64, String)> {
-    caught_on(&buffered_device(key), seed, fault.map(|fault| move |engine: &mut Engine<Tags>| engine.inject_into_buffer(fault)))
+    caught_on(&buffered_device(key), seed, fault.map(|fault| move |engine: &mut Engine<Tags>| engine.inject(EngineFault::Buffer(fault))))
 }
 
 fn caught_on(config: &Config, seed: u64, fault: Option<impl Fn(&mut Engine<Tags>)>) -> Option<(u64, String)> {
@@ -132,13 +132,16 @@ fn caught_on(config: &Config, seed: u64, fault: Option<impl Fn(&mut Engine<Tags>
     // All that is stored is compared after each request for a proof, and every day after some of them.
     for number in 1..=most_requests {
         submit(&mut engine, &mut random);
-        let is_looked_at = number.is_multiple_of(proving(1, 8)) || engine.content.mismatches > 0;
+        let is_looked_at = number.is_multiple_of(proving(1, 8)) || engine.executor.content.mismatches > 0;
         if let Some(complaint) = is_looked_at.then(|| complaint(&engine)).flatten() {
             return Some((number, complaint));
         }
     }
     engine.finish().unwrap();
-    assert!(fault.is_some() || engine.media.nand().counts()[Action::Program as usize][Cause::Gc as usize] > 100, "there was no collection");
+    assert!(
+        fault.is_some() || engine.executor.media.nand().counts()[Action::Program as usize][Cause::Gc as usize] > 100,
+        "there was no collection"
+    );
     complaint(&engine).map(|complaint| (most_requests, complaint))
 }
 

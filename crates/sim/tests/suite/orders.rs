@@ -35,7 +35,9 @@ fn run_on(engine: &mut Engine<Untracked>, requests: &[(u64, HostRequest)]) -> Ve
     });
     let submitted: Vec<u64> = submitted.collect();
     engine.finish().unwrap();
-    let of = |sequence: &u64| engine.completed.iter().find(|completed| completed.ok && completed.sequence == *sequence).expect("completed");
+    let of = |sequence: &u64| {
+        engine.front_end.completed.iter().find(|completed| completed.ok && completed.sequence == *sequence).expect("completed")
+    };
     submitted.iter().map(|sequence| of(sequence).completed_ns).collect()
 }
 
@@ -157,7 +159,7 @@ fn dies_of_one_space_take_turns() {
     for program in 1..=20u64 {
         engine.submit(&write(at(0)), true);
         engine.finish().unwrap();
-        let flash = &engine.media;
+        let flash = &engine.executor.media;
         let dies = (0..flash.nand().luns().len()).filter(|lun| flash.nand().member_of_lun(*lun as u32) == Some(0));
         let of_dies: Vec<u64> = dies.map(|lun| flash.nand().luns()[lun].operations[1].iter().sum()).collect();
         let (least, most) = (program / 8, program.div_ceil(8));

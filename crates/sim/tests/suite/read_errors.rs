@@ -23,7 +23,7 @@ fn ageing(scheme: &str, pairs: &[(&str, &str)]) -> Config {
 
 /// Pages of a row that cannot be read now, by row, told by their blocks' levels alone.
 fn unreadable(engine: &Engine<Tags>, highest: u32) -> BTreeMap<u32, Vec<u16>> {
-    let media = &engine.media;
+    let media = &engine.executor.media;
     let mut rows: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
     for member in 0..4 {
         for row in 0..media.settings().pages_per_member {
@@ -57,19 +57,20 @@ fn what_redundancy_can_recover_comes_back_elsewhere_and_the_rest_is_reported() {
         let gone: BTreeSet<u64> = (0..space).filter(|lpn| is_lost(*lpn) && !(protects && is_alone(*lpn))).collect();
         let recovered: Vec<u64> = (0..space).filter(|lpn| is_lost(*lpn) && protects && is_alone(*lpn)).collect();
         assert!(gone.len() > 10 && (!protects || recovered.len() > 100), "{} gone, {} recovered", gone.len(), recovered.len());
-        let before: BTreeMap<u64, _> = home.iter().map(|(lpn, page)| (*lpn, engine.media.lookup(*page, Version::Current))).collect();
+        let before: BTreeMap<u64, _> =
+            home.iter().map(|(lpn, page)| (*lpn, engine.executor.media.lookup(*page, Version::Current))).collect();
         let mut failed = BTreeSet::new();
         for lpn in 0..space {
             engine.submit(&pages(HostOp::Read, lpn, 1), true);
             engine.finish().unwrap();
-            if !engine.completed.pop().unwrap().ok {
+            if !engine.front_end.completed.pop().unwrap().ok {
                 failed.insert(lpn);
             }
         }
         assert!(engine.now_ns() < 2 * STEP_NS, "levels have risen once");
         assert_eq!(failed, gone, "{scheme}");
         assert_eq!(engine.lost_pages().map(|lpn| lpn.0).collect::<BTreeSet<_>>(), gone, "{scheme}");
-        let is_elsewhere = |lpn: &u64| engine.media.lookup(home[lpn], Version::Current) != before[lpn];
+        let is_elsewhere = |lpn: &u64| engine.executor.media.lookup(home[lpn], Version::Current) != before[lpn];
         let repairs = protects && rebuild == "auto";
         assert_eq!(recovered.iter().filter(|lpn| is_elsewhere(lpn)).count(), if repairs { recovered.len() } else { 0 });
         // Of rows with several losses, reconstruction has found those that the host does not read, too.
@@ -78,11 +79,11 @@ fn what_redundancy_can_recover_comes_back_elsewhere_and_the_rest_is_reported() {
         let ReadErrors { pages: errors, pages_repaired } = engine.survey().read_errors;
         assert_eq!((errors, pages_repaired), (found as u64, if repairs { recovered.len() as u64 } else { 0 }), "{scheme} {rebuild}");
         assert!(engine.survey().rebuilds.is_empty() && engine.survey().faults.is_empty(), "nothing has failed");
-        assert_eq!(engine.content.mismatches, 0);
-        engine.media.check().unwrap();
+        assert_eq!(engine.executor.content.mismatches, 0);
+        engine.executor.media.check().unwrap();
         if repairs {
             let stored = verify::stored(&engine);
-            assert_eq!((stored.mismatches, stored.pages_gone, engine.media.collected().gc_runs), (0, gone.len() as u64, 0));
+            assert_eq!((stored.mismatches, stored.pages_gone, engine.executor.media.collected().gc_runs), (0, gone.len() as u64, 0));
             // What came back is read without another error, unless it went to a block that had been opened long before.
             for _ in 0..2 {
                 let bad = unreadable(&engine, 5);
@@ -93,7 +94,7 @@ fn what_redundancy_can_recover_comes_back_elsewhere_and_the_rest_is_reported() {
                     engine.finish().unwrap();
                 }
                 assert_eq!(engine.survey().read_errors.pages - before, again as u64);
-                assert!(engine.completed.iter().all(|completed| completed.ok) && again < recovered.len() / 10, "{again}");
+                assert!(engine.front_end.completed.iter().all(|completed| completed.ok) && again < recovered.len() / 10, "{again}");
             }
             assert_eq!(unreadable(&engine, 5).keys().filter(|row| recovered.iter().any(|lpn| home[lpn].page.0 == **row)).count(), 0);
         }
@@ -113,8 +114,14 @@ fn what_an_array_or_a_mirror_can_recover_comes_back() {
             "1" => recover_all(engine_with(&config, build, content), scheme),
             _ => {
                 let engine = engine_on::<Tags, SsdArray>(&config, build, content);
-                let levels: Vec<Vec<u32>> =
-                    engine.media.clone().into_ssds().iter().map(|ssd| (0..90).map(|block| level_of(ssd, block)).collect()).collect();
+                let levels: Vec<Vec<u32>> = engine
+                    .executor
+                    .media
+                    .clone()
+                    .into_ssds()
+                    .iter()
+                    .map(|ssd| (0..90).map(|block| level_of(ssd, block)).collect())
+                    .collect();
                 assert_ne!(levels[0], levels[1], "each SSD has draws of its own");
                 recover_all(engine, scheme);
             }
@@ -135,7 +142,8 @@ fn recover_all<M: Media>(mut engine: Engine<Tags, M>, what: &str) {
     let ReadErrors { pages: errors, pages_repaired } = engine.survey().read_errors;
     let gone: Vec<Lpn> = engine.lost_pages().collect();
     // Nothing stays lost but what its stripe cannot make up; that has two losses at least.
-    let (lost, failed) = (engine.lost_versions(), engine.completed.iter().filter(|completed| !completed.ok).count());
+    let (lost, failed) =
+        (engine.survey().media.lost_versions(), engine.front_end.completed.iter().filter(|completed| !completed.ok).count());
     assert!(errors > 100 && pages_repaired > 100 && pages_repaired + lost == errors, "{what}: {errors}, {pages_repaired}, {lost}");
     assert!(lost == 0 && gone.is_empty() || lost >= 2 && !gone.is_empty(), "{what}: {lost} versions lost");
     // Time goes on, and more blocks become unreadable, from the second round on.
@@ -186,10 +194,10 @@ fn work<M: Media>(mut engine: Engine<Tags, M>, what: &str) -> (u64, u64) {
     }
     engine.finish().unwrap_or_else(|halted| panic!("{what}: {halted}"));
     let stored = verify::stored(&engine);
-    assert_eq!((stored.mismatches, engine.content.mismatches), (0, 0), "{what}");
+    assert_eq!((stored.mismatches, engine.executor.content.mismatches), (0, 0), "{what}");
     let gone: BTreeSet<u64> = engine.lost_pages().map(|lpn| lpn.0).collect();
     assert_eq!(stored.pages_gone, gone.len() as u64, "{what}");
-    let failed = engine.completed.iter().filter(|completed| !completed.ok).count();
+    let failed = engine.front_end.completed.iter().filter(|completed| !completed.ok).count();
     assert!(failed == 0 || engine.survey().read_errors.pages > 1, "{what}: {failed} requests failed");
     (engine.survey().read_errors.pages, stored.pages_gone)
 }
@@ -226,7 +234,7 @@ fn retries_make_the_tail_that_their_probability_tells() {
         let at = (quantile * READS as f64) as usize;
         assert_eq!(latencies[at], latency_ns(level), "the quantile {quantile}");
     }
-    let of_level = engine.media.nand().levels().unwrap().reads_by_level();
+    let of_level = engine.executor.media.nand().levels().unwrap().reads_by_level();
     for level in 0..7 {
         let of = latencies.iter().filter(|latency| **latency == latency_ns(level)).count() as u64;
         assert_eq!(of, of_level[level as usize], "level {level}");

@@ -224,7 +224,7 @@ fn exposed_pages_are_those_that_verification_finds() {
             assert_eq!(exposed, verify::stored(&engine).pages_lost, "at {} ns", engine.now_ns());
             most = most.max(exposed);
         }
-        assert!(engine.media.nand().counts()[2].iter().sum::<u64>() > 20, "collections ran");
+        assert!(engine.executor.media.nand().counts()[2].iter().sum::<u64>() > 20, "collections ran");
         assert!(most > 10);
         assert!(engine.survey().exposure.unwrap().peak_pages >= most);
         engine.finish().unwrap();

@@ -40,9 +40,14 @@ fn replayed(config: &Config, fails: bool, seed: u64, way: Way) -> (Vec<String>, 
             engine.submit(&pages(op, random.next_u64() % (space - count), count), true);
         }
     }
-    let mut figures: Vec<String> = engine.completed.iter().map(|completed| format!("{completed:?}")).collect();
-    figures.push(format!("{:?} {:?} idle for {} ns", engine.survey().rebuilds, engine.media.nand().counts(), engine.survey().idle_ns));
-    let moments = engine.recorder.iter().flat_map(|recorder| recorder.moments.iter().map(|moment| format!("{moment:?}")));
+    let mut figures: Vec<String> = engine.front_end.completed.iter().map(|completed| format!("{completed:?}")).collect();
+    figures.push(format!(
+        "{:?} {:?} idle for {} ns",
+        engine.survey().rebuilds,
+        engine.executor.media.nand().counts(),
+        engine.survey().idle_ns
+    ));
+    let moments = engine.front_end.recorder.iter().flat_map(|recorder| recorder.moments.iter().map(|moment| format!("{moment:?}")));
     (figures, moments.collect())
 }
 

@@ -37,14 +37,14 @@ fn idle_time_is_when_nothing_is_under_way() {
 
 /// Submits requests at their times and returns when each completed, in order of submission.
 fn run(engine: &mut Engine<Untracked>, requests: &[(u64, HostRequest)]) -> Vec<u64> {
-    let start = engine.completed.len();
+    let start = engine.front_end.completed.len();
     let first = requests.iter().map(|(at_ns, request)| {
         engine.advance_until(*at_ns).unwrap();
         engine.submit(request, true)
     });
     let sequences: Vec<u64> = first.collect();
     engine.finish().unwrap();
-    let completed = &engine.completed[start..];
+    let completed = &engine.front_end.completed[start..];
     assert!(completed.iter().all(|completed| completed.ok));
     sequences
         .iter()
@@ -130,7 +130,7 @@ fn update(device: &str, pairs: &[(&str, &str)]) -> (u64, u64, [u64; 3]) {
     let before = engine.scheme().parity_updates();
     let done = run(&mut engine, &[(0, write(0))])[0];
     let after = engine.scheme().parity_updates();
-    let reads = engine.media.nand().counts()[Action::Read as usize][Cause::PreRead as usize];
+    let reads = engine.executor.media.nand().counts()[Action::Read as usize][Cause::PreRead as usize];
     (done, reads, [after.full_stripe - before.full_stripe, after.rmw - before.rmw, after.rcw - before.rcw])
 }
 
@@ -176,7 +176,7 @@ fn writes_without_pre_reads() {
     for scheme in ["raid4", "raid5"] {
         let mut engine = filled(&config("ssd1", scheme, &[]), 256);
         assert_eq!(run(&mut engine, &[(0, pages(HostOp::Write, 3, 3))]), [PROGRAM]);
-        assert_eq!(engine.media.nand().counts()[Action::Read as usize].iter().sum::<u64>(), 0);
+        assert_eq!(engine.executor.media.nand().counts()[Action::Read as usize].iter().sum::<u64>(), 0);
     }
     // Two stripes: every channel gets two programs, and takes the second's data after the first's.
     assert_eq!(at_once(&config("ssd1", "raid5", &[]), &[pages(HostOp::Write, 0, 6)]), [DATA_IN + PROGRAM]);
@@ -207,7 +207,7 @@ fn parts_of_pages() {
     for (update, reads) in [("rcw", 3), ("rmw", 2)] {
         let mut engine = filled(&config("ssd1", "raid5", &[("update", update)]), 255);
         assert_eq!(run(&mut engine, &[(0, part(HostOp::Write))]), [READ + PROGRAM]);
-        assert_eq!(engine.media.nand().counts()[Action::Read as usize].iter().sum::<u64>(), reads, "{update}");
+        assert_eq!(engine.executor.media.nand().counts()[Action::Read as usize].iter().sum::<u64>(), reads, "{update}");
     }
 }
 
@@ -263,11 +263,11 @@ fn collecting(pairs: &[(&str, &str)]) -> (Engine<Untracked>, u64) {
 fn read_during_gc(page: u64, pairs: &[(&str, &str)]) -> u64 {
     let (mut engine, start) = collecting(pairs);
     let done = run(&mut engine, &[(start + PROGRAM + 1, read(page))])[0] - start;
-    let counts = &engine.media.nand().counts();
+    let counts = &engine.executor.media.nand().counts();
     let of_gc = [0, 1, 2].map(|action: usize| counts[action][Cause::Gc as usize]);
     assert_eq!(of_gc, [1, 1, 1], "one page moved, one block erased");
     assert_eq!(
-        engine.media.space().erase_counts().collect::<Vec<_>>().iter().position(|erases| *erases == 1),
+        engine.executor.media.space().erase_counts().collect::<Vec<_>>().iter().position(|erases| *erases == 1),
         Some(0),
         "block 0 was the victim"
     );

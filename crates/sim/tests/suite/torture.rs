@@ -288,8 +288,8 @@ fn a_single_semivalid_page_is_seen() {
     let config = small("ppc", &[]);
     let mut engine = engine(&config, tags(&config));
     engine.fill(engine.space_pages());
-    assert!(!has_semivalid(&engine.media));
+    assert!(!has_semivalid(&engine.executor.media));
     engine.submit(&pages(HostOp::Write, 5, 1), true);
     engine.finish().unwrap();
-    assert!(has_semivalid(&engine.media));
+    assert!(has_semivalid(&engine.executor.media));
 }

@@ -19,11 +19,11 @@ const PAUSE_NS: u64 = 100_000_000;
 fn alone<C: Content>(engine: &mut Engine<C>, op: HostOp, first: u64, count: u64) -> u64 {
     let start_ns = engine.now_ns() + PAUSE_NS;
     engine.advance_until(start_ns).unwrap();
-    engine.completed.clear();
+    engine.front_end.completed.clear();
     engine.submit(&pages(op, first, count), true);
     engine.finish().unwrap();
-    assert!(engine.completed.len() == 1 && engine.completed[0].ok);
-    engine.completed[0].completed_ns - start_ns
+    assert!(engine.front_end.completed.len() == 1 && engine.front_end.completed[0].ok);
+    engine.front_end.completed[0].completed_ns - start_ns
 }
 
 fn counts<C: Content>(engine: &Engine<C>) -> TranslationCounts {
@@ -32,7 +32,7 @@ fn counts<C: Content>(engine: &Engine<C>) -> TranslationCounts {
 
 /// Reads and programs of translation pages.
 fn metadata<C: Content>(engine: &Engine<C>) -> (u64, u64) {
-    let of = |action: Action| engine.media.nand().counts()[action as usize][Cause::Metadata as usize];
+    let of = |action: Action| engine.executor.media.nand().counts()[action as usize][Cause::Metadata as usize];
     (of(Action::Read), of(Action::Program))
 }
 
@@ -270,7 +270,7 @@ fn counts_are_those_of_a_model_without_time() {
             assert_eq!((reads + found.in_hand, programs), (model.reads, model.programs), "{scheme} {capacity}");
             assert!(scheme == "raid5" || found.in_hand == 0);
         }
-        assert_eq!(engine.media.nand().counts()[2].iter().sum::<u64>(), 0, "no collection");
+        assert_eq!(engine.executor.media.nand().counts()[2].iter().sum::<u64>(), 0, "no collection");
         assert!(model.counts.dirty_evictions > 50 && model.counts.hits > 0, "{:?}", model.counts);
     }
 }
@@ -318,7 +318,7 @@ fn the_spare_of_a_mirror_chip_takes_no_translation_pages() {
     engine.fill(engine.space_pages());
     engine.fail(Fault::Loss(Part::Chip { channel: 1, chip: 1 }));
     engine.finish().unwrap();
-    engine.media.check().unwrap();
+    engine.executor.media.check().unwrap();
     for page in 0..engine.space_pages() {
         assert!(alone(&mut engine, HostOp::Write, page, 1) > 0);
     }
@@ -338,7 +338,7 @@ fn moves_of_a_gc_that_is_cut_short_are_written() {
         for _ in 0..40 {
             engine.advance().unwrap();
         }
-        if engine.media.gc_runs_under_way().of_data {
+        if engine.executor.media.gc_runs_under_way().of_data {
             let mut failing = engine.clone();
             failing.fail(Fault::Loss(Part::Channel(0)));
             failing.finish().unwrap();
@@ -363,6 +363,6 @@ fn a_read_waits_for_the_entry_of_a_copy_that_is_released() {
         engine.advance_until(engine.now_ns() + below(200_000)).unwrap();
     }
     engine.finish().unwrap();
-    assert_eq!(engine.content.mismatches, 0);
+    assert_eq!(engine.executor.content.mismatches, 0);
     assert!(verify::stored(&engine).is_clean());
 }

@@ -66,7 +66,7 @@ fn a_stall_names_holders_and_waiters() {
     engine.submit(&pages(HostOp::Read, 8, 1), true);
     engine.submit(&pages(HostOp::Flush, 0, 0), true);
     let stalled = engine.finish().unwrap_err().to_string();
-    assert_eq!(engine.completed.len(), 1, "the read completes all the same");
+    assert_eq!(engine.front_end.completed.len(), 1, "the read completes all the same");
     assert!(stalled.starts_with("stalled at 122575 ns with 3 requests outstanding"), "{stalled}");
     for part in [
         "stripe 8: 1 exclusive holder(s), first waiter operation 1;",
@@ -125,31 +125,31 @@ fn out_of_space_fails_requests_and_nothing_else() {
             let op = [HostOp::Write, HostOp::Read, HostOp::Flush][(random.next_u64() % 3) as usize];
             submit(&mut engine, op, if op == HostOp::Flush { 0 } else { first }, if op == HostOp::Flush { 0 } else { count });
             engine.advance_until(engine.now_ns() + random.next_u64() % 300_000).unwrap();
-            engine.media.check().unwrap();
+            engine.executor.media.check().unwrap();
         }
         engine.finish().unwrap();
-        let failed = engine.completed.iter().filter(|completed| !completed.ok).count() as u64;
-        assert_eq!(engine.completed.len() as u64, submitted, "{scheme}: every request completes or fails");
+        let failed = engine.front_end.completed.iter().filter(|completed| !completed.ok).count() as u64;
+        assert_eq!(engine.front_end.completed.len() as u64, submitted, "{scheme}: every request completes or fails");
         assert!(failed > 0, "{scheme} {pages_per_member}: it must run out of space");
-        assert_eq!(engine.statistics.failed_no_space, failed);
-        let recorded = &engine.recorder.as_ref().unwrap().requests;
+        assert_eq!(engine.executor.statistics.failed_no_space, failed);
+        let recorded = &engine.front_end.recorder.as_ref().unwrap().requests;
         assert_eq!(recorded.len() as u64, submitted);
         assert_eq!(recorded.iter().filter(|request| request.failed.is_some()).count() as u64, failed);
         assert_eq!(engine.outstanding(), 0);
         // Those that failed changed nothing: what is stored is still explained, and recoverable.
-        assert_eq!(engine.content.mismatches, 0, "{scheme}");
+        assert_eq!(engine.executor.content.mismatches, 0, "{scheme}");
         assert!(verify::stored(&engine).is_clean(), "{scheme}: {:?}", verify::stored(&engine));
-        engine.media.check().unwrap();
+        engine.executor.media.check().unwrap();
         // A discard makes room, and then writes succeed again.
-        engine.completed.clear();
+        engine.front_end.completed.clear();
         engine.submit(&pages(HostOp::Trim, 0, space / 2 / 12 * 12), true);
         engine.finish().unwrap();
         engine.submit(&pages(HostOp::Write, 0, space / 4 / 12 * 12), true);
         engine.finish().unwrap();
-        let last = engine.completed.last().unwrap();
+        let last = engine.front_end.completed.last().unwrap();
         assert!(last.ok, "{scheme}: a discard frees space");
         assert!(verify::stored(&engine).is_clean(), "{scheme}");
-        engine.media.check().unwrap();
+        engine.executor.media.check().unwrap();
     }
 }
 
@@ -161,7 +161,7 @@ fn what_a_failed_discard_leaves_is_valid() {
         let succeeds = |engine: &mut Engine<Tags>, op, offset_bytes, size_bytes| {
             engine.submit(&request(op, offset_bytes, size_bytes), true);
             engine.finish().unwrap();
-            engine.completed.last().unwrap().ok
+            engine.front_end.completed.last().unwrap().ok
         };
         let space = engine.space_pages();
         let written: Vec<u64> = (0..space - 1).filter(|page| succeeds(&mut engine, HostOp::Write, page * 4096, 4096)).collect();
@@ -171,7 +171,7 @@ fn what_a_failed_discard_leaves_is_valid() {
         let (kept, _) = discards.find(|(_, is_done)| !is_done).expect("no space for a parity");
         // Whole stripes make room.
         assert!(succeeds(&mut engine, HostOp::Trim, 0, space / 6 * 3 * 4096) && kept > space / 2);
-        let update_reads = |engine: &Engine<Tags>| engine.statistics.planned[Action::Read as usize][Cause::UpdateRead as usize];
+        let update_reads = |engine: &Engine<Tags>| engine.executor.statistics.planned[Action::Read as usize][Cause::UpdateRead as usize];
         let before = update_reads(&engine);
         assert!(succeeds(&mut engine, HostOp::Write, kept * 4096, 512), "{rule}");
         assert_eq!(update_reads(&engine) - before, 1, "{rule}");
@@ -180,7 +180,7 @@ fn what_a_failed_discard_leaves_is_valid() {
             assert!(succeeds(&mut engine, HostOp::Write, (space - 1) * 4096, 512), "{rule}");
         }
         assert_eq!(update_reads(&engine) - before, 1, "{rule}");
-        assert!(verify::stored(&engine).is_clean() && engine.content.mismatches == 0);
+        assert!(verify::stored(&engine).is_clean() && engine.executor.content.mismatches == 0);
     }
 }
 
@@ -199,11 +199,15 @@ fn all_planes_of_a_channel_may_collect_at_once() {
     let space = engine.space_pages();
     engine.fill(space);
     engine.submit(&pages(HostOp::Trim, 0, space), true);
-    assert!(engine.media.nand().loads()[MemberId(0)].gc_runs > 256, "{} collections", engine.media.nand().loads()[MemberId(0)].gc_runs);
+    assert!(
+        engine.executor.media.nand().loads()[MemberId(0)].gc_runs > 256,
+        "{} collections",
+        engine.executor.media.nand().loads()[MemberId(0)].gc_runs
+    );
     engine.submit(&pages(HostOp::Write, 0, 64), true);
     engine.finish().unwrap();
-    assert!(engine.completed.iter().all(|completed| completed.ok));
-    engine.media.check().unwrap();
+    assert!(engine.front_end.completed.iter().all(|completed| completed.ok));
+    engine.executor.media.check().unwrap();
 }
 
 /// After a precondition, planes that it left without a free block are collected: requests find space at once.

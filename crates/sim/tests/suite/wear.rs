@@ -24,16 +24,16 @@ fn spread(wear_leveling: &str, wear_leveling_threshold: &str, writes: u64) -> (u
             engine.advance().unwrap();
         }
         engine.submit(&pages(HostOp::Write, random.next_u64() % hot, 1), true);
-        engine.completed.clear();
+        engine.front_end.completed.clear();
     }
     engine.finish().unwrap();
-    engine.media.check().unwrap();
-    let erases: Vec<u32> = engine.media.space().erase_counts().collect();
+    engine.executor.media.check().unwrap();
+    let erases: Vec<u32> = engine.executor.media.space().erase_counts().collect();
     assert_eq!(erases.len(), 8 * 16);
     let total: u64 = erases.iter().map(|erases| u64::from(*erases)).sum();
-    assert_eq!(total, engine.media.nand().counts()[2].iter().sum::<u64>(), "erases are counted by block and by cause");
+    assert_eq!(total, engine.executor.media.nand().counts()[2].iter().sum::<u64>(), "erases are counted by block and by cause");
     let spread = erases.chunks(16).map(|plane| plane.iter().max().unwrap() - plane.iter().min().unwrap()).max().unwrap();
-    (spread, engine.media.nand().counts()[1][Cause::Wear as usize], engine.media.nand().counts()[2][Cause::Wear as usize])
+    (spread, engine.executor.media.nand().counts()[1][Cause::Wear as usize], engine.executor.media.nand().counts()[2][Cause::Wear as usize])
 }
 
 #[test]

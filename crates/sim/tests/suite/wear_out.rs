@@ -105,8 +105,8 @@ fn reached(config: &Config, erases: &[u64]) -> Vec<Option<u64>> {
         while engine.next_event_ns().is_some_and(|time_ns| time_ns <= (number + 1) * 1_000_000) {
             engine.advance().unwrap();
             for (ssd, time) in times.iter_mut().enumerate() {
-                let total = engine.media.ssds()[ssd].total_erases;
-                assert_eq!(total, engine.media.erases(MemberId(ssd as u16)));
+                let total = engine.executor.media.ssds()[ssd].total_erases;
+                assert_eq!(total, engine.executor.media.erases(MemberId(ssd as u16)));
                 if total >= erases[ssd] && time.is_none() {
                     *time = Some(engine.now_ns());
                 }
@@ -120,10 +120,10 @@ fn reached(config: &Config, erases: &[u64]) -> Vec<Option<u64>> {
         (0..erases.len()).map(|ssd| engine.survey().wear_outs.iter().find(|of| of.device == ssd as u32).map(|of| of.at_ns)).collect();
     if config.device.pe_limit > 0 {
         assert_eq!(engine.survey().retired, engine.survey().wear_outs.len() as u32);
-        assert_eq!(SsdView::endurance(&engine.media, MemberId(0)), BLOCKS * u64::from(config.device.pe_limit));
+        assert_eq!(SsdView::endurance(&engine.executor.media, MemberId(0)), BLOCKS * u64::from(config.device.pe_limit));
         return worn;
     }
-    assert!(worn.iter().all(Option::is_none) && SsdView::endurance(&engine.media, MemberId(0)) == u64::MAX);
+    assert!(worn.iter().all(Option::is_none) && SsdView::endurance(&engine.executor.media, MemberId(0)) == u64::MAX);
     times
 }
 
@@ -421,5 +421,5 @@ fn settings_that_cannot_be_are_refused() {
     let percent = array("raid5", &[("devices", "4"), ("pe_limit", "100"), ("ages", "[50%, 0.25]")]);
     assert_eq!(percent.array.ages, [0.5, 0.25]);
     let flash = |config: &Config| -> Engine<Untracked, SsdArray> { assemble::engine(config, |_, _| Untracked).unwrap() };
-    assert_eq!(flash(&percent).media.ssds().iter().map(|ssd| ssd.preset_erases).collect::<Vec<_>>(), [50, 25, 0, 0]);
+    assert_eq!(flash(&percent).executor.media.ssds().iter().map(|ssd| ssd.preset_erases).collect::<Vec<_>>(), [50, 25, 0, 0]);
 }

@@ -8,14 +8,9 @@
 //! Space in a domain that has lost something may never come back. An operation waits for it like any other, until nothing is in flight
 //! that could make some: then the domain counts as exhausted, and operations do without, until GC gives it a page.
 //!
-//! Reading order: `records` (data), `faults`, `wear_out`, `read_errors`, `repeats` (the operations in flight), `rebuild`.
+//! Here is what is kept of failures; what is done is in `executor::failing` and, for the operations in flight, `executor::repeats`.
 
-mod faults;
-mod read_errors;
-mod rebuild;
 mod records;
-mod repeats;
-mod wear_out;
 
-pub(super) use records::Failures;
+pub(super) use records::{Failures, Fetch};
 pub use records::{FaultRecord, ReadErrors, RebuildOptions, RebuildRecord, WearOutRecord};

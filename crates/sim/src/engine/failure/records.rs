@@ -1,13 +1,13 @@
 //! What is said of failures and rebuilds, and what the engine keeps of them.
 
-use crate::engine::slot::NIL;
-use crate::media::Shape;
+use crate::engine::slot::{NIL, Slot};
 #[cfg(feature = "mutants")]
 use crate::media::accounting::{self, Slip};
+use crate::media::{Media, Shape};
 use crate::statistics::Latency;
 use flashraid_redundancy::rebuild::{Order, Rebuild};
 use flashraid_redundancy::{Job, Operation};
-use flashraid_vocabulary::{Delivery, Failure, MemberId, PageOperation};
+use flashraid_vocabulary::{Delivery, Failure, MemberId, PageOperation, StripeId};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -43,7 +43,7 @@ pub struct RebuildRecord {
 
 impl RebuildRecord {
     /// Whether it ran then, as far as is known.
-    pub(super) fn ran_at(&self, time_ns: u64) -> bool {
+    pub(in crate::engine) fn ran_at(&self, time_ns: u64) -> bool {
         let has_ended = self.ended_ns.is_some_and(|ended_ns| time_ns > ended_ns);
         #[cfg(feature = "mutants")]
         let has_ended = has_ended && !accounting::makes(Slip::RebuildWithoutEnd);
@@ -88,40 +88,45 @@ pub struct ReadErrors {
 
 /// A read that waits for its member to be idle.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fetch {
-    pub(super) id: u32,
-    pub(super) read: u8,
-    pub(super) page_operation: PageOperation,
+pub(in crate::engine) struct Fetch {
+    pub(in crate::engine) id: u32,
+    pub(in crate::engine) read: u8,
+    pub(in crate::engine) page_operation: PageOperation,
 }
 
 /// What the engine keeps of failures.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Failures {
-    pub(super) options: Option<RebuildOptions>,
+    pub(in crate::engine) options: Option<RebuildOptions>,
     pub(in crate::engine) rebuild: Option<Box<Rebuild>>,
     pub(in crate::engine) faults: Vec<FaultRecord>,
     pub(in crate::engine) records: Vec<RebuildRecord>,
     pub(in crate::engine) wear_outs: Vec<WearOutRecord>,
     pub(in crate::engine) read_errors: ReadErrors,
     /// The SSD that is worn out since this very event, and has not failed yet.
-    pub(super) worn_out: Option<u32>,
+    pub(in crate::engine) worn_out: Option<u32>,
     /// SSDs that age has put out of use.
     pub(in crate::engine) retired: u32,
     /// Space domains in which nobody waits for a page, as none will come.
-    pub(super) exhausted: Vec<bool>,
+    pub(in crate::engine) exhausted: Vec<bool>,
     /// Strips that the reads of an operation's wave will make up, by operation.
-    pub(super) deliveries: FxHashMap<u32, Vec<Delivery>>,
+    pub(in crate::engine) deliveries: FxHashMap<u32, Vec<Delivery>>,
     /// Reads that wait, by member.
-    pub(super) fetches: Vec<VecDeque<Fetch>>,
-    pub(super) waiting: u64,
+    pub(in crate::engine) fetches: Vec<VecDeque<Fetch>>,
+    pub(in crate::engine) waiting: u64,
     /// Members (bits) whose read is in flight, and its operation.
-    pub(super) fetching: Vec<u32>,
+    pub(in crate::engine) fetching: Vec<u32>,
 }
 
 impl Failures {
     /// Whether nobody waits for a page in some space domain any more.
     pub(in crate::engine) fn is_exhausted(&self) -> bool {
         self.exhausted.contains(&true)
+    }
+
+    /// Whether nobody should wait for a page of the domain.
+    pub(in crate::engine) fn is_without_space(&self, domain: u32, media: &impl Media) -> bool {
+        media.has_failures() && (self.exhausted[domain as usize] || !media.domain_is_alive(domain))
     }
 
     pub(in crate::engine) fn new(options: Option<RebuildOptions>, shape: &Shape) -> Self {
@@ -146,6 +151,33 @@ impl Failures {
     /// The domain has gained a page.
     pub(in crate::engine) fn gained_space(&mut self, domain: u32) {
         self.exhausted[domain as usize] = false;
+    }
+
+    /// Queues the reads of a paced wave at their members: the operation waits for them.
+    pub(in crate::engine) fn queue_fetches(&mut self, id: u32, slot: &mut Slot, page_operations: &[PageOperation]) {
+        for page_operation in page_operations {
+            let fetch = Fetch { id, read: slot.reads, page_operation: *page_operation };
+            slot.reads += 1;
+            slot.outstanding += 1;
+            self.fetches[usize::from(page_operation.address.member.0)].push_back(fetch);
+            self.waiting += 1;
+        }
+    }
+
+    /// A read that reconstructed something has ended: with piggy-backing its stripe is repaired next.
+    pub(in crate::engine) fn reconstructed(&mut self, stripe: StripeId) {
+        if self.options.is_some()
+            && let Some(rebuild) = &mut self.rebuild
+        {
+            rebuild.wanted(stripe);
+        }
+    }
+
+    /// The SSD is worn out: it fails when everything else of this event is done.
+    #[cold]
+    pub(in crate::engine) fn note_worn_out(&mut self, device: u32) {
+        debug_assert!(self.worn_out.is_none(), "an event erases blocks of one SSD");
+        self.worn_out = Some(device);
     }
 
     /// A read of operation `id` on the member has ended.

@@ -11,18 +11,19 @@
 //! No cycle: an operation waits for its translation with its lock and its reserved pages in hand. A translation operation waits for the
 //! lock of its translation page, for space in translation planes and for flash, and none of these ever waits for a scheme's operation.
 //!
-//! Reading order: `cache` (which entries RAM holds), `mirrors`, `lists`; `state`, `work` (translation operations); `demand` (what operations of the
-//! scheme need, and what GC changes), `repair`, `instant` (in no simulated time).
+//! Reading order: `cache` (which entries RAM holds), `mirrors`, `lists`, `layout` (where translation pages lie); `state`, `work` (translation operations);
+//! `demand` (what operations of the scheme need, what GC changes, repairs), `instant` (in no simulated time).
 
 mod cache;
 mod demand;
 mod instant;
+mod layout;
 mod lists;
 mod mirrors;
-mod repair;
 mod state;
 mod work;
 
-pub(super) use state::is_lock;
+pub(super) use demand::Admission;
 pub(crate) use state::stamp;
 pub use state::{Translation, TranslationCounts};
+pub(super) use state::{is_lock, lock_of};

@@ -1,6 +1,7 @@
 //! What of the map RAM holds, what translation pages are on flash, and what waits for which.
 
 use super::cache::CachedMap;
+use super::layout::TranslationLayout;
 use super::lists::{EMPTY, List, Lists};
 use super::mirrors::MirrorTable;
 use crate::engine::options::Dftl;
@@ -73,17 +74,7 @@ pub(super) struct Stored {
 pub struct Translation {
     pub(super) table: CachedMap,
     pub(super) mirrors: MirrorTable,
-    pub(super) members: u32,
-    /// How many members on the second copy of a translation page is: in the next channel.
-    to_twin: u32,
-    /// Number of entries.
-    pub(super) entries: u32,
-    /// Entries of a translation page, as a power of two.
-    pub(super) shift: u32,
-    /// Translation pages of each member.
-    pages: u32,
-    /// Local page of a member's first translation page.
-    first_page: u32,
+    pub(super) layout: TranslationLayout,
     pub(super) page_bytes: u32,
     /// By translation page: the version on flash (0 is none), and the newest that was programmed or is being programmed.
     pub(super) on_flash: Vec<u32>,
@@ -102,11 +93,11 @@ pub struct Translation {
     pub(super) pins: Lists<(u32, bool)>,
     pub(super) victims: Lists<u32>,
     pub(super) waiting: Lists<(u32, u32)>,
-    pub(super) news: Vec<MapEvent>,
+    pub(in crate::engine) news: Vec<MapEvent>,
     /// Repairs in progress.
     pub(super) repairs: u32,
     /// Translation pages of which an operation has left a copy without a place, until there is space to repair it.
-    pub(super) unallocated: Vec<u32>,
+    pub(in crate::engine) unallocated: Vec<u32>,
     pub(super) stored: Option<Box<Stored>>,
     /// What was counted.
     pub counts: TranslationCounts,
@@ -124,8 +115,7 @@ persistent!(Translation {
     parts [stored],
     // What is made of the configuration; work, of which there is none; statistics.
     anew [
-        members, to_twin, entries, shift, pages, first_page, page_bytes, queued, loading, grouped, held, waves, work, pins, victims, waiting, news,
-        repairs, unallocated, counts,
+        layout, page_bytes, queued, loading, grouped, held, waves, work, pins, victims, waiting, news, repairs, unallocated, counts,
     ],
 });
 
@@ -133,23 +123,17 @@ impl Translation {
     /// Nothing cached, nothing on flash. `tracked` says whether it is checked what translation pages say.
     pub fn new(shape: &Shape, dftl: Dftl, tracked: bool) -> Self {
         let members = shape.members;
-        let shift = dftl.entries_per_page.trailing_zeros();
-        let pages = shape.translation_pages / 2;
         let mirrors = MirrorTable::new(*shape, dftl);
         let entries = match dftl.mirror_entries {
             0 => shape.pages_per_member * members,
             mirror_entries => (mirrors.first + mirror_entries) * members,
         };
-        let all_pages = (pages * members) as usize;
+        let layout = TranslationLayout::new(shape, dftl, entries);
+        let all_pages = layout.all_pages() as usize;
         Self {
             table: CachedMap::new(dftl.cmt_entries, entries as usize, all_pages),
             mirrors,
-            members,
-            to_twin: shape.to_twin,
-            entries,
-            shift,
-            pages,
-            first_page: shape.pages_per_member,
+            layout,
             page_bytes: shape.page_bytes,
             on_flash: vec![0; all_pages],
             newest: vec![0; all_pages],
@@ -174,27 +158,15 @@ impl Translation {
         }
     }
 
-    /// The translation page of an entry.
-    pub(super) fn page_of(&self, entry: u32) -> u32 {
-        ((entry / self.members) >> self.shift) * self.members + entry % self.members
-    }
-
-    /// Where the two copies of a translation page are.
-    pub(super) fn copies(&self, page: u32) -> [MemberPage; 2] {
-        let (index, member) = (page / self.members, page % self.members);
-        let copy = |member: u32, index: u32| MemberPage::new(member as u16, self.first_page + index);
-        [copy(member, index), copy((member + self.to_twin) % self.members, self.pages + index)]
-    }
-
     /// The copy of a translation page that is lost while the other one lives: 0 or 1.
     pub(super) fn lost_copy(&self, page: u32, media: &impl Media) -> Option<usize> {
-        let lost = self.copies(page).map(|copy| media.is_lost(copy, Version::Current));
+        let lost = self.layout.copies(page).map(|copy| media.is_lost(copy, Version::Current));
         (lost[0] != lost[1]).then_some(usize::from(lost[1]))
     }
 
     /// The copy of a translation page at this address could not be allocated.
     pub(in crate::engine) fn unallocated(&mut self, address: MemberPage) {
-        let page = self.page_at(address);
+        let page = self.layout.page_at(address);
         if !self.unallocated.contains(&page) {
             self.unallocated.push(page);
         }
@@ -203,20 +175,6 @@ impl Translation {
     /// Whether a copy of a translation page stays lost until there is space for it.
     pub(in crate::engine) fn waits_for_slot(&self) -> bool {
         !self.unallocated.is_empty()
-    }
-
-    /// Entries in a translation page.
-    pub(super) fn entries_of(&self, page: u32) -> impl Iterator<Item = u32> + use<> {
-        entries_of(page, self.members, self.shift, self.entries)
-    }
-
-    /// The translation page of which a copy is at this address.
-    pub(super) fn page_at(&self, address: MemberPage) -> u32 {
-        let (index, member) = (address.page.0 - self.first_page, u32::from(address.member.0));
-        match index.checked_sub(self.pages) {
-            None => index * self.members + member,
-            Some(index) => index * self.members + (member + self.members - self.to_twin) % self.members,
-        }
     }
 
     /// A translation page appeared on flash in no simulated time, in its first version.
@@ -240,7 +198,7 @@ impl Translation {
 
     /// Number of translation pages.
     pub fn pages(&self) -> u32 {
-        self.pages * self.members
+        self.layout.all_pages()
     }
 
     /// Entries cached now.
@@ -250,7 +208,7 @@ impl Translation {
 
     /// The version of a translation page on flash, if it is there, and where its copies are.
     pub fn stored_at(&self, page: u32) -> Option<(u32, [MemberPage; 2])> {
-        Some(self.on_flash[page as usize]).filter(|version| *version > 0).map(|version| (version, self.copies(page)))
+        Some(self.on_flash[page as usize]).filter(|version| *version > 0).map(|version| (version, self.layout.copies(page)))
     }
 
     /// Entries of which translation pages say something else than the map does, although neither the table nor the list of moved entries
@@ -261,14 +219,14 @@ impl Translation {
             stored.entries[*entry as usize] != self.mirrors.value(media, *entry)
                 && !self.table.is_dirty(*entry)
                 && !stored.moved.contains(entry)
-                && !is_busy(self.page_of(*entry))
+                && !is_busy(self.layout.page_of(*entry))
         };
-        (0..self.entries).filter(is_forgotten).count() as u64
+        (0..self.layout.entries).filter(is_forgotten).count() as u64
     }
 
     /// Entries that GC changed, that no translation page says, and that nobody is about to write. Unless a GC run is in flight there must be none.
     pub(crate) fn unwritten_moves(&self) -> u64 {
-        let is_forgotten = |entry: &&u32| self.queued[self.page_of(**entry) as usize] == NIL;
+        let is_forgotten = |entry: &&u32| self.queued[self.layout.page_of(**entry) as usize] == NIL;
         self.stored.as_ref().map_or(0, |stored| stored.moved.iter().filter(is_forgotten).count() as u64)
     }
 
@@ -278,15 +236,9 @@ impl Translation {
 
     /// The copy on a member, which has one, of the translation page with this lock.
     pub(in crate::engine) fn copy_on(&self, lock: StripeId, member: MemberId) -> MemberPage {
-        let [own, twin] = self.copies(lock.0 ^ LOCK);
+        let [own, twin] = self.layout.copies(lock.0 ^ LOCK);
         if own.member == member { own } else { twin }
     }
-}
-
-/// Entries in a translation page of `1 << shift` entries, of `entries` in all.
-pub(super) fn entries_of(page: u32, members: u32, shift: u32, entries: u32) -> impl Iterator<Item = u32> + use<> {
-    let first = (page / members) << shift;
-    (first..first + (1 << shift)).map(move |local| local * members + page % members).take_while(move |entry| *entry < entries)
 }
 
 /// The content of a version of a translation page, which no other has.
@@ -295,7 +247,7 @@ pub(crate) fn stamp(page: u32, version: u32) -> u64 {
 }
 
 /// The lock of a translation page.
-pub(super) fn lock_of(page: u32) -> StripeId {
+pub(in crate::engine) fn lock_of(page: u32) -> StripeId {
     StripeId(LOCK | page)
 }
 

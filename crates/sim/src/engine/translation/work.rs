@@ -1,6 +1,6 @@
 //! Translation operations: what they read and program, and what their ends change.
 
-use super::state::{LOCK, Stored, Translation, entries_of};
+use super::state::{LOCK, Stored, Translation};
 use crate::engine::slot::NIL;
 use crate::media::{FlashFault, Media};
 use flashraid_redundancy::{Operation, OperationKind, Outcomes, Step};
@@ -21,7 +21,7 @@ impl Translation {
             return Step::Done; // the copy that found no page is lost
         }
         let page = operation.stripe.0 & !LOCK;
-        let copies = self.copies(page);
+        let copies = self.layout.copies(page);
         let page_bytes = self.page_bytes;
         let page_operation = |action: Action, address: MemberPage| PageOperation {
             action,
@@ -83,9 +83,9 @@ impl Translation {
             appeared.remove(&entry);
             work.written.push((entry, mirrors.value(media, entry)));
         });
-        let (members, shift) = (self.members, self.shift);
+        let layout = self.layout;
         moved.retain(|entry| {
-            let is_here = ((*entry / members) >> shift) * members + *entry % members == page;
+            let is_here = layout.page_of(*entry) == page;
             if is_here {
                 appeared.remove(entry);
                 work.written.push((*entry, mirrors.value(media, *entry)));
@@ -95,7 +95,7 @@ impl Translation {
     }
 
     /// A translation operation has ended. Appends the operations that need wait no more to `ready`.
-    pub(super) fn ended(&mut self, id: u32, operation: &Operation, media: &impl Media, ready: &mut Vec<u32>) {
+    pub(in crate::engine) fn ended(&mut self, id: u32, operation: &Operation, media: &impl Media, ready: &mut Vec<u32>) {
         let page = operation.stripe.0 & !LOCK;
         let work = &mut self.work[id as usize];
         if operation.kind == OperationKind::Repair {
@@ -123,7 +123,7 @@ impl Translation {
         }
         if let Some(stored) = &mut self.stored {
             if !work.knows_page {
-                entries_of(page, self.members, self.shift, self.entries).for_each(|entry| stored.entries[entry as usize] = 0);
+                self.layout.entries_of(page).for_each(|entry| stored.entries[entry as usize] = 0);
             }
             for (entry, value) in work.written.drain(..).filter(|(entry, _)| !stored.appeared.contains(entry)) {
                 stored.entries[entry as usize] = value;
@@ -148,7 +148,7 @@ impl Translation {
             },
             Version::DeferredParity => unreachable!("never on flash"),
         };
-        let page = self.page_of(entry);
+        let page = self.layout.page_of(entry);
         if self.table.contains(entry) {
             self.table.set_dirty(entry, page);
             return;

@@ -29,16 +29,16 @@ impl<M: Media> Episode<M> {
         if found.mismatches + found.pages_lost > exposed.len() as u64 {
             return Err((None, format!("translation pages: {found:?}")));
         }
-        let reads = self.engine.content.mismatches;
+        let reads = self.engine.executor.content.mismatches;
         if reads > 0 {
             return Err((None, format!("{reads} reads returned wrong content")));
         }
         let evictions = self.engine.survey().buffer.map(|buffer| buffer.counts).unwrap_or_default();
         // What a buffer cannot write, for lack of space too, is lost, and so are requests that need it; and what was acknowledged early and had to be
         // programmed again when there was no space left.
-        let lacks_space = self.engine.believed_without_space > 0;
+        let lacks_space = self.engine.front_end.believed_without_space > 0;
         let failed_lost =
-            if evictions.pages_failed == 0 && !lacks_space { self.engine.statistics.failed_lost } else { evictions.failed_lost };
+            if evictions.pages_failed == 0 && !lacks_space { self.engine.executor.statistics.failed_lost } else { evictions.failed_lost };
         let is_excused = |lpn: &Lpn| (self.engine.survey().buffer.is_some() || lacks_space) && self.engine.is_gone(*lpn);
         if has_window {
             self.check_exposed(&exposed)?;
@@ -54,11 +54,11 @@ impl<M: Media> Episode<M> {
         } else if failed_lost > 0 {
             return Err((None, "a request failed because of lost data, but no data are lost".into()));
         }
-        if self.engine.statistics.failed_no_space + evictions.failed_no_space > 0 && !self.engine.media.has_failures() {
+        if self.engine.executor.statistics.failed_no_space + evictions.failed_no_space > 0 && !self.engine.executor.media.has_failures() {
             return Err((None, "a request failed for lack of space, but the device has space".into()));
         }
         if self.random.once_in(4) {
-            self.engine.media.check().map_err(|what| (None, what))?;
+            self.engine.executor.media.check().map_err(|what| (None, what))?;
         }
         self.check_flushes()
     }
@@ -87,7 +87,7 @@ impl<M: Media> Episode<M> {
         if let Some(lpn) = reported.iter().find(|lpn| !is_explained(lpn)) {
             return Err((Some(lpn.0), "is reported as lost, but its stripe can still recover it".into()));
         }
-        if let Some(lpn) = must.iter().find(|lpn| reported.binary_search(lpn).is_err() && !self.engine.is_renewed(**lpn)) {
+        if let Some(lpn) = must.iter().find(|lpn| reported.binary_search(lpn).is_err() && !self.engine.front_end.is_renewed(**lpn)) {
             return Err((Some(lpn.0), "must be lost, but is not reported".into()));
         }
         Ok(())

@@ -32,7 +32,7 @@ impl<M: Media> Episode<M> {
                 0..5 => self.fail_something(None),
                 5..7 => self.fail_an_operation(),
                 7 => self.fail_the_parity_cache(),
-                8 if self.terms.second && self.engine.media.shape().has_mirrors => self.fail_mirror_and_base(),
+                8 if self.terms.second && self.engine.executor.media.shape().has_mirrors => self.fail_mirror_and_base(),
                 8 | 9 if self.terms.second => self.fail_a_second_unit(),
                 10 if self.engine.scheme().replacing().is_some() => self.fail_a_spare(),
                 _ => {}

@@ -10,7 +10,7 @@ use flashraid_vocabulary::{Failure, Fault, LocalPage, Member, MemberId, MemberPa
 
 /// The number of the unit of which one failure is survived, on which a physical page lies.
 fn unit_of<M: Media>(engine: &Engine<Tags, M>, protects: Protects, ppn: Ppn) -> Option<u32> {
-    verify::failed_unit(&engine.media, protects, ppn)
+    verify::failed_unit(&engine.executor.media, protects, ppn)
 }
 
 /// A part of an SSD.
@@ -35,28 +35,28 @@ pub(super) fn in_row(media: &impl Media, row: u32, version: Version, is_lost: bo
 
 impl<M: Media> Episode<M> {
     fn at(&self, ssd: usize, part: Part) -> At {
-        At { ssd, part, is_alone: self.engine.media.shape().ssds == 1 }
+        At { ssd, part, is_alone: self.engine.executor.media.shape().ssds == 1 }
     }
 
     fn lose(&mut self, name: &'static str, at: At) {
         self.note_exposed();
         self.engine.fail(at.failure(Fault::Loss));
-        let media = &self.engine.media;
+        let media = &self.engine.executor.media;
         self.damage.dead_chips = media.channels_with_dead_chips();
         // What the controller's memory has is there.
         let dead = media.pages_of(at.ssd, &at.part).into_iter().filter(|ppn| media.is_lost_page(*ppn)).collect::<Vec<_>>();
-        dead.into_iter().for_each(|ppn| self.engine.content.destroy(ppn));
+        dead.into_iter().for_each(|ppn| self.engine.executor.content.destroy(ppn));
         self.tally.note_fault(name);
     }
 
     /// A physical page that some version of some page names, and that can be read.
     fn any_living_page(&mut self) -> Option<Ppn> {
-        let Shape { members, pages_per_member: pages, .. } = self.engine.media.shape();
+        let Shape { members, pages_per_member: pages, .. } = self.engine.executor.media.shape();
         (0..20).find_map(|_| {
             let member = MemberId(self.random.below(members.into()) as u16);
             let address = MemberPage { member, page: LocalPage(self.random.below(pages.into()) as u32) };
             let version = self.random.of_list(&VERSIONS);
-            let flash = &self.engine.media;
+            let flash = &self.engine.executor.media;
             flash.lookup(address, version).filter(|_| !flash.is_lost(address, version))
         })
     }
@@ -83,8 +83,8 @@ impl<M: Media> Episode<M> {
     /// What a program is being written to fails.
     pub(super) fn fail_under_a_program(&mut self) {
         self.notice_rebuilt();
-        let mut programs = self.engine.media.programs_in_service();
-        programs.retain(|ppn| !self.engine.media.is_lost_page(*ppn));
+        let mut programs = self.engine.executor.media.programs_in_service();
+        programs.retain(|ppn| !self.engine.executor.media.is_lost_page(*ppn));
         if !programs.is_empty() {
             let ppn = self.random.of_list(&programs);
             // Where nothing can die within tolerance.
@@ -105,7 +105,7 @@ impl<M: Media> Episode<M> {
             let place = media.place_of(ppn);
             if mirrors == 0 { place.is_of_mirror } else { mirrors >> place.channel & 1 == 1 && !place.is_of_mirror }
         };
-        let found = (0..20).find_map(|_| self.any_living_page().filter(|ppn| is_wanted(&self.engine.media, *ppn)));
+        let found = (0..20).find_map(|_| self.any_living_page().filter(|ppn| is_wanted(&self.engine.executor.media, *ppn)));
         if let Some(ppn) = found {
             self.fail_what_has(ppn, Some("chip"));
         }
@@ -117,17 +117,27 @@ impl<M: Media> Episode<M> {
         if self.damage.exceeded {
             return;
         }
-        let rows = self.engine.media.shape().pages_per_member;
+        let rows = self.engine.executor.media.shape().pages_per_member;
         if self.damage.failed.is_none() {
             let mut copies = (0..rows).filter_map(|row| {
-                in_row(&self.engine.media, row, Version::Base, false).and(in_row(&self.engine.media, row, Version::Copy, false))
+                in_row(&self.engine.executor.media, row, Version::Base, false).and(in_row(
+                    &self.engine.executor.media,
+                    row,
+                    Version::Copy,
+                    false,
+                ))
             });
             if let Some(copy) = copies.next() {
                 self.fail_what_has(copy, Some("chip"));
             }
         }
         let mut bases = (0..rows).filter_map(|row| {
-            in_row(&self.engine.media, row, Version::Copy, true).and(in_row(&self.engine.media, row, Version::Base, false))
+            in_row(&self.engine.executor.media, row, Version::Copy, true).and(in_row(
+                &self.engine.executor.media,
+                row,
+                Version::Base,
+                false,
+            ))
         });
         if let Some(base) = bases.next()
             && self.damage.failed.is_some_and(|failed| unit_of(&self.engine, self.terms.protects, base) != Some(failed))
@@ -140,9 +150,9 @@ impl<M: Media> Episode<M> {
 
     /// A page, or something larger that it is in, up to the unit of which a failure is survived.
     fn some_part_with(&mut self, ppn: Ppn, wanted: Option<&str>) -> (&'static str, At) {
-        let (ssd, page) = (self.engine.media.place_of(ppn).ssd, self.engine.media.part_of(ppn));
+        let (ssd, page) = (self.engine.executor.media.place_of(ppn).ssd, self.engine.executor.media.part_of(ppn));
         let Part::Page { channel, chip, die, plane, block, .. } = page else { unreachable!("where a page is") };
-        let settings = self.engine.media.ssds()[ssd].settings;
+        let settings = self.engine.executor.media.ssds()[ssd].settings;
         let (member, has_logs) = (settings.given.member, settings.log_blocks > 0);
         let choice = match wanted {
             Some("block") => 3,
@@ -173,7 +183,7 @@ impl<M: Media> Episode<M> {
         }
         self.damage.failed = Some(NVRAM);
         self.engine.fail(Fault::ParityCache);
-        self.engine.content.destroy_deferred();
+        self.engine.executor.content.destroy_deferred();
         self.tally.note_fault("parity_cache");
     }
 
@@ -199,12 +209,12 @@ impl<M: Media> Episode<M> {
 
     /// A program or an erase fails, which loses nothing.
     pub(super) fn fail_an_operation(&mut self) {
-        if self.engine.media.shape().has_log_blocks {
+        if self.engine.executor.media.shape().has_log_blocks {
             return;
         }
         let Some(ppn) = self.any_living_page() else { return };
-        let ssd = self.engine.media.place_of(ppn).ssd;
-        let Part::Page { channel, chip, die, plane, .. } = self.engine.media.part_of(ppn) else { unreachable!("where a page is") };
+        let ssd = self.engine.executor.media.place_of(ppn).ssd;
+        let Part::Page { channel, chip, die, plane, .. } = self.engine.executor.media.part_of(ppn) else { unreachable!("where a page is") };
         let part = if self.random.once_in(2) { Part::Channel(channel) } else { Part::Plane { channel, chip, die, plane } };
         let (name, fault): (_, fn(Part) -> Fault) =
             if self.random.once_in(3) { ("erase", Fault::Erase) } else { ("program", Fault::Program) };
@@ -215,14 +225,14 @@ impl<M: Media> Episode<M> {
 
     /// Pages that are lost, in whatever version, of what protects or holds data.
     fn lost_versions(&self) -> u64 {
-        let members = (0..self.engine.media.shape().members).map(|member| MemberId(member as u16));
-        members.filter(|member| !self.is_shadow(*member)).map(|member| self.engine.media.lost_versions_of(member)).sum()
+        let members = (0..self.engine.executor.media.shape().members).map(|member| MemberId(member as u16));
+        members.filter(|member| !self.is_shadow(*member)).map(|member| self.engine.executor.media.lost_versions_of(member)).sum()
     }
 
     /// Whether something is lost that does not lie on this unit: a member that has lost blocks for good may have no space for what is
     /// written now, so that this is lost though nothing else has failed.
     pub(super) fn has_lost_elsewhere(&self, unit: Option<u32>) -> bool {
-        let flash = &self.engine.media;
+        let flash = &self.engine.executor.media;
         let shape = flash.shape();
         let entries = 0..shape.pages_per_member * shape.members;
         let mut versions = entries.flat_map(|entry| VERSIONS.map(|version| (shape.page(entry), version)));

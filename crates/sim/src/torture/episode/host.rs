@@ -86,13 +86,13 @@ impl Host {
 
     /// A page that flash has older than a flush guarantees.
     pub(super) fn broken_flush<M: Media>(&mut self, engine: &mut Engine<Tags, M>) -> Option<Lpn> {
-        self.flushes.doubt(engine.content.take_doubts());
+        self.flushes.doubt(engine.executor.content.take_doubts());
         self.flushes.broken(engine)
     }
 
     /// Submits the next request.
     pub(super) fn submit<M: Media>(&mut self, engine: &mut Engine<Tags, M>, random: &mut Random) {
-        let page_bytes = u64::from(engine.media.shape().page_bytes);
+        let page_bytes = u64::from(engine.executor.media.shape().page_bytes);
         let (space, sector) = (engine.space_pages() * page_bytes, page_bytes / 8);
         let kind = random.below(100);
         let favored = self.favored.filter(|_| random.once_in(3));
@@ -140,12 +140,12 @@ impl Host {
 
     /// Takes notice of what has completed.
     pub(super) fn take_completed<M: Media>(&mut self, engine: &mut Engine<Tags, M>) {
-        for completed in std::mem::take(&mut engine.completed) {
+        for completed in std::mem::take(&mut engine.front_end.completed) {
             if self.pending_flushes.remove(&completed.sequence) && completed.ok {
                 self.flushes.completed(completed.sequence);
             }
         }
-        self.flushes.doubt(engine.content.take_doubts());
+        self.flushes.doubt(engine.executor.content.take_doubts());
         self.flushes.served(engine);
     }
 }

@@ -27,15 +27,15 @@ impl<M: Media> Instant for Episode<M> {
     }
 
     fn collecting(&self) -> GcUnderWay {
-        self.engine.media.gc_runs_under_way()
+        self.engine.executor.media.gc_runs_under_way()
     }
 
     fn has_semivalid(&self) -> bool {
-        has_semivalid(&self.engine.media)
+        has_semivalid(&self.engine.executor.media)
     }
 
     fn programs_dead(&self) -> bool {
-        let media = &self.engine.media;
+        let media = &self.engine.executor.media;
         media.has_failures() && media.programs_in_service().into_iter().any(|ppn| media.is_lost_page(ppn))
     }
 
@@ -52,11 +52,11 @@ impl<M: Media> Instant for Episode<M> {
     }
 
     fn has_retired(&self) -> bool {
-        self.engine.media.has_retired_blocks()
+        self.engine.executor.media.has_retired_blocks()
     }
 
     fn uses_spares(&self) -> bool {
-        self.engine.media.uses_spares()
+        self.engine.executor.media.uses_spares()
     }
 
     fn has_lost_both(&self) -> bool {
@@ -65,7 +65,7 @@ impl<M: Media> Instant for Episode<M> {
     }
 
     fn lacks_both(&self) -> bool {
-        self.damage.exceeded && self.engine.media.shape().has_mirrors && lacks_copy_and_base(&self.engine.media)
+        self.damage.exceeded && self.engine.executor.media.shape().has_mirrors && lacks_copy_and_base(&self.engine.executor.media)
     }
 
     fn has_given_up(&self) -> bool {
@@ -73,7 +73,7 @@ impl<M: Media> Instant for Episode<M> {
     }
 
     fn has_shadow(&self) -> bool {
-        let is_read_only = |device: u32| self.engine.media.ssds()[device as usize].health == Health::ReadOnly;
+        let is_read_only = |device: u32| self.engine.executor.media.ssds()[device as usize].health == Health::ReadOnly;
         self.engine.survey().replacements.iter().any(|record| record.is_shadow && is_read_only(record.old_device))
     }
 }

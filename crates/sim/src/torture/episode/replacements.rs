@@ -9,17 +9,17 @@ use std::collections::BTreeMap;
 impl<M: Media> Episode<M> {
     /// Asks for the replacement of an SSD. Refused is what cannot be. Where that takes the SSD out it is a second failure, if something else has failed.
     pub(super) fn ask_for_replacement(&mut self) {
-        if self.engine.media.next_spare().is_some()
+        if self.engine.executor.media.next_spare().is_some()
             && (self.terms.second || self.damage.failed.is_none() || !self.terms.entry.takes_devices_out)
         {
-            let device = self.random.below(self.engine.media.shape().ssds.into()) as u32;
+            let device = self.random.below(self.engine.executor.media.shape().ssds.into()) as u32;
             let _ = self.engine.replace(device);
         }
     }
 
     /// A spare SSD that has no task yet is dead: nothing is lost.
     pub(super) fn fail_a_spare(&mut self) {
-        let media = &self.engine.media;
+        let media = &self.engine.executor.media;
         if let Some(device) = media.next_spare().and_then(|member| media.device_of(member)) {
             self.engine.fail(Failure { device: Some(device), fault: Fault::Loss(Part::Device) });
             self.tally.note_fault("spare_device");
@@ -34,7 +34,7 @@ impl<M: Media> Episode<M> {
         if self.damage.failed.is_some() {
             return;
         }
-        while self.engine.media.next_spare().is_some() {
+        while self.engine.executor.media.next_spare().is_some() {
             self.fail_a_spare();
         }
         if let Some(ppn) = self.any_living_page_of(new) {
@@ -44,7 +44,7 @@ impl<M: Media> Episode<M> {
 
     /// A page of the SSD that can be read.
     fn any_living_page_of(&self, ssd: usize) -> Option<Ppn> {
-        let media = &self.engine.media;
+        let media = &self.engine.executor.media;
         let member = MemberId(media.ssds()[ssd].member? as u16);
         let pages = (0..media.shape().pages_per_member).map(|page| MemberPage::new(member.0, page));
         pages.filter(|page| !media.is_lost(*page, Version::Current)).find_map(|page| media.lookup(page, Version::Current))
@@ -53,7 +53,7 @@ impl<M: Media> Episode<M> {
     /// The SSD that a replacement takes out as it begins, until nothing of it is to be rebuilt any more.
     pub(super) fn taken_out(&self) -> Option<u32> {
         let (record, media) =
-            (self.engine.survey().running_replacement().filter(|_| self.terms.entry.takes_devices_out)?, &self.engine.media);
+            (self.engine.survey().running_replacement().filter(|_| self.terms.entry.takes_devices_out)?, &self.engine.executor.media);
         let old = media.ssds()[record.old_device as usize].member?;
         let member = MemberId(old as u16);
         (media.health(member) != Health::Disabled || media.lost_versions_of(member) > 0).then_some(old)
@@ -67,7 +67,7 @@ impl<M: Media> Episode<M> {
             return;
         }
         let Some(old) = self.taken_out() else { return };
-        let is_out = self.engine.media.health(MemberId(old as u16)) == Health::Disabled;
+        let is_out = self.engine.executor.media.health(MemberId(old as u16)) == Health::Disabled;
         if self.damage.failed != Some(old) {
             self.damage.exceeded = self.damage.failed.is_some() || self.has_lost_elsewhere(Some(old));
             self.damage.failed = self.damage.failed.or(Some(old));
@@ -79,7 +79,7 @@ impl<M: Media> Episode<M> {
 
     /// Whether nothing of the array lies on a member any more: what it holds serves reads alone, and protects nothing.
     pub(super) fn is_shadow(&self, member: MemberId) -> bool {
-        let media = &self.engine.media;
+        let media = &self.engine.executor.media;
         let is_replaced =
             self.engine.survey().running_replacement().is_some_and(|record| media.device_of(member) == Some(record.old_device));
         media.health(member) == Health::ReadOnly && !is_replaced
@@ -87,7 +87,7 @@ impl<M: Media> Episode<M> {
 
     /// A strip that a replacement has left where it is although nothing stands in its way.
     pub(super) fn unmoved(&self) -> Option<MemberPage> {
-        let (engine, media) = (&self.engine, &self.engine.media);
+        let (engine, media) = (&self.engine, &self.engine.executor.media);
         let member = |device: u32| media.ssds()[device as usize].member.map(|member| MemberId(member as u16));
         let record = engine.survey().running_replacement()?;
         let (old, new) = (member(record.old_device)?, member(record.new_device)?);

@@ -42,8 +42,9 @@ impl<M: Media> Episode<M> {
     /// of zeroes, what is left may add up to a lost page, which nobody could know.)
     pub(super) fn has_useless_parity(&self, lpn: Lpn) -> bool {
         let engine = &self.engine;
-        let is_stored =
-            |other: &Lpn| engine.media.lookup(engine.scheme().locate(*other), Version::Current).is_some() && !self.is_lost_on_flash(*other);
+        let is_stored = |other: &Lpn| {
+            engine.executor.media.lookup(engine.scheme().locate(*other), Version::Current).is_some() && !self.is_lost_on_flash(*other)
+        };
         let pages = engine.scheme().grouping().pages(lpn);
         self.terms.has_window && pages.map(Lpn).filter(is_stored).all(|other| engine.is_exposed(other))
     }
@@ -57,6 +58,6 @@ impl<M: Media> Episode<M> {
     }
 
     fn is_lost_on_flash(&self, lpn: Lpn) -> bool {
-        self.engine.media.is_lost(self.engine.scheme().locate(lpn), Version::Current)
+        self.engine.executor.media.is_lost(self.engine.scheme().locate(lpn), Version::Current)
     }
 }

@@ -143,17 +143,20 @@ impl Case {
             engine.advance_until(request.arrival_ns.max(engine.now_ns())).unwrap();
             announce(&mut engine, sequence, &request);
             engine.submit(&request, true);
-            engine.content.zeroes = None;
+            engine.executor.content.zeroes = None;
             if self.one_by_one {
                 engine.finish().unwrap();
             }
         }
         engine.finish().unwrap();
-        assert!(engine.completed.iter().all(|completed| completed.ok), "nothing fails here");
-        assert!(engine.content.wrong.is_empty(), "{}", engine.content.wrong[0]);
-        assert!(engine.content.courses.is_empty() && engine.content.expected.values().all(Vec::is_empty), "every write has ended");
-        let update_reads = engine.statistics.planned[Action::Read as usize][Cause::UpdateRead as usize];
-        (engine.content, update_reads)
+        assert!(engine.front_end.completed.iter().all(|completed| completed.ok), "nothing fails here");
+        assert!(engine.executor.content.wrong.is_empty(), "{}", engine.executor.content.wrong[0]);
+        assert!(
+            engine.executor.content.courses.is_empty() && engine.executor.content.expected.values().all(Vec::is_empty),
+            "every write has ended"
+        );
+        let update_reads = engine.executor.statistics.planned[Action::Read as usize][Cause::UpdateRead as usize];
+        (engine.executor.content, update_reads)
     }
 }
 
@@ -203,12 +206,12 @@ fn reads_of(engine: &mut Engine<Tags>, op: HostOp, first: u64, count: u64) -> u6
     engine.submit(&request(op, first * SECTOR, count * SECTOR), true);
     engine.finish().unwrap();
     let found = verify::stored(engine);
-    assert!(found.is_clean() && engine.content.mismatches == 0, "{found:?}");
+    assert!(found.is_clean() && engine.executor.content.mismatches == 0, "{found:?}");
     update_reads(engine) - before
 }
 
 fn update_reads(engine: &Engine<Tags>) -> u64 {
-    engine.statistics.planned[Action::Read as usize][Cause::UpdateRead as usize]
+    engine.executor.statistics.planned[Action::Read as usize][Cause::UpdateRead as usize]
 }
 
 use HostOp::{Read, Trim, Write, WriteZeroes};
@@ -295,9 +298,9 @@ fn writes_in_flight_see_each_other_in_their_order() {
             engine.submit(&request(Write, first * SECTOR, count * SECTOR), true);
         }
         engine.finish().unwrap();
-        let pre_reads = engine.statistics.planned[Action::Read as usize][Cause::PreRead as usize];
+        let pre_reads = engine.executor.statistics.planned[Action::Read as usize][Cause::PreRead as usize];
         assert!(update_reads(&engine) == 1 || update_reads(&engine) == 0 && pre_reads > 0, "{scheme}: of the second one");
-        assert!(verify::stored(&engine).is_clean() && engine.content.mismatches == 0);
+        assert!(verify::stored(&engine).is_clean() && engine.executor.content.mismatches == 0);
     }
     // A discard of a part takes its place between the writes although it has nothing to do.
     let mut engine = by_hand("read_if_needed", 0, &[]);
@@ -349,8 +352,8 @@ fn what_was_left_out_is_not_read() {
             engine.submit(&request(op, first * SECTOR, count * SECTOR), true);
             engine.finish().unwrap();
         }
-        let planned = &engine.statistics.planned[Action::Read as usize];
-        [planned[Cause::Host as usize], planned[Cause::UpdateRead as usize], engine.statistics.unmapped_reads]
+        let planned = &engine.executor.statistics.planned[Action::Read as usize];
+        [planned[Cause::Host as usize], planned[Cause::UpdateRead as usize], engine.executor.statistics.unmapped_reads]
     }
     assert_eq!(reads(tags), [1, 0, 1], "sector 1 alone");
     assert_eq!(reads(|_| Untracked), [1, 0, 1]);
@@ -407,7 +410,7 @@ fn contents_hear_of_bytes() {
             engine.submit(&request(op, offset_bytes, size_bytes), true);
             engine.finish().unwrap();
         }
-        engine.content.mismatches > 0
+        engine.executor.content.mismatches > 0
     };
     // Parts of sector 1 are read: its end, its beginning.
     for read in [(Read, 612, 412), (Read, 512, 100)] {

@@ -142,32 +142,32 @@ pub fn announce<M: Media>(engine: &mut Engine<Probe, M>, sequence: u64, request:
     let (offset, end) = (request.offset_bytes, request.offset_bytes + request.size_bytes);
     let touched = offset / SECTOR..end.div_ceil(SECTOR);
     let covered = offset.div_ceil(SECTOR)..(end / SECTOR).max(offset.div_ceil(SECTOR));
-    let page_sectors = engine.content.naive.page_sectors;
+    let page_sectors = engine.executor.content.naive.page_sectors;
     let is_buffered = engine.survey().buffer.is_some();
     match request.op {
         HostOp::Flush => {}
         HostOp::Read => {
-            for (lpn, sectors) in engine.content.naive.by_page(touched) {
+            for (lpn, sectors) in engine.executor.content.naive.by_page(touched) {
                 let taken = engine.survey().buffer.map(|buffer| buffer.take(Lpn(lpn))).unwrap_or_default();
                 let is_buffered = |sector: &u64| taken.from_buffer() >> (sector % page_sectors).min(63) & 1 == 1;
-                engine.content.naive.read(&sectors.into_iter().filter(|sector| !is_buffered(sector)).collect());
+                engine.executor.content.naive.read(&sectors.into_iter().filter(|sector| !is_buffered(sector)).collect());
             }
         }
-        HostOp::Trim => engine.content.naive.discard(covered),
+        HostOp::Trim => engine.executor.content.naive.discard(covered),
         HostOp::Write if is_buffered => {}
-        HostOp::Write => engine.content.write_through(sequence, touched),
+        HostOp::Write => engine.executor.content.write_through(sequence, touched),
         HostOp::WriteZeroes => {
             let first = offset.next_multiple_of(page_sectors * SECTOR) / SECTOR;
             let last = end / SECTOR / page_sectors * page_sectors;
             if is_buffered {
-                engine.content.zeroes = Some(first..last.max(first));
+                engine.executor.content.zeroes = Some(first..last.max(first));
                 return;
             }
-            engine.content.write_through(sequence, touched.start..first.min(touched.end).max(touched.start));
-            engine.content.naive.discard(first..last.max(first));
+            engine.executor.content.write_through(sequence, touched.start..first.min(touched.end).max(touched.start));
+            engine.executor.content.naive.discard(first..last.max(first));
             let rest = last.max(first.min(touched.end));
             // Bytes before the end of the head are none of the tail.
-            engine.content.write_through(sequence, rest..touched.end.max(rest));
+            engine.executor.content.write_through(sequence, rest..touched.end.max(rest));
         }
     }
 }

@@ -172,7 +172,7 @@ impl Bytes {
 
     /// Compares every page with what the host asked for, and every row with the plain rule of `layout`. Only while nothing is in flight.
     pub fn check_quiet<M: Media>(engine: &Engine<Self, M>, layout: Redundancy) {
-        let (bytes, flash) = (&engine.content, &engine.media);
+        let (bytes, flash) = (&engine.executor.content, &engine.executor.media);
         assert!(bytes.wrong.is_empty(), "{}", bytes.wrong[0]);
         let content = |address: MemberPage, version| {
             flash
@@ -182,7 +182,7 @@ impl Bytes {
         for lpn in 0..engine.space_pages() {
             let stored = content(engine.scheme().locate(Lpn(lpn)), Version::Current).unwrap_or(0);
             let entry = engine.survey().buffer.and_then(|buffer| buffer.find(Lpn(lpn)));
-            assert_eq!(engine.holds(Lpn(lpn)), entry.is_some(), "nothing is in flight");
+            assert_eq!(engine.front_end.holds(Lpn(lpn)), entry.is_some(), "nothing is in flight");
             let (value, mask) = entry.map_or((0, 0), |entry| bytes.entries[entry as usize]);
             let stored = value & mask | stored & !mask;
             assert_eq!(stored, bytes.host[lpn as usize], "host page {lpn}");

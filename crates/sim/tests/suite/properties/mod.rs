@@ -80,7 +80,7 @@ struct Watch<'a, C: Content, M: Media> {
 
 impl<C: Content, M: Media> Watch<'_, C, M> {
     fn event(&mut self, engine: &Engine<C, M>) {
-        let pages = engine.media.ssds().iter().map(|ssd| ssd.settings.geometry.physical_pages()).sum();
+        let pages = engine.executor.media.ssds().iter().map(|ssd| ssd.settings.geometry.physical_pages()).sum();
         self.credit += self.pages_an_event;
         if self.credit >= pages {
             self.credit -= pages;
@@ -100,11 +100,11 @@ fn drive<C: Content, M: Media>(
     let mut watch = Watch { credit: 0, pages_an_event: proving(PROOF_PAGES_AN_EVENT, SLICE_PAGES_AN_EVENT), look };
     let end = |engine: &mut Engine<C, M>, watch: &mut Watch<C, M>| {
         // As `Simulation::finish` does: while everything comes to its end, nothing leaves a buffer by itself.
-        engine.set_destaging(false);
+        engine.front_end.set_destaging(false);
         while engine.advance().unwrap_or_else(|error| panic!("{error}")) {
             watch.event(engine);
         }
-        engine.set_destaging(true);
+        engine.front_end.set_destaging(true);
         assert_eq!(engine.outstanding(), 0);
         quiet(engine);
     };
@@ -129,10 +129,10 @@ fn drive<C: Content, M: Media>(
         }
     }
     end(engine, &mut watch);
-    every_request_completed(&engine.completed, requests.len());
+    every_request_completed(&engine.front_end.completed, requests.len());
     let failed = engine.survey().buffer.map(|buffer| (buffer.counts.failed_no_space, buffer.counts.failed_lost));
     assert!(failed.is_none_or(|failed| failed == (0, 0)), "evictions failed: {failed:?}");
-    engine.completed.clone()
+    engine.front_end.completed.clone()
 }
 
 fn every_request_completed(completed: &[CompletedRequest], requests: usize) {
@@ -144,14 +144,14 @@ fn every_request_completed(completed: &[CompletedRequest], requests: usize) {
 }
 
 fn check_engine<C: Content, M: Media>(engine: &Engine<C, M>) {
-    engine.media.check().unwrap_or_else(|error| panic!("at {} ns: {error}", engine.now_ns()));
+    engine.executor.media.check().unwrap_or_else(|error| panic!("at {} ns: {error}", engine.now_ns()));
 }
 
 /// What a scheme places in mirror groups, and what GC moves, never leaves its group (SPEC 2.4).
 fn check_groups<C: Content, M: Media>(engine: &Engine<C, M>, config: &Config) {
     let entry = find(&config.scheme.name).expect("a scheme");
     let Some(groups) = entry.groups(&config.build()).expect("a legal number") else { return };
-    let (media, shape) = (&engine.media, engine.media.shape());
+    let (media, shape) = (&engine.executor.media, engine.executor.media.shape());
     assert_eq!(shape.ssds, 1, "mirror groups are in one SSD");
     let (members, channels) = (shape.members, media.ssds()[0].settings.geometry.channels / groups);
     let mut next = 0;
@@ -166,18 +166,18 @@ fn check_groups<C: Content, M: Media>(engine: &Engine<C, M>, config: &Config) {
 
 /// What was planned is what the NAND did, once nothing is in flight.
 fn check_counts<C: Content, M: Media>(engine: &Engine<C, M>) {
-    let counts = engine.media.counts();
-    for (action, planned) in engine.statistics.planned.iter().enumerate() {
+    let counts = engine.executor.media.counts();
+    for (action, planned) in engine.executor.statistics.planned.iter().enumerate() {
         for cause in Cause::ALL.into_iter().filter(|cause| !matches!(cause, Cause::Gc | Cause::Wear)) {
             assert_eq!(planned[cause as usize], counts[action][cause as usize], "{}", cause.name());
         }
     }
     for (action, cause) in (0..3).flat_map(|action| Cause::ALL.map(|cause| (action, cause))) {
-        let by_lun: u64 = engine.media.luns().iter().map(|lun| lun.operations[action][cause as usize]).sum();
+        let by_lun: u64 = engine.executor.media.luns().iter().map(|lun| lun.operations[action][cause as usize]).sum();
         assert_eq!(by_lun, counts[action][cause as usize], "{action} {}", cause.name());
     }
     // Copies of a page in its member go to mirror chips, and nothing else does.
-    for lun in engine.media.luns().into_iter().filter(|_| engine.media.shape().has_mirrors) {
+    for lun in engine.executor.media.luns().into_iter().filter(|_| engine.executor.media.shape().has_mirrors) {
         let is_mirror = lun.is_of_mirror_chip;
         let programs = &lun.operations[Action::Program as usize];
         let moved = programs[Cause::Gc as usize] + programs[Cause::Wear as usize];
@@ -237,13 +237,13 @@ fn drive_tags<M: Assembled>(
     let page_bytes = u64::from(config.device.page_bytes);
     let requests = case.requests(tagged.space_pages() * page_bytes, page_bytes);
     tagged.fill(filled);
-    job().into_iter().for_each(|job| tagged.add_job(job));
+    job().into_iter().for_each(|job| tagged.executor.add_job(&mut tagged.front_end, job));
     prepare(&mut tagged);
     let look = |engine: &Engine<_, M>| {
         check_engine(engine);
         check_groups(engine, config);
         let found = verify::stored(engine);
-        assert!(found.is_clean() && engine.content.mismatches == 0, "at {} ns: {found:?}", engine.now_ns());
+        assert!(found.is_clean() && engine.executor.content.mismatches == 0, "at {} ns: {found:?}", engine.now_ns());
     };
     let quiet = |engine: &Engine<_, M>| {
         look(engine);
@@ -269,7 +269,7 @@ fn drive_bytes<M: Assembled>(
     content.requests.clone_from(&requests);
     let mut naive = crate::support::engine_on(config, scheme(), content);
     naive.fill(filled);
-    job().into_iter().for_each(|job| naive.add_job(job));
+    job().into_iter().for_each(|job| naive.executor.add_job(&mut naive.front_end, job));
     prepare(&mut naive);
     drive(&mut naive, &requests, case.drive, &|_| {}, |engine| Bytes::check_quiet(engine, redundancy))
 }
@@ -439,7 +439,7 @@ fn buffered_cr5m() {
 #[cfg(feature = "mutants")]
 #[test]
 fn bytes_convict_faults_of_a_buffer() {
-    use flashraid_sim::mutants::{BUFFER_FAULTS, BufferFault};
+    use flashraid_sim::mutants::{BUFFER_FAULTS, BufferFault, EngineFault};
 
     const MOST_CASES: u64 = 60;
     let case_of = |number: u64, is_nvram: bool| {
@@ -450,7 +450,7 @@ fn bytes_convict_faults_of_a_buffer() {
         let config = case.config("raid0");
         let space_pages = config.space_bytes(&*config.build_scheme().unwrap()) / u64::from(config.device.page_bytes);
         let filled = (case.fill * space_pages as f64).floor() as u64;
-        let inject = |engine: &mut Engine<Bytes>| fault.into_iter().for_each(|fault| engine.inject_into_buffer(fault));
+        let inject = |engine: &mut Engine<Bytes>| fault.into_iter().for_each(|fault| engine.inject(EngineFault::Buffer(fault)));
         let run = || drive_bytes::<Flash>(case, &config, &|| config.build_scheme().unwrap(), &|| None, Redundancy::None, filled, inject);
         catch_unwind(AssertUnwindSafe(run)).is_err()
     };

@@ -5,24 +5,34 @@
 //! that is acknowledged when its data are in the chips' registers (`write_completes`), or before its last programs have ended (`posted_programs`),
 //! if no page is left for it when its chip dies.
 
-use super::content::Content;
-use super::request::Request;
-use super::slot::NIL;
-use super::state::Engine;
-use crate::media::Media;
+use super::state::FrontEnd;
+use crate::engine::operations::Operations;
+use crate::engine::request::Request;
+use crate::engine::slot::NIL;
 use flashraid_redundancy::parts::bits::Bits;
-use flashraid_redundancy::{Method, Operation, OperationKind};
-use flashraid_vocabulary::{HostOp, Lpn, Version};
+use flashraid_redundancy::{Operation, OperationKind};
+use flashraid_vocabulary::{HostOp, Lpn};
 
-impl<C: Content, M: Media> Engine<C, M> {
+impl FrontEnd {
+    /// Whether the controller or its data buffer holds a version of the page that is acknowledged and not on flash yet.
+    pub fn holds(&self, lpn: Lpn) -> bool {
+        self.in_controller.contains_key(&lpn.0) || self.buffer.as_ref().is_some_and(|buffer| buffer.holds(lpn))
+    }
+
+    /// Whether the data buffer does that, and keeps it when the controller loses power.
+    pub fn holds_safely(&self, lpn: Lpn) -> bool {
+        self.buffer.as_ref().is_some_and(|buffer| buffer.survives_power_loss() && buffer.holds(lpn))
+    }
+
     /// Whether the page is gone: older content, which flash may still have, must not pass for it.
-    pub fn is_gone(&self, lpn: Lpn) -> bool {
-        !self.gone.is_empty() && self.gone.contains(&lpn.0) && !self.is_renewed(lpn) && !self.is_answered_anew(lpn)
+    pub(in crate::engine) fn is_gone(&self, lpn: Lpn, operations: &Operations) -> bool {
+        !self.gone.is_empty() && self.gone.contains(&lpn.0) && !self.is_renewed(lpn) && !self.is_answered_anew(lpn, operations)
     }
 
     /// Whether the controller has all of the page, or a discard of it, from an operation that was acknowledged and goes on. If that fails the page is as it was.
-    fn is_answered_anew(&self, lpn: Lpn) -> bool {
-        self.answered_early(lpn).is_some_and(|operation| Bits(covered(operation)).any(|strip| operation.host_page(strip) == lpn))
+    fn is_answered_anew(&self, lpn: Lpn, operations: &Operations) -> bool {
+        let operation = self.answered_early(lpn, operations);
+        operation.is_some_and(|operation| Bits(covered(operation)).any(|strip| operation.host_page(strip) == lpn))
     }
 
     /// Whether the data buffer has all of the page, or a discard of it, so that what flash has lost of it is not missed.
@@ -30,43 +40,37 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.buffer.as_ref().is_some_and(|buffer| buffer.renews(lpn))
     }
 
-    /// Whether registers of chips alone have the page: it is acknowledged, is being programmed, and its redundancy is made later.
-    pub fn is_in_registers_alone(&self, lpn: Lpn) -> bool {
-        let is_deferred = |operation: &Operation| operation.kind == OperationKind::Write && operation.method == Method::Deferred;
-        self.exposure.is_some() && self.answered_early(lpn).is_some_and(is_deferred)
-    }
-
     /// The operation on the page that was acknowledged and goes on.
-    fn answered_early(&self, lpn: Lpn) -> Option<&Operation> {
-        self.in_controller.get(&lpn.0).map(|id| self.operations.operation(*id))
+    pub(in crate::engine) fn answered_early<'a>(&self, lpn: Lpn, operations: &'a Operations) -> Option<&'a Operation> {
+        self.in_controller.get(&lpn.0).map(|id| operations.operation(*id))
     }
 
     /// Pages that are gone.
-    pub fn count_gone(&self) -> usize {
-        self.gone.iter().filter(|lpn| self.is_gone(Lpn(**lpn))).count()
+    pub(in crate::engine) fn count_gone(&self, operations: &Operations) -> usize {
+        self.gone.iter().filter(|lpn| self.is_gone(Lpn(**lpn), operations)).count()
     }
 
     /// Whether the operation needs what is gone: it reads it, or writes a part over it. (What leaves a buffer covers nothing but itself.)
     #[inline]
-    pub(super) fn needs_what_is_gone(&self, id: u32) -> bool {
-        !self.gone.is_empty() && self.needs_any_gone(id)
+    pub(in crate::engine) fn needs_what_is_gone(&self, id: u32, operations: &Operations) -> bool {
+        !self.gone.is_empty() && self.needs_any_gone(id, operations)
     }
 
     #[cold]
-    fn needs_any_gone(&self, id: u32) -> bool {
-        let operation = self.operations.operation(id);
+    fn needs_any_gone(&self, id: u32, operations: &Operations) -> bool {
+        let operation = operations.operation(id);
         let needed = match operation.kind {
             OperationKind::Read => operation.strips,
             OperationKind::Write if self.buffer.is_none() => operation.merge_strips,
             _ => 0,
         };
-        Bits(needed).any(|strip| self.is_gone(operation.host_page(strip)))
+        Bits(needed).any(|strip| self.is_gone(operation.host_page(strip), operations))
     }
 
     /// An operation of a request has failed. Of a write, of zeroes too, that the host takes for done, the pages are gone. Of a discard nobody is owed
     /// anything: the page has its old content.
     #[cold]
-    pub(super) fn check_word(&mut self, operation: &Operation, request: u32) {
+    pub(in crate::engine) fn check_word(&mut self, operation: &Operation, request: u32) {
         if request == NIL || !self.requests.is_believed(request) {
             return;
         }
@@ -80,19 +84,18 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// A write or discard that has ended covers what was gone.
     #[cold]
-    pub(super) fn covers_what_was_gone(&mut self, operation: &Operation) {
+    pub(in crate::engine) fn covers_what_was_gone(&mut self, operation: &Operation) {
         for strip in Bits(covered(operation)) {
             self.gone.remove(&operation.host_page(strip).0);
         }
     }
 
-    /// Whole pages were discarded, and their trims are decided: of those that are gone, what flash has nothing of has no trim, and is unwritten at once.
+    /// Whole pages were discarded, of a space of so many, and their trims are decided: of those that are gone, what flash has nothing of has no trim, and is
+    /// unwritten at once.
     #[cold]
-    pub(super) fn discard_gone(&mut self, first: u64, end: u64) {
-        let Self { gone, buffer, scheme, media, options, .. } = self;
-        let space = options.space_pages;
-        let is_discarded = |lpn: Lpn| (lpn.0 + space - first % space) % space < end - first;
-        let is_on_flash = |lpn: Lpn| media.lookup(scheme.locate(lpn), Version::Current).is_some();
+    pub(in crate::engine) fn discard_gone(&mut self, first: u64, end: u64, space_pages: u64, is_on_flash: impl Fn(Lpn) -> bool) {
+        let Self { gone, buffer, .. } = self;
+        let is_discarded = |lpn: Lpn| (lpn.0 + space_pages - first % space_pages) % space_pages < end - first;
         gone.retain(|lpn| {
             let lpn = Lpn(*lpn);
             let leaves = buffer.as_ref().is_some_and(|buffer| buffer.departures(lpn).next().is_some());

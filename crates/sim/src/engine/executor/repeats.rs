@@ -1,18 +1,17 @@
 //! What becomes of page operations that fail, and of their operations.
 
+use super::state::Executor;
 use crate::engine::content::Content;
+use crate::engine::front_end::FrontEnd;
 use crate::engine::slot::NIL;
-use crate::engine::state::Engine;
-#[cfg(feature = "mutants")]
-use crate::media::accounting::{self, Slip};
 use crate::media::{About, Media, Program, Repeated};
 use flashraid_redundancy::{Method, Operation, OperationKind, Outcomes};
 use flashraid_vocabulary::{Action, Cause, Delivery, PageOperation, Version, Wave};
 
-impl<C: Content, M: Media> Engine<C, M> {
+impl<C: Content, M: Media> Executor<C, M> {
     /// A page operation that cannot even be submitted: a read of what is lost, or of a base that is gone since it was planned;
     /// a program without a page, or whose domain has died since its page was reserved. Returns whether it is one.
-    pub(in crate::engine) fn fails_at_once(&mut self, id: u32, page_operation: &PageOperation) -> bool {
+    pub(super) fn fails_at_once(&mut self, id: u32, page_operation: &PageOperation) -> bool {
         let PageOperation { address, version, action, .. } = *page_operation;
         let bit = 1u64 << address.member.0;
         match action {
@@ -42,7 +41,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// A page operation has failed.
     #[cold]
-    pub(in crate::engine) fn page_operation_failed(&mut self, record: u32, about: &About) {
+    pub(super) fn page_operation_failed(&mut self, front: &mut FrontEnd, record: u32, about: &About) {
         let id = about.owner;
         // A program that has begun under a device that reports it has told of its data.
         let has_begun = about.ppn.0 != NIL;
@@ -53,13 +52,13 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         match about.action {
             #[cfg(feature = "mutants")]
-            Action::Read if self.mutant.as_ref().is_some_and(|mutant| mutant.reads_what_is_dead()) => {
+            Action::Read if self.mutant.has(crate::mutants::EngineFault::ReadWhatIsDead) => {
                 self.content.delivered(id, &slot.operation, record, about.ppn);
                 self.media.forget(record);
                 self.failures.fetched(id, about.member);
             }
             #[cfg(feature = "mutants")]
-            Action::Read if self.mutant.as_ref().is_some_and(|mutant| mutant.uses_failed_reads()) => {
+            Action::Read if self.mutant.has(crate::mutants::EngineFault::UseFailedRead) => {
                 self.media.forget(record);
                 self.failures.fetched(id, about.member);
             }
@@ -68,12 +67,16 @@ impl<C: Content, M: Media> Engine<C, M> {
                 self.media.forget(record);
                 self.failures.fetched(id, about.member);
             }
-            Action::Program if has_begun => self.program_again(id, record),
+            Action::Program if has_begun => {
+                #[cfg(feature = "mutants")]
+                front.arrives_anew(slot.request, self.clock.now_ns());
+                self.program_again(id, record);
+            }
             Action::Program => {
                 // Nobody will ever make a page for it.
                 self.statistics.never_started(about.cause);
                 // A repetition is charged to no request.
-                match self.requests.get_mut(slot.request()).filter(|_| about.cause != Cause::Retry) {
+                match front.requests.get_mut(slot.request()).filter(|_| about.cause != Cause::Retry) {
                     Some(request) if request.measured => request.programs[about.cause as usize] -= 1,
                     Some(_) => self.statistics.warmup_programs[about.cause as usize] -= 1,
                     None => {}
@@ -86,18 +89,12 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Repeats a program whose page is gone.
     fn program_again(&mut self, id: u32, record: u32) {
         #[cfg(feature = "mutants")]
-        if self.has_fault(crate::mutants::EngineFault::ForgetRetry) {
+        if self.mutant.has(crate::mutants::EngineFault::ForgetRetry) {
             let former = std::mem::replace(&mut self.operations.slots[id as usize].programs, record);
             *self.media.next_in_list(record) = former;
             return;
         }
         let about = self.media.about(record);
-        #[cfg(feature = "mutants")]
-        if let Some(request) = self.requests.get_mut(self.operations.slots[id as usize].request())
-            && accounting::makes(Slip::RepeatedRequestAnew)
-        {
-            request.arrival_ns = self.clock.now_ns();
-        }
         let Repeated { record: anew, is_queued } = self.media.repeat(record);
         self.content.repeated(record, anew);
         if is_queued {
@@ -129,15 +126,17 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// A wave has ended. Returns whether its operation can go on: every program that ended still has its page, and no read failed.
     #[cold]
-    pub(in crate::engine) fn settle_wave(&mut self, id: u32) -> bool {
+    pub(super) fn settle_wave(&mut self, front: &mut FrontEnd, id: u32) -> bool {
         if self.operations.rare(id).outcomes.read_failed {
-            self.start_over(id);
+            self.start_over(front, id);
             return false;
         }
         let mut record = std::mem::replace(&mut self.operations.slots[id as usize].programs, NIL);
         while record != NIL {
             let next = *self.media.next_in_list(record);
             if self.media.program(record).has_lost_its_page {
+                #[cfg(feature = "mutants")]
+                front.arrives_anew(self.operations.slots[id as usize].request, self.clock.now_ns());
                 self.program_again(id, record);
             } else {
                 let slot = &mut self.operations.slots[id as usize];
@@ -157,7 +156,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// A read has failed: the operation starts anew, from what is there now.
-    pub(in crate::engine) fn start_over(&mut self, id: u32) {
+    pub(super) fn start_over(&mut self, front: &mut FrontEnd, id: u32) {
         self.drop_work(id);
         self.operations.rare_mut(id).outcomes = Outcomes { read_failed: true, ..Outcomes::default() };
         let slot = &mut self.operations.slots[id as usize];
@@ -169,11 +168,11 @@ impl<C: Content, M: Media> Engine<C, M> {
             let operation = slot.operation;
             self.content.restarted(id, &operation);
         }
-        self.reserve_and_start(id);
+        self.reserve_and_start(front, id);
     }
 
     /// Forgets what the operation has programmed and would change.
-    pub(in crate::engine) fn drop_work(&mut self, id: u32) {
+    pub(super) fn drop_work(&mut self, id: u32) {
         let slot = &mut self.operations.slots[id as usize];
         let (mut record, changes) = (std::mem::replace(&mut slot.programs, NIL), slot.changes);
         if changes != NIL {
@@ -188,9 +187,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// An operation ends although a program found no page: it is to be made when there is space.
-    pub(in crate::engine) fn ended_unplaced(&mut self, record: u32) {
+    pub(super) fn ended_unplaced(&mut self, record: u32) {
         #[cfg(feature = "mutants")]
-        if self.has_fault(crate::mutants::EngineFault::ForgetUnplaced) {
+        if self.mutant.has(crate::mutants::EngineFault::ForgetUnplaced) {
             return;
         }
         let address = self.media.program(record).page;
@@ -206,7 +205,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Notes which strips a wave's reads will make up. Returns them.
     #[inline]
-    pub(in crate::engine) fn note_deliveries(&mut self, id: u32, wave: &Wave) -> u64 {
+    pub(super) fn note_deliveries(&mut self, id: u32, wave: &Wave) -> u64 {
         if wave.deliveries.is_empty() {
             return 0;
         }
