@@ -1,8 +1,8 @@
 //! One SSD above its NAND: page maps, free space, GC and wear.
 //!
 //! The layer above submits page operations by (member, page, version) and gets completions; it never learns a physical page
-//! but to label contents. Reading order: `settings`, `news` (what it tells), `ssd` (the parts of one SSD), `space`, `mapping`, `submission`, `pages` (what NAND asks), `gc`, `faults`; then
-//! `untimed` (fill and precondition), `switching_off` (what is kept then), `view` (what schemes may look at), `report` and `check`.
+//! but to label contents. Reading order: `settings`, `news` (what it tells), `space`, `mapping`, `store` (what pages hold), `ssd` (the parts of one SSD), `submission`, `pages` (what NAND
+//! asks), `gc`, `faults`, `memory`; then `untimed` (fill and precondition), `switching_off` (what is kept then), `view` (what schemes may look at) and `check`.
 
 #![warn(missing_docs)]
 
@@ -10,13 +10,13 @@ mod check;
 mod faults;
 mod gc;
 pub mod mapping;
-pub mod memory;
+mod memory;
 mod news;
 mod pages;
-mod report;
 mod settings;
 pub mod space;
 mod ssd;
+mod store;
 mod submission;
 mod switching_off;
 mod untimed;
@@ -36,3 +36,4 @@ pub use space::Space;
 pub use space::blocks::Usage;
 pub use space::victim::{ChosenPolicy, GcPolicy, policies};
 pub use ssd::Flash;
+pub use store::Store;

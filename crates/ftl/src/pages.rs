@@ -1,12 +1,31 @@
 //! What NAND asks of an SSD, and tells it.
 
 use crate::Flash;
-use crate::memory;
+use crate::gc::state::Next;
+use crate::space::Space;
 use crate::space::blocks::{BlockState, WriteStream};
-use flashraid_nand::{Nand, Pages, Record, Timer, WorkKind};
+use crate::space::changes::Due;
+use flashraid_nand::{BlockFacts, Nand, Pages, Record, Timer, WorkKind};
 use flashraid_vocabulary::{Observer, Ppn};
 
+impl BlockFacts for Space {
+    #[inline(always)]
+    fn has_page(&self, domain: u32) -> bool {
+        self.domains[domain as usize].free_pages > 0
+    }
+
+    fn next_offset(&self, plane: u32) -> u32 {
+        self.blocks.next_offset(plane, WriteStream::Host)
+    }
+
+    fn erases(&self, block: usize) -> u32 {
+        self.blocks.erases[block]
+    }
+}
+
 impl Pages for Flash {
+    type Blocks = Space;
+
     #[inline(always)]
     fn nand(&self) -> &Nand {
         &self.nand
@@ -18,39 +37,48 @@ impl Pages for Flash {
     }
 
     #[inline(always)]
-    fn has_page(&self, domain: u32) -> bool {
-        self.space.domains[domain as usize].free_pages > 0
-    }
-
-    fn next_offset(&self, plane: u32) -> u32 {
-        self.space.blocks.next_offset(plane, WriteStream::Host)
+    fn blocks(&self) -> &Space {
+        &self.store.space
     }
 
     #[inline(always)]
     fn page_for(&mut self, record: u32, plane: u32) -> Ppn {
         let Record { domain, slot, version, .. } = *self.nand.record(record);
-        self.maps.prefetch(slot); // for the end of the program
-        let ppn = if self.hybrid.is_some() { self.take_reserved(slot) } else { self.space.take_host_page(&mut self.nand, plane) };
-        self.note_program(ppn);
-        self.space.domains[domain as usize].reserved -= 1;
-        self.maps.label(ppn, version, slot);
+        let space = &mut self.store.space;
+        self.store.maps.prefetch(slot); // for the end of the program
+        let ppn = match &mut self.hybrid {
+            Some(hybrid) => hybrid.take_reserved(slot, space),
+            None => space.take_host_page(&mut self.nand, plane),
+        };
+        space.note_program(&mut self.nand, ppn);
+        space.domains[domain as usize].reserved -= 1;
+        self.store.maps.label(ppn, version, slot);
         ppn
     }
 
     fn page_for_move(&mut self, record: u32) -> Option<Ppn> {
-        let Record { plane, work, .. } = *self.nand.record(record);
-        let page = self.take_move_page(plane);
+        let Record { plane, work, lun, .. } = *self.nand.record(record);
+        let page = if self.hybrid.is_some() {
+            self.gc.is_collecting(plane).then(|| self.merging().page(plane))
+        } else {
+            let retires = self.gc.runs[plane as usize].retires;
+            self.store.space.take_move_page(&mut self.nand, plane, self.store.faults.any, retires)
+        };
         match page {
-            Some(ppn) if work == WorkKind::MoveProgram => self.note_program(ppn),
+            Some(ppn) if work == WorkKind::MoveProgram => self.store.space.note_program(&mut self.nand, ppn),
             Some(_) => {}
-            None => self.move_finds_no_page(record),
+            None => {
+                self.nand.remove_record(record);
+                self.nand.refresh_want(lun);
+                self.carry_out(plane, Next::Leaves);
+            }
         }
         page
     }
 
     #[inline]
     fn program_started(&mut self, plane: u32) {
-        self.collect_if_low(plane);
+        self.attend(Due::Program(plane));
     }
 
     #[inline(always)]
@@ -58,16 +86,21 @@ impl Pages for Flash {
         let Record { work, ppn, cause, .. } = *self.nand.record(record);
         match work {
             WorkKind::Read | WorkKind::Program => {
-                self.dismiss(cause);
+                self.gc.dismiss(cause, &self.store.space);
                 if work == WorkKind::Read {
-                    self.read_ended(Ppn(ppn));
+                    self.deliver(record);
                 }
-                let failed = self.has_failures() && self.has_failed(record);
+                let mut failed = false;
+                if self.store.has_failures() {
+                    let due;
+                    (failed, due) = self.store.has_failed(*self.nand.record(record), &mut self.nand);
+                    self.attend(due);
+                }
                 self.nand.complete(record, failed);
             }
             WorkKind::PageProgram => {
                 self.nand.remove_record(record);
-                memory::programmed(self, Ppn(ppn), observer);
+                self.flash_page_programmed(Ppn(ppn), observer);
             }
             _ => self.gc_work_ended(record, observer),
         }
@@ -76,64 +109,43 @@ impl Pages for Flash {
     /// The page is lost. Its block takes no more programs before it is erased; if it is so worn that the level of its pages would be too high as soon as
     /// they are programmed, it is retired as after a failed program.
     fn uncorrectable(&mut self, ppn: Ppn) {
-        let block = self.shape.block_of(ppn);
-        if self.space.blocks.blocks[block].state == BlockState::Retired {
+        let (block, plane) = (self.store.space.shape.block_of(ppn), self.store.space.shape.plane_of(ppn));
+        if self.store.space.blocks.blocks[block].state == BlockState::Retired {
             return;
         }
-        self.faults.any = true;
-        // Whoever reads it at the same time finds the same.
-        let units = self.settings.units_per_page;
-        let first = ppn.0 - ppn.0 % units;
-        for ppn in (first..first + units).map(Ppn) {
-            if self.faults.unreadable.insert(ppn.0)
-                && let Some((version, slot)) = self.maps.live(ppn)
-            {
-                let page = self.address(slot);
-                self.faults.untold.push((page, version));
+        self.store.lose_readability(ppn);
+        if self.store.is_too_worn_to_read(block, &self.nand) {
+            let due = self.store.doom(block, &mut self.nand);
+            self.attend(due);
+            self.attend(Due::Draining(plane));
+        } else if self.store.seal(block, &mut self.nand) {
+            if self.store.space.blocks.blocks[block].pending == 0 {
+                let due = self.store.space.list(block);
+                self.attend(due);
             }
+            self.attend(Due::Collection(plane));
         }
-        if self.is_too_worn_to_read(block) {
-            self.doom(block);
-            self.drain_doomed(self.shape.plane_of(ppn));
-        } else {
-            self.seal(block);
-        }
-    }
-
-    fn erases(&self, block: usize) -> u32 {
-        self.space.blocks.erases[block]
     }
 
     fn timer_due<O: Observer>(&mut self, timer: Timer, observer: &mut O) {
         match timer {
-            Timer::Idle => self.idle_timer_event(),
-            Timer::Memory => memory::served(self, observer),
-            Timer::Padding => memory::padding_due(self),
-        }
-    }
-}
-
-impl Flash {
-    /// A program of the page starts.
-    #[inline]
-    pub(crate) fn note_program(&mut self, ppn: Ppn) {
-        let now_ns = self.nand.now_ns();
-        if let Some(levels) = self.nand.levels_mut() {
-            let block = self.shape.block_of(ppn);
-            if self.space.blocks.blocks[block].written == 1 {
-                levels.note_first_program(block, now_ns);
+            Timer::Idle => {
+                if self.gc.idle_time_begins(&self.store.space.settings, &mut self.nand) {
+                    for plane in 0..self.store.space.planes() {
+                        if self.store.space.is_low_when_idle(plane) {
+                            let next = self.gc.start(plane, &mut self.store, &mut self.nand);
+                            self.carry_out(plane, next);
+                        }
+                    }
+                }
+            }
+            Timer::Memory => self.memory_served(observer),
+            Timer::Padding => {
+                if let Some(domain) = self.store.take_deadline() {
+                    self.pad(domain..domain + 1);
+                }
+                self.store.wait_to_pad(&mut self.nand);
             }
         }
-    }
-
-    /// Whether pages of the block cannot be corrected as soon as they are programmed.
-    fn is_too_worn_to_read(&self, block: usize) -> bool {
-        self.nand.levels().is_some_and(|levels| levels.is_worn_out(block, self.space.blocks.erases[block]))
-    }
-
-    /// Whether the erase of a block retires it: a page of it was lost, as all pages of it would be.
-    pub(crate) fn is_too_worn(&self, first: Ppn) -> bool {
-        self.is_too_worn_to_read(self.shape.block_of(first))
-            && self.faults.unreadable.range(first.0..first.0 + self.shape.pages_per_block).next().is_some()
     }
 }

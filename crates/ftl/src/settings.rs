@@ -223,7 +223,7 @@ impl Settings {
             multi_plane: given.multi_plane,
             reports_data_in: self.reports_data_in(),
             has_timer: self.collects_when_idle(),
-            suspend: (given.suspend != Suspend::None).then(|| SuspendSettings {
+            suspend: (given.suspend != Suspend::None).then_some(SuspendSettings {
                 programs: matches!(given.suspend, Suspend::Program | Suspend::Both),
                 erases: matches!(given.suspend, Suspend::Erase | Suspend::Both),
                 min_ns: given.suspend_min_ns,

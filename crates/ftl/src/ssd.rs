@@ -1,40 +1,33 @@
-//! One SSD, without a clock of its own: it is told the time. Its state, how it is made, and how its time goes on.
+//! One SSD, without a clock of its own: it is told the time. Its parts, how it is made, and how its time goes on.
 //!
-//! What it does stands beside the parts that this concerns, as further methods: `mapping`, `submission`, `pages`, `gc`, `faults`.
+//! Each part owns its state, and changes it without starting anything. The SSD joins them: what a change makes due, and what NAND has to do next, is done here and
+//! beside the parts that this concerns: `submission` (what comes in), `mapping::versions`, `gc::course`, `memory::write_points` and `faults`.
 
-use crate::faults::Faults;
+use crate::check::Checked;
+use crate::faults::{Faults, Parts};
 use crate::gc::state::Collection;
 use crate::mapping::hybrid::Hybrid;
 use crate::mapping::maps::Maps;
 use crate::memory::Memory;
 use crate::space::Space;
-use crate::space::blocks::{BlockState, Blocks};
-use crate::untimed::Untimed;
-use crate::{GcCounts, Held, Placement, Settings};
-use flashraid_nand::{FlashFault, Nand, Shape, advance, ppn_limit, serve_due_bus};
-use flashraid_vocabulary::{Geometry, Health, MemberId, MemberPage, Observer, Ppn, WearLeveling};
+use crate::space::blocks::Blocks;
+use crate::space::changes::Due;
+use crate::store::Store;
+use crate::untimed::{Preparation, Untimed};
+use crate::{Placement, Settings};
+use flashraid_nand::{Nand, advance, ppn_limit, serve_due_bus};
+use flashraid_vocabulary::{MemberPage, Observer, Ppn, Version, WearLeveling};
 
 /// One SSD.
 #[derive(Clone, Debug)]
 pub struct Flash {
-    pub(crate) settings: Settings,
-    /// Numbers of LUNs, planes, blocks and pages.
-    pub(crate) shape: Shape,
-    pub(crate) members: u32,
+    /// What pages hold.
+    pub(crate) store: Store,
     pub(crate) nand: Nand,
-    pub(crate) maps: Maps,
-    /// By member.
-    pub(crate) held: Vec<Held>,
-    pub(crate) space: Space,
     pub(crate) gc: Collection,
-    pub(crate) untimed: Untimed,
-    /// Whether it may be programmed and collected.
-    pub(crate) health: Health,
-    pub(crate) faults: Faults,
     /// Hybrid mapping, if the device has it.
     pub(crate) hybrid: Option<Box<Hybrid>>,
-    /// The memory of pages that wait for their flash page, if that has several.
-    pub(crate) memory: Option<Box<Memory>>,
+    pub(crate) untimed: Untimed,
 }
 
 impl Flash {
@@ -58,39 +51,25 @@ impl Flash {
             settings.given.wear_leveling != WearLeveling::None,
         );
         let planes = blocks.planes.len() as u32;
-        let is_hybrid = settings.placement == Placement::Blocks;
-        blocks.is_hybrid = is_hybrid;
+        blocks.is_hybrid = settings.placement == Placement::Blocks;
         let slots = (settings.pages_per_member + settings.translation_pages) as usize * members as usize;
         let page_limit = ppn_limit(&geometry, settings.given.spare_chips, has_translation) as usize;
-        let mut flash = Self {
-            nand: Nand::new(settings.nand(), shape, members, planes, blocks.blocks.len()),
-            maps: Maps::new(slots, page_limit),
-            held: vec![Held::default(); members as usize],
-            hybrid: is_hybrid.then(|| Box::new(Hybrid::new(&settings, planes as usize, blocks.blocks.len()))),
-            space: Space::new(&settings, shape, blocks),
+        let mut nand = Nand::new(settings.nand(), shape, members, planes, blocks.blocks.len());
+        let mut hybrid = blocks.is_hybrid.then(|| Box::new(Hybrid::new(&settings, planes as usize, blocks.blocks.len())));
+        let mut space = Space::new(&settings, shape, blocks, Ppn(page_limit as u32 - 1));
+        space.assign_luns(&mut nand);
+        space.form_domains(&mut nand);
+        hybrid.iter_mut().for_each(|hybrid| hybrid.form_instances(&space));
+        let flash_pages = page_limit / settings.units_per_page as usize;
+        let memory = (settings.units_per_page > 1)
+            .then(|| Box::new(Memory::new(settings.memory, settings.units_per_page, flash_pages, space.domains.len())));
+        Self {
+            store: Store { maps: Maps::new(slots, page_limit, members), faults: Faults::new(&settings), space, memory },
             gc: Collection::new(planes, shape.luns()),
+            nand,
+            hybrid,
             untimed: Untimed::default(),
-            health: Health::ReadWrite,
-            faults: Faults::new(&settings, Ppn(page_limit as u32 - 1)),
-            memory: None,
-            settings,
-            shape,
-            members,
-        };
-        // The sentinel of lost pages lies in the gap behind the last plane.
-        let gap = shape.block_of(flash.faults.lost);
-        flash.space.blocks.blocks[gap].state = BlockState::Retired;
-        flash.space.assign_luns(&mut flash.nand);
-        flash.space.form_domains(&mut flash.nand);
-        if flash.settings.units_per_page > 1 {
-            let Settings { units_per_page, memory, .. } = flash.settings;
-            flash.memory =
-                Some(Box::new(Memory::new(memory, units_per_page, page_limit / units_per_page as usize, flash.space.domains.len())));
         }
-        if is_hybrid {
-            flash.form_instances();
-        }
-        flash
     }
 
     // ---- time ----
@@ -106,56 +85,18 @@ impl Flash {
         while !self.has_news() && serve_due_bus(self) {}
     }
 
-    // ---- what it is, and where it stands ----
+    /// Whether a domain gained space, a flush need wait no longer, or GC has a question or did something to the map.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        let Store { space, memory, .. } = &self.store;
+        !space.freed.is_empty() || self.gc.has_news() || memory.as_ref().is_some_and(|memory| memory.has_flushed())
+    }
+
+    // ---- its parts ----
 
     /// The device's settings.
     pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
-    /// Shape of the device.
-    pub fn geometry(&self) -> Geometry {
-        self.settings.geometry
-    }
-
-    /// The number above those of all physical pages.
-    pub fn ppn_limit(&self) -> u32 {
-        self.faults.lost.0 + 1
-    }
-
-    /// Versions of a member's pages beside the current ones.
-    #[inline]
-    pub fn held(&self, member: MemberId) -> Held {
-        self.held[usize::from(member.0)]
-    }
-
-    /// Free space, and how full and worn it is.
-    #[inline]
-    pub fn space(&self) -> &Space {
-        &self.space
-    }
-
-    /// Free space.
-    #[inline]
-    pub fn space_mut(&mut self) -> &mut Space {
-        &mut self.space
-    }
-
-    /// What GC runs have done beside the page operations that NAND counts.
-    pub fn collected(&self) -> GcCounts {
-        self.gc.counts
-    }
-
-    /// The number of a member's page in the device's maps.
-    #[inline]
-    pub fn slot(&self, address: MemberPage) -> u32 {
-        address.entry(self.members)
-    }
-
-    /// The inverse of `slot`.
-    #[inline]
-    pub fn address(&self, slot: u32) -> MemberPage {
-        MemberPage::of_entry(slot, self.members)
+        &self.store.space.settings
     }
 
     /// Its NAND: buses, LUNs, and what they do.
@@ -170,9 +111,71 @@ impl Flash {
         &mut self.nand
     }
 
-    /// Whether it makes this fault: never in a product build.
-    #[inline(always)]
-    pub fn makes(&self, fault: FlashFault) -> bool {
-        self.nand.makes(fault)
+    /// Which physical page each version is, and what is lost.
+    #[inline]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What it has to tell of pages.
+    #[inline]
+    pub fn store_mut(&mut self) -> &mut Store {
+        &mut self.store
+    }
+
+    /// What GC runs have done beside the page operations that NAND counts, and what they have to tell.
+    #[inline]
+    pub fn gc(&self) -> &Collection {
+        &self.gc
+    }
+
+    /// What GC has to tell.
+    #[inline]
+    pub fn gc_mut(&mut self) -> &mut Collection {
+        &mut self.gc
+    }
+
+    /// Channels, chips, planes and blocks: where they are, and which of them live.
+    pub fn parts(&self) -> Parts<'_> {
+        Parts { space: &self.store.space, nand: &self.nand }
+    }
+
+    // ---- work in no simulated time ----
+
+    /// Work in no simulated time.
+    #[inline]
+    pub fn preparation(&mut self) -> Preparation<'_> {
+        let Self { store, nand, gc, hybrid, untimed } = self;
+        Preparation { untimed, store, gc, hybrid: hybrid.as_deref_mut(), nand }
+    }
+
+    /// How far that is.
+    #[inline]
+    pub fn prepared(&self) -> &Untimed {
+        &self.untimed
+    }
+
+    /// Programs and commits a page at once, where an idle device would have put it, while time goes on. Takes a reserved page of its domain (`reserve`).
+    pub fn place(&mut self, address: MemberPage, version: Version) -> Ppn {
+        let (domain, slot) = (self.store.space.domain_of(address, version), self.store.maps.slot(address));
+        self.store.space.domains[domain as usize].reserved -= 1;
+        let taken = self.preparation().take_page(domain, slot);
+        if taken.closes {
+            self.attend(Due::Program(taken.plane));
+        }
+        self.store.maps.label(taken.ppn, version, slot);
+        self.name(version, slot, taken.ppn, false);
+        if self.store.space.blocks.host_pages(taken.plane) == 0 {
+            self.attend(Due::Collection(taken.plane));
+        }
+        taken.ppn
+    }
+
+    // ---- checks ----
+
+    /// What checks look at.
+    pub fn checked(&self) -> Checked<'_> {
+        let Self { store, nand, gc, hybrid, untimed } = self;
+        Checked { store, gc, hybrid: hybrid.as_deref(), nand, untimed }
     }
 }

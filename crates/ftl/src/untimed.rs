@@ -1,228 +1,269 @@
 //! Work in no simulated time: fill, precondition, and pages that are there on first touch. Everything is programmed, moved and erased at once, where an idle
 //! device would have put it.
 
-use crate::gc::state::Gc;
+use crate::gc::merge::Merging;
+use crate::gc::state::Collection;
 use crate::mapping::filling::Filling;
+use crate::mapping::hybrid::{Hybrid, Reserved};
+use crate::mapping::maps::LARGE_SHARE;
 use crate::mapping::phases::Phases;
-use crate::memory;
-use crate::{Flash, Placement};
-use flashraid_nand::DATA;
+use crate::memory::TakenPage;
+use crate::store::Store;
+use flashraid_nand::Nand;
 use flashraid_vocabulary::{Cause, MemberPage, Observer, Ppn, Priority, Version, persistent};
 
-/// Whether work is done in no simulated time, and how far it is.
+/// How far work in no simulated time is.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Untimed {
-    /// Nothing starts GC by itself.
-    pub(crate) is_on: bool,
+pub struct Untimed {
     /// Pages programmed so far, moves included.
-    pub(crate) programmed: u64,
+    pub programmed: u64,
     /// Victims collected so far.
-    pub(crate) victims: u64,
+    pub victims: u64,
     /// The fill, while it is under way.
-    pub(crate) filling: Option<Box<Filling>>,
+    filling: Option<Box<Filling>>,
     /// Pages that planes take before time begins.
-    pub(crate) phases: Option<Box<Phases>>,
+    phases: Option<Box<Phases>>,
 }
 
 persistent!(Untimed {
     // Results count it since the drive was new.
     keeps [programmed, victims],
-    anew [is_on, filling, phases],
+    anew [filling, phases],
 });
 
-impl Flash {
-    /// While set, nothing starts GC by itself: untimed work calls `collect_now`. When it is over no flash page is open, as on a drive that was switched off.
-    pub fn set_untimed(&mut self, untimed: bool) {
+impl Untimed {
+    /// Whether the fill is under way.
+    #[inline]
+    pub(crate) fn is_filling(&self) -> bool {
+        self.filling.is_some()
+    }
+
+    /// Whether a plane of the domain is still to take pages because of its phase.
+    pub fn is_to_advance(&self, domain: u32) -> bool {
+        self.phases.as_ref().is_some_and(|phases| phases.is_to_advance(domain))
+    }
+}
+
+/// What work in no simulated time works with. It starts nothing that takes time: while it goes on, nothing is in flight, and no change makes GC due.
+pub struct Preparation<'a> {
+    pub(crate) untimed: &'a mut Untimed,
+    pub(crate) store: &'a mut Store,
+    pub(crate) gc: &'a mut Collection,
+    pub(crate) hybrid: Option<&'a mut Hybrid>,
+    pub(crate) nand: &'a mut Nand,
+}
+
+impl Preparation<'_> {
+    /// From now on work is done in no simulated time, and nothing starts GC by itself; or that is over, and no flash page is open, as on a drive that was
+    /// switched off.
+    pub fn set_untimed(mut self, is_untimed: bool) {
         self.end_filling();
-        if !untimed {
-            memory::empty(self);
+        let Self { store: Store { space, memory, .. }, gc, nand, .. } = self;
+        gc.is_untimed = is_untimed;
+        if let Some(memory) = memory
+            && !is_untimed
+        {
+            memory.empty(space, nand);
         }
-        self.untimed.is_on = untimed;
-        if self.settings.collects_when_idle() {
-            self.collect_when_idle();
+        gc.wait_for_idle(&space.settings, nand);
+    }
+
+    // ---- fill ----
+
+    /// Nothing has been written yet, and the fill begins: of about so many pages.
+    pub fn begin_fill(self, pages: u64) {
+        let Store { maps, space, .. } = self.store;
+        if pages > space.settings.geometry.physical_pages() / LARGE_SHARE as u64 {
+            maps.expect_fill();
+        }
+        if let Some(filling) = Filling::begin(space, self.nand) {
+            self.untimed.filling = Some(Box::new(filling));
         }
     }
 
-    /// Victims collected in no simulated time so far.
-    pub fn victims_collected_now(&self) -> u64 {
-        self.untimed.victims
+    /// The fill is over, or something else is to happen.
+    #[inline]
+    pub fn end_filling(&mut self) {
+        if let Some(filling) = self.untimed.filling.take() {
+            filling.end(self.store, self.nand);
+        }
     }
 
-    /// Pages programmed in no simulated time so far, moves included.
-    pub fn pages_programmed_now(&self) -> u64 {
-        self.untimed.programmed
+    // ---- phases ----
+
+    /// From now on each data plane first takes a number of pages of its own, below those of a block. Returns how many these are together; 0 under hybrid
+    /// mapping, where pages have their places.
+    pub fn begin_phases(mut self, random: &mut dyn FnMut() -> u64) -> u64 {
+        if self.hybrid.is_some() {
+            return 0;
+        }
+        self.end_filling();
+        let phases = Phases::draw(random, &self.store.space, self.nand);
+        let pages = phases.flash_pages() * u64::from(self.store.space.settings.units_per_page);
+        self.untimed.phases = Some(Box::new(phases));
+        pages
+    }
+
+    /// Planes take turns again.
+    pub fn end_phases(self) {
+        self.untimed.phases = None;
     }
 
     // ---- pages ----
 
-    /// Programs and commits a page at once, where an idle device would have put it. Takes a reserved page of its domain (`reserve`).
-    pub fn place(&mut self, address: MemberPage, version: Version) -> Ppn {
-        let domain = self.space.domain_of(address, version);
-        self.space.domains[domain as usize].reserved -= 1;
-        let (plane, ppn) = self.place_in(domain, address, version, false);
-        if self.space.blocks.host_pages(plane) == 0 {
-            self.collect_if_starved(plane);
-        }
-        ppn
-    }
-
-    /// Programs and commits a page at once, as `place` but without a reservation: runs GC in its domain until there is a page.
+    /// Programs and commits a page at once, where an idle device would have put it: runs GC in its domain until there is a page, without a reservation.
     /// Panics if there is none to be had, which the configuration's capacity rule excludes. Returns its plane and its number;
-    /// `collect_low_now` of the plane must follow when the content is noted.
+    /// `collect_low` of the plane must follow when the content is noted.
     #[inline]
-    pub fn place_untimed<O: Observer>(&mut self, address: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
-        let domain = self.space.domain_of(address, version);
+    pub fn place<O: Observer>(&mut self, address: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
+        let (domain, slot) = (self.store.space.domain_of(address, version), self.store.maps.slot(address));
         if self.hybrid.is_some() {
-            return self.place_merging(domain, address, version, keep_base, observer);
-        }
-        if self.untimed.filling.is_some() {
-            if let Some(placed) = self.place_filling(domain, address, version) {
-                self.untimed.programmed += 1;
-                return placed;
-            }
-            self.end_filling();
-        }
-        while self.space.domains[domain as usize].free_pages <= self.space.domains[domain as usize].reserved {
-            self.free_space_now(domain, observer);
-        }
-        self.untimed.programmed += 1;
-        self.place_in(domain, address, version, keep_base)
-    }
-
-    /// Programs and commits a page at once (`place_untimed`), after what merges that takes.
-    fn place_merging<O: Observer>(
-        &mut self,
-        domain: u32,
-        address: MemberPage,
-        version: Version,
-        keep_base: bool,
-        observer: &mut O,
-    ) -> (u32, Ppn) {
-        while !self.reserve_page(self.slot(address)) {
-            let plane = self.space.domains[domain as usize].plane;
-            assert!(self.is_collecting(plane), "plane {plane} has no space and nothing to merge");
-            self.merge_now(plane, observer);
-        }
-        self.untimed.programmed += 1;
-        self.place_in(domain, address, version, keep_base)
-    }
-
-    /// Programs and commits a page at once; the domain has one that is not reserved. Returns its plane and its number.
-    #[inline]
-    fn place_in(&mut self, domain: u32, address: MemberPage, version: Version, keep_base: bool) -> (u32, Ppn) {
-        let slot = self.slot(address);
-        let (plane, ppn) = if self.memory.is_some() {
-            memory::take_page(self, domain, Cause::Host, Priority::Host)
+            self.merge_until_free(domain, slot, observer);
         } else {
-            let of_phase = if self.untimed.phases.is_some() { self.advance_phase(domain) } else { None };
-            let plane = match (of_phase, self.settings.placement) {
-                (Some(plane), _) => plane,
-                (None, Placement::Static | Placement::Blocks) if self.nand.takers(domain).kind == DATA => {
-                    self.space.domains[domain as usize].plane
+            if let Some(filling) = &mut self.untimed.filling {
+                if let Some(placed) = filling.place(domain, version, slot, self.store, self.nand) {
+                    self.untimed.programmed += 1;
+                    return placed;
                 }
-                _ => self.space.next_plane(&self.nand, domain),
-            };
-            let is_hybrid = self.hybrid.is_some();
-            (plane, if is_hybrid { self.take_reserved(slot) } else { self.space.take_host_page(&mut self.nand, plane) })
-        };
-        self.maps.label(ppn, version, slot);
+                self.end_filling();
+            }
+            while self.store.space.domains[domain as usize].free_pages <= self.store.space.domains[domain as usize].reserved {
+                self.free_space(domain, observer);
+            }
+        }
+        self.untimed.programmed += 1;
+        let TakenPage { plane, ppn, .. } = self.take_page(domain, slot);
         self.name(version, slot, ppn, keep_base);
         (plane, ppn)
+    }
+
+    /// Reserves a page of hybrid mapping, after what merges that takes.
+    fn merge_until_free<O: Observer>(&mut self, domain: u32, slot: u32, observer: &mut O) {
+        loop {
+            let hybrid = self.hybrid.as_mut().expect("a device with log blocks");
+            let gc = &*self.gc;
+            let reserved = hybrid.reserve(slot, |plane| gc.is_collecting(plane), &mut self.store.space);
+            let plane = self.store.space.domains[domain as usize].plane;
+            match reserved {
+                Reserved::Granted => return,
+                Reserved::Full(spot) => _ = self.merging().start_for(plane, spot),
+                Reserved::Dead => {}
+            }
+            assert!(self.gc.is_collecting(plane), "plane {plane} has no space and nothing to merge");
+            self.untimed.victims += 1;
+            self.untimed.programmed += self.merging().do_now(plane, observer);
+        }
+    }
+
+    fn merging(&mut self) -> Merging<'_> {
+        let hybrid = self.hybrid.as_mut().expect("a device with log blocks");
+        Merging { hybrid, gc: self.gc, store: self.store, nand: self.nand }
+    }
+
+    /// Takes a page of the domain, which has one.
+    #[inline]
+    pub(crate) fn take_page(&mut self, domain: u32, slot: u32) -> TakenPage {
+        let Store { space, memory, .. } = &mut *self.store;
+        let is_open = memory.as_ref().is_some_and(|memory| memory.has_open_page(domain));
+        let of_phase = self.untimed.phases.as_mut().filter(|_| !is_open).and_then(|phases| phases.advance(domain, space));
+        if let Some(memory) = memory {
+            return memory.take_page(domain, of_phase, (Cause::Host, Priority::Host), self.gc.is_untimed, space, self.nand);
+        }
+        let plane = of_phase.unwrap_or_else(|| space.plane_in_turn(self.nand, domain));
+        let ppn = match &mut self.hybrid {
+            Some(hybrid) => hybrid.take_reserved(slot, space),
+            None => space.take_host_page(self.nand, plane),
+        };
+        TakenPage { plane, ppn, closes: false }
+    }
+
+    /// The page is programmed, and is this version now.
+    #[inline]
+    fn name(&mut self, version: Version, slot: u32, ppn: Ppn, keep_base: bool) {
+        let block = self.store.space.shape.block_of(ppn);
+        self.store.maps.label(ppn, version, slot);
+        self.store.space.blocks.blocks[block].live += 1;
+        // Nothing starts meanwhile.
+        let _ = self.store.supersede(version, slot, ppn, keep_base);
+        let _ = self.store.space.settle(block);
+        if let Some(hybrid) = &mut self.hybrid
+            && let Some(domain) = hybrid.page_settled(slot, ppn, &self.store.space)
+        {
+            hybrid.wake(domain, &mut self.store.space);
+        }
+    }
+
+    /// The drive is switched off: all open flash pages are padded, and programmed.
+    pub fn empty_memory(self) {
+        if let Some(memory) = &mut self.store.memory {
+            memory.empty(&mut self.store.space, self.nand);
+        }
     }
 
     // ---- GC ----
 
     /// Collects one victim of the plane if it is below the threshold, as after a program into it.
     #[inline]
-    pub fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
+    pub fn collect_low<O: Observer>(&mut self, plane: u32, observer: &mut O) {
         if self.untimed.filling.is_some() {
             return; // nothing is garbage yet
         }
-        let state = &self.space.blocks.planes[plane as usize];
-        if state.free_pages < state.gc_pages || state.free_blocks < self.settings.given.gc_reserve_blocks {
-            self.collect_now(plane, observer);
+        let state = &self.store.space.blocks.planes[plane as usize];
+        if state.free_pages < state.gc_pages || self.store.space.is_starved(plane) {
+            self.collect(plane, observer);
         }
     }
 
     /// Work in no simulated time is over: collects in planes in which host programs would get no new block, as nothing else would start that
     /// before something there becomes garbage.
-    pub fn relieve_now<O: Observer>(&mut self, observer: &mut O) {
-        for plane in 0..self.gc.runs.len() as u32 {
-            while self.space.blocks.planes[plane as usize].free_blocks < self.settings.given.gc_reserve_blocks
-                && self.collect_now(plane, observer)
-            {}
+    pub fn relieve<O: Observer>(&mut self, observer: &mut O) {
+        for plane in 0..self.store.space.planes() {
+            while self.store.space.is_starved(plane) && self.collect(plane, observer) {}
         }
     }
 
     #[cold]
-    fn free_space_now<O: Observer>(&mut self, domain: u32, observer: &mut O) {
-        let planes = 0..self.gc.runs.len() as u32;
+    fn free_space<O: Observer>(&mut self, domain: u32, observer: &mut O) {
         let mut collected = false;
-        for plane in planes {
-            collected |= self.space.domain_of_plane(plane) == domain && self.collect_now(plane, observer);
+        for plane in 0..self.store.space.planes() {
+            collected |= self.store.space.domain_of_plane(plane) == domain && self.collect(plane, observer);
         }
         assert!(collected, "domain {domain} has no space and nothing to collect");
     }
 
     /// Collects one victim of the plane at once, as a device would while nobody looks at the clock. Semivalid pages are
     /// moved, whatever the scheme. Returns whether there was a victim.
-    fn collect_now<O: Observer>(&mut self, plane: u32, observer: &mut O) -> bool {
-        let best = self.space.victim(plane);
-        let live = |number: u16| u32::from(self.space.blocks.blocks[self.space.blocks.index(plane, number)].live);
-        let blocks = best.into_iter().chain(self.space.victims.pinned(plane).iter().copied());
-        let Some(victim) = blocks.filter(|number| live(*number) < self.shape.pages_per_block).min_by_key(|number| live(*number)) else {
-            return false;
-        };
+    fn collect<O: Observer>(&mut self, plane: u32, observer: &mut O) -> bool {
+        let Some(victim) = self.victim(plane) else { return false };
         self.untimed.victims += 1;
-        self.space.claim(plane, victim);
-        self.load_of_plane(plane).gc_runs += 1;
-        self.gc.runs[plane as usize] = Gc { victim, ..Gc::IDLE };
-        let block = self.space.blocks.index(plane, victim);
-        let mut ppn = self.shape.first_ppn(block);
-        while self.space.blocks.blocks[block].live > 0 {
-            if self.maps.live(ppn).is_some() {
-                let page = if self.memory.is_some() {
-                    memory::take_page_of_gc(self, plane).map(|(ppn, _)| ppn)
+        self.store.space.claim(plane, victim);
+        self.gc.note_untimed_run(plane, victim, self.nand);
+        let block = self.store.space.blocks.index(plane, victim);
+        let mut ppn = self.store.space.shape.first_ppn(block);
+        while self.store.space.blocks.blocks[block].live > 0 {
+            if self.store.maps.live(ppn).is_some() {
+                let page = if self.store.memory.is_some() {
+                    self.gc.take_packed_page(plane, self.store, self.nand).map(|(ppn, _)| ppn)
                 } else {
-                    self.take_move_page(plane)
+                    self.store.space.take_move_page(self.nand, plane, self.store.faults.any, false)
                 };
                 let to = page.expect("nothing has failed yet");
-                self.switch_moved(ppn, to, observer);
+                // Nothing starts meanwhile.
+                let _ = self.gc.switch_moved(ppn, to, self.store, self.nand, observer);
                 self.untimed.programmed += 1;
             }
             ppn.0 += 1;
         }
-        self.erased(plane, observer);
+        self.gc.erased(plane, self.store, self.nand, observer);
         true
     }
 
-    /// Does the merge that was begun at once. There must be no semivalid page in its way.
-    fn merge_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
-        self.untimed.victims += 1;
-        self.merge_mut(plane).begun = true;
-        loop {
-            while self.merge(plane).current < self.merge(plane).logicals.len() {
-                self.prepare_logical(plane);
-                while let Some(from) = self.next_copy(plane) {
-                    let to = self.merge_page(plane);
-                    self.switch_moved(from, to, observer);
-                    self.untimed.programmed += 1;
-                }
-                self.logical_merged(plane);
-                self.erase_now(plane, observer);
-            }
-            if !self.merge(plane).keeps_log {
-                break;
-            }
-            self.give_log(plane);
-            self.erase_now(plane, observer);
-        }
-        self.end_merge(plane);
-    }
-
-    fn erase_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
-        while !self.merge(plane).erase.is_empty() {
-            self.erased_block(plane, observer);
-        }
+    /// The block with the fewest live pages of the one that the policy chooses and those that are pinned, if any has garbage.
+    fn victim(&mut self, plane: u32) -> Option<u16> {
+        let space = &mut self.store.space;
+        let best = space.victim(plane);
+        let live = |number: u16| u32::from(space.blocks.blocks[space.blocks.index(plane, number)].live);
+        let blocks = best.into_iter().chain(space.victims.pinned(plane).iter().copied());
+        blocks.filter(|number| live(*number) < space.shape.pages_per_block).min_by_key(|number| live(*number))
     }
 }

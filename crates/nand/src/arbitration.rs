@@ -5,7 +5,7 @@ use crate::events::EventQueue;
 use crate::luns::{Channel, DATA_OUT, Lun, LunState, NOTHING, PHASES, PROGRAM, READ_COMMAND, after};
 use crate::records::{NIL, Records};
 use crate::service::{start_bound, start_from_pool};
-use crate::{Nand, Pages};
+use crate::{BlockFacts, Nand, Pages};
 use flashraid_vocabulary::Priority;
 
 impl Lun {
@@ -244,16 +244,16 @@ fn waiting_program<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
 }
 
 fn look_for_program<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
-    let nand = ssd.nand();
+    let (nand, blocks) = (ssd.nand(), ssd.blocks());
     let channel = &nand.channels[channel_id as usize];
     let (mut best, mut is_empty) = ((u32::MAX, NIL), nand.waiting.for_replacements == 0);
     for &domain in &channel.domains {
         let pool = pool_of(domain, false);
         is_empty &= nand.waiting.pool(pool).mask == 0;
-        best = more_urgent(ssd, channel, best, pool);
+        best = more_urgent(nand, blocks, channel, best, pool);
     }
     if nand.waiting.for_replacements > 0 {
-        best = urgent_for_replacements(ssd, channel, best);
+        best = urgent_for_replacements(nand, blocks, channel, best);
     }
     if is_empty {
         ssd.nand_mut().waiting.channels &= !(1 << channel_id);
@@ -262,17 +262,16 @@ fn look_for_program<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
 }
 
 #[cold]
-fn urgent_for_replacements<P: Pages>(ssd: &P, channel: &Channel, best: (u32, u32)) -> (u32, u32) {
-    channel.domains.iter().fold(best, |best, domain| more_urgent(ssd, channel, best, pool_of(*domain, true)))
+fn urgent_for_replacements(nand: &Nand, blocks: &impl BlockFacts, channel: &Channel, best: (u32, u32)) -> (u32, u32) {
+    channel.domains.iter().fold(best, |best, domain| more_urgent(nand, blocks, channel, best, pool_of(*domain, true)))
 }
 
 /// The first program of a pool, if one of the channel's LUNs could take it and the best one so far does not go before it.
 #[inline(always)]
-fn more_urgent<P: Pages>(ssd: &P, channel: &Channel, best: (u32, u32), pool: u32) -> (u32, u32) {
-    let nand = ssd.nand();
+fn more_urgent(nand: &Nand, blocks: &impl BlockFacts, channel: &Channel, best: (u32, u32), pool: u32) -> (u32, u32) {
     let mask = nand.waiting.pool(pool).mask;
     // Only after failures may more programs wait than there are pages.
-    if mask != 0 && ssd.has_page(pool / 2) && channel.takers_of_pool(pool, nand.waiting.takers_of_pool(pool)) != 0 {
+    if mask != 0 && blocks.has_page(pool / 2) && channel.takers_of_pool(pool, nand.waiting.takers_of_pool(pool)) != 0 {
         let class = mask.trailing_zeros();
         if class < best.0 || class == best.0 && nand.waits_since(class, pool) < nand.waits_since(class, best.1) {
             return (class, pool);
@@ -282,14 +281,13 @@ fn more_urgent<P: Pages>(ssd: &P, channel: &Channel, best: (u32, u32), pool: u32
 }
 
 /// Checks that no bus is forgotten: without an event it has nobody to serve, and if no program is looked for, none waits; for tests.
-pub fn check_buses<P: Pages>(ssd: &P) -> Result<(), String> {
-    let nand = ssd.nand();
+pub fn check_buses(nand: &Nand, blocks: &impl BlockFacts) -> Result<(), String> {
     for (id, channel) in (0..).zip(&nand.channels) {
         let pools = || channel.domains.iter().flat_map(|domain| pools_of(*domain));
         if !nand.has_waiting_program(id) && pools().any(|pool| nand.waiting.pool(pool).mask != 0) {
             return Err(format!("a program waits for channel {id}, which does not look for it"));
         }
-        let may_take = |pool| more_urgent(ssd, channel, (u32::MAX, NIL), pool).1 != NIL;
+        let may_take = |pool| more_urgent(nand, blocks, channel, (u32::MAX, NIL), pool).1 != NIL;
         if !channel.has_event && (channel.wanted != 0 || pools().any(may_take)) {
             return Err(format!("the bus of channel {id} is forgotten, which LUNs want for {:b} or for programs", channel.wanted));
         }

@@ -5,7 +5,7 @@
 
 use crate::luns::{Lun, LunState};
 use crate::records::NIL;
-use crate::{Ldpc, LevelLaw, Nand, Pages, Record};
+use crate::{BlockFacts, Ldpc, LevelLaw, Nand, Pages, Record};
 use flashraid_vocabulary::{Persistent, Ppn, SplitMix64, memory};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -184,15 +184,13 @@ impl Nand {
 }
 
 /// The level of the pages of a block now; 0 without LDPC.
-pub fn level_of<P: Pages>(ssd: &P, block: usize) -> u32 {
-    let nand = ssd.nand();
-    nand.levels().map_or(0, |levels| levels.level(block, ssd.erases(block), nand.now_ns))
+pub fn level_of(nand: &Nand, blocks: &impl BlockFacts, block: usize) -> u32 {
+    nand.levels().map_or(0, |levels| levels.level(block, blocks.erases(block), nand.now_ns))
 }
 
 /// How long the array takes to read the page, with all attempts and their decoding.
-pub fn read_ns<P: Pages>(ssd: &P, ppn: u32) -> u64 {
-    let nand = ssd.nand();
-    nand.settings.cell.read_ns(|| nand.number_in_block(ppn), level_of(ssd, nand.shape.block_of(Ppn(ppn))))
+pub fn read_ns(nand: &Nand, blocks: &impl BlockFacts, ppn: Ppn) -> u64 {
+    nand.settings.cell.read_ns(|| nand.number_in_block(ppn.0), level_of(nand, blocks, nand.shape.block_of(ppn)))
 }
 
 /// The first attempt of a read starts.
@@ -200,7 +198,7 @@ pub fn read_ns<P: Pages>(ssd: &P, ppn: u32) -> u64 {
 pub(crate) fn note_read<P: Pages>(ssd: &mut P, record: u32, ppn: u32) {
     if ssd.nand().levels.is_some() {
         let block = ssd.nand().shape.block_of(Ppn(ppn));
-        let level = level_of(ssd, block);
+        let level = level_of(ssd.nand(), ssd.blocks(), block);
         let levels = ssd.nand_mut().levels_mut().expect("a device with LDPC");
         levels.note_level(record, level);
         levels.reads[block] += 1;

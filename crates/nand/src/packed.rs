@@ -1,10 +1,30 @@
 //! NAND below a layer that fills flash pages of several pages of the map, and has each programmed as one.
 
 use crate::counts::action_index;
-use crate::{Completion, Counts, Nand, Progress};
-use flashraid_vocabulary::{Action, Cause, MemberId};
+use crate::{Completion, Counts, Nand, Progress, Record, WorkKind};
+use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority};
 
 // ---- work ----
+
+/// Queues the program of a flash page that is filled from this page on.
+pub fn queue_page_program(nand: &mut Nand, plane: u32, first: Ppn, cause: Cause, priority: Priority) {
+    let id = nand.records.add(Record::of_no_plan(nand, plane, WorkKind::PageProgram, first, cause, priority));
+    bind(nand, id);
+}
+
+/// Queues GC's read of a flash page, of which it transfers so many bytes.
+pub fn queue_read_of_gc(nand: &mut Nand, plane: u32, first: Ppn, bytes: u32, cause: Cause, priority: Priority) {
+    let id = nand.records.add(Record { bytes, ..Record::of_no_plan(nand, plane, WorkKind::MoveRead, first, cause, priority) });
+    bind(nand, id);
+}
+
+/// Queues a record at its LUN. The bus is served later in this instant, as what else comes may be of the same flash page.
+fn bind(nand: &mut Nand, id: u32) {
+    debug_assert!(nand.settings.packs());
+    if let Some(channel) = nand.enqueue(id) {
+        nand.wait_for_bus(channel);
+    }
+}
 
 /// A page operation of a plan has ended that no LUN has served.
 #[inline]

@@ -3,20 +3,32 @@
 use crate::Nand;
 use flashraid_vocabulary::{Observer, Ppn};
 
+/// What NAND must know of blocks, and of the space domains that share them.
+pub trait BlockFacts {
+    /// Whether a program that waits for any LUN of a space domain would find a page there.
+    fn has_page(&self, domain: u32) -> bool;
+
+    /// The page offset at which the plane would be programmed next for a plan.
+    fn next_offset(&self, plane: u32) -> u32;
+
+    /// P/E cycles of a block.
+    fn erases(&self, block: usize) -> u32;
+}
+
 /// The SSD around the NAND. What happens on a bus may start more there, so the functions of this crate that serve a bus are given the SSD, and find the
 /// NAND in it.
 pub trait Pages {
+    /// What knows its blocks.
+    type Blocks: BlockFacts;
+
     /// Its NAND.
     fn nand(&self) -> &Nand;
 
     /// Its NAND.
     fn nand_mut(&mut self) -> &mut Nand;
 
-    /// Whether a program that waits for any LUN of a space domain would find a page there.
-    fn has_page(&self, domain: u32) -> bool;
-
-    /// The page offset at which the plane would be programmed next for a plan.
-    fn next_offset(&self, plane: u32) -> u32;
+    /// Its blocks.
+    fn blocks(&self) -> &Self::Blocks;
 
     /// The page of a plan's program, which starts now in this plane. NAND notes page and plane in the record afterwards.
     fn page_for(&mut self, record: u32, plane: u32) -> Ppn;
@@ -33,9 +45,6 @@ pub trait Pages {
 
     /// A read has had its last attempt, and the page cannot be corrected.
     fn uncorrectable(&mut self, ppn: Ppn);
-
-    /// P/E cycles of a block.
-    fn erases(&self, block: usize) -> u32;
 
     /// A time has come that this layer has set.
     fn timer_due<O: Observer>(&mut self, timer: Timer, observer: &mut O);

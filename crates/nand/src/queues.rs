@@ -85,6 +85,25 @@ impl Nand {
         programs
     }
 
+    /// Appends a record to the queues of its LUN. Returns the channel of the LUN if that does nothing, and is to be served.
+    #[inline(always)]
+    pub(crate) fn enqueue(&mut self, id: u32) -> Option<u32> {
+        let Record { work, priority, lun: lun_id, cause, .. } = self.records[id];
+        let index = priority as usize * 2 + usize::from(!self.settings.fifo && !work.reads());
+        let lun = &mut self.luns[lun_id as usize];
+        lun.queues[index].append(id, &mut self.records);
+        lun.filled |= 1 << index;
+        lun.queued += 1;
+        let (channel, is_idle) = (lun.channel, lun.state == LunState::Idle);
+        self.channels[channel as usize].queued += 1;
+        if is_idle {
+            self.refresh_want(lun_id);
+        } else if index == HOST_READS && self.suspension.is_some() {
+            self.ask_to_suspend(lun_id, cause);
+        }
+        is_idle.then_some(channel)
+    }
+
     /// Takes the first record out of a LUN's queue. Returns it, and the next one.
     #[inline]
     pub(crate) fn pop_bound(&mut self, lun_id: u32, index: usize) -> (u32, u32) {
@@ -104,25 +123,22 @@ impl Nand {
 #[inline(always)]
 pub fn bind<P: Pages>(ssd: &mut P, id: u32) {
     let nand = ssd.nand_mut();
-    let Record { work, priority, lun: lun_id, cause, .. } = nand.records[id];
-    let index = priority as usize * 2 + usize::from(!nand.settings.fifo && !work.reads());
-    let lun = &mut nand.luns[lun_id as usize];
-    lun.queues[index].append(id, &mut nand.records);
-    lun.filled |= 1 << index;
-    lun.queued += 1;
-    let (channel, is_idle) = (lun.channel, lun.state == LunState::Idle);
-    nand.channels[channel as usize].queued += 1;
-    if is_idle {
-        nand.refresh_want(lun_id);
+    if let Some(channel) = nand.enqueue(id) {
         if nand.settings.packs() {
             // What else comes in this instant may be of the same flash page.
             nand.wait_for_bus(channel);
         } else {
             kick(ssd, channel);
         }
-    } else if index == HOST_READS && nand.suspension.is_some() {
-        nand.ask_to_suspend(lun_id, cause);
     }
+}
+
+/// Queues a program at the only LUN of its domain.
+#[inline]
+pub fn bind_in_domain<P: Pages>(ssd: &mut P, id: u32) {
+    let nand = ssd.nand_mut();
+    nand.records[id].lun = nand.only_taker(nand.records[id].domain);
+    bind(ssd, id);
 }
 
 /// Lets the domain's channels serve what waits in it, from this one on, in turn. Returns whose turn is next.
@@ -140,44 +156,33 @@ pub fn offer<P: Pages>(ssd: &mut P, domain: u32, mut channel: u32) -> u32 {
     channel
 }
 
-/// Queues the program of a flash page that is filled from this page on.
-pub fn queue_page_program<P: Pages>(ssd: &mut P, plane: u32, first: Ppn, cause: Cause, priority: Priority) {
-    let bytes = ssd.nand().settings.page_bytes;
-    queue_record(ssd, plane, WorkKind::PageProgram, first.0, bytes, cause, priority);
-}
-
-/// Queues GC's read of a flash page, of which it transfers so many bytes.
-pub fn queue_read_of_gc<P: Pages>(ssd: &mut P, plane: u32, first: Ppn, bytes: u32, cause: Cause, priority: Priority) {
-    queue_record(ssd, plane, WorkKind::MoveRead, first.0, bytes, cause, priority);
-}
-
 /// Queues GC's work on a plane.
-pub fn queue_work<P: Pages>(ssd: &mut P, plane: u32, work: WorkKind, ppn: u32, cause: Cause, priority: Priority) {
-    let bytes = ssd.nand().settings.page_bytes;
-    queue_record(ssd, plane, work, ppn, bytes, cause, priority);
+pub fn queue_work<P: Pages>(ssd: &mut P, plane: u32, work: WorkKind, ppn: Ppn, cause: Cause, priority: Priority) {
+    let nand = ssd.nand_mut();
+    let id = nand.records.add(Record::of_no_plan(nand, plane, work, ppn, cause, priority));
+    bind(ssd, id);
 }
 
-/// Queues work that is of no plan.
-fn queue_record<P: Pages>(ssd: &mut P, plane: u32, work: WorkKind, ppn: u32, bytes: u32, cause: Cause, priority: Priority) {
-    let nand = ssd.nand_mut();
-    let record = Record {
-        next: NIL,
-        slot: NIL,
-        ppn,
-        owner: plane,
-        lun: nand.lun_of_plane(plane),
-        plane,
-        domain: NIL,
-        bytes,
-        submitted_ns: nand.now_ns,
-        member: 0,
-        work,
-        cause,
-        priority,
-        version: Version::Current,
-        keep_base: false,
-        host_waits: false,
-    };
-    let id = nand.records.add(record);
-    bind(ssd, id);
+impl Record {
+    /// Work that is of no plan: whole pages cross the bus, if any do.
+    pub(crate) fn of_no_plan(nand: &Nand, plane: u32, work: WorkKind, ppn: Ppn, cause: Cause, priority: Priority) -> Self {
+        Self {
+            next: NIL,
+            slot: NIL,
+            ppn: ppn.0,
+            owner: plane,
+            lun: nand.lun_of_plane(plane),
+            plane,
+            domain: NIL,
+            bytes: nand.settings.page_bytes,
+            submitted_ns: nand.now_ns,
+            member: 0,
+            work,
+            cause,
+            priority,
+            version: Version::Current,
+            keep_base: false,
+            host_waits: false,
+        }
+    }
 }

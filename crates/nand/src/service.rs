@@ -8,7 +8,7 @@ use crate::luns::{LunState, after};
 use crate::packed::count_flash_page;
 use crate::records::NIL;
 use crate::suspension::HOST_READS;
-use crate::{FlashFault, Nand, Pages, Record, WorkKind};
+use crate::{BlockFacts, FlashFault, Nand, Pages, Record, WorkKind};
 use flashraid_vocabulary::{Action, MemberId, Ppn};
 
 /// Where a program waits.
@@ -300,7 +300,7 @@ fn plane_at_offset<P: Pages>(ssd: &P, lun_id: u32, candidate: u32, used: u64, of
     let first = nand.shape.first_plane(lun_id, kind);
     let fits = |plane: u32| {
         let bit = nand.bit_of_plane(plane);
-        used & bit == 0 && nand.luns[lun_id as usize].writable[kind] & bit != 0 && ssd.next_offset(plane) == offset
+        used & bit == 0 && nand.luns[lun_id as usize].writable[kind] & bit != 0 && ssd.blocks().next_offset(plane) == offset
     };
     match nand.records[candidate].plane {
         NIL => (first..first + nand.shape.planes_per_lun).find(|plane| fits(*plane)),
@@ -320,7 +320,7 @@ fn turn_plane<P: Pages>(ssd: &mut P, lun_id: u32, kind: usize) -> u32 {
         let planes = nand.shape.planes_per_lun;
         let turns = (0..planes).map(|turn| (number + turn) % planes);
         let writable = turns.filter(|number| lun.writable[kind] >> number & 1 == 1);
-        number = writable.min_by_key(|number| ssd.next_offset(first + number)).expect("a writable plane");
+        number = writable.min_by_key(|number| ssd.blocks().next_offset(first + number)).expect("a writable plane");
     }
     ssd.nand_mut().luns[lun_id as usize].turn_of_plane = u64::from(number);
     first + number

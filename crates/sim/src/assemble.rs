@@ -30,9 +30,9 @@ fn ssd(config: &Config, scheme: &dyn Scheme, number: u32) -> Flash {
     let mut flash = Flash::new(Settings { cell: config.device.cells(number), seed: number.into(), ..settings });
     match pe_limit {
         0 if erases_before == 0 => {}
-        0 => flash.space_mut().preset_wear(erases_before),
-        limit if config.array.is_single() => flash.space_mut().limit_erases(limit, erases_before),
-        limit => flash.space_mut().limit_erases(limit, config.array.preset_erases(number, limit)),
+        0 => flash.store_mut().space_mut().preset_wear(erases_before),
+        limit if config.array.is_single() => flash.store_mut().space_mut().limit_erases(limit, erases_before),
+        limit => flash.store_mut().space_mut().limit_erases(limit, config.array.preset_erases(number, limit)),
     }
     flash
 }

@@ -452,7 +452,7 @@ mod tests {
             }
             for lpn in [0, 20, 21, 22, engine.space_pages() - 8] {
                 let page = engine.scheme().locate(Lpn(lpn));
-                let ppn = engine.executor.media.lookup(page, Version::Current).expect("it is written");
+                let ppn = engine.executor.media.store().lookup(page, Version::Current).expect("it is written");
                 engine.executor.content.destroy(ppn);
             }
             let (mut wrong, mut exposed) = (FxHashSet::default(), FxHashSet::default());

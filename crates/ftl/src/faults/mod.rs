@@ -4,14 +4,12 @@
 //! if its block is, or if it is one of the few that became unreadable alone. A version that nothing holds any more names the sentinel page,
 //! which lies in a retired block where no plane is. A healthy device pays for all this with a test of one flag.
 //!
-//! Reading order: `state`, `parts`, `loss`, `failing`, `programs`, `replacement`.
+//! Reading order: `parts`, `state`, `failing`, `programs`.
 
 mod failing;
-pub(crate) mod loss;
 mod parts;
 mod programs;
-mod replacement;
 mod state;
 
-pub(crate) use parts::PageLocation;
+pub use parts::Parts;
 pub(crate) use state::Faults;

@@ -1,22 +1,32 @@
-//! Where parts are: the planes and blocks that a part is or lies in, and the place of a physical page.
+//! The parts of an SSD: where they are, and which of them live.
 
-use crate::Flash;
-use flashraid_vocabulary::{Part, Ppn};
+use crate::space::Space;
+use flashraid_nand::{NIL, Nand};
+use flashraid_vocabulary::{MemberId, Part, Ppn};
 
 /// Where a physical page is, level by level as `Part` counts them.
 pub(crate) struct PageLocation {
     lun: u32,
-    pub(crate) channel: u32,
-    pub(crate) chip: u32,
-    pub(crate) die: u32,
-    pub(crate) plane: u32,
-    pub(crate) block: u32,
-    pub(crate) page: u32,
+    channel: u32,
+    chip: u32,
+    die: u32,
+    plane: u32,
+    pub(super) block: u32,
+    page: u32,
 }
 
-impl Flash {
+/// The parts of an SSD, as channels, LUNs, planes and blocks say together.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    pub(crate) space: &'a Space,
+    pub(crate) nand: &'a Nand,
+}
+
+impl<'a> Parts<'a> {
+    // ---- where they are ----
+
     pub(crate) fn locate(&self, ppn: Ppn) -> PageLocation {
-        let shape = self.shape;
+        let shape = self.space.shape;
         let site = shape.plane_of(ppn);
         let (plane, lun) = (site % shape.data_planes(), shape.lun_of_plane(site));
         let in_lun = plane % shape.planes_per_lun;
@@ -31,16 +41,23 @@ impl Flash {
             die,
             plane: in_lun % shape.planes_per_die,
             block: before + block,
-            page: ppn.0 % shape.pages_per_block / self.settings.units_per_page,
+            page: ppn.0 % shape.pages_per_block / self.space.settings.units_per_page,
         }
+    }
+
+    /// Where a physical page is, by the numbers of its levels.
+    pub fn part_of(&self, ppn: Ppn) -> Part {
+        let PageLocation { channel, chip, die, plane, block, page, .. } = self.locate(ppn);
+        Part::Page { channel, chip, die, plane, block, page }
     }
 
     /// Whether the place is in the plane, or larger part, that the part is or lies in.
     pub(super) fn is_in_plane_of(&self, part: &Part, place: &PageLocation) -> bool {
+        let settings = &self.space.settings;
         match *part {
             Part::Device => true,
-            Part::Member(_) if self.settings.member_is_device() => true,
-            Part::Member(member) if self.settings.member_is_chip() => self.nand.luns()[place.lun as usize].member == Some(member),
+            Part::Member(_) if settings.member_is_device() => true,
+            Part::Member(member) if settings.member_is_chip() => self.nand.luns()[place.lun as usize].member == Some(member),
             Part::Member(channel) | Part::Channel(channel) => place.channel == channel,
             Part::Chip { channel, chip } => (place.channel, place.chip) == (channel, chip),
             Part::Die { channel, chip, die } => (place.channel, place.chip, place.die) == (channel, chip, die),
@@ -53,17 +70,101 @@ impl Flash {
     }
 
     /// Plane, and number in it, of the block that the part is or lies in. `None` for larger parts.
-    pub(crate) fn block_of_part(&self, part: &Part) -> Option<(u32, u16)> {
+    pub(crate) fn block_of(&self, part: &Part) -> Option<(u32, u16)> {
         let (Part::Block { block, .. } | Part::Page { block, .. }) = *part else { return None };
         let plane = self.planes_of(part)[0];
         let blocks = self.space.blocks.planes[plane as usize].blocks;
-        Some(if block < blocks { (plane, block as u16) } else { (plane + self.shape.data_planes(), (block - blocks) as u16) })
+        Some(if block < blocks { (plane, block as u16) } else { (plane + self.space.shape.data_planes(), (block - blocks) as u16) })
     }
 
     /// Numbers of the planes that the part is, or lies in: also of the translation planes, which are other blocks of the same planes.
     pub fn planes_of(&self, part: &Part) -> Vec<u32> {
-        let planes = 0..self.space.blocks.planes.len() as u32;
-        let place = |plane: &u32| self.locate(self.shape.first_ppn(self.space.blocks.index(*plane, 0)));
-        planes.filter(|plane| self.is_in_plane_of(part, &place(plane))).collect()
+        let place = |plane: &u32| self.locate(self.space.shape.first_ppn(self.space.blocks.index(*plane, 0)));
+        (0..self.space.planes()).filter(|plane| self.is_in_plane_of(part, &place(plane))).collect()
+    }
+
+    /// Every physical page of the part.
+    pub fn pages_of(self, part: &Part) -> impl Iterator<Item = Ppn> + use<'a> {
+        let (space, in_part) = (self.space, self.block_of(part));
+        let (units, shape) = (space.settings.units_per_page, space.shape);
+        let blocks = self
+            .planes_of(part)
+            .into_iter()
+            .flat_map(move |plane| (0..space.blocks.planes[plane as usize].blocks as u16).map(move |number| (plane, number)));
+        let blocks = blocks.filter(move |block| in_part.is_none_or(|one| one == *block));
+        let only = if let Part::Page { page, .. } = *part { Some(page) } else { None };
+        let pages = blocks.flat_map(move |(plane, number)| {
+            let first = shape.first_ppn(space.blocks.index(plane, number));
+            (0..shape.pages_per_block).map(move |page| (page / units, Ppn(first.0 + page)))
+        });
+        pages.filter(move |(page, _)| only.is_none_or(|only| only == *page)).map(|(_, ppn)| ppn)
+    }
+
+    // ---- which of them live ----
+
+    /// Whether anything of the member lives.
+    pub fn is_alive(&self, member: MemberId) -> bool {
+        (0..self.space.planes()).any(|plane| {
+            let is_its = self.nand.member_of_lun(self.nand.lun_of_plane(plane)) == Some(member.0.into());
+            let state = &self.space.blocks.planes[plane as usize];
+            is_its && state.in_use && !state.dead && state.blocks > 0
+        })
+    }
+
+    /// Erased blocks of a member, without those of its translation planes.
+    pub fn free_blocks(&self, member: u32) -> u64 {
+        let luns = (0..self.space.shape.luns()).filter(|lun| self.nand.member_of_lun(*lun) == Some(member));
+        luns.map(|lun| self.space.free_blocks_of_lun(lun)).sum()
+    }
+
+    /// Chips of which nothing lives and that no spare chip replaces, as (channel, chip): those that `Flash::replace` takes.
+    pub fn dead_chips(&self) -> Vec<(u32, u32)> {
+        let settings = &self.space.settings;
+        let chips = (0..settings.geometry.channels).flat_map(|channel| (0..settings.chips_per_channel()).map(move |c| (channel, c)));
+        chips.filter(|(channel, chip)| self.is_dead_chip(*channel, *chip)).collect()
+    }
+
+    /// Those of them that this part is, has or is in.
+    pub fn dead_chips_of(&self, part: &Part) -> Vec<(u32, u32)> {
+        let planes = self.planes_of(part);
+        let mut chips = self.dead_chips();
+        chips.retain(|&(channel, chip)| self.planes_of(&Part::Chip { channel, chip }).iter().any(|plane| planes.contains(plane)));
+        chips
+    }
+
+    pub(super) fn is_dead_chip(&self, channel: u32, chip: u32) -> bool {
+        let planes = self.planes_of(&Part::Chip { channel, chip });
+        planes.iter().all(|plane| self.space.blocks.planes[*plane as usize].dead)
+            && planes.iter().any(|plane| self.space.blocks.planes[*plane as usize].in_use)
+    }
+
+    /// The first spare chip of a channel that neither is in use nor has failed.
+    pub(super) fn spare_chip(&self, channel: u32) -> Option<u32> {
+        let settings = &self.space.settings;
+        let is_spare = |chip: &u32| {
+            let planes = self.planes_of(&Part::Chip { channel, chip: *chip });
+            let mut states = planes.iter().map(|plane| &self.space.blocks.planes[*plane as usize]);
+            states.all(|plane| !plane.in_use && !plane.dead)
+        };
+        (settings.geometry.chips_per_channel..settings.chips_per_channel()).find(is_spare)
+    }
+
+    /// Channels (bits) of which a chip that holds data is dead, and those of which a mirror chip is; without those that others replace.
+    pub fn channels_with_dead_chips(&self) -> (u64, u64) {
+        let (mut data, mut mirrors) = (0, 0);
+        for (channel, chip) in self.dead_chips() {
+            let mut domains = self.planes_of(&Part::Chip { channel, chip }).into_iter().map(|plane| self.space.domain_of_plane(plane));
+            let is_mirror = domains.any(|domain| domain != NIL && self.space.holds_copies(domain));
+            *(if is_mirror { &mut mirrors } else { &mut data }) |= 1 << channel;
+        }
+        (data, mirrors)
+    }
+
+    /// Whether a spare chip is in use.
+    pub fn uses_spares(&self) -> bool {
+        let (settings, shape) = (&self.space.settings, &self.space.shape);
+        let spares = settings.geometry.chips_per_channel..settings.chips_per_channel();
+        let mut planes = (0..shape.data_planes()).filter(|plane| spares.contains(&shape.chip_of_lun(self.nand.lun_of_plane(*plane))));
+        planes.any(|plane| self.space.blocks.planes[plane as usize].in_use)
     }
 }

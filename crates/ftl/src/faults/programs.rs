@@ -1,9 +1,8 @@
 //! Programs that fail: they are repeated, given up, or end without a page.
 
 use crate::Flash;
-use crate::memory;
 use flashraid_nand::{NEVER, NIL, Record};
-use flashraid_vocabulary::{Action, Cause, MemberId, MemberPage, PageOperation, Ppn, Sources, Version};
+use flashraid_vocabulary::{Cause, MemberId, PageOperation, Ppn};
 
 impl Flash {
     /// Fails every program that waits in the domain.
@@ -11,20 +10,25 @@ impl Flash {
         while let Some(id) = self.nand.take_waiting(domain) {
             self.fail_unstarted(id);
         }
-        if self.hybrid.is_some() {
-            self.take_waiting(domain).into_iter().for_each(|id| self.fail_unstarted(id));
+        if let Some(hybrid) = &mut self.hybrid {
+            let waiting = hybrid.take_waiting(domain, &self.store.space, &self.nand);
+            waiting.into_iter().for_each(|id| self.fail_unstarted(id));
         }
-        memory::take_waiting(self, domain).into_iter().for_each(|id| self.fail_unstarted(id));
+        if let Some(memory) = &mut self.store.memory {
+            let waiting = memory.take_waiting(domain, &self.nand);
+            waiting.into_iter().for_each(|id| self.fail_unstarted(id));
+        }
     }
 
     /// A program that never started fails.
     pub(crate) fn fail_unstarted(&mut self, id: u32) {
         let Record { domain, slot, cause, .. } = *self.nand.record(id);
-        self.dismiss(cause);
-        if self.hybrid.is_some() {
-            self.cancel_reservation(slot);
+        self.gc.dismiss(cause, &self.store.space);
+        if let Some(hybrid) = &mut self.hybrid {
+            let waits = hybrid.cancel(slot, &self.store.space);
+            self.wake(waits);
         }
-        self.space.domains[domain as usize].reserved -= 1;
+        self.store.space.domains[domain as usize].reserved -= 1;
         self.nand.complete_unstarted(id);
     }
 
@@ -33,11 +37,17 @@ impl Flash {
         if self.nand.next_event_ns() != NEVER {
             return false;
         }
-        if memory::give_up(self) {
+        let to_give_up = self.store.take_rescues();
+        if !to_give_up.is_empty() {
+            // No space will be gained: what waits for some is lost with its place.
+            for page in to_give_up {
+                let due = self.store.leave_place(page);
+                self.attend(due);
+            }
             return true;
         }
         let before = self.nand.completions().len();
-        (0..self.space.domains.len() as u32).for_each(|domain| self.fail_waiting(domain));
+        (0..self.store.space.domains.len() as u32).for_each(|domain| self.fail_waiting(domain));
         let failed: Vec<u32> = self.nand.completions()[before..].iter().map(|completion| completion.record).collect();
         failed.iter().for_each(|record| self.nand.record_mut(*record).domain = NIL);
         !failed.is_empty()
@@ -47,20 +57,19 @@ impl Flash {
     /// is none yet. Counted as a retry. False if the domain has nothing that lives, or the program failed as it was stuck; then `abort` must follow.
     pub fn repeat(&mut self, record: u32) -> bool {
         self.forget_page(record);
-        let domain = self.nand.record(record).domain;
-        if domain == NIL || !self.space.domain_is_alive(domain) {
+        let Record { domain, slot, member, .. } = *self.nand.record(record);
+        if domain == NIL || !self.store.space.domain_is_alive(domain) {
             return false;
         }
         let now_ns = self.nand.now_ns();
         let program = self.nand.record_mut(record);
         (program.next, program.cause, program.submitted_ns) = (NIL, Cause::Retry, now_ns);
-        if self.hybrid.is_some() {
-            self.owe_page(self.nand.record(record).slot);
+        if let Some(hybrid) = &mut self.hybrid {
+            hybrid.owe_page(slot, &self.store.space);
         }
-        self.space.domains[domain as usize].reserved += 1;
-        self.space.pool_if_short(&mut self.nand, domain);
-        let member = MemberId(self.nand.record(record).member);
-        self.nand.loads_mut().queue_changes(member, 0, 1);
+        self.store.space.domains[domain as usize].reserved += 1;
+        self.store.space.pool_if_short(&mut self.nand, domain);
+        self.nand.loads_mut().queue_changes(MemberId(member), 0, 1);
         self.queue_program(record);
         true
     }
@@ -71,48 +80,28 @@ impl Flash {
         self.nand.remove_record(record);
     }
 
-    /// The program of a record, as far as is kept of it.
-    pub fn program_of(&self, record: u32) -> PageOperation {
-        let Record { slot, version, cause, priority, host_waits, keep_base, bytes, .. } = *self.nand.record(record);
-        let (address, sources, strip) = (self.address(slot), Sources::default(), PageOperation::NO_STRIP);
-        PageOperation { action: Action::Program, version, cause, priority, host_waits, keep_base, address, bytes, sources, strip }
-    }
-
     /// A program that gets no page, and was not submitted: its record, as if it had failed.
     pub fn unallocated(&mut self, operation: &PageOperation, owner: u32) -> u32 {
-        let domain = self.space.domain_of(operation.address, operation.version);
-        self.nand.add_record(Record { domain, ..self.program_record(operation, owner) })
+        let domain = self.store.space.domain_of(operation.address, operation.version);
+        let program = self.store.program_record(operation, owner, self.nand.now_ns());
+        self.nand.add_record(Record { domain, ..program })
     }
 
     /// A program that has failed for good may end all the same: its version will be lost.
     pub fn leave_unplaced(&mut self, record: u32) {
         self.forget_page(record);
-        self.nand.record_mut(record).ppn = self.faults.lost.0;
-    }
-
-    /// Whether the version that a program makes will be lost (`leave_unplaced`).
-    pub fn is_unallocated(&self, record: u32) -> bool {
-        self.nand.record(record).ppn == self.faults.lost.0
-    }
-
-    /// Whether a program has ended, and its page is lost since then.
-    pub fn has_lost_its_page(&self, record: u32) -> bool {
-        let ppn = self.nand.record(record).ppn;
-        ppn != NIL && !self.is_unallocated(record) && self.is_lost_page(Ppn(ppn))
-    }
-
-    /// Which version of which page a program makes.
-    pub fn programmed(&self, record: u32) -> (MemberPage, Version) {
-        let Record { slot, version, .. } = *self.nand.record(record);
-        (self.address(slot), version)
+        self.nand.record_mut(record).ppn = self.store.space.lost.0;
     }
 
     fn forget_page(&mut self, record: u32) {
-        let ppn = std::mem::replace(&mut self.nand.record_mut(record).ppn, NIL);
-        if ppn != NIL && ppn != self.faults.lost.0 {
-            self.settle(self.shape.block_of(Ppn(ppn)));
-            if self.hybrid.is_some() {
-                self.page_settled(self.nand.record(record).slot, Ppn(ppn));
+        let Record { ppn, slot, .. } = *self.nand.record(record);
+        self.nand.record_mut(record).ppn = NIL;
+        if ppn != NIL && ppn != self.store.space.lost.0 {
+            let due = self.store.space.settle(self.store.space.shape.block_of(Ppn(ppn)));
+            self.attend(due);
+            if let Some(hybrid) = &mut self.hybrid {
+                let waits = hybrid.page_settled(slot, Ppn(ppn), &self.store.space);
+                self.wake(waits);
             }
         }
     }

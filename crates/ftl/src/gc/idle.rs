@@ -8,63 +8,30 @@
 //! on until hardly any page is garbage, and move a whole block for each page freed. With a gain g, it moves at most (1 - g) / g pages for each page that it
 //! frees; and in the long run it frees no more than is programmed otherwise.
 
-use crate::Flash;
-use flashraid_nand::NEVER;
-use flashraid_vocabulary::Health;
+use super::state::Collection;
+use crate::Settings;
+use flashraid_nand::{NEVER, Nand};
 
-impl Flash {
-    // ---- health ----
+/// When the SSD is idle if no host operation arrives.
+fn idle_at_ns(settings: &Settings, nand: &Nand) -> u64 {
+    let last_ns = nand.loads().iter().map(|load| load.last_host_ns).max().expect("there are members");
+    last_ns.saturating_add(settings.given.idle_ns)
+}
 
-    /// Whether it may be programmed and collected.
-    pub fn health(&self) -> Health {
-        self.health
-    }
-
-    /// From now on it may be programmed and collected, or not. A GC run under way ends all the same.
-    pub fn set_health(&mut self, health: Health) {
-        self.health = health;
-        if self.is_collectable() && !self.untimed.is_on {
-            for plane in 0..self.space.planes() {
-                self.collect_if_low(plane);
-                self.collect_if_starved(plane);
-            }
-        }
-    }
-
-    /// Whether GC runs may start: SPEC 5.2 has no GC on an SSD that is not S0.
-    #[inline]
-    pub(crate) fn is_collectable(&self) -> bool {
-        self.health == Health::ReadWrite
-    }
-
-    // ---- the timer ----
-
-    /// When it is idle if no host operation arrives.
-    fn idle_at_ns(&self) -> u64 {
-        let last_ns = self.nand.loads().iter().map(|load| load.last_host_ns).max().expect("there are members");
-        last_ns.saturating_add(self.settings.given.idle_ns)
-    }
-
+impl Collection {
     /// A plane may have to be collected in idle time: sets the timer if it is not set.
     #[cold]
-    pub(crate) fn collect_when_idle(&mut self) {
-        if self.settings.collects_when_idle() && !self.untimed.is_on && self.is_collectable() && self.nand.timer_ns() == NEVER {
-            self.nand.set_timer(self.idle_at_ns().max(self.nand.now_ns()));
+    pub(crate) fn wait_for_idle(&self, settings: &Settings, nand: &mut Nand) {
+        if settings.collects_when_idle() && !self.is_untimed && self.is_collectable() && nand.timer_ns() == NEVER {
+            nand.set_timer(idle_at_ns(settings, nand).max(nand.now_ns()));
         }
     }
 
-    /// The timer is due: starts GC runs unless the host came meanwhile. The end of each run sets the timer again.
-    pub(crate) fn idle_timer_event(&mut self) {
-        let idle_at_ns = self.idle_at_ns();
-        if idle_at_ns > self.nand.now_ns() {
-            return self.nand.set_timer(idle_at_ns);
-        }
-        self.nand.set_timer(NEVER);
-        for plane in 0..self.space.planes() {
-            let state = &self.space.blocks.planes[plane as usize];
-            if state.free_pages < state.idle_pages {
-                self.start_gc(plane);
-            }
-        }
+    /// The timer is due. Returns whether GC runs start; else the host came meanwhile. The end of each run sets the timer again.
+    pub(crate) fn idle_time_begins(&self, settings: &Settings, nand: &mut Nand) -> bool {
+        let idle_at_ns = idle_at_ns(settings, nand);
+        let is_idle = idle_at_ns <= nand.now_ns();
+        nand.set_timer(if is_idle { NEVER } else { idle_at_ns });
+        is_idle
     }
 }

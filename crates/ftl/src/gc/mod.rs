@@ -8,15 +8,17 @@
 //! asked about and those to be committed waited for, with nothing blocked, as the commits may need any LUN. Then moves and erase follow
 //! in one go, and a page that is still semivalid, or again, is moved.
 //!
-//! Reading order: `state`, `run` (the plain course), `queries`, `wear`, `idle`, `coordination`, `failures`; `packing` where a flash page has several
-//! pages of the map; `merge` for hybrid mapping.
+//! `Collection` knows the runs of all planes. Each step of a run changes tables alone, and says what NAND has to do next (`Next`); `course` does that, as
+//! only who holds all of the SSD can.
+//!
+//! Reading order: `state`, `run` (the plain course), `queries`, `idle`, `coordination`; `packing` where a flash page has several pages of the map; `course`;
+//! `merge` for hybrid mapping.
 
 mod coordination;
-mod failures;
+mod course;
 mod idle;
-mod merge;
-pub(crate) mod packing;
+pub(crate) mod merge;
+mod packing;
 mod queries;
 mod run;
 pub(crate) mod state;
-mod wear;

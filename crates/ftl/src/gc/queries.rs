@@ -1,167 +1,118 @@
-//! Questions of GC about victims and semivalid pages, their answers, and what it tells of its moves.
+//! Questions of GC about victims and semivalid pages, and their answers.
 
-use super::state::{Gc, GcStage};
-use crate::memory;
+use super::state::{Collection, Gc, GcStage, Next};
+use crate::GcQuery;
+use crate::space::Space;
 use crate::space::blocks::{BlockState, NONE};
-use crate::{Flash, GcQuery, MapEvent};
-use flashraid_vocabulary::{MemberPage, Ppn, SemivalidAction, Version};
+use crate::store::Store;
+use flashraid_nand::Nand;
+use flashraid_vocabulary::{Ppn, Version};
 
-impl Flash {
-    // ---- semivalid pages of a victim ----
+/// What is next of the questions of GC.
+pub(super) enum Taken {
+    /// This one is asked.
+    Asked(GcQuery),
+    /// One that a plane's run has asked is settled, as its page is no base any more.
+    Settled(u32),
+}
 
-    /// Slots of the semivalid pages of a block.
-    pub(super) fn bases_in(&self, plane: u32, number: u16) -> impl Iterator<Item = u32> {
-        let block = self.space.blocks.index(plane, number);
-        let (first, count) = (self.shape.first_ppn(block).0, usize::from(self.space.blocks.blocks[block].bases));
-        let live = (first..first + self.shape.pages_per_block).filter_map(|ppn| self.maps.live(Ppn(ppn)));
-        live.filter(|(version, _)| *version == Version::Base).map(|(_, slot)| slot).take(count)
+impl Collection {
+    // ---- questions ----
+
+    /// Which block of the plane is reclaimed, as some have semivalid pages to commit.
+    pub(super) fn ask_for_victim(&mut self, plane: u32) {
+        let query = GcQuery::Victim(plane);
+        if !self.queries.contains(&query) {
+            self.queries.push(query);
+        }
+    }
+
+    /// How the semivalid page at the cursor is handled.
+    pub(super) fn ask_about(&mut self, plane: u32, cursor: u16, slot: u32, store: &Store) {
+        let state = &mut self.runs[plane as usize];
+        (state.cursor, state.stage) = (cursor, GcStage::Asking);
+        self.queries.push(GcQuery::Semivalid(plane, store.maps.address(slot)));
     }
 
     /// The first phase: all semivalid pages of the victim are asked about.
     #[cold]
-    pub(super) fn ask_about_bases(&mut self, plane: u32, victim: u16) {
-        let before = self.gc.queries.len();
-        let mut gc_queries = std::mem::take(&mut self.gc.queries);
-        gc_queries.extend(self.bases_in(plane, victim).map(|slot| GcQuery::Semivalid(plane, self.address(slot))));
-        gc_queries[before..].reverse(); // the last is taken first
-        let state = &mut self.gc.runs[plane as usize];
-        (state.stage, state.uncommitted) = (GcStage::Committing, (gc_queries.len() - before) as u16);
-        self.gc.queries = gc_queries;
+    pub(super) fn ask_about_bases(&mut self, plane: u32, victim: u16, store: &Store) {
+        let before = self.queries.len();
+        self.queries.extend(store.bases_in(plane, victim).map(|slot| GcQuery::Semivalid(plane, store.maps.address(slot))));
+        self.queries[before..].reverse(); // the last is taken first
+        let state = &mut self.runs[plane as usize];
+        (state.stage, state.uncommitted) = (GcStage::Committing, (self.queries.len() - before) as u16);
     }
 
-    /// A semivalid page of the first phase needs no waiting any more.
-    fn base_settled(&mut self, plane: u32) {
-        let state = &mut self.gc.runs[plane as usize];
-        state.uncommitted -= 1;
-        if state.uncommitted > 0 {
-            return;
-        }
-        let Gc { victim, wear, retires, .. } = *state;
-        if self.hybrid.is_some() {
-            return self.merge_settled(plane);
-        }
-        let block = self.space.blocks.index(plane, victim);
-        if u32::from(self.space.blocks.blocks[block].live) < self.shape.pages_per_block || wear || retires {
-            self.start_moves(plane);
-        } else {
-            self.leave_victim(plane, victim);
-        }
-    }
-
-    /// Nothing of a victim could be committed and nothing else is garbage: its GC run would gain nothing, and another one may.
-    #[cold]
-    fn leave_victim(&mut self, plane: u32, victim: u16) {
-        self.cut_gc(plane);
-        let blocks = self.space.blocks.of_plane(plane);
-        blocks[usize::from(victim)].state = BlockState::Closed;
-        self.space.victims.close(plane, victim, blocks);
-        if self.is_collectable() {
-            self.collect_best(plane, false);
-        }
-    }
-
-    // ---- questions and answers ----
-
-    /// Questions of GC that are not taken.
-    pub fn gc_queries_waiting(&self) -> usize {
-        self.gc.queries.len()
-    }
-
-    /// Takes the next question of GC. Questions about a page that was released before they were taken are not asked.
-    pub fn take_gc_query(&mut self) -> Option<GcQuery> {
-        while let Some(query) = self.gc.queries.pop() {
-            let GcQuery::Semivalid(plane, address) = query else { return Some(query) };
-            let Gc { victim, cursor, stage, .. } = self.gc.runs[plane as usize];
+    /// Takes the next question. One about a page that was released before it was taken is not asked. `is_hybrid`: runs are merges.
+    pub(super) fn take_query(&mut self, store: &Store, is_hybrid: bool) -> Option<Taken> {
+        while let Some(query) = self.queries.pop() {
+            let GcQuery::Semivalid(plane, address) = query else { return Some(Taken::Asked(query)) };
+            let Gc { victim, cursor, stage, .. } = self.runs[plane as usize];
             if victim == NONE {
                 continue;
             }
-            let base = self.lookup(address, Version::Base);
+            let base = store.lookup(address, Version::Base);
             match stage {
-                GcStage::Asking if base == Some(self.page_at(plane, victim, cursor)) => return Some(query),
-                GcStage::Committing if base.is_some_and(|base| self.is_to_be_erased(plane, victim, base)) => return Some(query),
-                GcStage::Committing => self.base_settled(plane),
+                GcStage::Asking if base == Some(page_at(plane, victim, cursor, &store.space)) => return Some(Taken::Asked(query)),
+                GcStage::Committing if base.is_some_and(|base| is_to_be_erased(plane, victim, base, is_hybrid, &store.space)) => {
+                    return Some(Taken::Asked(query));
+                }
+                GcStage::Committing => return Some(Taken::Settled(plane)),
                 _ => {}
             }
         }
         None
     }
 
-    /// Whether a page lies in what a GC run is to erase. Of a merge that is several blocks; their semivalid pages stay where they are.
-    fn is_to_be_erased(&self, plane: u32, victim: u16, ppn: Ppn) -> bool {
-        if self.hybrid.is_some() {
-            self.shape.plane_of(ppn) == plane
+    // ---- answers ----
+
+    /// Whether the run asks about just this page.
+    pub(crate) fn asks_about(&self, plane: u32, ppn: Ppn, space: &Space) -> bool {
+        let Gc { victim, cursor, stage, .. } = self.runs[plane as usize];
+        victim != NONE && stage == GcStage::Asking && ppn == page_at(plane, victim, cursor, space)
+    }
+
+    /// Whether the run is in its first phase.
+    pub(super) fn is_committing(&self, plane: u32) -> bool {
+        let Gc { victim, stage, .. } = self.runs[plane as usize];
+        victim != NONE && stage == GcStage::Committing
+    }
+
+    /// A semivalid page of the first phase needs no waiting any more. Returns whether none does.
+    pub(super) fn base_settled(&mut self, plane: u32) -> bool {
+        let state = &mut self.runs[plane as usize];
+        state.uncommitted -= 1;
+        state.uncommitted == 0
+    }
+
+    /// The first phase is over.
+    pub(super) fn bases_settled(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
+        let Gc { victim, wear, retires, .. } = self.runs[plane as usize];
+        let block = store.space.blocks.index(plane, victim);
+        if u32::from(store.space.blocks.blocks[block].live) < store.space.shape.pages_per_block || wear || retires {
+            self.start_moves(plane, store, nand)
         } else {
-            self.shape.block_of(ppn) == self.space.blocks.index(plane, victim)
+            self.leave_victim(plane, victim, store, nand)
         }
     }
 
-    fn page_at(&self, plane: u32, victim: u16, cursor: u16) -> Ppn {
-        Ppn(self.shape.first_ppn(self.space.blocks.index(plane, victim)).0 + u32::from(cursor))
+    /// Nothing of a victim could be committed and nothing else is garbage: its GC run would gain nothing, and another one may.
+    #[cold]
+    fn leave_victim(&mut self, plane: u32, victim: u16, store: &mut Store, nand: &mut Nand) -> Next {
+        self.cut(plane, &mut store.space, nand);
+        let blocks = store.space.blocks.of_plane(plane);
+        blocks[usize::from(victim)].state = BlockState::Closed;
+        store.space.victims.close(plane, victim, blocks);
+        if self.is_collectable() { self.collect_best(plane, false, store, nand) } else { Next::Waits }
     }
+}
 
-    /// Answers GC about a semivalid page. After `CommitFirst`, which only schemes give that move no bases, it waits for `committed`.
-    pub fn rule(&mut self, plane: u32, address: MemberPage, action: SemivalidAction) {
-        debug_assert!(action != SemivalidAction::CommitFirst || !self.settings.moves_bases);
-        if self.gc.runs[plane as usize].stage == GcStage::Committing {
-            if action == SemivalidAction::Free {
-                self.unmap(address, Version::Base);
-            }
-            if action == SemivalidAction::Move && self.hybrid.is_some() {
-                self.merge_refused(plane);
-            }
-            if action != SemivalidAction::CommitFirst {
-                self.base_settled(plane);
-            }
-        } else if action == SemivalidAction::Free {
-            self.unmap(address, Version::Base);
-        } else {
-            self.gc.runs[plane as usize].move_semivalid = true;
-            self.continue_gc(plane);
-        }
-    }
+/// Whether a page lies in what a GC run is to erase. Of a merge that is several blocks; their semivalid pages stay where they are.
+fn is_to_be_erased(plane: u32, victim: u16, ppn: Ppn, is_hybrid: bool, space: &Space) -> bool {
+    if is_hybrid { space.shape.plane_of(ppn) == plane } else { space.shape.block_of(ppn) == space.blocks.index(plane, victim) }
+}
 
-    /// A base was released; the GC run that asks about it goes on.
-    pub(crate) fn base_released(&mut self, ppn: Ppn) {
-        let plane = self.shape.plane_of(ppn);
-        let Gc { victim, cursor, stage, .. } = self.gc.runs[plane as usize];
-        if victim != NONE && stage == GcStage::Asking && ppn == self.page_at(plane, victim, cursor) {
-            self.continue_gc(plane);
-        } else if self.hybrid.is_some() {
-            self.base_of_merge_released(plane);
-        }
-    }
-
-    /// A commit that the plane's GC waits for (`SemivalidAction::CommitFirst`) has ended.
-    pub fn committed(&mut self, plane: u32) {
-        let Gc { victim, stage, .. } = self.gc.runs[plane as usize];
-        // A failure may have ended the GC run; another one, that began since, moves what it does not wait for.
-        if victim != NONE && stage == GcStage::Committing {
-            self.base_settled(plane);
-        }
-    }
-
-    // ---- news ----
-
-    /// Whether a domain gained space, or GC has a question or did something to the map.
-    #[inline]
-    pub fn has_news(&self) -> bool {
-        !self.space.freed.is_empty() || !self.gc.queries.is_empty() || self.has_map_events() || memory::has_flushed(self)
-    }
-
-    /// Whether somebody stores the map, and must hear of moves.
-    pub(crate) fn reports_moves(&self) -> bool {
-        self.settings.translation_blocks > 0 && !self.untimed.is_on
-    }
-
-    /// Whether GC did anything to the map that nobody has taken over.
-    #[inline]
-    pub fn has_map_events(&self) -> bool {
-        !self.gc.map_events.is_empty()
-    }
-
-    /// Takes over what GC did to the map, in order, and leaves an empty list.
-    pub fn swap_map_events(&mut self, news: &mut Vec<MapEvent>) {
-        debug_assert!(news.is_empty());
-        std::mem::swap(&mut self.gc.map_events, news);
-    }
+fn page_at(plane: u32, victim: u16, cursor: u16, space: &Space) -> Ppn {
+    Ppn(space.shape.first_ppn(space.blocks.index(plane, victim)).0 + u32::from(cursor))
 }

@@ -1,354 +1,333 @@
 //! The plain course of a GC run: its start, the choice of its victim, the moves, and the erase.
+//!
+//! Here all tables are brought up to date; what NAND does next is what each step returns (`Next`).
 
-use super::packing;
-use super::state::{Gc, GcStage};
-use crate::memory;
-use crate::space::blocks::{BlockState, NONE, WriteStream};
-use crate::{Flash, FlashFault, GcQuery, MapEvent, MemberLoad};
+use super::state::{Collection, Gc, GcStage, Next};
+use crate::space::Space;
+use crate::space::blocks::{BlockState, NONE};
+use crate::space::changes::Due;
+use crate::store::Store;
+use crate::{FlashFault, GcQuery};
 #[cfg(feature = "mutants")]
 use flashraid_nand::accounting::{self, Slip};
-use flashraid_nand::{Record, WorkKind, each, kick_plane, queue_work};
-use flashraid_vocabulary::{Cause, GcBlockingScope, MemberId, MemberPage, Observer, Ppn, Version};
+use flashraid_nand::{MemberLoad, Nand, WorkKind};
+use flashraid_vocabulary::{MemberId, MemberPage, Observer, Ppn, Version};
 
-impl Flash {
+impl Collection {
     // ---- start ----
 
-    /// Starts a GC run if the plane has fewer free pages than the threshold (called after each program into it, so that a
-    /// program starts at most one).
+    /// Starts a GC run if the plane has fewer free pages than the threshold, after a program into it.
     #[inline]
-    pub(crate) fn collect_if_low(&mut self, plane: u32) {
-        if self.space.is_low(plane) {
+    pub(super) fn collect_if_low(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
+        if store.space.is_low(plane) {
             if self.is_collecting(plane) {
-                let (_, urgent) = self.manner_of_gc(plane);
-                self.gc.runs[plane as usize].urgent |= urgent;
+                self.hurry(plane, &store.space);
             }
-            self.start_gc(plane);
-        } else if self.space.blocks.planes[plane as usize].free_pages < self.space.blocks.planes[plane as usize].idle_pages {
-            self.collect_when_idle();
+            return self.start(plane, store, nand);
         }
+        if store.space.is_low_when_idle(plane) {
+            self.wait_for_idle(&store.space.settings, nand);
+        }
+        Next::Waits
     }
 
     /// Starts a GC run if host programs get no new block in this plane. If it is to be collected in idle time, the timer sees to that.
     #[inline]
-    pub(crate) fn collect_if_starved(&mut self, plane: u32) {
-        let state = &self.space.blocks.planes[plane as usize];
-        if state.free_blocks < self.settings.given.gc_reserve_blocks && !self.untimed.is_on {
-            self.start_gc(plane);
-        } else if state.free_pages < state.idle_pages {
-            self.collect_when_idle();
+    pub(super) fn collect_if_starved(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
+        if store.space.is_starved(plane) && !self.is_untimed {
+            return self.start(plane, store, nand);
         }
+        if store.space.is_low_when_idle(plane) {
+            self.wait_for_idle(&store.space.settings, nand);
+        }
+        Next::Waits
     }
 
-    pub(super) fn start_gc(&mut self, plane: u32) {
+    /// Starts a GC run of the plane, if there is none and there is a victim.
+    pub(crate) fn start(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
         if self.is_collecting(plane) || !self.is_collectable() {
-            return;
+            return Next::Waits;
         }
-        if !self.space.victims.pinned(plane).is_empty() {
-            return self.start_among_pinned(plane);
+        if !store.space.victims.pinned(plane).is_empty() {
+            return self.start_among_pinned(plane, store, nand);
         }
-        self.collect_best(plane, !self.settings.moves_bases && self.held.iter().any(|held| held.bases > 0));
+        let commits = !store.space.settings.moves_bases && store.maps.has_bases();
+        self.collect_best(plane, commits, store, nand)
     }
 
-    /// Collects the block that the policy chooses, if that frees enough. If no block has garbage, and GC runs commit semivalid pages (`commits`), the one with
-    /// the fewest pages to move of those that have any: a plane full of them would never be collected else.
-    pub(super) fn collect_best(&mut self, plane: u32, commits: bool) {
-        let chosen = self.space.victim(plane);
-        let with_bases = || self.space.fewest_with_bases(plane).filter(|victim| commits && self.space.is_worth(plane, *victim));
-        let victim = match chosen {
-            Some(victim) if self.settings.padding_of_gc() > 0 => self.space.worth(plane, victim).or_else(with_bases),
-            Some(victim) => Some(victim).filter(|victim| self.space.is_worth(plane, *victim)),
-            None => with_bases(),
-        };
-        if let Some(victim) = victim
-            && let Some(victim) = self.space.movable(plane, victim)
-        {
-            self.collect_block(plane, victim, false);
+    /// Collects the block that the policy chooses, if that frees enough (`Space::next_victim`).
+    pub(super) fn collect_best(&mut self, plane: u32, commits: bool, store: &mut Store, nand: &mut Nand) -> Next {
+        match store.space.next_victim(plane, commits) {
+            Some(victim) => self.collect(plane, victim, false, store, nand),
+            None => Next::Waits,
         }
     }
 
     #[cold]
-    fn start_among_pinned(&mut self, plane: u32) {
-        let query = GcQuery::Victim(plane);
-        if !self.settings.commit_aware {
-            self.choose_victim(plane, &|_| (0, 0));
-        } else if !self.gc.queries.contains(&query) {
-            self.gc.queries.push(query);
+    fn start_among_pinned(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
+        if !store.space.settings.commit_aware {
+            return self.collect_cheapest(plane, &|_| (0, 0), store, nand);
         }
+        self.ask_for_victim(plane);
+        Next::Waits
     }
 
-    /// Starts the GC run of the plane's cheapest block, if any has a page that need not be moved. `commit_cost` says how many pages the commit
-    /// of a semivalid page's stripe reads and programs; a block has no two pages of one stripe. Of equally cheap ones, blocks without semivalid pages
-    /// come first, then those that have had some for longest.
-    pub fn choose_victim(&mut self, plane: u32, commit_cost: &dyn Fn(MemberPage) -> (u32, u32)) {
+    /// Starts the GC run of the plane's cheapest block, if any has a page that need not be moved.
+    pub(super) fn collect_cheapest(
+        &mut self,
+        plane: u32,
+        commit_cost: &dyn Fn(MemberPage) -> (u32, u32),
+        store: &mut Store,
+        nand: &mut Nand,
+    ) -> Next {
         if self.is_collecting(plane) || !self.is_collectable() {
-            return;
+            return Next::Waits;
         }
-        if self.hybrid.is_some() {
-            return self.choose_log(plane, commit_cost);
-        }
-        let best = self.space.victim(plane);
-        let cost_ns = |reads: u32, programs: u32| self.settings.cell.mean_cost_ns(reads.into(), programs.into());
-        let block_of = |number: u16| self.space.blocks.blocks[self.space.blocks.index(plane, number)];
-        let unpinned = best.map(|number| (u32::from(block_of(number).live), number));
-        let unpinned = unpinned.filter(|(live, _)| self.space.frees_enough(plane, *live));
-        let mut best = unpinned.map(|(live, number)| (cost_ns(live, live), number));
-        for &number in self.space.victims.pinned(plane) {
-            let moves = u32::from(block_of(number).to_move());
-            if !self.space.frees_enough(plane, moves) {
-                continue;
-            }
-            let mut cost = cost_ns(moves, moves);
-            for slot in self.bases_in(plane, number) {
-                if best.is_some_and(|(least, _)| cost >= least) {
-                    break;
-                }
-                let (reads, programs) = commit_cost(self.address(slot));
-                cost += cost_ns(reads, programs);
-            }
-            if best.is_none_or(|(least, _)| cost < least) {
-                best = Some((cost, number));
-            }
-        }
-        if let Some((_, victim)) = best
-            && self.space.can_move(plane, victim)
-        {
-            self.collect_block(plane, victim, false);
+        match store.cheapest_victim(plane, commit_cost).filter(|victim| store.space.can_move(plane, *victim)) {
+            Some(victim) => self.collect(plane, victim, false, store, nand),
+            None => Next::Waits,
         }
     }
 
-    pub(crate) fn is_collecting(&self, plane: u32) -> bool {
-        self.gc.runs[plane as usize].victim != NONE
+    /// With static wear leveling, moves the coldest block of the plane if it is due and no other run is.
+    pub(super) fn level_wear(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
+        if !self.is_collectable() || self.is_collecting(plane) {
+            return Next::Waits;
+        }
+        match store.space.cold_victim(plane) {
+            Some(victim) => self.collect(plane, victim, true, store, nand),
+            None => Next::Waits,
+        }
     }
 
-    pub(super) fn collect_block(&mut self, plane: u32, victim: u16, wear: bool) {
-        self.space.claim(plane, victim);
-        self.begin_gc(plane, Gc { victim, wear, ..Gc::IDLE });
+    /// Moves what lives in a doomed block of the plane, to retire it, if there is space that nobody else needs.
+    #[cold]
+    pub(super) fn drain(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
+        if self.is_collecting(plane) || self.is_untimed || !self.is_collectable() {
+            return Next::Waits;
+        }
+        let Some(victim) = store.doomed_victim(plane) else { return Next::Waits };
+        let block = store.space.blocks.index(plane, victim);
+        store.space.blocks.blocks[block].state = BlockState::Victim;
+        self.begin(plane, Gc { victim, retires: true, ..Gc::IDLE }, store, nand)
     }
 
-    pub(super) fn begin_gc(&mut self, plane: u32, gc: Gc) {
-        let (pagewise, urgent) = self.manner_of_gc(plane);
-        self.note_run(plane, Gc { pagewise, urgent: urgent && !gc.wear, ..gc });
-        let block = self.space.blocks.index(plane, gc.victim);
-        if self.space.blocks.blocks[block].bases > 0 { self.ask_about_bases(plane, gc.victim) } else { self.start_moves(plane) }
+    fn collect(&mut self, plane: u32, victim: u16, wear: bool, store: &mut Store, nand: &mut Nand) -> Next {
+        store.space.claim(plane, victim);
+        self.begin(plane, Gc { victim, wear, ..Gc::IDLE }, store, nand)
+    }
+
+    fn begin(&mut self, plane: u32, gc: Gc, store: &mut Store, nand: &mut Nand) -> Next {
+        let (pagewise, urgent) = self.manner(plane, &store.space);
+        self.note_run(plane, Gc { pagewise, urgent: urgent && !gc.wear, ..gc }, &store.space, nand);
+        let block = store.space.blocks.index(plane, gc.victim);
+        if store.space.blocks.blocks[block].bases == 0 {
+            return self.start_moves(plane, store, nand);
+        }
+        self.ask_about_bases(plane, gc.victim, store);
+        Next::Waits
     }
 
     /// The run of the plane is this one from now on.
-    pub(super) fn note_run(&mut self, plane: u32, gc: Gc) {
-        let victim = &self.space.blocks.blocks[self.space.blocks.index(plane, gc.victim)];
-        self.gc.runs[plane as usize] = Gc { since_ns: self.nand.now_ns(), to_move: victim.to_move(), ..gc };
-        self.load_of_plane(plane).gc_runs += 1;
+    pub(super) fn note_run(&mut self, plane: u32, gc: Gc, space: &Space, nand: &mut Nand) {
+        let victim = &space.blocks.blocks[space.blocks.index(plane, gc.victim)];
+        self.runs[plane as usize] = Gc { since_ns: nand.now_ns(), to_move: victim.to_move(), ..gc };
+        load_of_plane(plane, nand).gc_runs += 1;
     }
 
-    /// Moves and erase, with the LUNs blocked.
-    pub(super) fn start_moves(&mut self, plane: u32) {
-        self.gc.runs[plane as usize].stage = GcStage::Moving;
-        self.block_luns(plane, true);
-        self.continue_gc(plane);
-    }
-
-    pub(crate) fn load_of_plane(&mut self, plane: u32) -> &mut MemberLoad {
-        let member = self.nand.member_of_lun(self.nand.lun_of_plane(plane)).expect("planes of idle spare chips are never collected");
-        &mut self.nand.loads_mut()[MemberId(member as u16)]
-    }
-
-    // ---- what is blocked meanwhile ----
-
-    /// Keeps host work off the LUNs that a GC run blocks, or lets it on again.
-    pub(super) fn block_luns(&mut self, plane: u32, blocked: bool) {
-        self.mark_luns(plane, blocked);
-        if !blocked && self.blocking_scope(plane) != GcBlockingScope::None {
-            kick_plane(self, plane);
-        }
-    }
-
-    /// As `block_luns`, but lets nobody start yet.
-    pub(super) fn mark_luns(&mut self, plane: u32, blocked: bool) {
-        self.luns_blocked_by(plane).for_each(|lun| self.nand.set_blocked(lun, blocked));
-    }
-
-    pub(super) fn blocking_scope(&self, plane: u32) -> GcBlockingScope {
-        if self.gc.runs[plane as usize].pagewise { GcBlockingScope::None } else { self.settings.given.gc_blocking_scope }
-    }
-
-    /// The run of the plane is over.
-    pub(super) fn end_run(&mut self, plane: u32) -> Gc {
-        let run = &mut self.gc.runs[plane as usize];
-        let idle = Gc { pagewise: run.pagewise, ..Gc::IDLE };
-        std::mem::replace(run, idle)
-    }
-
-    /// The LUNs that a GC run of the plane blocks.
-    pub(crate) fn luns_blocked_by(&self, plane: u32) -> impl Iterator<Item = u32> + use<> {
-        let lun = self.nand.lun_of_plane(plane);
-        let first = self.shape.neighbors(lun).start;
-        let luns = match self.blocking_scope(plane) {
-            GcBlockingScope::None => 0,
-            GcBlockingScope::Lun => 1 << (lun - first),
-            GcBlockingScope::Chip => self.shape.chip_luns(self.shape.chip_of_lun(lun)),
-            GcBlockingScope::Channel => u64::MAX >> (64 - self.shape.luns_per_channel),
-        };
-        each(luns).map(move |number| first + number)
+    /// Collects a block in no simulated time.
+    pub(crate) fn note_untimed_run(&mut self, plane: u32, victim: u16, nand: &mut Nand) {
+        self.runs[plane as usize] = Gc { victim, ..Gc::IDLE };
+        load_of_plane(plane, nand).gc_runs += 1;
     }
 
     // ---- moves and erase ----
 
-    pub(super) fn gc_work(&mut self, plane: u32, work: WorkKind, ppn: u32) {
-        let (cause, priority) = (self.gc_cause(plane), self.gc_priority(plane));
-        queue_work(self, plane, work, ppn, cause, priority);
+    /// Moves and erase, with the LUNs blocked.
+    pub(super) fn start_moves(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
+        self.runs[plane as usize].stage = GcStage::Moving;
+        self.mark_luns(plane, true, &store.space, nand);
+        self.next(plane, store, nand)
     }
 
-    pub(crate) fn gc_cause(&self, plane: u32) -> Cause {
-        if self.gc.runs[plane as usize].wear { Cause::Wear } else { Cause::Gc }
-    }
-
-    /// Moves the next live page of the victim, or erases it when there is none left.
-    pub(crate) fn continue_gc(&mut self, plane: u32) {
-        if self.memory.is_some() {
-            return packing::go_on(self, plane);
+    /// The next live page of the victim is moved, or it is erased when there is none left.
+    pub(super) fn next(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
+        if store.memory.is_some() {
+            return self.next_packed(plane, store, nand);
         }
-        let Gc { victim, mut cursor, move_semivalid, .. } = self.gc.runs[plane as usize];
-        let block = self.space.blocks.index(plane, victim);
-        let first = self.shape.first_ppn(block).0;
-        while self.space.blocks.blocks[block].live > 0 {
+        let Gc { victim, mut cursor, move_semivalid, .. } = self.runs[plane as usize];
+        let block = store.space.blocks.index(plane, victim);
+        let first = store.space.shape.first_ppn(block).0;
+        while store.space.blocks.blocks[block].live > 0 {
             let ppn = first + u32::from(cursor);
-            match self.maps.live(Ppn(ppn)) {
+            match store.maps.live(Ppn(ppn)) {
                 None => cursor += 1,
-                Some(_) if self.has_failures() && self.is_lost_page(Ppn(ppn)) => self.give_up(Ppn(ppn)),
-                Some((Version::Base, slot)) if self.settings.moves_bases && !move_semivalid => {
-                    let state = &mut self.gc.runs[plane as usize];
-                    (state.cursor, state.stage) = (cursor, GcStage::Asking);
-                    self.gc.queries.push(GcQuery::Semivalid(plane, self.address(slot)));
-                    return;
+                Some(_) if store.has_failures() && store.is_lost_page(Ppn(ppn)) => self.give_up(plane, Ppn(ppn), store),
+                Some((Version::Base, slot)) if store.space.settings.moves_bases && !move_semivalid => {
+                    self.ask_about(plane, cursor, slot, store);
+                    return Next::Waits;
                 }
                 Some(_) => {
-                    let state = &mut self.gc.runs[plane as usize];
+                    let state = &mut self.runs[plane as usize];
                     (state.cursor, state.stage, state.moving, state.move_semivalid) = (cursor + 1, GcStage::Moving, ppn, false);
-                    let work = if self.settings.given.copyback { WorkKind::CopyBack } else { WorkKind::MoveRead };
-                    self.gc_work(plane, work, ppn);
-                    return;
+                    let work = if store.space.settings.given.copyback { WorkKind::CopyBack } else { WorkKind::MoveRead };
+                    return Next::Work(work, Ppn(ppn));
                 }
             }
         }
-        packing::moved_all(self, plane, block);
+        self.moved_all(plane, store, nand)
     }
 
-    pub(super) fn erase_victim(&mut self, plane: u32, first: u32) {
-        self.gc.runs[plane as usize].stage = GcStage::Erasing;
-        if self.gc.runs[plane as usize].retires {
-            return self.retire_victim(plane);
+    /// Nothing of the victim is live any more.
+    pub(super) fn moved_all(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
+        if store.memory.is_some() && self.secure_moved(plane, store, nand) {
+            return Next::Waits;
         }
-        self.gc_work(plane, WorkKind::Erase, first);
+        let block = store.space.blocks.index(plane, self.runs[plane as usize].victim);
+        if store.space.blocks.blocks[block].reads == 0 || nand.makes(FlashFault::EraseUnderRead) {
+            return self.erase(plane, &store.space);
+        }
+        self.runs[plane as usize].stage = GcStage::Reads;
+        // The reads that we wait for may be queued at a LUN that we block.
+        self.mark_luns(plane, false, &store.space, nand);
+        Next::Unblocks
     }
 
-    /// A read of a plan has ended.
-    #[inline]
-    pub(crate) fn read_ended(&mut self, ppn: Ppn) {
-        let block = self.shape.block_of(ppn);
-        let entry = &mut self.space.blocks.blocks[block];
-        entry.reads -= 1;
-        if entry.reads == 0 && entry.state == BlockState::Victim {
-            let plane = self.shape.plane_of(ppn);
-            if self.gc.runs[plane as usize].stage == GcStage::Reads {
-                self.block_luns(plane, true);
-                if self.hybrid.is_some() { self.erase_next(plane) } else { self.erase_victim(plane, self.shape.first_ppn(block).0) }
-            }
+    /// The victim is erased, or retired.
+    pub(super) fn erase(&mut self, plane: u32, space: &Space) -> Next {
+        let run = &mut self.runs[plane as usize];
+        run.stage = GcStage::Erasing;
+        if run.retires {
+            return Next::Retires;
         }
+        Next::Work(WorkKind::Erase, space.shape.first_ppn(space.blocks.index(plane, run.victim)))
     }
 
-    /// Takes the next page of the plane's GC stream. There always is one, unless failures took from what is kept for that.
-    pub(crate) fn take_move_page(&mut self, plane: u32) -> Option<Ppn> {
-        if self.hybrid.is_some() {
-            return self.is_collecting(plane).then(|| self.merge_page(plane));
+    /// The last read of a block that is to be erased has ended. If the run waited for it, its LUNs are blocked again, and the victim is erased.
+    pub(crate) fn reads_ended(&mut self, plane: u32, space: &Space, nand: &mut Nand) -> Next {
+        if self.runs[plane as usize].stage != GcStage::Reads {
+            return Next::Waits;
         }
-        let (block, offset) = match self.has_failures() {
-            false => self.space.blocks.take(plane, WriteStream::Gc),
-            true => self.take_scarce_move_page(plane)?,
-        };
-        Some(Ppn(block as u32 * self.shape.pages_per_block + offset))
-    }
-
-    /// One step of a GC run has ended.
-    pub(crate) fn gc_work_ended<O: Observer>(&mut self, id: u32, observer: &mut O) {
-        let Record { work, owner: plane, ppn, .. } = *self.nand.record(id);
-        self.nand.remove_record(id);
-        if self.has_failures() && self.is_cut_short(plane, work, Ppn(ppn)) {
-            return self.nand.note_failed();
-        }
-        match work {
-            WorkKind::MoveRead if self.memory.is_some() => packing::pack(self, plane, Ppn(ppn), observer),
-            WorkKind::MoveRead => self.gc_work(plane, WorkKind::MoveProgram, ppn),
-            WorkKind::MoveProgram | WorkKind::CopyBack => {
-                let from = Ppn(self.gc.runs[plane as usize].moving);
-                self.switch_moved(from, Ppn(ppn), observer);
-                if self.hybrid.is_some() { self.continue_merge(plane) } else { self.continue_gc(plane) }
-            }
-            WorkKind::Erase if self.hybrid.is_some() => self.merge_erased(plane, observer),
-            WorkKind::Erase => {
-                self.erased(plane, observer);
-                self.block_luns(plane, false);
-                self.collect_if_starved(plane);
-                if self.has_failures() {
-                    self.drain_doomed(plane);
-                }
-                self.level_wear(plane);
-            }
-            WorkKind::Read | WorkKind::Program | WorkKind::PageProgram => unreachable!("work of a plan"),
-        }
+        self.mark_luns(plane, true, space, nand);
+        self.erase(plane, space)
     }
 
     /// The content of `from` is at `to` now: the map follows if it still names the old page.
-    pub(crate) fn switch_moved<O: Observer>(&mut self, from: Ppn, to: Ppn, observer: &mut O) {
+    pub(crate) fn switch_moved<O: Observer>(&mut self, from: Ppn, to: Ppn, store: &mut Store, nand: &Nand, observer: &mut O) -> Due {
         observer.moved(from, to);
-        let block = self.shape.block_of(to);
-        let old_block = self.shape.block_of(from);
-        if self.nand.makes(FlashFault::StaleMove) && self.maps.live(from).is_none() {
-            let (version, slot) = self.maps.labeled(from);
-            if let Some(newer) = self.maps.get(version, slot) {
-                self.invalidate(newer);
-                self.maps.set(version, slot, to);
-                self.maps.label(to, version, slot);
-                self.space.blocks.blocks[block].live += 1;
-            }
+        if nand.makes(FlashFault::StaleMove) {
+            store.follow_stale_move(from, to);
         }
-        if let Some((version, slot)) = self.maps.live(from) {
-            self.maps.set(version, slot, to);
-            self.maps.label(to, version, slot);
-            let base = u16::from(version == Version::Base && !self.settings.moves_bases);
-            self.space.blocks.blocks[old_block].live -= 1;
-            self.space.blocks.blocks[old_block].bases -= base;
-            self.space.blocks.blocks[block].live += 1;
-            self.space.blocks.blocks[block].bases += base;
-            if self.reports_moves() && !self.settings.is_translation(self.address(slot).page) {
-                self.gc.map_events.push(MapEvent::Moved { plane: self.shape.plane_of(from), version, slot });
-            }
+        if let Some(moved) = store.follow_move(from, to) {
+            self.report_move(store.space.shape.plane_of(from), moved, store);
         }
-        self.settle(block);
+        store.space.settle(store.space.shape.block_of(to))
     }
 
-    /// The victim is erased: its block is free again, and space may have been gained.
-    pub(crate) fn erased<O: Observer>(&mut self, plane: u32, observer: &mut O) {
+    /// A live page of a victim cannot be read: its version is lost for good.
+    #[cold]
+    pub(super) fn give_up(&mut self, plane: u32, ppn: Ppn, store: &mut Store) {
+        let lost = store.give_up(ppn);
+        self.report_move(plane, lost, store);
+    }
+
+    // ---- end ----
+
+    /// The run of the plane is over.
+    fn end_run(&mut self, plane: u32) -> Gc {
+        let run = &mut self.runs[plane as usize];
+        let idle = Gc { pagewise: run.pagewise, ..Gc::IDLE };
+        std::mem::replace(run, idle)
+    }
+
+    /// The victim is erased: its block is free again.
+    pub(crate) fn erased<O: Observer>(&mut self, plane: u32, store: &mut Store, nand: &mut Nand, observer: &mut O) {
         let Gc { victim, since_ns, .. } = self.end_run(plane);
-        let first = self.shape.first_ppn(self.space.blocks.index(plane, victim));
-        if !self.untimed.is_on {
-            self.gc.counts.gc_runs += 1;
-            self.gc.counts.time_ns += self.nand.now_ns() - since_ns;
+        let Store { space, faults, .. } = store;
+        let block = space.blocks.index(plane, victim);
+        let first = space.shape.first_ppn(block);
+        if !self.is_untimed {
+            self.counts.gc_runs += 1;
+            self.counts.time_ns += nand.now_ns() - since_ns;
             #[cfg(feature = "mutants")]
             if accounting::makes(Slip::GcWithoutErase) {
-                self.gc.counts.time_ns -= self.settings.cell.mean_ns(crate::CellOperation::Erase);
+                self.counts.time_ns -= space.settings.cell.mean_ns(crate::CellOperation::Erase);
             }
         }
-        self.load_of_plane(plane).gc_runs -= 1;
-        observer.erased(first, self.shape.pages_per_block);
-        if self.has_failures() {
-            self.faults.readable_again(first, self.shape.pages_per_block);
+        load_of_plane(plane, nand).gc_runs -= 1;
+        observer.erased(first, space.shape.pages_per_block);
+        if faults.any {
+            faults.readable_again(first, space.shape.pages_per_block);
         }
-        self.nand.note_erased(self.shape.block_of(first));
-        self.space.change_space(&mut self.nand, plane, |blocks| blocks.erased(plane, victim));
-        if self.memory.is_some() {
-            memory::space_gained(self);
+        nand.note_erased(block);
+        space.change_space(nand, plane, |blocks| blocks.erased(plane, victim));
+    }
+
+    /// Ends the GC run of a plane as it is, without the erase. LUNs that it blocked are not offered anything yet.
+    pub(crate) fn cut(&mut self, plane: u32, space: &mut Space, nand: &mut Nand) -> Gc {
+        let gc = self.end_run(plane);
+        if gc.victim != NONE {
+            load_of_plane(plane, nand).gc_runs -= 1;
+            if gc.stage.blocks_luns() {
+                self.mark_luns(plane, false, space, nand);
+            }
+            space.forget_loan(nand, plane);
+            self.report_end(plane, &space.settings);
+            self.queries.retain(|query| !matches!(query, GcQuery::Semivalid(of, _) if *of == plane));
         }
-        if self.reports_moves() {
-            self.gc.map_events.push(MapEvent::Ended { plane });
+        gc
+    }
+
+    /// The GC run of the plane ends, and its victim is out of use.
+    pub(super) fn cut_and_retire(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) {
+        let Gc { victim, .. } = self.cut(plane, &mut store.space, nand);
+        self.retire_block(plane, victim, store, nand);
+    }
+
+    /// The GC run of the plane ends, and its victim stays. `None` if there was no run.
+    #[cold]
+    pub(super) fn cut_and_keep(&mut self, plane: u32, space: &mut Space, nand: &mut Nand) -> Option<Due> {
+        let gc = self.cut(plane, space, nand);
+        if gc.victim == NONE {
+            return None;
+        }
+        let block = space.blocks.index(plane, gc.victim);
+        let state = &mut space.blocks.blocks[block].state;
+        match *state {
+            BlockState::Victim if gc.retires => *state = BlockState::Doomed,
+            BlockState::Victim => {
+                *state = BlockState::Closed;
+                return Some(space.list(block));
+            }
+            _ => {}
+        }
+        Some(Due::Nothing)
+    }
+
+    /// Nothing of the plane lives any more. Returns whether anything did.
+    pub(crate) fn lose_plane(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> bool {
+        let state = &store.space.blocks.planes[plane as usize];
+        let (blocks, gone, lived) = (state.blocks, state.blocks - state.retired, !state.dead);
+        if lived {
+            store.space.close_plane(nand, plane);
+            store.lose_places(store.space.blocks.index(plane, 0)..store.space.blocks.index(plane, blocks as u16), true, nand);
+            self.cut(plane, &mut store.space, nand);
+            store.faults.note_dead_plane(plane, gone, &store.space, nand);
+        }
+        lived
+    }
+
+    /// The block is out of use. If it is the victim of a GC run, that ends when what it does has ended, or now if it waits.
+    pub(crate) fn retire_block(&mut self, plane: u32, number: u16, store: &mut Store, nand: &mut Nand) {
+        let waits = matches!(self.runs[plane as usize].stage, GcStage::Asking | GcStage::Committing | GcStage::Reads);
+        if store.retire_block(plane, number, nand) == BlockState::Victim && waits {
+            self.cut(plane, &mut store.space, nand);
         }
     }
+}
+
+/// The load of the member that the plane is of.
+pub(super) fn load_of_plane(plane: u32, nand: &mut Nand) -> &mut MemberLoad {
+    let member = nand.member_of_lun(nand.lun_of_plane(plane)).expect("planes of idle spare chips are never collected");
+    &mut nand.loads_mut()[MemberId(member as u16)]
 }

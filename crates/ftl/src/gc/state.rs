@@ -1,10 +1,10 @@
 //! How far the GC run of a plane is, and what GC runs have done.
 
 use crate::space::blocks::NONE;
-use crate::{GcQuery, MapEvent};
-use flashraid_vocabulary::persistent;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use crate::store::Store;
+use crate::{GcQuery, MapEvent, Settings};
+use flashraid_nand::{ERASE, Nand, WorkKind, action_index};
+use flashraid_vocabulary::{Action, Cause, Health, Ppn, Version};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GcStage {
@@ -69,39 +69,149 @@ impl Gc {
     };
 }
 
-/// GC runs of all planes, and what is known for the next ones.
+/// What a GC run does next, once all tables say what it has come to: the part of it that only who holds all of the SSD can do.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// It waits until it is told something.
+    Waits,
+    /// It goes on.
+    GoesOn,
+    /// It waits, and has let host work on its LUNs again.
+    Unblocks,
+    /// NAND works on this page.
+    Work(WorkKind, Ppn),
+    /// A flash page is read, of which so many bytes are transferred.
+    Read(Ppn, u32),
+    /// The victim is empty and is retired instead of erased, or is lost: the run ends.
+    Retires,
+    /// There is no page for what it moves: the run ends, and its victim stays.
+    Leaves,
+    /// A merge: it has let host work on its LUNs again, and asks about semivalid pages.
+    AsksAgain,
+    /// A merge has ended, and let host work on its LUNs again.
+    Merged,
+    /// No merge runs, and one that was put off may begin now: who waits for a page may try again.
+    Wakes,
+}
+
+/// GC runs of all planes, and whether there may be any.
 #[derive(Clone, Debug)]
-pub(crate) struct Collection {
+pub struct Collection {
+    /// Whether the SSD may be programmed and collected: SPEC 5.2 has no GC on an SSD that is not S0.
+    pub(crate) health: Health,
+    /// Work is done in no simulated time: nothing starts GC by itself.
+    pub(crate) is_untimed: bool,
     /// By plane.
     pub(crate) runs: Vec<Gc>,
-    /// By plane, closed blocks by their erases, for static wear leveling; those that were erased since count no more.
-    pub(crate) cold: Vec<BinaryHeap<Reverse<(u32, u16)>>>,
     pub(crate) queries: Vec<GcQuery>,
-    pub(crate) map_events: Vec<MapEvent>,
+    map_events: Vec<MapEvent>,
     /// Of each LUN, pages that GC moved to it, and erases of GC, before the device was switched on.
     pub(crate) before: Vec<[u64; 2]>,
     pub(crate) counts: GcCounts,
     /// With coordinated migration: page operations of migrations that are submitted and have not ended.
-    pub(crate) migrations: u32,
+    pub(super) migrations: u32,
 }
-
-persistent!(Collection {
-    arrays [cold],
-    // Work, of which there is none, and statistics. To what was before is added what was done since (`Flash::gc_so_far`).
-    anew [runs, queries, map_events, before, counts, migrations],
-});
 
 impl Collection {
     /// Nothing is collected.
     pub(crate) fn new(planes: u32, luns: u32) -> Self {
         Self {
+            health: Health::ReadWrite,
+            is_untimed: false,
             runs: vec![Gc::IDLE; planes as usize],
-            cold: vec![BinaryHeap::new(); planes as usize],
             queries: Vec::new(),
             map_events: Vec::new(),
             before: vec![[0; 2]; luns as usize],
             counts: GcCounts::default(),
             migrations: 0,
+        }
+    }
+
+    /// Whether the SSD may be programmed and collected.
+    pub fn health(&self) -> Health {
+        self.health
+    }
+
+    // ---- what runs ----
+
+    /// Whether GC runs may start.
+    #[inline]
+    pub(crate) fn is_collectable(&self) -> bool {
+        self.health == Health::ReadWrite
+    }
+
+    #[inline]
+    pub(crate) fn is_collecting(&self, plane: u32) -> bool {
+        self.runs[plane as usize].victim != NONE
+    }
+
+    /// GC runs, by what they are: looks at all planes. `are_merges` under hybrid mapping.
+    pub(crate) fn under_way(&self, data_planes: u32, are_merges: bool) -> GcUnderWay {
+        let mut collecting = GcUnderWay::default();
+        for (plane, gc) in (0..).zip(&self.runs).filter(|(_, gc)| gc.victim != NONE) {
+            collecting.merges |= are_merges;
+            collecting.of_data |= !are_merges && plane < data_planes;
+            collecting.of_map |= plane >= data_planes;
+            collecting.for_wear |= gc.wear;
+        }
+        collecting
+    }
+
+    /// Pages that GC has moved to a LUN, and erases of GC, since the device was new.
+    pub(crate) fn so_far(&self, lun: u32, nand: &Nand) -> [u64; 2] {
+        let [moves, erases] = self.before[lun as usize];
+        let of = |action: usize| nand.luns()[lun as usize].operations[action][Cause::Gc as usize];
+        [moves + of(action_index(Action::Program)), erases + of(ERASE)]
+    }
+
+    // ---- news ----
+
+    /// What runs have done beside the page operations that NAND counts.
+    pub fn counts(&self) -> GcCounts {
+        self.counts
+    }
+
+    /// Whether there is a question, or a change of the map to be told.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        !self.queries.is_empty() || self.has_map_events()
+    }
+
+    /// Questions that are not taken.
+    pub fn queries_waiting(&self) -> usize {
+        self.queries.len()
+    }
+
+    /// Whether somebody stores the map, and must hear of moves.
+    pub(crate) fn reports_moves(&self, settings: &Settings) -> bool {
+        settings.translation_blocks > 0 && !self.is_untimed
+    }
+
+    /// Whether GC did anything to the map that nobody has taken over.
+    #[inline]
+    pub fn has_map_events(&self) -> bool {
+        !self.map_events.is_empty()
+    }
+
+    /// Takes over what GC did to the map, in order, and leaves an empty list.
+    pub fn swap_map_events(&mut self, news: &mut Vec<MapEvent>) {
+        debug_assert!(news.is_empty());
+        std::mem::swap(&mut self.map_events, news);
+    }
+
+    /// A version that was in this plane is elsewhere, or lost.
+    pub(super) fn report_move(&mut self, plane: u32, (version, slot): (Version, u32), store: &Store) {
+        let settings = &store.space.settings;
+        if self.reports_moves(settings) && !settings.is_translation(store.maps.address(slot).page) {
+            self.map_events.push(MapEvent::Moved { plane, version, slot });
+        }
+    }
+
+    /// No page is moved out of the plane's victim any more.
+    pub(crate) fn report_end(&mut self, plane: u32, settings: &Settings) {
+        if self.reports_moves(settings) {
+            self.map_events.push(MapEvent::Ended { plane });
         }
     }
 }

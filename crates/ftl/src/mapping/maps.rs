@@ -1,11 +1,12 @@
-//! Page maps in both directions.
+//! Page maps in both directions, and the versions that they name.
 //!
 //! A *slot* numbers a member's logical page in the whole device: `page * members + member`, so that the strips of a stripe lie
 //! side by side and cost one cache miss together. Forward maps hold PPN + 1, zero is unmapped. The reverse map says which
 //! slot and version a page was programmed for; a page is live while the forward map of that version still names it, so nothing
 //! has to be written to a page's entry when it is superseded.
 
-use flashraid_vocabulary::{Persistent, Ppn, Version, memory};
+use crate::Held;
+use flashraid_vocabulary::{MemberId, MemberPage, Persistent, Ppn, Version, memory};
 use std::io::{self, Read, Write};
 
 /// Slots are 30-bit numbers; the two bits above them hold the version.
@@ -14,9 +15,20 @@ const SLOT_MASK: u32 = (SLOT_LIMIT - 1) as u32;
 const CHUNK_SHIFT: u32 = 10;
 
 /// If a smaller share of the device is written, most planes' part of the reverse map stays untouched.
-pub(super) const LARGE_SHARE: usize = 8;
+pub(crate) const LARGE_SHARE: usize = 8;
 
-/// Forward and reverse maps.
+/// What a version named before it named another page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Superseded {
+    /// Nothing.
+    Nothing,
+    /// A page that is garbage now.
+    Garbage(Ppn),
+    /// A page that is the base now.
+    Base(Ppn),
+}
+
+/// Forward and reverse maps, and how many versions there are beside the current ones.
 #[derive(Debug)]
 pub struct Maps {
     forward: [Vec<u32>; 3],
@@ -25,6 +37,8 @@ pub struct Maps {
     chunks: Vec<u16>,
     /// Bases and copies in each of these runs.
     others: Vec<u16>,
+    /// Bases and copies of each member.
+    held: Vec<Held>,
 }
 
 impl Clone for Maps {
@@ -34,13 +48,14 @@ impl Clone for Maps {
             reverse: memory::copy_of(&self.reverse, self.is_largely_used()),
             chunks: memory::copy_of(&self.chunks, true),
             others: memory::copy_of(&self.others, true),
+            held: self.held.clone(),
         }
     }
 }
 
 impl Persistent for Maps {
     fn save(&self, to: &mut dyn Write) -> io::Result<()> {
-        let Self { forward, reverse, chunks, others: _ } = self;
+        let Self { forward, reverse, chunks, others: _, held: _ } = self; // what is held is saved by itself
         chunks[..].save(to)?;
         forward.iter().try_for_each(|map| map[..].save(to))?;
         reverse[..].save(to)
@@ -58,8 +73,8 @@ impl Persistent for Maps {
 }
 
 impl Maps {
-    /// Empty maps.
-    pub fn new(slots: usize, physical_pages: usize) -> Self {
+    /// Empty maps, with slots of so many members.
+    pub fn new(slots: usize, physical_pages: usize, members: u32) -> Self {
         // A small map costs memory as it is used. Of a large one each early request would make the system find and clear memory.
         const LARGE: usize = 1 << 26;
         let current = if slots < LARGE { memory::zeroed(slots) } else { memory::zeroed_in_place(slots) };
@@ -69,8 +84,116 @@ impl Maps {
             reverse: vec![0; physical_pages],
             chunks: memory::zeroed((slots >> CHUNK_SHIFT) + 1),
             others: memory::zeroed((slots >> CHUNK_SHIFT) + 1),
+            held: vec![Held::default(); members as usize],
         }
     }
+
+    // ---- addresses ----
+
+    /// The number of a member's page.
+    #[inline]
+    pub fn slot(&self, address: MemberPage) -> u32 {
+        address.entry(self.held.len() as u32)
+    }
+
+    /// The inverse of `slot`.
+    #[inline]
+    pub fn address(&self, slot: u32) -> MemberPage {
+        MemberPage::of_entry(slot, self.held.len() as u32)
+    }
+
+    /// The physical page of a version: only to label contents and to check them.
+    #[inline]
+    pub fn lookup(&self, address: MemberPage, version: Version) -> Option<Ppn> {
+        self.get(version, self.slot(address))
+    }
+
+    /// `View::next_written`.
+    #[inline]
+    pub fn next_written_page(&self, page: u32) -> Option<u32> {
+        let members = self.held.len() as u32;
+        self.next_written(page * members).map(|slot| page.max(slot / members))
+    }
+
+    // ---- versions beside the current ones ----
+
+    /// Versions of a member's pages beside the current ones.
+    #[inline]
+    pub fn held(&self, member: MemberId) -> Held {
+        self.held[usize::from(member.0)]
+    }
+
+    /// Those of all members, as they are saved.
+    pub(crate) fn all_held(&self) -> &[Held] {
+        &self.held
+    }
+
+    /// The same, to be restored.
+    pub(crate) fn all_held_mut(&mut self) -> &mut [Held] {
+        &mut self.held
+    }
+
+    /// Whether a page of any member has a base.
+    #[inline]
+    pub(crate) fn has_bases(&self) -> bool {
+        self.held.iter().any(|held| held.bases > 0)
+    }
+
+    /// Whether these are the versions beside the current ones that each member has.
+    pub(crate) fn check_held(&self, held: &[Held]) -> Result<(), String> {
+        if held == self.held { Ok(()) } else { Err(format!("{held:?} bases and copies, counted {:?}", self.held)) }
+    }
+
+    #[inline(always)]
+    fn held_beside(&mut self, slot: u32) -> &mut Held {
+        let members = self.held.len() as u32;
+        &mut self.held[(slot % members) as usize]
+    }
+
+    /// A version that was cleared is counted no more.
+    pub(crate) fn count_off(&mut self, version: Version, member: MemberId) {
+        let held = &mut self.held[usize::from(member.0)];
+        match version {
+            Version::Current => {}
+            Version::Base => held.bases -= 1,
+            Version::Copy => held.copies -= 1,
+            Version::DeferredParity => unreachable!("never on flash"),
+        }
+    }
+
+    /// The version is `ppn` now, and what it named before is garbage, or the base if `keep_base` says so and there is none yet.
+    #[inline(always)]
+    pub(crate) fn supersede(&mut self, version: Version, slot: u32, ppn: Ppn, keep_base: bool) -> Superseded {
+        match self.set(version, slot, ppn) {
+            Some(old) if keep_base && self.get(Version::Base, slot).is_none() => {
+                self.becomes_base(slot, old);
+                Superseded::Base(old)
+            }
+            Some(old) => Superseded::Garbage(old),
+            None => {
+                if version == Version::Copy {
+                    self.held_beside(slot).copies += 1;
+                }
+                Superseded::Nothing
+            }
+        }
+    }
+
+    /// A page that the current version named is the base, of which there is none yet.
+    #[inline(always)]
+    pub(crate) fn becomes_base(&mut self, slot: u32, old: Ppn) {
+        self.set(Version::Base, slot, old);
+        self.label(old, Version::Base, slot);
+        self.held_beside(slot).bases += 1;
+    }
+
+    /// Of a version that a dead SSD held, nothing is left: it names the sentinel.
+    pub(crate) fn inherit_loss(&mut self, version: Version, slot: u32, lost: Ppn) {
+        self.set(version, slot, lost);
+        self.held_beside(slot).bases += u32::from(version == Version::Base);
+    }
+
+    // ---- entries ----
 
     /// Whether a large part of the device is programmed.
     fn is_largely_used(&self) -> bool {
@@ -79,7 +202,7 @@ impl Maps {
     }
 
     /// A large part of the device is going to be programmed, a page of each plane in turn.
-    pub(super) fn expect_fill(&self) {
+    pub(crate) fn expect_fill(&self) {
         memory::want_huge(&self.reverse);
     }
 
@@ -194,19 +317,19 @@ impl Maps {
 
     /// Asks for the entry of the slot's base.
     #[inline(always)]
-    pub(super) fn prefetch_base(&self, slot: u32) {
+    pub(crate) fn prefetch_base(&self, slot: u32) {
         memory::prefetch(&self.forward[Version::Base as usize], slot as usize);
     }
 
     /// Asks for the entry of the slot's copy.
     #[inline(always)]
-    pub(super) fn prefetch_copy(&self, slot: u32) {
+    pub(crate) fn prefetch_copy(&self, slot: u32) {
         memory::prefetch(&self.forward[Version::Copy as usize], slot as usize);
     }
 
     /// Asks for what a physical page was programmed for, which changes when it becomes a base.
     #[inline(always)]
-    pub(super) fn prefetch_label(&self, ppn: Ppn) {
+    pub(crate) fn prefetch_label(&self, ppn: Ppn) {
         memory::prefetch(&self.reverse, ppn.0 as usize);
     }
 }

@@ -1,183 +1,222 @@
 //! The flash pages that are being filled: how their pages are taken, and how they come to be programmed.
 
-use super::state::{Held, Memory, MemorySettings};
+use super::held::Held;
+use super::state::{Memory, MemorySettings};
+use crate::space::Space;
 use crate::space::blocks::WriteStream;
-use crate::{Flash, Placement};
-use flashraid_nand::{DATA, NEVER, NIL, packed, queue_page_program};
+use crate::space::changes::Due;
+use flashraid_nand::{NEVER, NIL, Nand, packed};
 use flashraid_vocabulary::{Cause, Ppn, Priority};
 
-pub(super) fn memory_of(ssd: &Flash) -> &Memory {
-    ssd.memory.as_ref().expect("flash pages have several pages")
+/// A page that was taken of a write point.
+pub(crate) struct TakenPage {
+    pub(crate) plane: u32,
+    pub(crate) ppn: Ppn,
+    /// It was the last one of its flash page, which is programmed.
+    pub(crate) closes: bool,
 }
 
-pub(super) fn memory_of_mut(ssd: &mut Flash) -> &mut Memory {
-    ssd.memory.as_mut().expect("flash pages have several pages")
-}
+impl Memory {
+    // ---- write points ----
 
-/// Whether a page is in the memory: then it is there, whatever has become of its place.
-#[inline]
-pub(crate) fn holds(ssd: &Flash, ppn: Ppn) -> bool {
-    ssd.memory.as_ref().is_some_and(|memory| memory.holds(ppn))
-}
-
-/// The plane of the domain's open flash page, or in which the next one is opened.
-fn plane_of_open_page(ssd: &mut Flash, domain: u32) -> u32 {
-    let plane = memory_of(ssd).open[domain as usize];
-    if plane != NIL {
-        return plane;
+    /// Whether the domain has an open flash page.
+    pub(crate) fn has_open_page(&self, domain: u32) -> bool {
+        self.open[domain as usize] != NIL
     }
-    match ssd.untimed.phases.is_some().then(|| ssd.advance_phase(domain)).flatten() {
-        Some(plane) => plane,
-        None if ssd.settings.placement == Placement::Static && ssd.nand.takers(domain).kind == DATA => {
-            ssd.space.domains[domain as usize].plane
+
+    /// Takes the next page of the domain's write point, for a program of this cause and class. If no flash page is open, one is in this plane (`open_in`), or in the
+    /// one whose turn it is.
+    pub(crate) fn take_page(
+        &mut self,
+        domain: u32,
+        open_in: Option<u32>,
+        class: (Cause, Priority),
+        is_untimed: bool,
+        space: &mut Space,
+        nand: &mut Nand,
+    ) -> TakenPage {
+        let plane = match self.open[domain as usize] {
+            NIL => open_in.unwrap_or_else(|| space.plane_in_turn(nand, domain)),
+            plane => plane,
+        };
+        let ppn = space.take_host_page(nand, plane);
+        space.note_program(nand, ppn);
+        self.open[domain as usize] = plane;
+        let number = self.opened;
+        let place = self.fill(ppn, class, false, space);
+        let closes = place + 1 == self.units;
+        if closes {
+            self.close_open_page(domain, ppn, is_untimed, space, nand);
+        } else if place == 0 && !is_untimed {
+            self.note_deadline(domain, number, nand);
         }
-        None => ssd.space.next_plane(&ssd.nand, domain),
+        TakenPage { plane, ppn, closes }
     }
-}
 
-/// Takes the next page of the domain's write point. Returns its plane and its number.
-pub(crate) fn take_page(ssd: &mut Flash, domain: u32, cause: Cause, priority: Priority) -> (u32, Ppn) {
-    let plane = plane_of_open_page(ssd, domain);
-    let ppn = ssd.space.take_host_page(&mut ssd.nand, plane);
-    ssd.note_program(ppn);
-    let memory = memory_of_mut(ssd);
-    memory.open[domain as usize] = plane;
-    let number = memory.opened;
-    let place = fill(ssd, ppn, cause, priority, false);
-    if place + 1 == memory_of(ssd).units {
-        close_open_page(ssd, domain, ppn);
-    } else if place == 0 && !ssd.untimed.is_on {
-        note_deadline(ssd, domain, number);
+    /// A page was taken, for a program of this cause and class. Returns its place in its flash page.
+    pub(crate) fn fill(&mut self, ppn: Ppn, class: (Cause, Priority), is_of_gc: bool, space: &mut Space) -> u32 {
+        let (page, place, (cause, priority)) = (ppn.0 / self.units, ppn.0 % self.units, class);
+        if place == 0 {
+            let (number, taken) = (self.opened, 0);
+            self.held.insert(Held { page, cause, priority, number, taken, is_of_gc, is_queued: false, must_move: false, is_gone: false });
+            self.opened += 1;
+            self.held_of_plans += u32::from(!is_of_gc);
+            space.blocks.blocks[space.shape.block_of(ppn)].pending += 1;
+        }
+        self.take(page);
+        place
     }
-    (plane, ppn)
-}
 
-/// The flash page of this number is open in a domain from now on.
-pub(super) fn note_deadline(ssd: &mut Flash, domain: u32, number: u64) {
-    let now_ns = ssd.nand.now_ns();
-    let memory = memory_of_mut(ssd);
-    let MemorySettings { survives_power_loss, pad_after_ns, .. } = memory.settings;
-    if !survives_power_loss && pad_after_ns > 0 {
-        memory.deadlines.push_back((now_ns + pad_after_ns, domain, number));
-        wait_to_pad(ssd);
+    /// A page of a flash page is taken.
+    fn take(&mut self, page: u32) {
+        let held = self.held.get_mut(page).expect("it is in the memory");
+        held.taken += 1;
+        self.room -= i64::from(!held.is_of_gc);
     }
-}
 
-/// The number of the domain's open flash page.
-pub(super) fn open_page(ssd: &Flash, domain: u32) -> Option<u64> {
-    let memory = memory_of(ssd);
-    let plane = Some(memory.open[domain as usize]).filter(|plane| *plane != NIL)?;
-    memory.held.get(next_page(ssd, plane) / memory.units).map(|held| held.number)
+    /// What is filled of a plane's open block is known, but for its open flash page, which the memory holds: the fill has ended.
+    pub(crate) fn hold_filled(&mut self, domain: u32, plane: u32, space: &mut Space) {
+        let taken = space.blocks.next_offset(plane, WriteStream::Host) % self.units;
+        if taken > 0 {
+            let next = next_page(plane, space);
+            (next - taken..next).for_each(|page| _ = self.fill(Ppn(page), (Cause::Host, Priority::Host), false, space));
+            self.open[domain as usize] = plane;
+        }
+    }
+
+    /// The open flash page of the domain, of which this is the last page, is programmed.
+    fn close_open_page(&mut self, domain: u32, last: Ppn, is_untimed: bool, space: &mut Space, nand: &mut Nand) {
+        self.forget_open_page(domain, space);
+        self.close(last, None, is_untimed, space, nand);
+    }
+
+    /// The domain's flash page is open no more.
+    fn forget_open_page(&mut self, domain: u32, space: &mut Space) {
+        self.open[domain as usize] = NIL;
+        space.owe_padding(domain, 0);
+    }
+
+    /// The open flash page of programs in this plane is open no more, if there is one: its place is lost.
+    pub(super) fn forget_open_page_in(&mut self, plane: u32, space: &mut Space) {
+        if let Some(domain) = self.open.iter().position(|open| *open == plane) {
+            self.forget_open_page(domain as u32, space);
+        }
+    }
+
+    /// The flash page of this page is full, or padded: it is programmed. One of GC is programmed in the class of the run (`of_run`), which may be more urgent than
+    /// the one that opened the page, and keep all other work off the LUN.
+    pub(crate) fn close(&mut self, ppn: Ppn, of_run: Option<Priority>, is_untimed: bool, space: &mut Space, nand: &mut Nand) {
+        let page = ppn.0 / self.units;
+        let first = Ppn(page * self.units);
+        let held = self.held.get_mut(page).expect("it is in the memory");
+        held.is_queued = true;
+        let Held { cause, priority, .. } = *held;
+        if is_untimed {
+            // Nothing starts meanwhile.
+            let _ = self.leave(first, space);
+        } else {
+            packed::queue_page_program(nand, space.shape.plane_of(ppn), first, cause, of_run.unwrap_or(priority));
+        }
+    }
+
+    /// The memory does not hold a flash page any more.
+    pub(crate) fn leave(&mut self, first: Ppn, space: &mut Space) -> Due {
+        let held = self.held.remove(first.0 / self.units).expect("it is in the memory");
+        if !held.is_of_gc {
+            self.room += i64::from(held.taken);
+            self.held_of_plans -= 1;
+            self.pass_flushes(held.number);
+        }
+        space.settle(space.shape.block_of(first))
+    }
+
+    // ---- padding ----
+
+    /// What is left of the domain's open flash page becomes padding, as soon as that many pages are not reserved: nobody else reserves one before. Returns
+    /// the plane of the flash page if it is programmed now.
+    pub(crate) fn pad(&mut self, domain: u32, is_untimed: bool, space: &mut Space, nand: &mut Nand) -> Option<u32> {
+        let plane = Some(self.open[domain as usize]).filter(|plane| *plane != NIL)?;
+        let left = self.units - space.blocks.next_offset(plane, WriteStream::Host) % self.units;
+        let entry = &space.domains[domain as usize];
+        if entry.free_pages - entry.reserved < i64::from(left) {
+            space.owe_padding(domain, left);
+            return None;
+        }
+        let last = (0..left).map(|_| self.take_padding(plane, WriteStream::Host, space, nand)).last().expect("it is open");
+        self.close_open_page(domain, last, is_untimed, space, nand);
+        Some(plane)
+    }
+
+    /// What is left of the plane's open flash page of GC becomes padding. Returns its last page, if there was one.
+    pub(crate) fn pad_gc(&mut self, plane: u32, of_run: Priority, is_untimed: bool, space: &mut Space, nand: &mut Nand) -> Option<Ppn> {
+        let taken = space.blocks.next_offset(plane, WriteStream::Gc) % self.units;
+        if taken == 0 {
+            return None;
+        }
+        let last = (taken..self.units).map(|_| self.take_padding(plane, WriteStream::Gc, space, nand)).last()?;
+        self.close(last, Some(of_run), is_untimed, space, nand);
+        Some(last)
+    }
+
+    /// Takes the next page of a plane's stream as padding, which is garbage from the start. Its flash page is open.
+    pub(super) fn take_padding(&mut self, plane: u32, stream: WriteStream, space: &mut Space, nand: &mut Nand) -> Ppn {
+        let ppn = match stream {
+            WriteStream::Host => space.take_host_page(nand, plane),
+            WriteStream::Gc => {
+                let (block, offset) = space.blocks.take(plane, stream);
+                Ppn(block as u32 * space.shape.pages_per_block + offset)
+            }
+        };
+        self.padded += 1;
+        self.take(ppn.0 / self.units);
+        space.settle_padding(ppn);
+        ppn
+    }
+
+    /// The drive is switched off, with nothing in flight: all open flash pages are padded, and programmed in no simulated time.
+    pub(crate) fn empty(&mut self, space: &mut Space, nand: &mut Nand) {
+        for domain in 0..self.open.len() as u32 {
+            self.pad(domain, true, space, nand);
+        }
+        for plane in 0..space.planes() {
+            self.pad_gc(plane, Priority::Gc, true, space, nand);
+        }
+        self.deadlines.clear();
+        self.wait_to_pad(nand);
+    }
+
+    // ---- when padding is due ----
+
+    /// The flash page of this number is open in a domain from now on.
+    fn note_deadline(&mut self, domain: u32, number: u64, nand: &mut Nand) {
+        let MemorySettings { survives_power_loss, pad_after_ns, .. } = self.settings;
+        if !survives_power_loss && pad_after_ns > 0 {
+            self.deadlines.push_back((nand.now_ns() + pad_after_ns, domain, number));
+            self.wait_to_pad(nand);
+        }
+    }
+
+    /// The oldest open flash page is due to be padded. Returns its domain, if it is still open; `wait_to_pad` must follow.
+    pub(crate) fn take_deadline(&mut self, space: &Space) -> Option<u32> {
+        let (_, domain, number) = self.deadlines.pop_front().expect("the event has one");
+        (self.open_page(domain, space) == Some(number)).then_some(domain)
+    }
+
+    /// Sets when a flash page is padded next.
+    pub(crate) fn wait_to_pad(&self, nand: &mut Nand) {
+        let next_ns = self.deadlines.front().map_or(NEVER, |(time_ns, ..)| *time_ns);
+        packed::set_padding_ns(nand, next_ns);
+    }
+
+    /// The number of the domain's open flash page.
+    fn open_page(&self, domain: u32, space: &Space) -> Option<u64> {
+        let plane = Some(self.open[domain as usize]).filter(|plane| *plane != NIL)?;
+        self.held.get(next_page(plane, space) / self.units).map(|held| held.number)
+    }
 }
 
 /// The page that programs of plans take next of a plane's open block.
-fn next_page(ssd: &Flash, plane: u32) -> u32 {
-    let block = ssd.space.blocks.index(plane, ssd.space.blocks.planes[plane as usize].open[WriteStream::Host as usize]);
-    ssd.shape.first_ppn(block).0 + ssd.space.blocks.next_offset(plane, WriteStream::Host)
-}
-
-/// The domain's flash page is open no more.
-fn forget_open_page(ssd: &mut Flash, domain: u32) {
-    memory_of_mut(ssd).open[domain as usize] = NIL;
-    owes_padding(ssd, domain, 0);
-}
-
-/// The open flash page of programs in this plane is open no more, if there is one: its place is lost.
-pub(super) fn forget_open_page_in(ssd: &mut Flash, plane: u32) {
-    if let Some(domain) = memory_of(ssd).open.iter().position(|open| *open == plane) {
-        forget_open_page(ssd, domain as u32);
-    }
-}
-
-/// The open flash page of the domain, of which this is the last page, is programmed.
-pub(super) fn close_open_page(ssd: &mut Flash, domain: u32, last: Ppn) {
-    forget_open_page(ssd, domain);
-    close(ssd, last);
-    if !ssd.untimed.is_on {
-        ssd.collect_if_low(ssd.shape.plane_of(last));
-    }
-}
-
-/// A page was taken. Returns its place in its flash page.
-pub(super) fn fill(ssd: &mut Flash, ppn: Ppn, cause: Cause, priority: Priority, is_of_gc: bool) -> u32 {
-    let memory = ssd.memory.as_mut().expect("flash pages have several pages");
-    let (page, place) = (ppn.0 / memory.units, ppn.0 % memory.units);
-    if place == 0 {
-        let held =
-            Held { page, cause, priority, number: memory.opened, taken: 0, is_of_gc, is_queued: false, must_move: false, is_gone: false };
-        memory.held.insert(held);
-        memory.opened += 1;
-        memory.held_of_plans += u32::from(!is_of_gc);
-        ssd.space.blocks.blocks[ssd.shape.block_of(ppn)].pending += 1;
-    }
-    memory.take(page);
-    place
-}
-
-/// What is filled of a plane's open block is known, but for its open flash page, which the memory holds: the fill has ended.
-pub(crate) fn hold_filled(ssd: &mut Flash, domain: u32, plane: u32) {
-    let taken = ssd.space.blocks.next_offset(plane, WriteStream::Host) % memory_of(ssd).units;
-    if taken > 0 {
-        let next = next_page(ssd, plane);
-        (next - taken..next).for_each(|page| _ = fill(ssd, Ppn(page), Cause::Host, Priority::Host, false));
-        memory_of_mut(ssd).open[domain as usize] = plane;
-    }
-}
-
-/// The flash page of this page is full, or padded: it is programmed.
-pub(super) fn close(ssd: &mut Flash, ppn: Ppn) {
-    let memory = memory_of_mut(ssd);
-    let page = ppn.0 / memory.units;
-    let first = Ppn(page * memory.units);
-    let held = memory.held.get_mut(page).expect("it is in the memory");
-    held.is_queued = true;
-    let Held { cause, priority, is_of_gc, .. } = *held;
-    if ssd.untimed.is_on {
-        leave_memory(ssd, first);
-    } else {
-        let plane = ssd.shape.plane_of(ppn);
-        // A run may be more urgent than the one that opened the page, and keep all other work off the LUN.
-        let priority = if is_of_gc { ssd.gc_priority(plane) } else { priority };
-        queue_page_program(ssd, plane, first, cause, priority);
-    }
-}
-
-/// The memory does not hold a flash page any more.
-pub(super) fn leave_memory(ssd: &mut Flash, first: Ppn) {
-    let memory = memory_of_mut(ssd);
-    memory.release(first.0 / memory.units);
-    ssd.settle(ssd.shape.block_of(first));
-}
-
-/// So many pages of the domain are to become padding before others are reserved.
-pub(super) fn owes_padding(ssd: &mut Flash, domain: u32, pages: u32) {
-    let owed = std::mem::replace(&mut ssd.space.domains[domain as usize].owed, pages.into());
-    if owed > 0 && pages == 0 {
-        ssd.space.freed.push(domain);
-    }
-}
-
-/// Takes the next page of a plane's stream as padding, which is garbage from the start.
-pub(super) fn take_padding(ssd: &mut Flash, plane: u32, stream: WriteStream) -> Ppn {
-    let ppn = match stream {
-        WriteStream::Host => ssd.space.take_host_page(&mut ssd.nand, plane),
-        WriteStream::Gc => ssd.take_move_page(plane).expect("its flash page is open"),
-    };
-    let memory = memory_of_mut(ssd);
-    memory.padded += 1;
-    memory.take(ppn.0 / memory.units);
-    ssd.settle(ssd.shape.block_of(ppn));
-    ppn
-}
-
-/// Sets when something of the memory ends next.
-pub(super) fn wait(ssd: &mut Flash) {
-    let next_ns = memory_of(ssd).next_ns(ssd.nand.now_ns());
-    packed::set_memory_ns(&mut ssd.nand, next_ns);
-}
-
-/// Sets when a flash page is padded next.
-pub(super) fn wait_to_pad(ssd: &mut Flash) {
-    let next_ns = memory_of(ssd).deadlines.front().map_or(NEVER, |(time_ns, ..)| *time_ns);
-    packed::set_padding_ns(&mut ssd.nand, next_ns);
+fn next_page(plane: u32, space: &Space) -> u32 {
+    let block = space.blocks.index(plane, space.blocks.planes[plane as usize].open[WriteStream::Host as usize]);
+    space.shape.first_ppn(block).0 + space.blocks.next_offset(plane, WriteStream::Host)
 }

@@ -1,74 +1,11 @@
 //! What is in the memory, and what waits for it.
 
-use flashraid_nand::{NEVER, NIL};
-use flashraid_vocabulary::memory::zeroed;
-use flashraid_vocabulary::{Cause, Ppn, Priority};
+use super::held::HeldPages;
+use crate::space::Space;
+use crate::space::blocks::{Block, BlockState};
+use flashraid_nand::NIL;
+use flashraid_vocabulary::{Ppn, Priority};
 use std::collections::VecDeque;
-
-/// A flash page of which pages are in the memory.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
-    /// Which one, on flash.
-    pub(super) page: u32,
-    /// Cause and service class of its first page.
-    pub(super) cause: Cause,
-    pub(super) priority: Priority,
-    /// How many were opened before it.
-    pub(super) number: u64,
-    /// Pages of it that are taken, padding included.
-    pub(super) taken: u32,
-    /// Whether GC fills it: then it takes none of the room.
-    pub(super) is_of_gc: bool,
-    /// Its program was queued.
-    pub(super) is_queued: bool,
-    /// It cannot be programmed where it is: what is needed of it goes elsewhere.
-    pub(super) must_move: bool,
-    /// That is done, and its program has not ended.
-    pub(super) is_gone: bool,
-}
-
-/// The flash pages that are held, found by their numbers on flash.
-#[derive(Clone, Debug)]
-pub(super) struct HeldPages {
-    /// By flash page, its place in the list, from 1 on; 0 if it is not held.
-    pub(super) places: Vec<u32>,
-    pub(super) list: Vec<Held>,
-    /// Places of the list that are free, from 1 on.
-    pub(super) free: Vec<u32>,
-}
-
-impl HeldPages {
-    #[inline(always)]
-    pub(super) fn get(&self, page: u32) -> Option<&Held> {
-        self.list.get((self.places[page as usize] as usize).wrapping_sub(1))
-    }
-
-    #[inline(always)]
-    pub(super) fn get_mut(&mut self, page: u32) -> Option<&mut Held> {
-        self.list.get_mut((self.places[page as usize] as usize).wrapping_sub(1))
-    }
-
-    pub(super) fn insert(&mut self, held: Held) {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.list.push(held);
-            self.list.len() as u32
-        });
-        self.list[place as usize - 1] = held;
-        self.places[held.page as usize] = place;
-    }
-
-    pub(super) fn remove(&mut self, page: u32) -> Option<Held> {
-        let place = std::mem::take(&mut self.places[page as usize]);
-        let held = *self.list.get((place as usize).wrapping_sub(1))?;
-        self.free.push(place);
-        Some(held)
-    }
-
-    /// All of them.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Held> {
-        self.list.iter().filter(|held| self.get(held.page).is_some_and(|there| std::ptr::eq(there, *held)))
-    }
-}
 
 /// A flush that waits for what was in the memory when it came.
 #[derive(Clone, Copy, Debug)]
@@ -131,7 +68,7 @@ impl Memory {
             units,
             room: settings.pages.into(),
             open: vec![NIL; domains],
-            held: HeldPages { places: zeroed(flash_pages), list: Vec::new(), free: Vec::new() },
+            held: HeldPages::new(flash_pages),
             opened: 0,
             held_of_plans: 0,
             waiting: Default::default(),
@@ -145,60 +82,95 @@ impl Memory {
         }
     }
 
-    /// Whether a page is in it.
+    /// Pages of a flash page.
+    pub(crate) fn units(&self) -> u32 {
+        self.units
+    }
+
+    /// Whether it survives a loss of power.
+    pub(crate) fn survives_power_loss(&self) -> bool {
+        self.settings.survives_power_loss
+    }
+
+    /// Pages of padding so far.
+    pub(crate) fn padded(&self) -> u64 {
+        self.padded
+    }
+
+    /// Whether a page is in it: then it is there, whatever has become of its place.
     #[inline]
     pub(crate) fn holds(&self, ppn: Ppn) -> bool {
         self.held.get(ppn.0 / self.units).is_some_and(|held| !held.is_gone)
     }
 
-    /// When something ends next; `NEVER` for nothing.
-    pub(super) fn next_ns(&self, now_ns: u64) -> u64 {
-        let first = |list: &VecDeque<(u64, u32)>| list.front().map_or(NEVER, |(time_ns, _)| *time_ns);
-        if self.has_to_move { now_ns } else { first(&self.accepted).min(first(&self.reads)) }
+    // ---- flushes ----
+
+    /// A flush has come. Returns whether it waits until what is in the memory is programmed: then all open flash pages must be padded, and `wait_for_held`
+    /// follows.
+    pub(crate) fn must_program(&self) -> bool {
+        !self.settings.survives_power_loss && self.held_of_plans > 0
     }
 
-    /// The next program or read that has ended by now.
-    pub(super) fn take_ended(&mut self, now_ns: u64) -> Option<u32> {
-        let is_due = |list: &VecDeque<(u64, u32)>| list.front().is_some_and(|(time_ns, _)| *time_ns <= now_ns);
-        let list = if is_due(&self.accepted) { &mut self.accepted } else { &mut self.reads };
-        if is_due(list) { list.pop_front().map(|(_, record)| record) } else { None }
+    /// The flush waits for all flash pages that are held for programs of plans. Its owner is told.
+    pub(crate) fn wait_for_held(&mut self, owner: u32) {
+        let left = self.held_of_plans - self.barriers.iter().map(|barrier| barrier.left).sum::<u32>();
+        self.barriers.push_back(Barrier { owner, before: self.opened, left });
     }
 
-    /// A page of a flash page is taken.
-    pub(super) fn take(&mut self, page: u32) {
-        let held = self.held.get_mut(page).expect("it is in the memory");
-        held.taken += 1;
-        self.room -= i64::from(!held.is_of_gc);
-    }
-
-    /// A flash page is held no more.
-    pub(super) fn release(&mut self, page: u32) {
-        let held = self.held.remove(page).expect("it is in the memory");
-        if !held.is_of_gc {
-            self.room += i64::from(held.taken);
-            self.held_of_plans -= 1;
-            if let Some(barrier) = self.barriers.iter_mut().find(|barrier| barrier.before > held.number) {
-                barrier.left -= 1;
-            }
-            while let Some(Barrier { owner, left: 0, .. }) = self.barriers.front() {
-                self.flushed.push(*owner);
-                self.barriers.pop_front();
-            }
-        }
-    }
-
-    /// Flash pages held that must move, in order.
-    pub(super) fn to_move(&self) -> Vec<u32> {
-        let mut pages: Vec<u32> = self.held.iter().filter(|held| held.must_move && !held.is_gone).map(|held| held.page).collect();
-        pages.sort_unstable();
-        pages
+    /// Whether a flush waits.
+    pub(crate) fn has_flushes(&self) -> bool {
+        !self.barriers.is_empty()
     }
 
     /// What is held is in flash pages that were opened later than flushes know: they wait for all of it.
-    pub(super) fn renew_barriers(&mut self) {
+    pub(crate) fn renew_flushes(&mut self) {
         let mut left = self.held_of_plans;
         for barrier in &mut self.barriers {
             (barrier.before, barrier.left) = (self.opened, std::mem::take(&mut left));
         }
+    }
+
+    /// A flash page with this number is held no more.
+    pub(super) fn pass_flushes(&mut self, number: u64) {
+        if let Some(barrier) = self.barriers.iter_mut().find(|barrier| barrier.before > number) {
+            barrier.left -= 1;
+        }
+        while let Some(Barrier { owner, left: 0, .. }) = self.barriers.front() {
+            self.flushed.push(*owner);
+            self.barriers.pop_front();
+        }
+    }
+
+    /// Whether `take_flushed` has something.
+    #[inline]
+    pub(crate) fn has_flushed(&self) -> bool {
+        !self.flushed.is_empty()
+    }
+
+    /// Takes a flush that need wait no longer.
+    pub(crate) fn take_flushed(&mut self) -> Option<u32> {
+        self.flushed.pop()
+    }
+
+    // ---- checks ----
+
+    /// What must hold of it.
+    pub(crate) fn check(&self, space: &Space) -> Result<(), String> {
+        let of_plans = self.held.iter().filter(|held| !held.is_of_gc).count() as u32;
+        for held in self.held.iter() {
+            let first = held.page * self.units;
+            let block = space.shape.block_of(Ppn(first));
+            let Block { written, pending, state, .. } = space.blocks.blocks[block];
+            let taken = (u32::from(written) + space.shape.first_ppn(block).0).saturating_sub(first).min(self.units);
+            if state != BlockState::Retired && (taken != held.taken || pending == 0) {
+                return Err(format!("a flash page is held, of which {taken} pages are taken, {pending} pending in its block: {held:?}"));
+            }
+        }
+        let taken: u32 = self.held.iter().filter(|held| !held.is_of_gc).map(|held| held.taken).sum();
+        let room = self.room + i64::from(taken);
+        if of_plans != self.held_of_plans || room != i64::from(self.settings.pages) {
+            return Err(format!("{of_plans} flash pages with {taken} pages are held, counted {}: {self:?}", self.held_of_plans));
+        }
+        Ok(())
     }
 }

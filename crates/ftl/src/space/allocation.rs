@@ -2,7 +2,8 @@
 
 use super::Space;
 use super::blocks::{BlockState, Blocks, WriteStream, share_of_pages};
-use flashraid_nand::{NIL, Nand, Takers, after, at_or_after};
+use crate::Placement;
+use flashraid_nand::{DATA, NIL, Nand, Takers, after, at_or_after};
 use flashraid_vocabulary::Ppn;
 
 impl Space {
@@ -70,6 +71,14 @@ impl Space {
                 nand.record_mut(id).lun = NIL;
                 nand.join_pool(id);
             }
+        }
+    }
+
+    /// The plane in which a program in no simulated time, or the next flash page of a write point, goes: the only one, or the one whose turn it is.
+    pub(crate) fn plane_in_turn(&mut self, nand: &Nand, domain: u32) -> u32 {
+        match self.settings.placement {
+            Placement::Static | Placement::Blocks if nand.takers(domain).kind == DATA => self.domains[domain as usize].plane,
+            _ => self.next_plane(nand, domain),
         }
     }
 

@@ -1,9 +1,13 @@
 //! Free space: blocks, the domains whose planes share their free pages, and blocks that may be collected.
 //!
-//! Reading order: `blocks`, `victim` (GC policies), `domain`; then `placement` (where a program takes its page), `allocation` (pages taken for programs), `need` (when GC must run) and `usage` (how full and worn it is).
+//! Reading order: `blocks`, `victim` (GC policies), `cold` (static wear leveling), `domain`; then `placement` (where a program takes its page), `allocation` (pages taken for
+//! programs), `changes` (what becomes of blocks, and what is due then), `need` (when GC must run), `usage` (how full and worn it is) and `check`.
 
 mod allocation;
 pub mod blocks;
+pub(crate) mod changes;
+mod check;
+mod cold;
 pub(crate) mod domain;
 mod need;
 mod placement;
@@ -11,10 +15,11 @@ mod usage;
 pub mod victim;
 
 use crate::Settings;
-use blocks::Blocks;
+use blocks::{BlockState, Blocks};
+use cold::Cold;
 use domain::Domain;
 use flashraid_nand::Shape;
-use flashraid_vocabulary::persistent;
+use flashraid_vocabulary::{Ppn, persistent};
 use victim::{Sizes, Victims};
 
 /// Domains that gain space at one instant, each as often as it does, hardly ever more.
@@ -28,6 +33,10 @@ pub struct Space {
     pub(crate) members: u32,
     pub(crate) blocks: Blocks,
     pub(crate) victims: Victims,
+    /// Saved behind what GC knows.
+    pub(crate) cold: Cold,
+    /// The physical page that versions name of which nothing is left; never programmed. Its block is out of use and lies where no plane is.
+    pub(crate) lost: Ppn,
     pub(crate) domains: Vec<Domain>,
     /// The domain of each plane; `NIL` for those of spare chips that replace none.
     pub(crate) domain_of_plane: Vec<u32>,
@@ -43,17 +52,20 @@ persistent!(Space {
     keeps [blocks, victims],
     arrays [domains],
     // What is made of the configuration, and news, of which there are none.
-    anew [settings, shape, members, domain_of_plane, translation_domains, static_planes, freed],
+    anew [settings, shape, members, cold, lost, domain_of_plane, translation_domains, static_planes, freed],
 });
 
 impl Space {
-    /// All erased, and in no domain yet.
-    pub(crate) fn new(settings: &Settings, shape: Shape, blocks: Blocks) -> Self {
+    /// All erased, and in no domain yet. `lost` lies in the gap behind the last plane.
+    pub(crate) fn new(settings: &Settings, shape: Shape, mut blocks: Blocks, lost: Ppn) -> Self {
+        blocks.blocks[shape.block_of(lost)].state = BlockState::Retired;
         let planes = blocks.planes.len() as u32;
         let sizes = Sizes { planes, blocks_per_plane: settings.geometry.blocks_per_plane, pages_per_block: shape.pages_per_block };
         Self {
             members: settings.members(),
             victims: settings.gc_policy.make(sizes, settings.seed),
+            cold: Cold::new(planes),
+            lost,
             blocks,
             domains: Vec::new(),
             domain_of_plane: Vec::new(),

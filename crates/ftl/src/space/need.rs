@@ -2,6 +2,10 @@
 
 use super::Space;
 use super::blocks::{Block, WriteStream, share_of_pages};
+use super::domain::Domain;
+use crate::Given;
+use flashraid_nand::NIL;
+use flashraid_vocabulary::WearLeveling;
 
 impl Space {
     /// Whether Algorithm 3 lets migrations go before GC: enough blocks are erased.
@@ -18,11 +22,36 @@ impl Space {
         state.free_pages < state.gc_pages || self.blocks.host_pages(plane) == 0
     }
 
+    /// Whether host programs get no new block in the plane.
+    #[inline]
+    pub(crate) fn is_starved(&self, plane: u32) -> bool {
+        self.blocks.planes[plane as usize].free_blocks < self.settings.given.gc_reserve_blocks
+    }
+
+    /// Whether an idle device collects the plane.
+    #[inline]
+    pub(crate) fn is_low_when_idle(&self, plane: u32) -> bool {
+        let state = &self.blocks.planes[plane as usize];
+        state.free_pages < state.idle_pages
+    }
+
     /// Whether there are pages for the live ones of a victim: always, unless failures took from what is kept for that.
     pub(crate) fn can_move(&self, plane: u32, victim: u16) -> bool {
         let live = u32::from(self.blocks.blocks[self.blocks.index(plane, victim)].live);
         let free_blocks = self.blocks.planes[plane as usize].free_blocks;
         self.settings.taken_by_gc(live) <= self.blocks.left(plane, WriteStream::Gc) + free_blocks * self.shape.pages_per_block
+    }
+
+    /// How many pages of the plane GC may take for what gives nothing back: those of its open block, and those of another one if nobody needs it.
+    pub(crate) fn spare_move_pages(&self, plane: u32) -> u32 {
+        let most = self.blocks.left(plane, WriteStream::Gc);
+        let domain = self.domain_of_plane(plane);
+        if domain == NIL || self.is_starved(plane) {
+            return most;
+        }
+        let Domain { free_pages, reserved, .. } = self.domains[domain as usize];
+        let pages = self.shape.pages_per_block;
+        most + if free_pages - reserved >= i64::from(pages) { pages } else { 0 }
     }
 
     /// The block that the GC policy chooses.
@@ -41,6 +70,29 @@ impl Space {
     pub(crate) fn worth(&self, plane: u32, victim: u16) -> Option<u16> {
         let is_worth = |victim: &u16| self.is_worth(plane, *victim);
         Some(victim).filter(is_worth).or_else(|| self.fewest_to_move(plane).filter(is_worth))
+    }
+
+    /// The victim of the plane's next GC run: the block that the policy chooses, if that frees enough. If no block has garbage, and GC runs commit
+    /// semivalid pages (`commits`), the one with the fewest pages to move of those that have any: a plane full of them would never be collected else.
+    pub(crate) fn next_victim(&mut self, plane: u32, commits: bool) -> Option<u16> {
+        let chosen = self.victim(plane);
+        let with_bases = || self.fewest_with_bases(plane).filter(|victim| commits && self.is_worth(plane, *victim));
+        let victim = match chosen {
+            Some(victim) if self.settings.padding_of_gc() > 0 => self.worth(plane, victim).or_else(with_bases),
+            Some(victim) => Some(victim).filter(|victim| self.is_worth(plane, *victim)),
+            None => with_bases(),
+        };
+        self.movable(plane, victim?)
+    }
+
+    /// With static wear leveling, the coldest block of a plane, if another one is worn that much more, and space is not short.
+    pub(crate) fn cold_victim(&mut self, plane: u32) -> Option<u16> {
+        let Given { wear_leveling, wear_leveling_threshold: spread, .. } = self.settings.given;
+        if wear_leveling != WearLeveling::Static || self.is_starved(plane) {
+            return None;
+        }
+        let (erases, block) = self.cold.coldest(plane, &self.blocks)?;
+        (self.blocks.most_erases(plane) - erases > spread && self.can_move(plane, block)).then_some(block)
     }
 
     /// Whether collecting the block frees enough.

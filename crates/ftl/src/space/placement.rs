@@ -4,7 +4,7 @@ use super::Space;
 use super::domain::Domain;
 use crate::Placement;
 use flashraid_nand::{DATA, NIL, Nand, TRANSLATION, Takers};
-use flashraid_vocabulary::{LocalPage, Member, MemberPage, Version};
+use flashraid_vocabulary::{LocalPage, Member, MemberId, MemberPage, Version};
 
 impl Space {
     /// The members of LUNs as long as no spare chip is in use.
@@ -164,6 +164,25 @@ impl Space {
 
     pub(crate) fn holds_copies(&self, domain: u32) -> bool {
         self.settings.given.mirror_chips > 0 && (self.members..2 * self.members).contains(&domain)
+    }
+
+    /// The member whose data a plane holds; `None` of one with copies or translation pages, or of a spare chip that replaces none.
+    pub(crate) fn member_of_data(&self, plane: u32, nand: &Nand) -> Option<u32> {
+        let domain = self.domain_of_plane(plane);
+        let holds_data = plane < self.shape.data_planes() && domain != NIL && !self.holds_copies(domain);
+        holds_data.then(|| nand.member_of_lun(nand.lun_of_plane(plane)).expect("planes in use are of a member"))
+    }
+
+    /// Whether pages of the domain are gone for good.
+    pub(crate) fn has_losses(&self, domain: u32) -> bool {
+        let planes = (0..self.planes()).filter(|plane| self.domain_of_plane(*plane) == domain);
+        let retired: u32 = planes.map(|plane| self.blocks.planes[plane as usize].retired).sum();
+        retired > 0 || !self.domain_is_alive(domain)
+    }
+
+    /// The domain of a member's mirror chips, if it has any.
+    pub(crate) fn mirror_domain(&self, member: MemberId) -> Option<u32> {
+        (self.settings.given.mirror_chips > 0).then(|| self.members + u32::from(member.0))
     }
 
     /// Whether anything of the domain lives, full or not.

@@ -66,15 +66,14 @@ impl Space {
         self.blocks.planes.iter().any(|plane| plane.in_use && !plane.dead && plane.retired > 0)
     }
 
+    /// The number above those of all physical pages.
+    pub fn ppn_limit(&self) -> u32 {
+        self.lost.0 + 1
+    }
+
     /// Whether a physical page lies on a mirror chip.
     pub fn is_of_mirror(&self, ppn: Ppn) -> bool {
         let domain = self.domain_of_plane(self.shape.plane_of(ppn));
         domain != NIL && self.holds_copies(domain)
-    }
-
-    /// Checks the number of erased blocks in all.
-    pub(crate) fn check_free_blocks(&self) -> Result<(), String> {
-        let free: u32 = self.blocks.planes.iter().filter(|plane| plane.in_use).map(|plane| plane.free_blocks).sum();
-        if free == self.blocks.free_blocks { Ok(()) } else { Err(format!("{free} erased blocks, counted as {}", self.blocks.free_blocks)) }
     }
 }

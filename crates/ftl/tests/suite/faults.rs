@@ -13,7 +13,7 @@ fn chip(channel: u32, chip: u32) -> Part {
 
 /// The block that a physical page is in, and the page.
 fn parts_of(flash: &Flash, ppn: Ppn) -> (Part, Part) {
-    let geometry = flash.geometry();
+    let geometry = flash.settings().geometry;
     let all = (0..geometry.channels)
         .flat_map(|channel| (0..flash.settings().chips_per_channel()).map(move |chip| (channel, chip)))
         .flat_map(|(channel, chip)| (0..geometry.dies_per_chip).map(move |die| (channel, chip, die)))
@@ -21,7 +21,7 @@ fn parts_of(flash: &Flash, ppn: Ppn) -> (Part, Part) {
     let stride = geometry.blocks_per_plane + 5; // a gap of 5
     let (number, page) = (ppn.0 / geometry.pages_per_block, ppn.0 % geometry.pages_per_block);
     for (channel, chip, die, plane) in all {
-        let planes = flash.planes_of(&Part::Plane { channel, chip, die, plane });
+        let planes = flash.parts().planes_of(&Part::Plane { channel, chip, die, plane });
         if planes[0] == number / stride {
             let block = number % stride;
             return (Part::Block { channel, chip, die, plane, block }, Part::Page { channel, chip, die, plane, block, page });
@@ -98,7 +98,10 @@ fn random_failures_leave_everything_consistent() {
                 0..8 => _ = host.write(address, Version::Current, is_data && random.below(6) == 0),
                 8 if mirror_chips > 0 && is_data && host.flash.takes_copy(address.member) => {
                     assert!(host.flash.has_mirror(address.member));
-                    assert!(host.write(address, Version::Copy, false) || host.writing.contains_key(&(host.flash.slot(address), 2)));
+                    assert!(
+                        host.write(address, Version::Copy, false)
+                            || host.writing.contains_key(&(host.flash.store().maps().slot(address), 2))
+                    );
                 }
                 9..11 => _ = host.read(address, Version::Current),
                 11 => {
@@ -111,10 +114,10 @@ fn random_failures_leave_everything_consistent() {
                     settings.part_exists(&part).unwrap();
                     let fault = [Fault::Loss(part), Fault::Program(part), Fault::Erase(part)][random.below(3) as usize];
                     host.fail(fault);
-                    assert!(host.flash.has_failures());
+                    assert!(host.flash.store().has_failures());
                 }
                 13 if random.below(4) == 0 => {
-                    for (channel, chip) in host.flash.dead_chips() {
+                    for (channel, chip) in host.flash.parts().dead_chips() {
                         replaced += u32::from(host.flash.replace(channel, chip));
                         host.settle();
                     }
@@ -154,19 +157,19 @@ fn written(settings: Settings) -> Host {
 #[test]
 fn a_dead_chip_takes_its_pages_and_no_more_programs() {
     let mut host = written(settings(Placement::Member));
-    assert!(!host.flash.has_failures() && host.lost(0) == (0, 150));
+    assert!(!host.flash.store().has_failures() && host.lost(0) == (0, 150));
     host.fail(Fault::Loss(chip(0, 1)));
     let (lost, _) = host.lost(0);
     assert_eq!((lost, host.lost(1).0), (50, 0), "pages are spread evenly over 3 chips");
     assert_eq!(host.flash.pages_gone(MemberId(0)), 4 * 8 * 4);
-    assert_eq!(host.flash.dead_chips(), [(0, 1)]);
+    assert_eq!(host.flash.parts().dead_chips(), [(0, 1)]);
     let erases = host.flash.nand().counts()[2][Cause::Gc as usize];
     for page in (0..100).chain(0..100) {
         assert!(host.write(MemberPage::new(0, page), Version::Current, false));
         host.finish();
-        let lun = host.flash.nand().lun_of(host.flash.lookup(MemberPage::new(0, page), Version::Current).unwrap());
+        let lun = host.flash.nand().lun_of(host.flash.store().lookup(MemberPage::new(0, page), Version::Current).unwrap());
         assert_ne!(host.flash.nand().shape().chip_of_lun(lun), 1);
-        assert!(!host.flash.is_lost(MemberPage::new(0, page), Version::Current));
+        assert!(!host.flash.store().is_lost(MemberPage::new(0, page), Version::Current));
     }
     assert!(host.lost(0).0 > 0 && host.failed == [0, 0]);
     assert!(host.flash.nand().counts()[2][Cause::Gc as usize] > erases, "collection goes on");
@@ -178,7 +181,7 @@ fn what_is_under_way_on_a_dead_chip_fails_and_programs_are_repeated_beside_it() 
     let cell = CellTimes::new(10, 50_000, 100_000); // longer than the bus takes for all
     let mut host = written(Settings { cell, ..settings(Placement::Member) });
     let on_chip = |flash: &Flash, page: &u32| {
-        let ppn = flash.lookup(MemberPage::new(0, *page), Version::Current).unwrap();
+        let ppn = flash.store().lookup(MemberPage::new(0, *page), Version::Current).unwrap();
         flash.nand().shape().chip_of_lun(flash.nand().lun_of(ppn)) == 2
     };
     let pages: Vec<u32> = (0..150).filter(|page| on_chip(&host.flash, page)).take(4).collect();
@@ -193,7 +196,7 @@ fn what_is_under_way_on_a_dead_chip_fails_and_programs_are_repeated_beside_it() 
     assert_eq!((host.completed[0], host.failed[0]), (0, 4), "reads of lost pages fail when they end");
     assert_eq!((host.repeated, host.unplaced), (2, 0), "one program in each of the two dies");
     assert_eq!(host.flash.nand().counts()[1][Cause::Retry as usize], u64::from(host.repeated));
-    (140..150).for_each(|page| assert!(!host.flash.is_lost(MemberPage::new(0, page), Version::Current)));
+    (140..150).for_each(|page| assert!(!host.flash.store().is_lost(MemberPage::new(0, page), Version::Current)));
 }
 
 /// A member of a single chip has no other: its programs fail, at once if they have not begun, and are repeated only on a spare chip.
@@ -212,7 +215,7 @@ fn programs_of_a_dead_member_fail_until_a_spare_chip_takes_its_place() {
             host.flash.fail(&Fault::Loss(Part::Member(4)));
             assert_eq!(host.flash.nand().loads()[MemberId(4)].programs, 0, "those that have not begun fail at once");
             assert!(host.flash.nand_mut().completions().iter().all(|completion| completion.progress == Progress::Failed));
-            assert_eq!(host.flash.dead_chips(), [(1, 1)]);
+            assert_eq!(host.flash.parts().dead_chips(), [(1, 1)]);
             assert_eq!(host.flash.replace(1, 1), spare_chips == 1);
             host.settle();
             host.finish();
@@ -310,7 +313,7 @@ fn a_failed_erase_retires_the_block() {
 #[test]
 fn an_unreadable_page_stays_lost_when_its_block_is_collected() {
     let mut host = written(settings(Placement::Member));
-    let ppn = host.flash.lookup(MemberPage::new(0, 0), Version::Current).unwrap();
+    let ppn = host.flash.store().lookup(MemberPage::new(0, 0), Version::Current).unwrap();
     let (block, page) = parts_of(&host.flash, ppn);
     host.fail(Fault::Loss(page));
     assert_eq!(host.lost(0), (1, 150));
@@ -322,15 +325,15 @@ fn an_unreadable_page_stays_lost_when_its_block_is_collected() {
         assert!(host.write(MemberPage::new(0, 1 + random.below(149) as u32), Version::Current, false));
         host.finish();
     }
-    assert_ne!(host.flash.lookup(MemberPage::new(0, 0), Version::Current), Some(ppn), "its block was collected");
-    assert!(!host.flash.is_lost_page(ppn), "what is in its place can be read");
+    assert_ne!(host.flash.store().lookup(MemberPage::new(0, 0), Version::Current), Some(ppn), "its block was collected");
+    assert!(!host.flash.store().is_lost_page(ppn), "what is in its place can be read");
     assert_eq!(host.lost(0), (1, 150));
     assert!(host.write(MemberPage::new(0, 0), Version::Current, false));
     host.finish();
     assert_eq!(host.lost(0), (0, 150));
     // A bad block loses all of its pages.
     host.fail(Fault::Loss(block));
-    assert!(host.flash.is_lost_page(ppn) && host.flash.pages_gone(MemberId(0)) == 4);
+    assert!(host.flash.store().is_lost_page(ppn) && host.flash.pages_gone(MemberId(0)) == 4);
 }
 
 /// Programs that nobody will make a page for end: they fail, and cannot be repeated.
@@ -343,7 +346,7 @@ fn stuck_programs_fail() {
     let reserved = (0..).take_while(|_| host.flash.reserve(MemberPage::new(0, 0), Version::Current)).count();
     for page in 0..reserved as u32 {
         host.flash.submit(&operation(Action::Program, MemberPage::new(0, page), Version::Current, false), page << 2).unwrap();
-        host.writing.insert((host.flash.slot(MemberPage::new(0, page)), 0), true);
+        host.writing.insert((host.flash.store().maps().slot(MemberPage::new(0, page)), 0), true);
     }
     host.checks = false;
     host.fail(Fault::Loss(Part::Die { channel: 0, chip: 2, die: 1 }));
@@ -364,7 +367,7 @@ fn stuck_programs_fail() {
     }
     host.flash.nand_mut().completions().clear();
     assert!(!host.flash.fail_stuck());
-    assert!(host.flash.space().domain_is_alive(0) && !host.flash.can_allocate(MemberPage::new(0, 0)));
+    assert!(host.flash.store().space().domain_is_alive(0) && !host.flash.can_allocate(MemberPage::new(0, 0)));
 }
 
 /// A spare chip may stand for a mirror chip too: copies are refused from its failure until its rebuild has ended.
@@ -382,7 +385,7 @@ fn a_mirror_chip_is_replaced() {
     assert!(host.write(page, Version::Copy, false));
     host.finish();
     host.fail(Fault::Loss(chip(0, 2)));
-    assert!(host.flash.is_lost(page, Version::Copy) && !host.flash.is_lost(page, Version::Current));
+    assert!(host.flash.store().is_lost(page, Version::Copy) && !host.flash.store().is_lost(page, Version::Current));
     assert_eq!(host.flash.pages_gone(MemberId(0)), 0, "no data chip");
     assert!(!host.flash.has_mirror(MemberId(0)) && host.flash.has_mirror(MemberId(1)));
     assert!(host.flash.replace(0, 2) && host.flash.has_mirror(MemberId(0)));
@@ -390,10 +393,10 @@ fn a_mirror_chip_is_replaced() {
     assert!(!host.flash.takes_copy(MemberId(0)), "not before its rebuild has ended");
     assert!(host.write(page, Version::Copy, false));
     host.finish();
-    let ppn = host.flash.lookup(page, Version::Copy).unwrap();
+    let ppn = host.flash.store().lookup(page, Version::Copy).unwrap();
     assert_eq!(host.flash.nand().shape().chip_of_lun(host.flash.nand().lun_of(ppn)), 3);
     host.flash.rebuilt();
-    assert!(host.flash.takes_copy(MemberId(0)) && !host.flash.is_lost(page, Version::Copy));
+    assert!(host.flash.takes_copy(MemberId(0)) && !host.flash.store().is_lost(page, Version::Copy));
     host.fail(Fault::Loss(chip(0, 0)));
     assert!(!host.flash.replace(0, 0), "no spare chip is left");
 }
@@ -438,7 +441,7 @@ fn what_is_rebuilt_goes_to_the_replacement() {
     let chips_of = |host: &Host, pages: std::ops::Range<u32>| {
         let mut chips = [0; 4];
         for page in pages {
-            let ppn = host.flash.lookup(MemberPage::new(0, page), Version::Current).unwrap();
+            let ppn = host.flash.store().lookup(MemberPage::new(0, page), Version::Current).unwrap();
             chips[host.flash.nand().shape().chip_of_lun(host.flash.nand().lun_of(ppn)) as usize] += 1;
         }
         chips

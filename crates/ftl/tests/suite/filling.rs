@@ -15,26 +15,26 @@ enum Event {
 
 fn state_after(settings: &Settings, events: &[Event], is_fill: bool) -> String {
     let mut flash = Flash::new(settings.clone());
-    flash.set_untimed(true);
+    flash.preparation().set_untimed(true);
     if is_fill {
-        flash.begin_fill(events.len() as u64);
+        flash.preparation().begin_fill(events.len() as u64);
     }
     let place = |flash: &mut Flash, page, keep_base| {
-        let (plane, ppn) = flash.place_untimed(page, Version::Current, keep_base, &mut NoObserver);
-        assert_eq!(flash.lookup(page, Version::Current), Some(ppn));
-        flash.collect_low_now(plane, &mut NoObserver);
+        let (plane, ppn) = flash.preparation().place(page, Version::Current, keep_base, &mut NoObserver);
+        assert_eq!(flash.store().lookup(page, Version::Current), Some(ppn));
+        flash.preparation().collect_low(plane, &mut NoObserver);
     };
     for event in events {
         match *event {
             Event::Place(page) => place(&mut flash, page, false),
             Event::Keep(page) => place(&mut flash, page, true),
             Event::Unmap(page) => {
-                flash.end_filling();
+                flash.preparation().end_filling();
                 flash.unmap(page, Version::Current);
             }
         }
     }
-    flash.set_untimed(false);
+    flash.preparation().set_untimed(false);
     format!("{flash:?}")
 }
 

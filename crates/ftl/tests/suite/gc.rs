@@ -37,7 +37,7 @@ fn overwritten(settings: Settings, overwrites: &[(u32, bool)]) -> Host {
 }
 
 fn erased(host: &Host) -> Vec<usize> {
-    (0..8).filter(|block| host.flash.space().erase_counts().nth(*block) == Some(1)).collect()
+    (0..8).filter(|block| host.flash.store().space().erase_counts().nth(*block) == Some(1)).collect()
 }
 
 /// Block 0 has two semivalid pages and two to move; block 1 has garbage and three to move. A move takes 110 ns. The commits of pages 0 and 1
@@ -51,7 +51,7 @@ fn commits_count_where_the_policy_says_so() {
     assert_eq!(erased(&greedy), [0], "2 moves are fewer than 3");
     // Page 0 was ruled to be moved, page 1 to be committed.
     assert_eq!((greedy.flash.nand().counts()[1][GC], greedy.flash.nand().counts()[2][GC]), (3, 1));
-    assert!(greedy.flash.lookup(page(0), Version::Base).is_some() && greedy.flash.lookup(page(1), Version::Base).is_none());
+    assert!(greedy.flash.store().lookup(page(0), Version::Base).is_some() && greedy.flash.store().lookup(page(1), Version::Base).is_none());
 
     let mut aware = overwritten(one_plane(true), &overwrites);
     assert_eq!(aware.asked, [0, 1]);
@@ -92,9 +92,9 @@ fn commits_come_before_moves() {
     // Page 1 was committed; page 3 is semivalid all the same, and moved.
     host.finish();
     assert_eq!((host.flash.nand().counts()[1][GC], host.flash.nand().counts()[2][GC], erased(&host)), (3, 1, vec![0]));
-    assert!(host.flash.lookup(page(1), Version::Base).is_none() && host.flash.lookup(page(3), Version::Base).is_some());
+    assert!(host.flash.store().lookup(page(1), Version::Base).is_none() && host.flash.store().lookup(page(3), Version::Base).is_some());
     let time_ns = host.flash.nand().now_ns() - begun_ns;
-    assert_eq!(host.flash.collected(), GcCounts { gc_runs: 1, merges: [0; 3], time_ns }, "from the choice to the erase");
+    assert_eq!(host.flash.gc().counts(), GcCounts { gc_runs: 1, merges: [0; 3], time_ns }, "from the choice to the erase");
 }
 
 /// A page that becomes semivalid while commits are under way is moved; one that is released meanwhile is not.
@@ -108,7 +108,7 @@ fn what_is_semivalid_after_the_commits_is_moved() {
     host.finish();
     // Moved: page 0, and the base of page 2.
     assert_eq!((host.flash.nand().counts()[1][GC], host.flash.nand().counts()[2][GC], erased(&host)), (2, 1, vec![0]));
-    assert!(host.flash.lookup(page(2), Version::Base).is_some());
+    assert!(host.flash.store().lookup(page(2), Version::Base).is_some());
 }
 
 /// Without a threshold a plane collects when its last page for host programs is taken, though all of its garbage is older than the block that it
@@ -120,7 +120,7 @@ fn the_last_page_starts_a_gc() {
     let mut write = |number: u32| {
         assert!(host.write(page(number), Version::Current, false), "page {number} finds room");
         host.finish();
-        (erased(&host), host.flash.check())
+        (erased(&host), host.flash.checked().check())
     };
     for number in (0..4).chain(0..4).chain(4..7) {
         assert_eq!(write(number), (vec![], Ok(())));
@@ -149,8 +149,8 @@ fn a_victim_without_gain_is_left() {
 #[test]
 fn a_late_commit_is_harmless() {
     let mut host = overwritten(one_plane(false), &[(1, true), (3, true)]);
-    let ppn = host.flash.lookup(page(0), Version::Current).unwrap();
-    let Part::Page { channel, chip, die, plane, block, .. } = host.flash.part_of(ppn) else { unreachable!() };
+    let ppn = host.flash.store().lookup(page(0), Version::Current).unwrap();
+    let Part::Page { channel, chip, die, plane, block, .. } = host.flash.parts().part_of(ppn) else { unreachable!() };
     host.fail(Fault::Loss(Part::Block { channel, chip, die, plane, block }));
     assert_eq!(host.flash.nand().loads()[page(0).member].gc_runs, 0);
     while host.end_commit() {}

@@ -43,15 +43,15 @@ fn write(host: &mut Host, pages: impl IntoIterator<Item = u32>) {
 
 /// Merges by kind, pages copied, blocks erased.
 fn done(host: &Host) -> ([u64; 3], u64, u64) {
-    (host.flash.collected().merges, host.flash.nand().counts()[1][GC], host.flash.nand().counts()[2][GC])
+    (host.flash.gc().counts().merges, host.flash.nand().counts()[1][GC], host.flash.nand().counts()[2][GC])
 }
 
 fn block_of(host: &Host, number: u32) -> u32 {
-    host.flash.lookup(page(number), Version::Current).unwrap().0 / 4
+    host.flash.store().lookup(page(number), Version::Current).unwrap().0 / 4
 }
 
 fn offset_of(host: &Host, number: u32) -> u32 {
-    host.flash.lookup(page(number), Version::Current).unwrap().0 % 4
+    host.flash.store().lookup(page(number), Version::Current).unwrap().0 % 4
 }
 
 /// Pages go to their own offsets, in whatever order they come; overwrites go to the log block of their logical block.
@@ -147,7 +147,7 @@ fn a_full_merge_takes_as_long_as_its_copies_and_erases() {
         assert!(host.advance());
     }
     assert_eq!(host.flash.nand().now_ns() - begun_ns, merge_ns + 1 + 10 + 4096, "the chip is blocked meanwhile");
-    assert_eq!(host.flash.collected().time_ns, merge_ns);
+    assert_eq!(host.flash.gc().counts().time_ns, merge_ns);
 }
 
 /// Before the data block is erased, its semivalid pages are committed; until none is left.
@@ -172,9 +172,9 @@ fn semivalid_pages_are_committed_before_a_merge() {
     host.end_commit();
     assert_eq!((host.asked[0], host.flash.nand().counts()[2][GC]), (3, 0));
     assert_eq!(host.flash.nand().loads()[MemberId(0)].gc_runs, 0, "put off: asking again at once does not help");
-    assert_eq!((host.flash.space_mut().take_freed(), host.flash.check()), (None, Ok(())));
+    assert_eq!((host.flash.store_mut().space_mut().take_freed(), host.flash.checked().check()), (None, Ok(())));
     host.flash.unmap(page(3), Version::Base);
-    assert_eq!(host.flash.space_mut().take_freed(), Some(0), "nothing else would tell who waits that the merge may begin");
+    assert_eq!(host.flash.store_mut().space_mut().take_freed(), Some(0), "nothing else would tell who waits that the merge may begin");
     assert!(!host.write(page(4), Version::Current, false));
     host.finish();
     assert_eq!(done(&host), ([0, 0, 1], 4, 2));
@@ -337,7 +337,7 @@ fn fast_does_what_a_small_model_does() {
                 assert_eq!(done(&host), (model.merges, model.copies, model.erases), "seed {seed}, page {number}");
             }
         }
-        host.flash.check().unwrap();
+        host.flash.checked().check().unwrap();
         (0..3).for_each(|kind| all[kind] += model.merges[kind]);
     }
     assert!(all.iter().all(|count| *count > 20), "{all:?}");
@@ -412,7 +412,7 @@ fn random_work_leaves_everything_consistent() {
                     host.fail(Fault::Loss(part));
                 }
                 13 if random.below(4) == 0 => {
-                    for (channel, chip) in host.flash.dead_chips() {
+                    for (channel, chip) in host.flash.parts().dead_chips() {
                         replaced += u32::from(host.flash.replace(channel, chip));
                         host.settle();
                     }
@@ -422,7 +422,7 @@ fn random_work_leaves_everything_consistent() {
             }
         }
         host.finish();
-        (0..3).for_each(|kind| merges[kind] += host.flash.collected().merges[kind]);
+        (0..3).for_each(|kind| merges[kind] += host.flash.gc().counts().merges[kind]);
         asked = [asked[0] + host.asked[0], asked[1] + host.asked[1]];
         completed += host.completed[1];
     }

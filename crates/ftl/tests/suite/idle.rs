@@ -76,7 +76,7 @@ fn outcome(host: &mut Host, reads: &[PageOperation]) -> (Vec<u64>, u64) {
         if was_collecting && !host.flash.is_collecting(MemberId(0)) {
             erased_ns = host.flash.nand().now_ns();
         }
-        host.flash.check().unwrap();
+        host.flash.checked().check().unwrap();
     }
     (ended, erased_ns)
 }
@@ -93,7 +93,7 @@ fn migration_read(number: u32) -> PageOperation {
 fn at_the_threshold_nothing_is_collected() {
     let (mut host, _) = written(idling(GcBlockingScope::None), 16);
     while host.advance() {}
-    assert_eq!(host.flash.space().erase_counts().sum::<u32>(), 0, "16 of 32 pages are free");
+    assert_eq!(host.flash.store().space().erase_counts().sum::<u32>(), 0, "16 of 32 pages are free");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn it_starts_when_the_host_has_been_silent_for_the_idle_time() {
     assert!(!host.flash.nand().is_at_rest());
     assert_eq!(outcome(&mut host, &[]), (vec![], last_ns + IDLE + RUN));
     // 18 pages are free, enough; and the timer is not set.
-    assert_eq!(host.flash.space().erase_counts().sum::<u32>(), 1);
+    assert_eq!(host.flash.store().space().erase_counts().sum::<u32>(), 1);
 
     // A read that nobody waits for does not put it off.
     let (mut host, last_ns) = below_the_threshold(idling(GcBlockingScope::None));
@@ -144,7 +144,7 @@ fn runs_follow_each_other_until_the_host_comes() {
     let (_, end_ns) = outcome(&mut host, &[]);
     // Blocks 0 and 1 move one page each, block 2 two.
     assert_eq!(end_ns, begin_ns + 3 * RUN + READ + PROGRAM);
-    assert_eq!(host.flash.space().erase_counts().sum::<u32>(), 3);
+    assert_eq!(host.flash.store().space().erase_counts().sum::<u32>(), 3);
 
     // A read within the first run: the second begins an idle time later.
     let mut host = fill();
@@ -172,7 +172,7 @@ fn a_victim_frees_its_share_in_idle_time_alone() {
         }
         while host.advance() {}
         assert_eq!(host.flash.nand().next_event_ns(), NEVER, "it does not wait for what will not come");
-        host.flash.space().erase_counts().sum::<u32>()
+        host.flash.store().space().erase_counts().sum::<u32>()
     };
     assert_eq!([0.0, 0.25, 0.5, 0.51, 0.75, 0.76].map(|gain| erased(gain, 0.2)), [3, 3, 3, 2, 2, 0]);
     // Below half of its pages the plane is collected in any case: the four programs that take it there ask for two victims.
@@ -304,15 +304,15 @@ fn a_migration_alone_lets_the_host_go_first() {
 fn no_gc_on_an_ssd_that_is_not_programmed() {
     let (mut host, last_ns) = below_the_threshold(idling(GcBlockingScope::None));
     host.flash.set_health(Health::ReadOnly);
-    assert_eq!(host.flash.health(), Health::ReadOnly);
+    assert_eq!(host.flash.gc().health(), Health::ReadOnly);
     host.finish();
-    assert_eq!((host.flash.nand().now_ns(), host.flash.space().erase_counts().sum::<u32>()), (last_ns + IDLE, 0));
+    assert_eq!((host.flash.nand().now_ns(), host.flash.store().space().erase_counts().sum::<u32>()), (last_ns + IDLE, 0));
     host.flash.set_health(Health::ReadWrite);
     assert_eq!(until_gc(&mut host), last_ns + IDLE, "it is idle, so at once");
     host.flash.set_health(Health::Disabled);
     host.finish();
     assert_eq!(
-        (host.flash.nand().now_ns(), host.flash.space().erase_counts().sum::<u32>()),
+        (host.flash.nand().now_ns(), host.flash.store().space().erase_counts().sum::<u32>()),
         (last_ns + IDLE + RUN, 1),
         "a run under way ends"
     );
@@ -337,7 +337,7 @@ fn runs_under_way_are_the_last() {
         while !host.writing.is_empty() {
             host.advance();
         }
-        let erased = |host: &Host| host.flash.space().erase_counts().sum::<u32>();
+        let erased = |host: &Host| host.flash.store().space().erase_counts().sum::<u32>();
         let (before, under_way) = (erased(&host), host.flash.nand().loads()[MemberId(0)].gc_runs);
         host.flash.set_health(Health::ReadOnly);
         (0..20).for_each(|number| host.flash.unmap(page(number), Version::Current));

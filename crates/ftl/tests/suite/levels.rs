@@ -2,7 +2,7 @@
 
 use crate::support::{GIVEN, Host, ONE_PLANE, settings};
 use flashraid_ftl::{CellTimes, Flash, Given, Ldpc, LevelLaw, Placement, Settings, level_of};
-use flashraid_vocabulary::{Cause, Geometry, MemberId, MemberPage, Version, View};
+use flashraid_vocabulary::{Cause, Geometry, LoadView, MemberId, MemberPage, Version, View};
 
 const LDPC: Ldpc =
     Ldpc { law: LevelLaw::Fixed(0), seed: 0, highest: 3, step_ns: 5, decode_ns: 0, erases: 0, retention_ns: 0, reads: 0, stored_ns: 0 };
@@ -58,7 +58,7 @@ fn each_attempt_senses_longer_and_transfers_again() {
             let mut by_level = [0; 5];
             by_level[level as usize] = 1;
             assert_eq!(host.flash.nand().levels().unwrap().reads_by_level(), by_level);
-            let load = host.flash.read_load_at_time(page(2), Version::Current, host.flash.nand().now_ns()).unwrap();
+            let load = host.flash.read_load(page(2), Version::Current).unwrap();
             assert_eq!(load.read_ns, array_ns + u64::from(level + 1) * decode_ns, "what a scheme is told");
         }
     }
@@ -91,8 +91,8 @@ fn planes_are_read_again_only_where_that_is_needed() {
         let host = written(Settings { cell: cell.with_ldpc(ldpc), ..base.clone() }, 8);
         let (mut pairs, flash) = (Vec::new(), &host.flash);
         for number in 0..8 {
-            let ppn = flash.lookup(page(number), Version::Current).unwrap();
-            pairs.push((number, ppn.0 / 4, ppn.0 % 4, level_of(flash, ppn.0 as usize / 4)));
+            let ppn = flash.store().lookup(page(number), Version::Current).unwrap();
+            pairs.push((number, ppn.0 / 4, ppn.0 % 4, level_of(flash.nand(), flash.store().space(), ppn.0 as usize / 4)));
         }
         let pair = pairs.iter().find_map(|one| {
             let partner = pairs.iter().find(|other| other.1 / 13 != one.1 / 13 && other.2 == one.2 && one.3 == 0 && other.3 == 2)?;
@@ -122,10 +122,10 @@ fn pages_that_are_read_again_together_have_a_command_each() {
     let given = Given { multi_plane: true, ..GIVEN };
     let cell = CellTimes::new(10_000, 100, 1_000).with_ldpc(Ldpc { law: LevelLaw::Fixed(1), step_ns: 1_000, reads: 4, ..LDPC });
     let mut host = written(Settings { geometry, given, pages_per_member: 20, cell, ..settings(Placement::Member) }, 2);
-    let blocks = [0, 1].map(|number| host.flash.lookup(page(number), Version::Current).unwrap().0 as usize / 4);
+    let blocks = [0, 1].map(|number| host.flash.store().lookup(page(number), Version::Current).unwrap().0 as usize / 4);
     assert_ne!(blocks[0] / 13, blocks[1] / 13, "pages of two planes");
     for expected in [1, 2] {
-        assert_eq!(blocks.map(|block| level_of(&host.flash, block)), [expected; 2]);
+        assert_eq!(blocks.map(|block| level_of(host.flash.nand(), host.flash.store().space(), block)), [expected; 2]);
         let start_ns = host.flash.nand().now_ns();
         assert!(host.read(page(0), Version::Current));
         assert!(host.read(page(0), Version::Current) && host.read(page(1), Version::Current));
@@ -135,10 +135,10 @@ fn pages_that_are_read_again_together_have_a_command_each() {
             assert_eq!(host.flash.nand().now_ns() - start_ns, attempts(1, 1) + attempts(2, 1));
         }
         // Until both blocks have had four attempts.
-        while level_of(&host.flash, blocks[1]) == 1 {
+        while level_of(host.flash.nand(), host.flash.store().space(), blocks[1]) == 1 {
             read_ns(&mut host, 1);
         }
-        while level_of(&host.flash, blocks[0]) == 1 {
+        while level_of(host.flash.nand(), host.flash.store().space(), blocks[0]) == 1 {
             read_ns(&mut host, 0);
         }
     }
@@ -148,11 +148,11 @@ fn pages_that_are_read_again_together_have_a_command_each() {
 #[test]
 fn erased_blocks_begin_anew() {
     let mut host = written(with(Ldpc { reads: 3, highest: 15, ..LDPC }), 4);
-    let block = host.flash.lookup(page(0), Version::Current).unwrap().0 as usize / 4;
+    let block = host.flash.store().lookup(page(0), Version::Current).unwrap().0 as usize / 4;
     for _ in 0..4 {
         read_ns(&mut host, 0);
     }
-    assert_eq!(level_of(&host.flash, block), 1);
+    assert_eq!(level_of(host.flash.nand(), host.flash.store().space(), block), 1);
     let write_all = |host: &mut Host, pages: std::ops::Range<u32>| {
         for number in pages {
             while !host.write(page(number), Version::Current, false) {
@@ -161,10 +161,10 @@ fn erased_blocks_begin_anew() {
         }
         host.finish();
     };
-    while host.flash.space().erase_counts().nth(block).unwrap() == 0 {
+    while host.flash.store().space().erase_counts().nth(block).unwrap() == 0 {
         write_all(&mut host, 0..20);
     }
-    assert_eq!(level_of(&host.flash, block), 0);
+    assert_eq!(level_of(host.flash.nand(), host.flash.store().space(), block), 0);
 
     let mut host = Host::new(with(Ldpc { retention_ns: 1_000_000_000, highest: 15, ..LDPC }));
     write_all(&mut host, 0..20);
@@ -174,7 +174,13 @@ fn erased_blocks_begin_anew() {
         write_all(&mut host, 0..7);
         write_all(&mut host, 9..12);
     }
-    let level = |number: u32| level_of(&host.flash, host.flash.lookup(page(number), Version::Current).unwrap().0 as usize / 4);
+    let level = |number: u32| {
+        level_of(
+            host.flash.nand(),
+            host.flash.store().space(),
+            host.flash.store().lookup(page(number), Version::Current).unwrap().0 as usize / 4,
+        )
+    };
     let levels: Vec<u32> = (0..20).map(level).collect();
     assert!(levels.iter().all(|level| [0, 4, 5].contains(level)) && moved(&host) < 40, "{levels:?}");
     // Of the pages that were not written again some lie where they were, and some were moved.
@@ -186,7 +192,7 @@ fn erased_blocks_begin_anew() {
 #[test]
 fn a_block_with_a_lost_page_is_left() {
     let mut host = written(with(Ldpc { reads: 2, highest: 0, ..LDPC }), 2);
-    let block_of = |host: &Host, number: u32| host.flash.lookup(page(number), Version::Current).unwrap().0 / 4;
+    let block_of = |host: &Host, number: u32| host.flash.store().lookup(page(number), Version::Current).unwrap().0 / 4;
     assert_eq!(block_of(&host, 0), block_of(&host, 1));
     while host.failed[0] == 0 {
         read_ns(&mut host, 1);
@@ -213,7 +219,9 @@ fn types_of_pages_have_their_times() {
 /// What raises levels: erases, time, and attempts to read; erasing undoes the latter two.
 #[test]
 fn levels_follow_wear_retention_and_reads() {
-    let level = |flash: &Flash, number: u32| level_of(flash, flash.lookup(page(number), Version::Current).unwrap().0 as usize / 4);
+    let level = |flash: &Flash, number: u32| {
+        level_of(flash.nand(), flash.store().space(), flash.store().lookup(page(number), Version::Current).unwrap().0 as usize / 4)
+    };
     // 3 more reads: attempts count, and so each read at level 1 counts twice.
     let mut host = written(with(Ldpc { reads: 3, ..LDPC }), 4);
     let levels: Vec<u32> = (0..6)
@@ -236,7 +244,7 @@ fn levels_follow_wear_retention_and_reads() {
     assert_eq!(level(&host.flash, 1), 2, "the block was opened long ago");
     // By erases.
     let mut host = Host::new(with(Ldpc { erases: 2, highest: 15, ..LDPC }));
-    host.flash.space_mut().preset_wear(5);
+    host.flash.store_mut().space_mut().preset_wear(5);
     for _ in 0..10 {
         for number in 0..20 {
             while !host.write(page(number), Version::Current, false) {
@@ -247,8 +255,8 @@ fn levels_follow_wear_retention_and_reads() {
     host.finish();
     let mut seen = 0;
     for number in 0..20 {
-        let block = host.flash.lookup(page(number), Version::Current).unwrap().0 as usize / 4;
-        let erases = host.flash.space().erase_counts().nth(block).unwrap();
+        let block = host.flash.store().lookup(page(number), Version::Current).unwrap().0 as usize / 4;
+        let erases = host.flash.store().space().erase_counts().nth(block).unwrap();
         assert_eq!(level(&host.flash, number), erases / 2);
         seen = seen.max(erases);
     }
@@ -262,7 +270,7 @@ fn what_the_last_attempt_does_not_correct_is_lost() {
     for (erases, is_retired) in [(0, false), (5, true)] {
         let mut host = Host::new(with(Ldpc { reads: 4, erases, highest: 1, ..LDPC }));
         if is_retired {
-            host.flash.space_mut().preset_wear(10);
+            host.flash.store_mut().space_mut().preset_wear(10);
         }
         for number in 0..4 {
             assert!(host.write(page(number), Version::Current, false));
@@ -270,14 +278,14 @@ fn what_the_last_attempt_does_not_correct_is_lost() {
         }
         let mut reads = 0;
         while host.failed[0] == 0 {
-            assert!(!host.flash.is_lost(page(1), Version::Current) && !host.flash.has_failures());
+            assert!(!host.flash.store().is_lost(page(1), Version::Current) && !host.flash.store().has_failures());
             read_ns(&mut host, 1);
             reads += 1;
         }
         // Without wear: four attempts at level 0, two reads at level 1, and the next finds level 2.
         assert_eq!(reads, if is_retired { 1 } else { 7 });
-        assert!(host.flash.has_failures() && host.flash.is_lost(page(1), Version::Current));
-        let mut told: Vec<_> = std::iter::from_fn(|| host.flash.take_unreadable()).map(|(page, _)| page.page.0).collect();
+        assert!(host.flash.store().has_failures() && host.flash.store().is_lost(page(1), Version::Current));
+        let mut told: Vec<_> = std::iter::from_fn(|| host.flash.store_mut().take_unreadable()).map(|(page, _)| page.page.0).collect();
         told.sort_unstable();
         assert_eq!(host.flash.nand().levels().unwrap().reads_by_level().last(), Some(&(told.len() as u64)));
         if is_retired {
@@ -287,12 +295,12 @@ fn what_the_last_attempt_does_not_correct_is_lost() {
         } else {
             assert_eq!((told, host.lost(0)), (vec![1], (1, 4)));
             read_ns(&mut host, 2);
-            assert_eq!(host.flash.take_unreadable(), Some((page(2), Version::Current)));
+            assert_eq!(host.flash.store_mut().take_unreadable(), Some((page(2), Version::Current)));
             assert_eq!(host.flash.pages_gone(MemberId(0)), 0);
             // Written again they can be read.
             assert!(host.write(page(1), Version::Current, false));
             host.finish();
-            assert!(!host.flash.is_lost(page(1), Version::Current));
+            assert!(!host.flash.store().is_lost(page(1), Version::Current));
         }
     }
 }

@@ -10,7 +10,7 @@ use flashraid_vocabulary::{Geometry, Lun, Member, MemberPage, Ppn, Version, View
 fn maps_find_the_next_mapped_slot() {
     const SLOTS: u32 = 5000;
     let mut random = Random(1);
-    let mut maps = Maps::new(SLOTS as usize, 1 << 16);
+    let mut maps = Maps::new(SLOTS as usize, 1 << 16, 1);
     let mut naive = vec![None; SLOTS as usize];
     for round in 0..3000 {
         let slot = random.below(u64::from(SLOTS)) as u32;
@@ -32,7 +32,7 @@ fn maps_find_the_next_mapped_slot() {
 
 #[test]
 fn a_page_is_live_while_its_map_names_it() {
-    let mut maps = Maps::new(100, 100);
+    let mut maps = Maps::new(100, 100, 1);
     for (version, ppn) in [(Version::Current, 1), (Version::Base, 2), (Version::Copy, 3)] {
         maps.label(Ppn(ppn), version, 42);
         assert_eq!(maps.live(Ppn(ppn)), None, "not named yet");
@@ -157,7 +157,7 @@ fn static_placement_follows_its_order() {
     for order in [b"WDP", b"WPD", b"DWP", b"DPW", b"PWD", b"PDW"] {
         for (member_is_chip, chip_serial) in [(false, false), (false, true), (true, false), (true, true)] {
             let flash = flash(Placement::Static, order, member_is_chip, chip_serial);
-            assert_eq!(flash.space().domains(), 4 * 3 * 2 * 2);
+            assert_eq!(flash.store().space().domains(), 4 * 3 * 2 * 2);
             let members = if member_is_chip { 12 } else { 4 };
             for member in 0..members {
                 for page in 0..48 {
@@ -174,7 +174,7 @@ fn static_placement_follows_its_order() {
                     let channel = if member_is_chip { member / 3 } else { member };
                     let chip = if member_is_chip { member % 3 } else { chip };
                     let in_channel = if chip_serial { chip * 4 + die * 2 + plane } else { (die * 3 + chip) * 2 + plane };
-                    let domain = flash.space().domain_of(MemberPage::new(member as u16, page), Version::Current);
+                    let domain = flash.store().space().domain_of(MemberPage::new(member as u16, page), Version::Current);
                     assert_eq!(domain, channel * 12 + in_channel, "{order:?} {member_is_chip} {chip_serial} member {member} page {page}");
                 }
             }
@@ -193,10 +193,10 @@ fn domains_are_planes_members_or_groups() {
         (Placement::Groups(1), true, 12, 1),
     ] {
         let mut flash = flash(placement, b"WDP", member_is_chip, false);
-        assert_eq!(flash.space().domains(), domains);
+        assert_eq!(flash.store().space().domains(), domains);
         for member in 0..members {
             let expected = u32::from(member) * domains as u32 / u32::from(members);
-            assert_eq!(flash.space().domain_of(MemberPage::new(member, 5), Version::Current), expected);
+            assert_eq!(flash.store().space().domain_of(MemberPage::new(member, 5), Version::Current), expected);
         }
         // All of a domain's pages but the reserve, one block a plane, can be promised; not one more.
         let pages = 48 * (8 - 1) * 4 / domains;
@@ -206,7 +206,7 @@ fn domains_are_planes_members_or_groups() {
             assert!((0..pages).all(|_| reserves(&mut flash)));
             assert!(!reserves(&mut flash));
             flash.release(page, Version::Current);
-            assert_eq!(flash.space_mut().take_freed(), Some(domain));
+            assert_eq!(flash.store_mut().space_mut().take_freed(), Some(domain));
             assert!(reserves(&mut flash) && !reserves(&mut flash));
         }
         // Each LUN belongs to one member, all members to as many.
@@ -219,9 +219,9 @@ fn domains_are_planes_members_or_groups() {
 fn slots_and_addresses_undo_each_other() {
     let flash = flash(Placement::Member, b"WDP", true, false);
     for slot in 0..12 * 48 {
-        assert_eq!(flash.slot(flash.address(slot)), slot);
+        assert_eq!(flash.store().maps().slot(flash.store().maps().address(slot)), slot);
     }
-    assert_eq!(flash.slot(MemberPage::new(3, 7)), 7 * 12 + 3, "the strips of a stripe lie side by side");
+    assert_eq!(flash.store().maps().slot(MemberPage::new(3, 7)), 7 * 12 + 3, "the strips of a stripe lie side by side");
 }
 
 /// Pages placed without time are dealt out evenly, and what was placed can be found.
@@ -237,11 +237,11 @@ fn placed_pages_are_spread_evenly() {
                     let address = MemberPage::new(member, page);
                     assert!(flash.reserve(address, Version::Current));
                     let ppn = flash.place(address, Version::Current);
-                    assert_eq!(flash.lookup(address, Version::Current), Some(ppn));
+                    assert_eq!(flash.store().lookup(address, Version::Current), Some(ppn));
                     of_plane[(ppn.0 / (4 * 13)) as usize] += 1; // 8 blocks and a gap of 5, of 4 pages
                 }
             }
-            flash.check().unwrap();
+            flash.checked().check().unwrap();
             assert!(of_plane.iter().all(|pages| *pages == 48 * i32::from(members) / 48), "{placement:?} {member_is_chip}: {of_plane:?}");
         }
     }
@@ -256,7 +256,7 @@ fn copies_and_nothing_else_lie_on_mirror_chips() {
             Settings { given: Given { mirror_chips, ..all.given }, ..all }
         };
         let mut flash = Flash::new(settings);
-        assert_eq!(flash.space().domains(), 8);
+        assert_eq!(flash.store().space().domains(), 8);
         for (page, member) in (0..16).flat_map(|page| (0..4).map(move |member| (page, member))) {
             let address = MemberPage::new(member, page);
             for version in [Version::Current, Version::Copy] {
@@ -273,9 +273,9 @@ fn copies_and_nothing_else_lie_on_mirror_chips() {
                     "{version:?} of {address:?}"
                 );
             }
-            assert_ne!(flash.lookup(address, Version::Current), flash.lookup(address, Version::Copy));
+            assert_ne!(flash.store().lookup(address, Version::Current), flash.store().lookup(address, Version::Copy));
         }
-        flash.check().unwrap();
+        flash.checked().check().unwrap();
         // 4 planes a chip, 7 of 8 blocks of 4 pages outside the reserve.
         let pages = (0..).take_while(|_| flash.reserve(MemberPage::new(1, 0), Version::Copy)).count() as u32;
         assert_eq!(pages, mirror_chips * 4 * 7 * 4 - 16);
@@ -304,15 +304,15 @@ fn translation_pages_have_space_of_their_own() {
         let planes = if member_is_chip { planes / 3 } else { planes * (3 - mirror_chips) / 3 };
         let mut flash = Flash::new(settings);
         for member in 0..members {
-            let data = flash.space().domain_of(MemberPage::new(member, 0), Version::Current);
-            let domain = flash.space().domain_of(MemberPage::new(member, first), Version::Current);
+            let data = flash.store().space().domain_of(MemberPage::new(member, 0), Version::Current);
+            let domain = flash.store().space().domain_of(MemberPage::new(member, first), Version::Current);
             assert_ne!(domain, data);
             let used = (0..pages).map(|page| {
                 let address = MemberPage::new(member, first + page);
                 assert!(flash.reserve(address, Version::Current));
                 let ppn = flash.place(address, Version::Current);
-                assert_eq!(flash.lookup(address, Version::Current), Some(ppn));
-                assert_eq!(flash.address(flash.slot(address)), address);
+                assert_eq!(flash.store().lookup(address, Version::Current), Some(ppn));
+                assert_eq!(flash.store().maps().address(flash.store().maps().slot(address)), address);
                 let lun = flash.nand().lun_of(ppn);
                 assert_eq!(flash.nand().member_of_lun(lun), Some(u32::from(member)), "{placement:?}");
                 assert!(flash.nand().shape().chip_of_lun(lun) < 3 - mirror_chips);
@@ -338,7 +338,7 @@ fn translation_pages_have_space_of_their_own() {
             planes * 4 * 4,
             "{placement:?}"
         );
-        flash.check().unwrap();
-        assert_eq!(flash.space().erase_counts().count() as u64, GEOMETRY.physical_pages() / 4, "every block is of one kind");
+        flash.checked().check().unwrap();
+        assert_eq!(flash.store().space().erase_counts().count() as u64, GEOMETRY.physical_pages() / 4, "every block is of one kind");
     }
 }

@@ -1,8 +1,8 @@
 //! NAND below the plainest SSD that there can be: its pages are programmed in order, and nothing is collected. All times are closed forms.
 
 use flashraid_nand::{
-    CellTimes, Completion, DATA, Ldpc, LevelLaw, NEVER, NIL, Nand, NandSettings, Pages, Progress, Record, Shape, SuspendSettings,
-    Suspensions, Takers, Timer, WorkKind, advance, bind, check_buses, kick, offer, plane_stride, queue_work,
+    BlockFacts, CellTimes, Completion, DATA, Ldpc, LevelLaw, NEVER, NIL, Nand, NandSettings, Pages, Progress, Record, Shape,
+    SuspendSettings, Suspensions, Takers, Timer, WorkKind, advance, bind, check_buses, kick, offer, plane_stride, queue_work,
 };
 use flashraid_vocabulary::{Cause, Geometry, MemberId, NoObserver, Observer, Ppn, Priority, Version};
 
@@ -119,11 +119,11 @@ impl Plain {
 
     /// Runs to the end. Returns when each record has ended, in that order.
     fn run(&mut self) -> Vec<(u32, u64)> {
-        check_buses(self).unwrap();
+        check_buses(&self.nand, self).unwrap();
         while self.nand.next_event_ns() != NEVER {
             advance(self, &mut NoObserver);
             self.nand.completions().clear();
-            check_buses(self).unwrap();
+            check_buses(&self.nand, self).unwrap();
         }
         std::mem::take(&mut self.ended)
     }
@@ -142,7 +142,23 @@ impl Plain {
     }
 }
 
+impl BlockFacts for Plain {
+    fn has_page(&self, _domain: u32) -> bool {
+        self.has_pages
+    }
+
+    fn next_offset(&self, plane: u32) -> u32 {
+        self.programmed[plane as usize]
+    }
+
+    fn erases(&self, _block: usize) -> u32 {
+        self.erases
+    }
+}
+
 impl Pages for Plain {
+    type Blocks = Self;
+
     fn nand(&self) -> &Nand {
         &self.nand
     }
@@ -151,12 +167,8 @@ impl Pages for Plain {
         &mut self.nand
     }
 
-    fn has_page(&self, _domain: u32) -> bool {
-        self.has_pages
-    }
-
-    fn next_offset(&self, plane: u32) -> u32 {
-        self.programmed[plane as usize]
+    fn blocks(&self) -> &Self {
+        self
     }
 
     fn page_for(&mut self, _record: u32, plane: u32) -> Ppn {
@@ -185,10 +197,6 @@ impl Pages for Plain {
 
     fn uncorrectable(&mut self, ppn: Ppn) {
         self.uncorrectable.push(ppn);
-    }
-
-    fn erases(&self, _block: usize) -> u32 {
-        self.erases
     }
 
     fn timer_due<O: Observer>(&mut self, _: Timer, _: &mut O) {
@@ -324,7 +332,7 @@ fn work_of_gc_takes_its_times() {
         (WorkKind::CopyBack, READ_COMMAND + PROGRAM_COMMAND + READ + PROGRAM),
         (WorkKind::Erase, ERASE_COMMAND + ERASE),
     ] {
-        queue_work(&mut ssd, 0, work, page, Cause::Gc, Priority::Gc);
+        queue_work(&mut ssd, 0, work, Ppn(page), Cause::Gc, Priority::Gc);
         ssd.run();
         start_ns += lasts_ns;
         assert_eq!(ssd.moved.pop(), Some((work, start_ns)));
@@ -426,7 +434,7 @@ mod suspension {
     /// Reads of LUN 0 that come at these times while it erases: when they and the erase end.
     fn erase_and_reads(suspend: SuspendSettings, times_ns: &[u64]) -> (Vec<u64>, u64, Plain) {
         let mut ssd = Plain::new(suspending(suspend));
-        queue_work(&mut ssd, 0, WorkKind::Erase, 0, Cause::Gc, Priority::Gc);
+        queue_work(&mut ssd, 0, WorkKind::Erase, Ppn(0), Cause::Gc, Priority::Gc);
         for time_ns in times_ns {
             while ssd.nand.next_event_ns() < *time_ns {
                 advance(&mut ssd, &mut NoObserver);
@@ -478,7 +486,7 @@ mod suspension {
         // The next erase has all of its times again.
         let mut ssd = ssd;
         let start_ns = ssd.nand.now_ns();
-        queue_work(&mut ssd, 0, WorkKind::Erase, 0, Cause::Gc, Priority::Gc);
+        queue_work(&mut ssd, 0, WorkKind::Erase, Ppn(0), Cause::Gc, Priority::Gc);
         ssd.nand.set_now(start_ns + MINIMUM);
         let read = ssd.read(1, 0, Priority::Host);
         assert_eq!(ssd.run(), [(read, start_ns + MINIMUM + SUSPEND + ONE_READ)]);
@@ -493,7 +501,7 @@ mod suspension {
         assert_eq!(erased_ns, LONG_ERASE + 2 * (SUSPEND + RESUME) + 3 * ONE_READ);
         // Reads in several planes at once count one by one.
         let mut ssd = Plain::new(NandSettings { multi_plane: true, ..suspending(SuspendSettings { most_reads: 1, ..BOTH }) });
-        queue_work(&mut ssd, 0, WorkKind::Erase, 0, Cause::Gc, Priority::Gc);
+        queue_work(&mut ssd, 0, WorkKind::Erase, Ppn(0), Cause::Gc, Priority::Gc);
         ssd.nand.set_now(1_000_000);
         let ids = [0, 1].map(|plane| ssd.read(plane, 0, Priority::Host));
         let first_ns = 1_000_000 + SUSPEND + ONE_READ;
@@ -506,7 +514,7 @@ mod suspension {
         assert_eq!(reads, [LONG_ERASE + ONE_READ]);
         for priority in [Priority::Urgent, Priority::Gc, Priority::Rebuild] {
             let mut ssd = Plain::new(suspending(BOTH));
-            queue_work(&mut ssd, 0, WorkKind::Erase, 0, Cause::Gc, Priority::Gc);
+            queue_work(&mut ssd, 0, WorkKind::Erase, Ppn(0), Cause::Gc, Priority::Gc);
             ssd.nand.set_now(1_000_000);
             let read = ssd.read(0, 0, priority);
             assert_eq!(ssd.run(), [(read, LONG_ERASE + ONE_READ)]);
@@ -528,7 +536,7 @@ mod suspension {
     fn a_lun_that_gc_blocks_suspends_nothing() {
         let mut ssd = Plain::new(suspending(BOTH));
         ssd.nand.set_blocked(0, true);
-        queue_work(&mut ssd, 0, WorkKind::Erase, 0, Cause::Gc, Priority::Urgent);
+        queue_work(&mut ssd, 0, WorkKind::Erase, Ppn(0), Cause::Gc, Priority::Urgent);
         ssd.nand.set_now(1_000_000);
         ssd.read(0, 0, Priority::Host);
         ssd.run();
@@ -536,7 +544,7 @@ mod suspension {
         // It does once that is over, for reads that came before.
         let mut ssd = Plain::new(suspending(BOTH));
         ssd.nand.set_blocked(0, true);
-        queue_work(&mut ssd, 0, WorkKind::Erase, 0, Cause::Gc, Priority::Urgent);
+        queue_work(&mut ssd, 0, WorkKind::Erase, Ppn(0), Cause::Gc, Priority::Urgent);
         ssd.nand.set_now(1_000_000);
         let read = ssd.read(0, 0, Priority::Host);
         ssd.nand.set_now(2_000_000);

@@ -39,22 +39,22 @@ pub trait Examine: Inspect {
 
 impl<S: OfSsds + Inspect> Examine for S {
     fn ppn_limit(&self) -> u64 {
-        self.parts().ssds().iter().map(|flash| u64::from(flash.ppn_limit())).sum()
+        self.parts().ssds().iter().map(|flash| u64::from(flash.store().space().ppn_limit())).sum()
     }
 
     fn pages_of(&self, ssd: usize, part: &Part) -> Vec<Ppn> {
         let first = self.parts().first_page(ssd);
-        self.parts().ssds()[ssd].pages_of(part).map(|ppn| Ppn(first + ppn.0)).collect()
+        self.parts().ssds()[ssd].parts().pages_of(part).map(|ppn| Ppn(first + ppn.0)).collect()
     }
 
     fn is_lost_page(&self, ppn: Ppn) -> bool {
         let (ssd, ppn) = self.parts().locate(ppn);
-        self.parts().ssds()[ssd].is_lost_page(ppn)
+        self.parts().ssds()[ssd].store().is_lost_page(ppn)
     }
 
     fn is_unplaced_page(&self, ppn: Ppn) -> bool {
         let (ssd, ppn) = self.parts().locate(ppn);
-        self.parts().ssds()[ssd].is_unplaced_page(ppn)
+        self.parts().ssds()[ssd].store().is_unplaced_page(ppn)
     }
 
     fn programs_in_service(&self) -> Vec<Ppn> {
@@ -67,37 +67,37 @@ impl<S: OfSsds + Inspect> Examine for S {
 
     fn held(&self, member: MemberId) -> Held {
         let (flash, member) = self.parts().home(member);
-        flash.held(member)
+        flash.store().maps().held(member)
     }
 
     fn gc_runs_under_way(&self) -> GcUnderWay {
-        self.parts().ssds().iter().fold(GcUnderWay::default(), |sum, flash| sum | flash.gc_runs_under_way())
+        self.parts().ssds().iter().fold(GcUnderWay::default(), |sum, flash| sum | flash.checked().gc_runs_under_way())
     }
 
     fn has_map_events(&self) -> bool {
-        self.parts().ssds().iter().any(Flash::has_map_events)
+        self.parts().ssds().iter().any(|flash| flash.gc().has_map_events())
     }
 
     fn is_at_work(&self) -> bool {
-        self.parts().ssds().iter().any(Flash::is_at_work)
+        self.parts().ssds().iter().any(|flash| flash.checked().is_at_work())
     }
 
     fn failed_parts(&self, ssd: usize) -> Option<&'static str> {
-        self.parts().ssds()[ssd].failed_parts()
+        self.parts().ssds()[ssd].checked().failed_parts()
     }
 
     fn has_retired_blocks(&self) -> bool {
-        self.parts().ssds().iter().any(|flash| flash.space().has_retired_blocks())
+        self.parts().ssds().iter().any(|flash| flash.store().space().has_retired_blocks())
     }
 
     fn uses_spares(&self) -> bool {
-        self.parts().ssds().iter().any(Flash::uses_spares)
+        self.parts().ssds().iter().any(|flash| flash.parts().uses_spares())
     }
 
     fn channels_with_dead_chips(&self) -> (u64, u64) {
         let mut first = 0;
         self.parts().ssds().iter().fold((0, 0), |(data, mirrors), flash| {
-            let (of_data, of_mirrors) = flash.channels_with_dead_chips();
+            let (of_data, of_mirrors) = flash.parts().channels_with_dead_chips();
             let bits = (data | of_data << first, mirrors | of_mirrors << first);
             first += flash.nand().channels().len();
             bits
@@ -105,6 +105,6 @@ impl<S: OfSsds + Inspect> Examine for S {
     }
 
     fn check(&self) -> Result<(), String> {
-        self.parts().ssds().iter().try_for_each(Flash::check)
+        self.parts().ssds().iter().try_for_each(|flash| flash.checked().check())
     }
 }

@@ -104,21 +104,21 @@ pub(super) trait Ssds {
 
     /// The record of an SSD.
     fn record<'a>(&self, ssd: usize, flash: &'a Flash) -> SsdRecord<'a> {
-        let (nand, space) = (flash.nand(), flash.space());
+        let (nand, space) = (flash.nand(), flash.store().space());
         SsdRecord {
             settings: flash.settings(),
             luns: nand.luns().len(),
             buses: nand.channels().len(),
             member: self.member_in(ssd, 0),
             is_of_member: self.is_of_member(ssd),
-            is_alive: flash.is_alive(MemberId(0)),
-            health: flash.health(),
+            is_alive: flash.parts().is_alive(MemberId(0)),
+            health: flash.gc().health(),
             age: space.age(),
             endurance: space.endurance(),
             total_erases: space.total_erases(),
             preset_erases: space.preset_erases(),
-            free_blocks: flash.free_blocks(0),
-            collected: flash.collected(),
+            free_blocks: flash.parts().free_blocks(0),
+            collected: flash.gc().counts(),
             levels: nand.levels(),
             suspensions: nand.suspensions(),
         }
@@ -181,7 +181,8 @@ impl<S: OfSsds + Counting + View> Inspect for S {
 
     fn luns(&self) -> Vec<LunRecord> {
         let of_ssd = |(ssd, flash): (usize, &'_ Flash)| {
-            let (nand, space, settings, is_of_member) = (flash.nand(), flash.space(), flash.settings(), self.parts().is_of_member(ssd));
+            let (nand, space, settings, is_of_member) =
+                (flash.nand(), flash.store().space(), flash.settings(), self.parts().is_of_member(ssd));
             (0..nand.luns().len() as u32)
                 .map(move |lun| {
                     let member = nand.member_of_lun(lun).and_then(|member| self.parts().member_in(ssd, member));
@@ -211,13 +212,13 @@ impl<S: OfSsds + Counting + View> Inspect for S {
             channel: nand.channel_of_lun(lun),
             chip: nand.channel_of_lun(lun) * flash.settings().chips_per_channel() + nand.shape().chip_of_lun(lun),
             member: nand.member_of_lun(lun).and_then(|member| self.parts().member_in(ssd, member)),
-            is_of_mirror: flash.space().is_of_mirror(ppn),
+            is_of_mirror: flash.store().space().is_of_mirror(ppn),
         }
     }
 
     fn part_of(&self, ppn: Ppn) -> Part {
         let (ssd, ppn) = self.parts().locate(ppn);
-        self.parts().ssds()[ssd].part_of(ppn)
+        self.parts().ssds()[ssd].parts().part_of(ppn)
     }
 
     fn buses_busy_ns(&self, time_ns: u64) -> Vec<[u64; Cause::COUNT]> {
@@ -245,21 +246,21 @@ impl<S: OfSsds + Counting + View> Inspect for S {
 
     fn is_alive(&self, member: MemberId) -> bool {
         let (flash, member) = self.parts().home(member);
-        flash.is_alive(member)
+        flash.parts().is_alive(member)
     }
 
     fn lost_versions_of(&self, member: MemberId) -> u64 {
         let (flash, member) = self.parts().home(member);
-        flash.lost_versions(member)
+        flash.store().lost_versions(member)
     }
 
     fn usage(&self) -> Usage {
         let in_use = self.parts().ssds().iter().enumerate().filter(|(ssd, _)| self.parts().is_of_member(*ssd));
-        in_use.map(|(_, flash)| flash.space().usage()).fold(Usage::default(), |sum, usage| sum + usage)
+        in_use.map(|(_, flash)| flash.store().space().usage()).fold(Usage::default(), |sum, usage| sum + usage)
     }
 
     fn erase_counts_of(&self, ssd: usize) -> Box<dyn Iterator<Item = u32> + '_> {
-        Box::new(self.parts().ssds()[ssd].space().erase_counts())
+        Box::new(self.parts().ssds()[ssd].store().space().erase_counts())
     }
 }
 

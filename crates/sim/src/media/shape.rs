@@ -46,7 +46,7 @@ pub struct Shape {
 impl Shape {
     /// That of an SSD.
     pub(super) fn of(flash: &Flash) -> Self {
-        let (settings, geometry) = (flash.settings(), flash.geometry());
+        let (settings, geometry) = (flash.settings(), flash.settings().geometry);
         Self {
             members: settings.members(),
             pages_per_member: settings.pages_per_member,
@@ -55,10 +55,10 @@ impl Shape {
             page_bytes: geometry.page_bytes,
             pages_per_block: geometry.pages_per_block,
             units_per_page: settings.units_per_page,
-            planes: flash.space().planes(),
+            planes: flash.store().space().planes(),
             ssds: 1,
             luns: flash.nand().shape().luns(),
-            domains: flash.space().domains() as u32,
+            domains: flash.store().space().domains() as u32,
             binds_members: !matches!(settings.placement, Placement::Groups(_)),
             has_mirrors: settings.given.mirror_chips > 0,
             has_log_blocks: settings.log_blocks > 0,

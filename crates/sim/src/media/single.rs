@@ -4,7 +4,7 @@ use super::{
     About, Ahead, Answer, Clocked, Completion, Counted, Counting, Counts, Done, Failing, FlashFault, Lun, MapEvent, Media, News, Preparing,
     Program, Recording, Repeated, Reserving, Serving, Slice, Untimed,
 };
-use flashraid_ftl::{Flash, memory, packed};
+use flashraid_ftl::{Flash, packed};
 use flashraid_vocabulary::{Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
 
 impl Media for Flash {}
@@ -50,24 +50,25 @@ impl Clocked for Flash {
     }
 
     fn take_unreadable(&mut self) -> Option<(MemberPage, Version)> {
-        Flash::take_unreadable(self)
+        self.store_mut().take_unreadable()
     }
 
     #[inline(always)]
     fn has_news(&self) -> bool {
-        Flash::has_news(self) || self.space().wears_out()
+        Flash::has_news(self) || self.store().space().wears_out()
     }
 
     #[inline(always)]
     fn take_news(&mut self) -> Option<News> {
-        let news = self.space_mut().take_freed().map(News::Freed).or_else(|| memory::take_flushed(self).map(News::Flushed));
+        let news =
+            self.store_mut().space_mut().take_freed().map(News::Freed).or_else(|| self.store_mut().take_flushed().map(News::Flushed));
         let news = news.or_else(|| self.take_gc_query().map(News::Asked));
-        news.or_else(|| self.space_mut().take_wear_out().then_some(News::WornOut(0)))
+        news.or_else(|| self.store_mut().space_mut().take_wear_out().then_some(News::WornOut(0)))
     }
 
     #[inline(always)]
     fn swap_map_events(&mut self, news: &mut Vec<MapEvent>) {
-        Flash::swap_map_events(self, news);
+        self.gc_mut().swap_map_events(news);
     }
 
     fn answer(&mut self, answer: Answer<'_>) {
@@ -82,7 +83,7 @@ impl Clocked for Flash {
 impl Reserving for Flash {
     #[inline(always)]
     fn domain_of(&self, page: MemberPage, version: Version) -> u32 {
-        self.space().domain_of(page, version)
+        self.store().space().domain_of(page, version)
     }
 
     #[inline(always)]
@@ -96,11 +97,11 @@ impl Reserving for Flash {
     }
 
     fn domain_is_alive(&self, domain: u32) -> bool {
-        self.space().domain_is_alive(domain)
+        self.store().space().domain_is_alive(domain)
     }
 
     fn domain_has_losses(&self, domain: u32) -> bool {
-        Flash::domain_has_losses(self, domain)
+        self.store().domain_has_losses(domain)
     }
 }
 
@@ -116,8 +117,9 @@ impl Serving for Flash {
     }
 
     fn program(&self, record: u32) -> Program {
-        let (page, version) = self.programmed(record);
-        Program { page, version, is_unallocated: self.is_unallocated(record), has_lost_its_page: self.has_lost_its_page(record) }
+        let (program, store) = (self.nand().record(record), self.store());
+        let (page, version) = (store.maps().address(program.slot), program.version);
+        Program { page, version, is_unallocated: store.is_unallocated(program), has_lost_its_page: store.has_lost_its_page(program) }
     }
 
     #[inline(always)]
@@ -126,7 +128,7 @@ impl Serving for Flash {
     }
 
     fn flush(&mut self, flush: u32) -> u32 {
-        memory::flush(self, flush).into()
+        Flash::flush(self, flush).into()
     }
 
     #[inline(always)]
@@ -157,16 +159,16 @@ impl Serving for Flash {
 
     #[inline(always)]
     fn lookup(&self, page: MemberPage, version: Version) -> Option<Ppn> {
-        Flash::lookup(self, page, version)
+        self.store().lookup(page, version)
     }
 
     fn next_mapped(&self, entry: u32, end: u32) -> Option<u32> {
-        Flash::next_mapped(self, entry, end)
+        self.store().maps().next_mapped(entry, end)
     }
 
     #[inline(always)]
     fn apply(&mut self, change: &Change) {
-        self.end_filling();
+        self.preparation().end_filling();
         match *change {
             Change::Unmap(page) => self.unmap(page, Version::Current),
             Change::ReleaseBase(page) => self.unmap(page, Version::Base),
@@ -180,34 +182,34 @@ impl Serving for Flash {
     #[inline(always)]
     fn prefetch(&self, ahead: Ahead) {
         match ahead {
-            Ahead::Request(page) => self.prefetch_map(page),
-            Ahead::Superseded(entry) => self.prefetch_block(entry),
+            Ahead::Request(page) => self.store().prefetch_map(page),
+            Ahead::Superseded(entry) => self.store().prefetch_block(entry),
             Ahead::Record(record) => self.nand().prefetch_record(record),
-            Ahead::Commit(record) => self.prefetch_commit(record),
-            Ahead::Successor(record) => self.prefetch_superseded(record),
+            Ahead::Commit(record) => self.store().prefetch_commit(self.nand().record(record)),
+            Ahead::Successor(record) => self.store().prefetch_block(self.nand().record(record).slot),
         }
     }
 }
 
 impl Preparing for Flash {
     fn set_untimed(&mut self, untimed: bool) {
-        Flash::set_untimed(self, untimed);
+        self.preparation().set_untimed(untimed);
     }
 
     fn begin_fill(&mut self, pages: u64) {
-        Flash::begin_fill(self, pages);
+        self.preparation().begin_fill(pages);
     }
 
     fn begin_phases(&mut self, random: &mut dyn FnMut() -> u64) -> u64 {
-        Flash::begin_phases(self, random)
+        self.preparation().begin_phases(random)
     }
 
     fn is_to_advance(&self, page: MemberPage) -> bool {
-        Flash::is_to_advance(self, page)
+        self.prepared().is_to_advance(self.store().space().domain_of(page, Version::Current))
     }
 
     fn end_phases(&mut self) {
-        Flash::end_phases(self);
+        self.preparation().end_phases();
     }
 
     fn place(&mut self, page: MemberPage, version: Version) -> Ppn {
@@ -216,20 +218,20 @@ impl Preparing for Flash {
 
     #[inline(always)]
     fn place_untimed<O: Observer>(&mut self, page: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
-        Flash::place_untimed(self, page, version, keep_base, observer)
+        self.preparation().place(page, version, keep_base, observer)
     }
 
     fn empty_memory(&mut self) {
-        memory::empty(self);
+        self.preparation().empty_memory();
     }
 
     #[inline(always)]
     fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
-        Flash::collect_low_now(self, plane, observer);
+        self.preparation().collect_low(plane, observer);
     }
 
     fn relieve_now<O: Observer>(&mut self, observer: &mut O) {
-        Flash::relieve_now(self, observer);
+        self.preparation().relieve(observer);
     }
 }
 
@@ -239,7 +241,7 @@ impl Failing for Flash {
     }
 
     fn replace(&mut self, _: Option<u32>, part: &Part) -> bool {
-        let dead = self.dead_chips_of(part);
+        let dead = self.parts().dead_chips_of(part);
         !dead.is_empty() && dead.into_iter().fold(true, |all, (channel, chip)| Flash::replace(self, channel, chip) && all)
     }
 
@@ -265,7 +267,7 @@ impl Failing for Flash {
 
     #[inline(always)]
     fn makes(&self, fault: FlashFault) -> bool {
-        Flash::makes(self, fault)
+        self.nand().makes(fault)
     }
 
     #[cfg(feature = "mutants")]
@@ -276,7 +278,7 @@ impl Failing for Flash {
 
 impl Counting for Flash {
     fn counted(&self) -> Counted {
-        Counted { pages: *self.nand().counts(), flash_pages: *packed::flash_counts(self.nand()), padded: memory::padded(self) }
+        Counted { pages: *self.nand().counts(), flash_pages: *packed::flash_counts(self.nand()), padded: self.store().padded() }
     }
 
     #[inline]
@@ -285,7 +287,7 @@ impl Counting for Flash {
     }
 
     fn untimed(&self) -> Untimed {
-        Untimed { programs: self.pages_programmed_now(), victims: self.victims_collected_now() }
+        Untimed { programs: self.prepared().programmed, victims: self.prepared().victims }
     }
 
     #[inline(always)]
@@ -313,6 +315,6 @@ impl Counting for Flash {
     }
 
     fn lun(&self, lun: u32) -> Lun {
-        Lun { member: self.nand().member_of_lun(lun), free_blocks: self.space().free_blocks_of_lun(lun) }
+        Lun { member: self.nand().member_of_lun(lun), free_blocks: self.store().space().free_blocks_of_lun(lun) }
     }
 }

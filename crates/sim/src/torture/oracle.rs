@@ -110,7 +110,7 @@ mod tests {
     fn fail(engine: &mut Engine<Tags, Flash>, member: u16) {
         let part = Part::Channel(member.into());
         engine.fail(Fault::Loss(part));
-        let dead: Vec<_> = engine.executor.media.pages_of(&part).collect();
+        let dead: Vec<_> = engine.executor.media.parts().pages_of(&part).collect();
         dead.into_iter().for_each(|ppn| engine.executor.content.destroy(ppn));
     }
 

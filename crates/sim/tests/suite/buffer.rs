@@ -404,7 +404,7 @@ fn a_part_that_covers_all_that_flash_had_renews_the_page() {
     let mut engine = buffered("raid0", &[("chips_per_channel", "2")]);
     time_of(&mut engine, HostOp::Write, 6 * SECTOR, 2 * SECTOR);
     time_of(&mut engine, HostOp::Flush, 0, 0);
-    let ppn = engine.executor.media.lookup(engine.scheme().locate(Lpn(0)), Version::Current).unwrap();
+    let ppn = engine.executor.media.store().lookup(engine.scheme().locate(Lpn(0)), Version::Current).unwrap();
     engine.fail(Fault::Loss(Part::Chip {
         channel: 0,
         chip: engine.executor.media.nand().shape().chip_of_lun(engine.executor.media.nand().lun_of(ppn)),

@@ -144,7 +144,7 @@ fn what_fails_in_a_pause_is_recovered() {
                 }
                 engine.fail(Fault::Loss(Part::Chip { channel: (random.next_u64() % 4) as u32, chip: 0 }));
             }
-            engine.executor.media.check().unwrap();
+            engine.executor.media.checked().check().unwrap();
         }
         engine.finish().unwrap();
         assert!(engine.front_end.completed.iter().all(|completed| completed.ok));

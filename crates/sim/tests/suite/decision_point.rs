@@ -83,7 +83,7 @@ fn a_repair_may_compute_two_pages() {
         engine.finish().unwrap();
         let (scheme, start_ns) = (engine.scheme(), engine.now_ns());
         for page in [scheme.locate(Lpn(0)), scheme.parity_of(Lpn(0)).unwrap()] {
-            let part = engine.executor.media.part_of(engine.executor.media.lookup(page, Version::Current).unwrap());
+            let part = engine.executor.media.part_of(engine.executor.media.store().lookup(page, Version::Current).unwrap());
             engine.fail(Fault::Loss(part));
         }
         engine.finish().unwrap();
@@ -105,7 +105,8 @@ fn pages_are_computed_in_the_order_of_their_wave() {
     let (data, parity) = (engine.scheme().locate(Lpn(90)), engine.scheme().parity_of(Lpn(90)).unwrap());
     engine.record(false);
     engine.executor.media.record(Recording::Done, true);
-    let Part::Page { channel, chip, .. } = engine.executor.media.part_of(engine.executor.media.lookup(data, Version::Current).unwrap())
+    let Part::Page { channel, chip, .. } =
+        engine.executor.media.part_of(engine.executor.media.store().lookup(data, Version::Current).unwrap())
     else {
         panic!()
     };
@@ -155,15 +156,15 @@ type Runs = BTreeMap<(u32, u64), u32>;
 
 fn check_load(engine: &Engine<Untracked>, seen: &mut [u64; 2], runs: &mut Runs) {
     let media = &engine.executor.media;
-    media.check().unwrap();
-    for (member, (reads, programs)) in (0..).map(MemberId).zip(media.recount_queued()) {
+    media.checked().check().unwrap();
+    for (member, (reads, programs)) in (0..).map(MemberId).zip(media.checked().recount_queued()) {
         seen[0] += u64::from(reads);
         seen[1] += u64::from(programs);
         for page in [0, 7, 20].map(|page| MemberPage { member, page: LocalPage(page) }) {
             let load = media.read_load(page, Version::Current).expect("the device is filled");
             assert_eq!((load.read_ns, load.reads, load.programs), (20_000, reads, programs), "{member:?}");
             let Some(gc) = load.gc else { continue };
-            let lun = media.nand().lun_of(media.lookup(page, Version::Current).unwrap());
+            let lun = media.nand().lun_of(media.store().lookup(page, Version::Current).unwrap());
             let (channel, luns) = (media.nand().channel_of_lun(lun), media.luns().len() as u32);
             // With a narrower scope the run is in the page's own chip.
             let of_chips = |chip: Option<u32>, action: usize| {

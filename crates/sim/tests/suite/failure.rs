@@ -42,7 +42,7 @@ fn live_on(engine: &Engine<Tags>, channel: u32, chip: u32) -> u64 {
     let settings = flash.settings();
     let slots = settings.pages_per_member * settings.members();
     let is_there = |slot: &u32| {
-        flash.lookup(flash.address(*slot), Version::Current).is_some_and(|ppn| {
+        flash.store().lookup(flash.store().maps().address(*slot), Version::Current).is_some_and(|ppn| {
             let lun = flash.nand().lun_of(ppn);
             flash.nand().channel_of_lun(lun) == channel && flash.nand().shape().chip_of_lun(lun) == chip
         })
@@ -69,7 +69,7 @@ fn an_idle_rebuild_costs_what_the_closed_form_says() {
         assert_eq!(record.finished_ns, Some(engine.now_ns()), "{scheme} {rebuild}");
         assert!(engine.survey().faults[0].is_replaced);
         assert!(verify::stored(&engine).is_clean(), "{scheme}: as redundant as before");
-        engine.executor.media.check().unwrap();
+        engine.executor.media.checked().check().unwrap();
     }
 }
 
@@ -101,7 +101,7 @@ fn nothing_is_lost_while_requests_go_on() {
                 if round == 150 {
                     engine.fail(chip((random.next_u64() % 4) as u32, 0));
                 }
-                engine.executor.media.check().unwrap_or_else(|error| panic!("{scheme}, seed {seed}: {error}"));
+                engine.executor.media.checked().check().unwrap_or_else(|error| panic!("{scheme}, seed {seed}: {error}"));
                 assert_eq!(engine.lost_pages().count(), 0, "{scheme}, seed {seed}, round {round}");
             }
             engine.finish().unwrap();
@@ -176,7 +176,7 @@ fn random_request(engine: &Engine<Tags>, random: &mut SplitMix64) -> HostRequest
 fn assert_done(engine: &mut Engine<Tags>, what: &str) {
     engine.finish().unwrap_or_else(|stalled| panic!("{what}: {stalled}"));
     assert_eq!((engine.outstanding(), engine.executor.content.mismatches), (0, 0), "{what}");
-    engine.executor.media.check().unwrap_or_else(|error| panic!("{what}: {error}"));
+    engine.executor.media.checked().check().unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(verify::stored(engine).mismatches, 0, "{what}");
 }
 
@@ -340,7 +340,7 @@ fn what_finds_no_place_is_repaired_where_nothing_but_programs_failed() {
             engine.submit(&random_request(&engine, &mut random), true);
             assert_done(&mut engine, &format!("{failed} programs have failed"));
             let slots = 0..config.device.pages_per_member() * u32::from(config.device.members());
-            let pages = slots.map(|slot| engine.executor.media.address(slot));
+            let pages = slots.map(|slot| engine.executor.media.store().maps().address(slot));
             for page in pages.filter(|page| engine.executor.media.is_lost(*page, Version::Current)) {
                 lost += 1;
                 assert!(!engine.executor.media.can_allocate(page), "{failed} programs have failed: there is room for {page:?}");
@@ -400,7 +400,7 @@ fn a_request_that_fails_brings_nothing_back_of_what_was_gone() {
     };
     let on_chip = |engine: &Engine<Tags>, chip| -> Vec<u64> {
         let is_there = |page: &u64| {
-            let ppn = engine.executor.media.lookup(engine.scheme().locate(Lpn(*page)), Version::Current);
+            let ppn = engine.executor.media.store().lookup(engine.scheme().locate(Lpn(*page)), Version::Current);
             ppn.is_some_and(|ppn| engine.executor.media.nand().shape().chip_of_lun(engine.executor.media.nand().lun_of(ppn)) == chip)
         };
         (0..engine.space_pages()).step_by(4).filter(is_there).collect()

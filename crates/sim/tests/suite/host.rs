@@ -245,7 +245,7 @@ fn a_job_is_offered_an_idle_device_until_it_has_no_more_to_do() {
         let copied = engine.executor.media.nand().counts()[Action::Program as usize][Cause::Migration as usize];
         assert_eq!(copied, u64::from(members) * u64::from(rows), "gc_threshold {gc_threshold}");
         assert!(verify::stored(&engine).is_clean());
-        assert!(engine.executor.media.lookup(MemberPage::new(0, 0), Version::Current).is_some());
+        assert!(engine.executor.media.store().lookup(MemberPage::new(0, 0), Version::Current).is_some());
     }
 }
 

@@ -35,7 +35,7 @@ fn overwrite<C: Content>(engine: &mut Engine<C>, writes: u64) {
         engine.submit(&pages(HostOp::Write, first, 1 + random.next_u64() % 2), true);
     }
     engine.finish().unwrap();
-    engine.executor.media.check().unwrap();
+    engine.executor.media.checked().check().unwrap();
     assert!(engine.front_end.completed.iter().all(|completed| completed.ok));
 }
 
@@ -53,7 +53,7 @@ fn merges_commit_what_they_erase() {
             // Of such small drives the parity's chip mostly has no page at hand.
             let widened = widened.commits;
             assert!(merged > 20 && merged + widened > 200, "{mapping} {policy}: {merged} commits for merges, {widened} widened");
-            let merges = engine.executor.media.collected().merges;
+            let merges = engine.executor.media.gc().counts().merges;
             assert!(merges[MergeKind::Full as usize] > 100, "{merges:?}");
         }
     }
@@ -66,11 +66,11 @@ fn merges_account_for_what_the_flash_does() {
         let config = small(scheme, &[]);
         let mut engine = engine(&config, tags(&config));
         overwrite(&mut engine, 2000);
-        let [switch, partial, full] = engine.executor.media.collected().merges;
+        let [switch, partial, full] = engine.executor.media.gc().counts().merges;
         let [reads, copies, erases] = [0, 1, 2].map(|action: usize| engine.executor.media.nand().counts()[action][Cause::Gc as usize]);
         assert_eq!((reads, erases), (copies, switch + partial + 2 * full), "{scheme}");
         assert!(copies <= 16 * full + 15 * partial, "{scheme}");
-        assert_eq!(engine.executor.media.collected().gc_runs, switch + partial + full, "{scheme}: one logical block each under BAST");
+        assert_eq!(engine.executor.media.gc().counts().gc_runs, switch + partial + full, "{scheme}: one logical block each under BAST");
     }
 }
 
@@ -85,8 +85,8 @@ fn drives_are_aged_without_time() {
         let space = engine.space_pages();
         let reached = engine.precondition(space, 4 * space, false, || random.next_u64(), |_| true);
         assert!(reached.write_amplification > 2.0, "{reached:?}");
-        engine.executor.media.check().unwrap();
+        engine.executor.media.checked().check().unwrap();
         assert!(verify::stored(&engine).is_clean());
-        assert!(engine.executor.media.collected().gc_runs == 0 && engine.now_ns() == 0);
+        assert!(engine.executor.media.gc().counts().gc_runs == 0 && engine.now_ns() == 0);
     }
 }

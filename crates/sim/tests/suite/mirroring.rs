@@ -62,7 +62,7 @@ fn copies_are_placed_independently() {
     // (channel, page in the channel) of each copy.
     let place = |lpn: u32, mirror: u16| {
         let address = MemberPage { member: MemberId(mirror), page: LocalPage(lpn) };
-        let ppn = engine.executor.media.lookup(address, Version::Current).expect("written");
+        let ppn = engine.executor.media.store().lookup(address, Version::Current).expect("written");
         let lun = engine.executor.media.nand().lun_of(ppn);
         (engine.executor.media.nand().channel_of_lun(lun), engine.executor.media.nand().shape().chip_of_lun(lun), ppn)
     };

@@ -87,7 +87,7 @@ fn complaint(engine: &Engine<Tags>) -> Option<String> {
     if found.pages_lost > 0 {
         return Some(format!("{} pages that the survivors do not give", found.pages_lost));
     }
-    engine.executor.media.check().err()
+    engine.executor.media.checked().check().err()
 }
 
 /// Runs until verification complains; returns after how many requests, and what it says.

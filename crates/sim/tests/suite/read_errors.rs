@@ -28,8 +28,8 @@ fn unreadable(engine: &Engine<Tags>, highest: u32) -> BTreeMap<u32, Vec<u16>> {
     for member in 0..4 {
         for row in 0..media.settings().pages_per_member {
             let page = MemberPage { member: MemberId(member), page: LocalPage(row) };
-            if let Some(ppn) = media.lookup(page, Version::Current)
-                && level_of(media, (ppn.0 / media.settings().geometry.pages_per_block) as usize) > highest
+            if let Some(ppn) = media.store().lookup(page, Version::Current)
+                && level_of(media.nand(), media.store().space(), (ppn.0 / media.settings().geometry.pages_per_block) as usize) > highest
             {
                 rows.entry(row).or_default().push(member);
             }
@@ -58,7 +58,7 @@ fn what_redundancy_can_recover_comes_back_elsewhere_and_the_rest_is_reported() {
         let recovered: Vec<u64> = (0..space).filter(|lpn| is_lost(*lpn) && protects && is_alone(*lpn)).collect();
         assert!(gone.len() > 10 && (!protects || recovered.len() > 100), "{} gone, {} recovered", gone.len(), recovered.len());
         let before: BTreeMap<u64, _> =
-            home.iter().map(|(lpn, page)| (*lpn, engine.executor.media.lookup(*page, Version::Current))).collect();
+            home.iter().map(|(lpn, page)| (*lpn, engine.executor.media.store().lookup(*page, Version::Current))).collect();
         let mut failed = BTreeSet::new();
         for lpn in 0..space {
             engine.submit(&pages(HostOp::Read, lpn, 1), true);
@@ -70,7 +70,7 @@ fn what_redundancy_can_recover_comes_back_elsewhere_and_the_rest_is_reported() {
         assert!(engine.now_ns() < 2 * STEP_NS, "levels have risen once");
         assert_eq!(failed, gone, "{scheme}");
         assert_eq!(engine.lost_pages().map(|lpn| lpn.0).collect::<BTreeSet<_>>(), gone, "{scheme}");
-        let is_elsewhere = |lpn: &u64| engine.executor.media.lookup(home[lpn], Version::Current) != before[lpn];
+        let is_elsewhere = |lpn: &u64| engine.executor.media.store().lookup(home[lpn], Version::Current) != before[lpn];
         let repairs = protects && rebuild == "auto";
         assert_eq!(recovered.iter().filter(|lpn| is_elsewhere(lpn)).count(), if repairs { recovered.len() } else { 0 });
         // Of rows with several losses, reconstruction has found those that the host does not read, too.
@@ -80,10 +80,10 @@ fn what_redundancy_can_recover_comes_back_elsewhere_and_the_rest_is_reported() {
         assert_eq!((errors, pages_repaired), (found as u64, if repairs { recovered.len() as u64 } else { 0 }), "{scheme} {rebuild}");
         assert!(engine.survey().rebuilds.is_empty() && engine.survey().faults.is_empty(), "nothing has failed");
         assert_eq!(engine.executor.content.mismatches, 0);
-        engine.executor.media.check().unwrap();
+        engine.executor.media.checked().check().unwrap();
         if repairs {
             let stored = verify::stored(&engine);
-            assert_eq!((stored.mismatches, stored.pages_gone, engine.executor.media.collected().gc_runs), (0, gone.len() as u64, 0));
+            assert_eq!((stored.mismatches, stored.pages_gone, engine.executor.media.gc().counts().gc_runs), (0, gone.len() as u64, 0));
             // What came back is read without another error, unless it went to a block that had been opened long before.
             for _ in 0..2 {
                 let bad = unreadable(&engine, 5);
@@ -120,7 +120,7 @@ fn what_an_array_or_a_mirror_can_recover_comes_back() {
                     .clone()
                     .into_ssds()
                     .iter()
-                    .map(|ssd| (0..90).map(|block| level_of(ssd, block)).collect())
+                    .map(|ssd| (0..90).map(|block| level_of(ssd.nand(), ssd.store().space(), block)).collect())
                     .collect();
                 assert_ne!(levels[0], levels[1], "each SSD has draws of its own");
                 recover_all(engine, scheme);

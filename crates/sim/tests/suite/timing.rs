@@ -267,7 +267,7 @@ fn read_during_gc(page: u64, pairs: &[(&str, &str)]) -> u64 {
     let of_gc = [0, 1, 2].map(|action: usize| counts[action][Cause::Gc as usize]);
     assert_eq!(of_gc, [1, 1, 1], "one page moved, one block erased");
     assert_eq!(
-        engine.executor.media.space().erase_counts().collect::<Vec<_>>().iter().position(|erases| *erases == 1),
+        engine.executor.media.store().space().erase_counts().collect::<Vec<_>>().iter().position(|erases| *erases == 1),
         Some(0),
         "block 0 was the victim"
     );

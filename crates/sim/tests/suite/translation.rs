@@ -318,7 +318,7 @@ fn the_spare_of_a_mirror_chip_takes_no_translation_pages() {
     engine.fill(engine.space_pages());
     engine.fail(Fault::Loss(Part::Chip { channel: 1, chip: 1 }));
     engine.finish().unwrap();
-    engine.executor.media.check().unwrap();
+    engine.executor.media.checked().check().unwrap();
     for page in 0..engine.space_pages() {
         assert!(alone(&mut engine, HostOp::Write, page, 1) > 0);
     }
@@ -338,7 +338,7 @@ fn moves_of_a_gc_that_is_cut_short_are_written() {
         for _ in 0..40 {
             engine.advance().unwrap();
         }
-        if engine.executor.media.gc_runs_under_way().of_data {
+        if engine.executor.media.checked().gc_runs_under_way().of_data {
             let mut failing = engine.clone();
             failing.fail(Fault::Loss(Part::Channel(0)));
             failing.finish().unwrap();

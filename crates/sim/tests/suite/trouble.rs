@@ -125,7 +125,7 @@ fn out_of_space_fails_requests_and_nothing_else() {
             let op = [HostOp::Write, HostOp::Read, HostOp::Flush][(random.next_u64() % 3) as usize];
             submit(&mut engine, op, if op == HostOp::Flush { 0 } else { first }, if op == HostOp::Flush { 0 } else { count });
             engine.advance_until(engine.now_ns() + random.next_u64() % 300_000).unwrap();
-            engine.executor.media.check().unwrap();
+            engine.executor.media.checked().check().unwrap();
         }
         engine.finish().unwrap();
         let failed = engine.front_end.completed.iter().filter(|completed| !completed.ok).count() as u64;
@@ -139,7 +139,7 @@ fn out_of_space_fails_requests_and_nothing_else() {
         // Those that failed changed nothing: what is stored is still explained, and recoverable.
         assert_eq!(engine.executor.content.mismatches, 0, "{scheme}");
         assert!(verify::stored(&engine).is_clean(), "{scheme}: {:?}", verify::stored(&engine));
-        engine.executor.media.check().unwrap();
+        engine.executor.media.checked().check().unwrap();
         // A discard makes room, and then writes succeed again.
         engine.front_end.completed.clear();
         engine.submit(&pages(HostOp::Trim, 0, space / 2 / 12 * 12), true);
@@ -149,7 +149,7 @@ fn out_of_space_fails_requests_and_nothing_else() {
         let last = engine.front_end.completed.last().unwrap();
         assert!(last.ok, "{scheme}: a discard frees space");
         assert!(verify::stored(&engine).is_clean(), "{scheme}");
-        engine.executor.media.check().unwrap();
+        engine.executor.media.checked().check().unwrap();
     }
 }
 
@@ -207,7 +207,7 @@ fn all_planes_of_a_channel_may_collect_at_once() {
     engine.submit(&pages(HostOp::Write, 0, 64), true);
     engine.finish().unwrap();
     assert!(engine.front_end.completed.iter().all(|completed| completed.ok));
-    engine.executor.media.check().unwrap();
+    engine.executor.media.checked().check().unwrap();
 }
 
 /// After a precondition, planes that it left without a free block are collected: requests find space at once.

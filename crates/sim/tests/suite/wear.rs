@@ -27,8 +27,8 @@ fn spread(wear_leveling: &str, wear_leveling_threshold: &str, writes: u64) -> (u
         engine.front_end.completed.clear();
     }
     engine.finish().unwrap();
-    engine.executor.media.check().unwrap();
-    let erases: Vec<u32> = engine.executor.media.space().erase_counts().collect();
+    engine.executor.media.checked().check().unwrap();
+    let erases: Vec<u32> = engine.executor.media.store().space().erase_counts().collect();
     assert_eq!(erases.len(), 8 * 16);
     let total: u64 = erases.iter().map(|erases| u64::from(*erases)).sum();
     assert_eq!(total, engine.executor.media.nand().counts()[2].iter().sum::<u64>(), "erases are counted by block and by cause");

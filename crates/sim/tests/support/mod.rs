@@ -352,8 +352,8 @@ pub fn submit_random<M: Media>(engine: &mut Engine<Tags, M>, random: &mut SplitM
 /// Ends a run in which GC had to work, after which every request was served and nothing is lost or wrong.
 pub fn finish_clean(engine: &mut Engine<Tags>, what: &str) {
     engine.finish().unwrap();
-    engine.executor.media.check().unwrap();
-    assert!(engine.executor.media.collected().gc_runs > 0, "{what}: GC had to work");
+    engine.executor.media.checked().check().unwrap();
+    assert!(engine.executor.media.gc().counts().gc_runs > 0, "{what}: GC had to work");
     assert!(engine.front_end.completed.iter().all(|completed| completed.ok), "{what}");
     let found = verify::stored(engine);
     assert!(found.is_clean() && found.pages_gone == 0, "{what}: {found:?}");

@@ -12,11 +12,13 @@
 //! Blocks needed: the logical ones, the log blocks, and one erased block as the target of full merges. With so many there always is one for
 //! a logical block that has none yet.
 //!
-//! Reading order: `state`, `reservations`, `pages`, `failures`.
+//! Reading order: `state`, `reservations`, `pages`, `failures`; `check` says what must hold.
 
+mod check;
 mod failures;
 mod pages;
 mod reservations;
 mod state;
 
-pub(crate) use state::{Hybrid, Instance, Logical, Spot};
+pub(crate) use reservations::Reserved;
+pub(crate) use state::{Hybrid, Spot};

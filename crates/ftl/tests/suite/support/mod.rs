@@ -148,7 +148,7 @@ impl Host {
     /// The same for any reason.
     pub fn program(&mut self, operation: &PageOperation) -> bool {
         let PageOperation { address, version, .. } = *operation;
-        let key = (self.flash.slot(address), version as u8);
+        let key = (self.flash.store().maps().slot(address), version as u8);
         if self.writing.contains_key(&key) {
             return false;
         }
@@ -163,7 +163,7 @@ impl Host {
     }
 
     pub fn read(&mut self, address: MemberPage, version: Version) -> bool {
-        let is_written = self.flash.lookup(address, version).is_some();
+        let is_written = self.flash.store().lookup(address, version).is_some();
         if is_written {
             self.flash.submit(&operation(Action::Read, address, version, false), 3).unwrap();
             self.settle();
@@ -185,7 +185,7 @@ impl Host {
                 self.completed(completion.record, completion.progress);
             }
             self.flash.nand_mut().completions().clear();
-            while self.flash.space_mut().take_freed().is_some() {}
+            while self.flash.store_mut().space_mut().take_freed().is_some() {}
             self.flash.nand_mut().started().clear();
             let mut any = false;
             while let Some(query) = self.flash.take_gc_query() {
@@ -206,7 +206,7 @@ impl Host {
             }
         }
         if self.checks {
-            self.flash.check().unwrap();
+            self.flash.checked().check().unwrap();
         }
     }
 
@@ -247,12 +247,12 @@ impl Host {
             Progress::Failed => self.failed[kind] += 1,
         }
         if about.action == Action::Read {
-            assert_eq!(failed, self.flash.is_lost_page(about.ppn), "a read fails if its page is lost");
+            assert_eq!(failed, self.flash.store().is_lost_page(about.ppn), "a read fails if its page is lost");
             return self.flash.nand_mut().remove_record(record);
         }
         let (slot, version) = (about.owner >> 2, [Version::Current, Version::Base, Version::Copy][(about.owner & 3) as usize]);
         if !failed {
-            assert!(!self.flash.is_lost_page(about.ppn));
+            assert!(!self.flash.store().is_lost_page(about.ppn));
             self.flash.commit(record);
         } else if self.flash.repeat(record) {
             self.repeated += 1;
@@ -261,7 +261,7 @@ impl Host {
             self.unplaced += 1;
             self.flash.abort(record);
             if version == Version::Current {
-                self.flash.lose(self.flash.address(slot));
+                self.flash.lose(self.flash.store().maps().address(slot));
             }
         }
         self.writing.remove(&(slot, version as u8));
@@ -287,8 +287,8 @@ impl Host {
     pub fn lost(&self, member: u16) -> (u32, u32) {
         let pages = (0..self.flash.settings().pages_per_member).map(|page| MemberPage::new(member, page));
         pages.fold((0, 0), |(lost, written), page| {
-            let is_written = self.flash.lookup(page, Version::Current).is_some();
-            (lost + u32::from(self.flash.is_lost(page, Version::Current)), written + u32::from(is_written))
+            let is_written = self.flash.store().lookup(page, Version::Current).is_some();
+            (lost + u32::from(self.flash.store().is_lost(page, Version::Current)), written + u32::from(is_written))
         })
     }
 }

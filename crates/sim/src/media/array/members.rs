@@ -4,7 +4,6 @@ use super::numbers::{FirstNumbers, NIL, Numbers};
 use super::tidings::Tidings;
 use crate::media::inspect::Ssds;
 use crate::media::{Completion, Done, Flash, Shape, Slice, Track};
-use flashraid_ftl::memory;
 use flashraid_vocabulary::{Health, LocalPage, MemberId, MemberPage, Ppn, persistent};
 use std::ops::{Index, IndexMut};
 
@@ -177,7 +176,7 @@ impl Members {
     pub(super) fn split_domain(&self, domain: u32) -> Option<(&Flash, u32)> {
         let flash = self.flash(MemberId((domain / self.domains_each) as u16));
         let domain = domain % self.domains_each;
-        (domain < flash.space().domains() as u32).then_some((flash, domain))
+        (domain < flash.store().space().domains() as u32).then_some((flash, domain))
     }
 
     /// Whether the SSD is its member, and no spare has taken its place.
@@ -194,7 +193,7 @@ impl Members {
 
     /// The spare SSD that takes the next place.
     pub(super) fn next_spare(&self) -> Option<usize> {
-        let is_alive = |spare: &&u32| self.ssds[**spare as usize].is_alive(MemberId(0));
+        let is_alive = |spare: &&u32| self.ssds[**spare as usize].parts().is_alive(MemberId(0));
         self.spares.iter().rev().find(is_alive).map(|spare| *spare as usize)
     }
 
@@ -208,8 +207,8 @@ impl Members {
     /// Whether a spare takes the place of this SSD, if there is one: not of a spare, of one that is replaced already, or of a shadow.
     pub(super) fn is_to_be_replaced(&self, ssd: usize) -> bool {
         let flash = &self.ssds[ssd];
-        let is_in_use = self.is_current(ssd) && !self.is_spare(ssd) && flash.health() == Health::ReadWrite;
-        is_in_use && self.leaving != ssd as u32 && !flash.is_alive(MemberId(0))
+        let is_in_use = self.is_current(ssd) && !self.is_spare(ssd) && flash.gc().health() == Health::ReadWrite;
+        is_in_use && self.leaving != ssd as u32 && !flash.parts().is_alive(MemberId(0))
     }
 
     /// Puts the next spare SSD in the place of one that is dead. Both are returned, the dead one first.
@@ -231,18 +230,18 @@ impl Members {
         for completion in flash.nand_mut().completions().drain(..) {
             to.completions.push(Completion { record: completion.record << bits | ssd as u32, ..completion });
         }
-        self.has_failures |= flash.has_failures();
+        self.has_failures |= flash.store().has_failures();
         while let Some((operation, ppn, page)) = flash.nand_mut().started().pop() {
             to.started.push((operation, Ppn(self.first[ssd].page + ppn.0), page * self.shape.members + member));
         }
         if flash.has_news() {
             let first = member * self.domains_each;
             let is_current = |_: &u32| self.ssd_of[member as usize] as usize == ssd;
-            to.freed.extend(flash.space_mut().freed().drain(..).filter(is_current).map(|domain| first + domain));
-            to.flushed.extend(std::iter::from_fn(|| memory::take_flushed(flash)));
-            to.note_questions(ssd, flash.gc_queries_waiting());
+            to.freed.extend(flash.store_mut().space_mut().freed().drain(..).filter(is_current).map(|domain| first + domain));
+            to.flushed.extend(std::iter::from_fn(|| flash.store_mut().take_flushed()));
+            to.note_questions(ssd, flash.gc().queries_waiting());
         }
-        if flash.space_mut().take_wear_out() {
+        if flash.store_mut().space_mut().take_wear_out() {
             to.worn_out.push(ssd as u32);
         }
     }
@@ -319,7 +318,7 @@ impl Ssds for Members {
     }
 
     fn is_of_member(&self, ssd: usize) -> bool {
-        self.is_current(ssd) && !self.is_spare(ssd) && self.ssds[ssd].health() != Health::Disabled
+        self.is_current(ssd) && !self.is_spare(ssd) && self.ssds[ssd].gc().health() != Health::Disabled
     }
 
     fn locate(&self, ppn: Ppn) -> (usize, Ppn) {

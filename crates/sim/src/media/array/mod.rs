@@ -22,7 +22,7 @@ use super::{
 };
 use calendar::Calendar;
 use flashraid_ftl::ACTIONS;
-use flashraid_ftl::{memory, packed};
+use flashraid_ftl::packed;
 use flashraid_vocabulary::{
     Cause, Change, Failure, Fault, Health, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version, persistent,
 };
@@ -178,7 +178,7 @@ impl Reserving for SsdArray {
 
     #[inline]
     fn reserve(&mut self, page: MemberPage, version: Version) -> bool {
-        self.at(self.members.ssd(page.member), |flash| flash.health() == Health::ReadWrite && flash.reserve(inner(page), version))
+        self.at(self.members.ssd(page.member), |flash| flash.gc().health() == Health::ReadWrite && flash.reserve(inner(page), version))
     }
 
     #[inline]
@@ -187,7 +187,7 @@ impl Reserving for SsdArray {
     }
 
     fn domain_is_alive(&self, domain: u32) -> bool {
-        self.members.split_domain(domain).is_some_and(|(flash, domain)| flash.space().domain_is_alive(domain))
+        self.members.split_domain(domain).is_some_and(|(flash, domain)| flash.store().space().domain_is_alive(domain))
     }
 
     fn domain_has_losses(&self, domain: u32) -> bool {
@@ -228,7 +228,7 @@ impl Serving for SsdArray {
     }
 
     fn flush(&mut self, flush: u32) -> u32 {
-        self.members.numbers().map(|ssd| u32::from(self.at(ssd, |flash| memory::flush(flash, flush)))).sum()
+        self.members.numbers().map(|ssd| u32::from(self.at(ssd, |flash| flash.flush(flush)))).sum()
     }
 
     #[inline]
@@ -404,7 +404,7 @@ impl Counting for SsdArray {
         Counted {
             pages: sum_of(self.members.iter().map(|flash| flash.nand().counts())),
             flash_pages: sum_of(self.members.iter().map(|flash| packed::flash_counts(flash.nand()))),
-            padded: self.members.iter().map(memory::padded).sum(),
+            padded: self.members.iter().map(|flash| flash.store().padded()).sum(),
         }
     }
 

@@ -39,10 +39,10 @@ pub(super) struct FirstNumbers(Vec<Numbers>);
 impl FirstNumbers {
     pub(super) fn of(ssds: &[Flash]) -> Self {
         let ends = ssds.iter().scan(Numbers::default(), |at, flash| {
-            at.plane += flash.space().planes();
+            at.plane += flash.store().space().planes();
             at.lun += flash.nand().luns().len() as u32;
             at.bus += flash.nand().channels().len() as u32;
-            at.page += flash.ppn_limit();
+            at.page += flash.store().space().ppn_limit();
             Some(*at)
         });
         Self(std::iter::once(Numbers::default()).chain(ends).collect())

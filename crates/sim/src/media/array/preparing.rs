@@ -3,7 +3,6 @@
 use super::members::inner;
 use super::{Behind, SsdArray};
 use crate::media::{Flash, Preparing};
-use flashraid_ftl::memory;
 use flashraid_vocabulary::{MemberPage, Observer, Ppn, Version};
 
 impl Preparing for SsdArray {
@@ -49,7 +48,7 @@ impl Preparing for SsdArray {
     }
 
     fn empty_memory(&mut self) {
-        self.members.numbers().for_each(|ssd| self.at(ssd, memory::empty));
+        self.members.numbers().for_each(|ssd| self.at(ssd, Preparing::empty_memory));
     }
 
     fn relieve_now<O: Observer>(&mut self, observer: &mut O) {

@@ -9,7 +9,7 @@ impl SsdArray {
         if self.members.is_current(ssd) {
             return record;
         }
-        let operation = self.members[ssd].program_of(local);
+        let operation = self.members[ssd].store().program_of(self.members[ssd].nand().record(local));
         let owner = self.members[ssd].nand().about(local).owner;
         self.at(ssd, |flash| flash.abort(local));
         let spare = self.members.ssd(self.members.member(ssd));
@@ -21,7 +21,7 @@ impl SsdArray {
     pub(super) fn replace_ssd(&mut self, dead: usize) -> bool {
         let Some((spare, [old, new])) = self.members.seat_spare(dead) else { return false };
         new.nand_mut().set_surroundings(self.now_ns, self.completed_requests, false);
-        new.take_over(old);
+        new.store_mut().take_over(old.store_mut());
         old.discard();
         [dead, spare].into_iter().for_each(|ssd| self.take_from(ssd));
         self.tidings.freed.extend(self.members.domains(spare));

@@ -73,7 +73,7 @@ impl SsdArray {
             (record, TO_SSD) => self.at(ssd, |flash| flash.arrive(record)),
             (record, _) => {
                 let flash = &self.members[ssd];
-                let is_lost = flash.has_failures() && flash.is_lost_page(flash.nand().about(record).ppn);
+                let is_lost = flash.store().has_failures() && flash.store().is_lost_page(flash.nand().about(record).ppn);
                 self.deliver(ssd, record, if is_lost { Progress::Failed } else { Progress::Ended });
             }
         }

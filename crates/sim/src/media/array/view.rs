@@ -39,7 +39,7 @@ impl View for SsdArray {
 
     fn can_allocate(&self, page: MemberPage) -> bool {
         let flash = self.members.flash(page.member);
-        flash.health() == Health::ReadWrite && flash.can_allocate(inner(page))
+        flash.gc().health() == Health::ReadWrite && flash.can_allocate(inner(page))
     }
 
     fn space_of(&self, page: MemberPage) -> u32 {
@@ -77,7 +77,8 @@ impl LoadView for SsdArray {
     }
 
     fn busy_ns_at(&self, page: MemberPage, version: Version) -> u64 {
-        self.members.flash(page.member).busy_ns_at_time(inner(page), version, self.now_ns)
+        let flash = self.members.flash(page.member);
+        flash.store().busy_ns_at(inner(page), version, self.now_ns, flash.nand())
     }
 
     fn channel_load_at(&self, page: MemberPage) -> u32 {
@@ -85,7 +86,8 @@ impl LoadView for SsdArray {
     }
 
     fn read_load(&self, page: MemberPage, version: Version) -> Option<ReadLoad> {
-        self.members.flash(page.member).read_load_at_time(inner(page), version, self.now_ns)
+        let flash = self.members.flash(page.member);
+        flash.gc().read_load(inner(page), version, self.now_ns, flash.store(), flash.nand())
     }
 
     fn is_idle(&self, member: MemberId) -> bool {
@@ -95,16 +97,16 @@ impl LoadView for SsdArray {
 
 impl SsdView for SsdArray {
     fn erases(&self, member: MemberId) -> u64 {
-        self.members.flash(member).space().total_erases()
+        self.members.flash(member).store().space().total_erases()
     }
 
     fn endurance(&self, member: MemberId) -> u64 {
-        self.members.flash(member).space().endurance()
+        self.members.flash(member).store().space().endurance()
     }
 
     fn health(&self, member: MemberId) -> Health {
         let flash = self.members.flash(member);
-        if self.members.has_failures() && !flash.is_alive(MemberId(0)) { Health::Disabled } else { flash.health() }
+        if self.members.has_failures() && !flash.parts().is_alive(MemberId(0)) { Health::Disabled } else { flash.gc().health() }
     }
 
     fn next_spare(&self) -> Option<MemberId> {

@@ -1,0 +1,194 @@
+//! The memory in the SSD: programs that are accepted, flash pages that are padded, programmed or driven out, and what follows from that.
+
+use super::{Memory, TakenPage};
+use crate::Flash;
+use crate::space::changes::Due;
+use crate::store::Store;
+use flashraid_nand::{Record, WorkKind, packed};
+use flashraid_vocabulary::{Action, Observer, Ppn, Priority};
+use std::ops::Range;
+
+impl Flash {
+    // ---- programs and reads ----
+
+    /// A program comes in where a flash page has several pages: it is accepted, or waits. If nothing of its domain lives, it fails.
+    pub(crate) fn accept_or_wait(&mut self, id: u32) {
+        let Store { space, memory, .. } = &mut self.store;
+        if space.domains[self.nand.record(id).domain as usize].living_planes == 0 {
+            return self.fail_unstarted(id);
+        }
+        if memory.as_mut().is_some_and(|memory| memory.take_in(id, &self.nand, space)) {
+            self.accept(id);
+        }
+    }
+
+    /// A program takes its page, and ends.
+    fn accept(&mut self, id: u32) {
+        let Record { domain, slot, version, cause, priority, .. } = *self.nand.record(id);
+        self.store.maps.prefetch(slot);
+        let TakenPage { plane, ppn, closes } = self.store.take_unit(domain, (cause, priority), self.gc.is_untimed, &mut self.nand);
+        if closes {
+            self.attend(Due::Program(plane));
+        }
+        self.store.space.domains[domain as usize].reserved -= 1;
+        self.store.maps.label(ppn, version, slot);
+        let lun = self.nand.lun_of_plane(plane);
+        let record = self.nand.record_mut(id);
+        (record.ppn, record.plane, record.lun) = (ppn.0, plane, lun);
+        if self.store.space.domains[domain as usize].owed > 0 {
+            self.pad(domain..domain + 1);
+        }
+        memory_of(&mut self.store).accept(id, &mut self.nand);
+    }
+
+    /// Accepts what waits.
+    fn accept_waiting(&mut self) {
+        for class in 0..Priority::COUNT {
+            loop {
+                let Store { space, memory, .. } = &mut self.store;
+                let memory = memory.as_mut().expect("flash pages have several pages");
+                let Some(id) = memory.take_acceptable(class, &self.nand, space) else { break };
+                self.accept(id);
+            }
+        }
+    }
+
+    /// Programs were accepted, reads have ended, or places were lost.
+    pub(crate) fn memory_served<O: Observer>(&mut self, observer: &mut O) {
+        if memory_of(&mut self.store).has_to_move() {
+            self.rescue_all(observer);
+        }
+        let now_ns = self.nand.now_ns();
+        while let Some(id) = memory_of(&mut self.store).take_ended(now_ns) {
+            let Record { work, ppn, cause, .. } = *self.nand.record(id);
+            self.gc.dismiss(cause, &self.store.space);
+            if work == WorkKind::Read {
+                self.deliver(id);
+            }
+            // The page has been programmed meanwhile, or could not be moved, and its place is lost.
+            let failed = self.store.is_lost_page(Ppn(ppn));
+            packed::complete_in_memory(&mut self.nand, id, failed);
+        }
+        memory_of(&mut self.store).wait(&mut self.nand);
+    }
+
+    // ---- flash pages ----
+
+    /// The program of a flash page has ended.
+    pub(crate) fn flash_page_programmed<O: Observer>(&mut self, first: Ppn, observer: &mut O) {
+        let failed = self.store.has_failures() && {
+            let (failed, due) = self.store.has_failed_flash_page(first, &mut self.nand);
+            self.attend(due);
+            failed
+        };
+        let (must_move, is_of_gc) = memory_of(&mut self.store).program_ended(first, failed);
+        if must_move {
+            self.rescue_all(observer);
+        } else {
+            let due = self.store.leave_memory(first);
+            self.attend(due);
+        }
+        let plane = self.store.space.shape.plane_of(first);
+        if is_of_gc && self.gc.waits_for_moves(plane, first) {
+            let next = self.gc.moves_are_programmed(plane, &self.store.space);
+            self.carry_out(plane, next);
+        }
+        self.accept_waiting();
+    }
+
+    /// What is left of the open flash pages of these domains becomes padding, as soon as that is possible (`Memory::pad`).
+    pub(crate) fn pad(&mut self, domains: Range<u32>) {
+        for domain in domains {
+            let Store { space, memory, .. } = &mut self.store;
+            let memory = memory.as_mut().expect("flash pages have several pages");
+            if let Some(plane) = memory.pad(domain, self.gc.is_untimed, space, &mut self.nand) {
+                self.attend(Due::Program(plane));
+            }
+        }
+    }
+
+    /// A flush has come. Returns whether it waits until what is in the memory is programmed: its owner is told (`Store::take_flushed`).
+    pub fn flush(&mut self, owner: u32) -> bool {
+        if !self.store.memory.as_ref().is_some_and(|memory| memory.must_program()) {
+            return false;
+        }
+        self.pad(0..self.store.space.domains.len() as u32);
+        memory_of(&mut self.store).wait_for_held(owner);
+        true
+    }
+
+    // ---- space ----
+
+    /// Space was gained: pads what was to be padded before, and accepts what waits.
+    pub(crate) fn space_gained(&mut self) {
+        if self.store.memory.is_none() {
+            return;
+        }
+        for domain in 0..self.store.space.domains.len() as u32 {
+            if self.store.space.domains[domain as usize].owed > 0 {
+                self.pad(domain..domain + 1);
+            }
+            if self.store.space.domains[domain as usize].to_rescue > 0 {
+                memory_of(&mut self.store).try_to_move();
+            }
+        }
+        memory_of(&mut self.store).wait(&mut self.nand);
+        self.accept_waiting();
+    }
+
+    /// What is needed of flash pages that cannot be programmed where they are is accepted anew, elsewhere in its domain. What finds no page stays in the memory
+    /// until there is one, before others reserve it. If nothing of its domain lives, it is lost with its place.
+    #[cold]
+    fn rescue_all<O: Observer>(&mut self, observer: &mut O) {
+        let pages = memory_of(&mut self.store).take_to_move();
+        let waited = self.store.space.forget_rescues();
+        for page in pages {
+            self.rescue(page, observer);
+            let plane = self.store.space.shape.plane_of(Ppn(page * self.settings().units_per_page));
+            if !self.gc.is_collecting(plane) {
+                self.gc.report_end(plane, &self.store.space.settings);
+            }
+        }
+        self.store.space.freed.extend(waited);
+        if memory_of(&mut self.store).has_flushes() {
+            self.pad(0..self.store.space.domains.len() as u32);
+            memory_of(&mut self.store).renew_flushes();
+        }
+        self.accept_waiting();
+    }
+
+    /// The same of one flash page.
+    fn rescue<O: Observer>(&mut self, page: u32, observer: &mut O) {
+        let (pages, class) = memory_of(&mut self.store).pages_of(page);
+        let mut waits = false;
+        for from in pages.map(Ppn) {
+            let Some((version, slot)) = self.store.maps.live(from) else { continue };
+            let space = &mut self.store.space;
+            let domain_id = space.domain_of(self.store.maps.address(slot), version);
+            if !space.domain_is_alive(domain_id) {
+                continue;
+            }
+            let domain = &mut space.domains[domain_id as usize];
+            if domain.free_pages <= domain.reserved + domain.owed {
+                domain.to_rescue += 1;
+                waits = true;
+                continue;
+            }
+            let TakenPage { plane, ppn: to, closes } = self.store.take_unit(domain_id, class, self.gc.is_untimed, &mut self.nand);
+            if closes {
+                self.attend(Due::Program(plane));
+            }
+            packed::count_unit(&mut self.nand, plane, Action::Program, class.0);
+            let due = self.gc.switch_moved(from, to, &mut self.store, &self.nand, observer);
+            self.attend(due);
+        }
+        if !waits {
+            let due = self.store.leave_place(page);
+            self.attend(due);
+        }
+    }
+}
+
+fn memory_of(store: &mut Store) -> &mut Memory {
+    store.memory.as_mut().expect("flash pages have several pages")
+}
