@@ -120,6 +120,7 @@ def test_the_declared_attributes_are_there():
         "ldpc",
         "flash_units",
         "padded_units",
+        "suspensions",
     }
     assert set(result_types.RunResult.__annotations__) == set(result) | optional
     for name, kind in result_types.RunResult.__annotations__.items():

@@ -113,7 +113,9 @@ impl Nand {
         let channel = &mut self.channels[lun.channel as usize];
         channel.blocked = if lun.blocked > 0 { channel.blocked | lun.bit } else { channel.blocked & !lun.bit };
         self.refresh_want(lun_id);
-        self.ask_for_waiting(lun_id);
+        if let Some((suspension, mut sites)) = self.suspension() {
+            suspension.ask_for_waiting(lun_id, &mut sites);
+        }
     }
 
     /// Makes sure that the channel is served when its bus is free.

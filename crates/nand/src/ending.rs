@@ -46,10 +46,13 @@ pub(crate) fn lun_event<P: Pages, O: Observer>(ssd: &mut P, lun_id: u32, observe
                 id = nand.records[id].next;
             }
             nand.lun_at(lun_id, end_ns);
-            return nand.ask_for_waiting(lun_id);
+            if let Some((suspension, mut sites)) = nand.suspension() {
+                suspension.ask_for_waiting(lun_id, &mut sites);
+            }
+            return;
         }
         LunState::Working => {
-            let began_ns = nand.began_ns(lun_id);
+            let began_ns = nand.suspension.as_ref().and_then(|suspension| suspension.began_ns(lun_id)).unwrap_or(since_ns);
             nand.end_of_work(lun_id, id);
             let mut id = id;
             while id != NIL {
@@ -58,8 +61,13 @@ pub(crate) fn lun_event<P: Pages, O: Observer>(ssd: &mut P, lun_id: u32, observe
                 id = next;
             }
         }
-        LunState::Interruptible => nand.suspend(lun_id),
-        LunState::Suspending => nand.suspended(lun_id),
+        LunState::Interruptible | LunState::Suspending => {
+            let (suspension, mut sites) = nand.suspension().expect("a device with suspension");
+            match state {
+                LunState::Interruptible => suspension.suspend(lun_id, &mut sites),
+                _ => suspension.suspended_now(lun_id, &mut sites),
+            }
+        }
         LunState::Idle | LunState::DataReady | LunState::RetryReady | LunState::Suspended => unreachable!("a LUN that waits has no event"),
     }
     kick(ssd, channel_id);
@@ -96,7 +104,9 @@ impl Nand {
             let Record { cause, bytes, .. } = self.records[id];
             self.luns[lun_id as usize].busy_ns[cause as usize] += self.settings.transfer_ns(bytes);
         }
-        if self.suspension.is_some() && self.goes_on_with_suspended(lun_id) {
+        if let Some((suspension, mut sites)) = self.suspension()
+            && suspension.goes_on(lun_id, &mut sites)
+        {
             return;
         }
         let lun = &mut self.luns[lun_id as usize];

@@ -46,6 +46,7 @@ pub use mutants::FlashFault;
 pub use nand::{Nand, advance, serve_due_bus};
 pub use pages::{BlockFacts, Pages, Timer};
 pub use queues::{bind, bind_in_domain, offer, queue_work};
+pub use recording::Recording;
 pub use records::{About, NIL, Record, WorkKind};
 pub use settings::NandSettings;
 pub use slices::{Activity, Done, Slice, Track};

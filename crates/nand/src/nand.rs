@@ -12,7 +12,7 @@ use crate::packed;
 use crate::pages::Timer;
 use crate::recording::Recording;
 use crate::records::{NIL, Records};
-use crate::suspension::Suspension;
+use crate::suspension::{Sites, Suspension, Suspensions};
 use crate::{ACTIONS, Completion, Counts, FlashFault, NandSettings, Pages, Shape, WorkKind};
 use flashraid_vocabulary::{Cause, Observer, Ppn, persistent};
 
@@ -302,7 +302,20 @@ impl Nand {
 
     /// Whether a LUN that began its work before `time_ns` is still at it.
     pub fn is_at_work_since_before(&self, time_ns: u64) -> bool {
-        (0..).zip(&self.luns).any(|(id, lun)| !lun.is_idle() && self.began_ns(id) < time_ns)
+        let began_ns = |lun| self.suspension.as_ref().and_then(|suspension| suspension.began_ns(lun));
+        (0..).zip(&self.luns).any(|(id, lun)| !lun.is_idle() && began_ns(id).unwrap_or(lun.since_ns) < time_ns)
+    }
+
+    /// Suspension, and what it works with, on devices that have it.
+    #[inline]
+    pub(crate) fn suspension(&mut self) -> Option<(&mut Suspension, Sites<'_>)> {
+        let Self { suspension, now_ns, luns, channels, records, events, .. } = self;
+        suspension.as_deref_mut().map(|suspension| (suspension, Sites { now_ns: *now_ns, luns, channels, records, events }))
+    }
+
+    /// How often work was suspended; `None` of a device whose reads suspend nothing.
+    pub fn suspensions(&self) -> Option<Suspensions> {
+        self.suspension.as_ref().map(|suspension| suspension.counts())
     }
 
     /// The pages that programs are being written to. Looks at all LUNs.

@@ -98,8 +98,10 @@ impl Nand {
         self.channels[channel as usize].queued += 1;
         if is_idle {
             self.refresh_want(lun_id);
-        } else if index == HOST_READS && self.suspension.is_some() {
-            self.ask_to_suspend(lun_id, cause);
+        } else if index == HOST_READS
+            && let Some((suspension, mut sites)) = self.suspension()
+        {
+            suspension.ask(lun_id, cause, &mut sites);
         }
         is_idle.then_some(channel)
     }

@@ -9,7 +9,7 @@ use flashraid_vocabulary::{Cause, MemberPage, Ppn};
 
 /// What is recorded, and what was.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Recording {
+pub struct Recording {
     pub(crate) lists_started: bool,
     /// Page operations of plans that were started: the operation, its physical page and its slot.
     pub(crate) started: Vec<(u32, Ppn, u32)>,
@@ -21,6 +21,33 @@ pub(crate) struct Recording {
     begun_before: Vec<Option<u64>>,
     /// When it began.
     done_since_ns: u64,
+}
+
+impl Recording {
+    /// Lists, or does not list, page operations of plans that are started.
+    pub fn list_started(&mut self, lists: bool) {
+        self.lists_started = lists;
+        self.started.clear();
+    }
+
+    /// Page operations of plans that were started, if they are listed: the operation, its physical page and its slot. Who takes them empties the list.
+    #[inline]
+    pub fn started(&mut self) -> &mut Vec<(u32, Ppn, u32)> {
+        &mut self.started
+    }
+
+    /// Begins or ends recording.
+    pub fn record_slices(&mut self, records: bool) {
+        self.lists_slices = records;
+    }
+
+    /// Takes what was recorded and leaves the empty lists: slices of buses in the order in which they began, those of LUNs and page
+    /// operations in the order in which they ended.
+    pub fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>) {
+        debug_assert!(slices.is_empty() && done.is_empty());
+        std::mem::swap(&mut self.slices, slices);
+        std::mem::swap(&mut self.done, done);
+    }
 }
 
 impl Nand {
@@ -64,16 +91,10 @@ impl Nand {
 
     // ---- records ----
 
-    /// Lists, or does not list, page operations of plans that are started.
-    pub fn list_started(&mut self, lists: bool) {
-        self.recording.lists_started = lists;
-        self.recording.started.clear();
-    }
-
-    /// Page operations of plans that were started, if they are listed: the operation, its physical page and its slot. Who takes them empties the list.
+    /// What is recorded, and what was.
     #[inline]
-    pub fn started(&mut self) -> &mut Vec<(u32, Ppn, u32)> {
-        &mut self.recording.started
+    pub fn recording_mut(&mut self) -> &mut Recording {
+        &mut self.recording
     }
 
     fn address(&self, slot: u32) -> MemberPage {
@@ -129,19 +150,6 @@ impl Nand {
         if let Some(last) = self.recording.done.last_mut() {
             last.failed = true;
         }
-    }
-
-    /// Begins or ends recording.
-    pub fn record_slices(&mut self, records: bool) {
-        self.recording.lists_slices = records;
-    }
-
-    /// Takes what was recorded and leaves the empty lists: slices of buses in the order in which they began, those of LUNs and page
-    /// operations in the order in which they ended.
-    pub fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>) {
-        debug_assert!(slices.is_empty() && done.is_empty());
-        std::mem::swap(&mut self.recording.slices, slices);
-        std::mem::swap(&mut self.recording.done, done);
     }
 
     #[cold]

@@ -147,8 +147,7 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
     let mut cell_ns = 0;
     let mut is_joined = false;
     let mut sensed = first;
-    let suspends = ssd.nand().suspension.is_some();
-    let most = if suspends { ssd.nand().most_reads_together(lun_id) } else { u32::MAX };
+    let most = ssd.nand().suspension.as_ref().map_or(u32::MAX, |suspension| suspension.most_reads_together(lun_id));
     let mut together = 1;
     loop {
         let nand = ssd.nand_mut();
@@ -193,8 +192,8 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
         together += 1;
     }
     let nand = ssd.nand_mut();
-    if suspends {
-        nand.note_reads_together(lun_id, together);
+    if let Some(suspension) = &mut nand.suspension {
+        suspension.note_reads_together(lun_id, together);
     }
     nand.begin(lun_id, first, LunState::Reading, bus_ns, cell_ns);
 }

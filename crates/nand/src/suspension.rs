@@ -4,9 +4,10 @@
 //! time it went on. While it is suspended the LUN serves the reads of that class that wait, then the work goes on for the array time that was left. Bus and
 //! register are those of the reads meanwhile: what the work still needs is in the cells.
 
-use crate::luns::LunState;
-use crate::records::NIL;
-use crate::{Nand, WorkKind};
+use crate::WorkKind;
+use crate::events::EventQueue;
+use crate::luns::{Channel, Lun, LunState};
+use crate::records::{NIL, Records};
 use flashraid_vocabulary::{Cause, Priority};
 
 /// Queue of `Lun::queues` whose reads suspend work.
@@ -78,125 +79,130 @@ impl Suspension {
         }
     }
 
+    /// How often work was suspended.
+    pub(crate) fn counts(&self) -> Suspensions {
+        self.counts
+    }
+
+    /// When a LUN began with the work that it does, if that was suspended.
+    #[inline]
+    pub(crate) fn began_ns(&self, lun_id: u32) -> Option<u64> {
+        let Interrupted { times, began_ns, .. } = self.luns[lun_id as usize];
+        (times > 0).then_some(began_ns)
+    }
+
+    /// How many reads the LUN may begin together.
+    pub(crate) fn most_reads_together(&self, lun_id: u32) -> u32 {
+        let Interrupted { record, reads, .. } = self.luns[lun_id as usize];
+        if record == NIL { u32::MAX } else { self.settings.most_reads - reads }
+    }
+
+    /// The LUN has begun so many reads together.
+    pub(crate) fn note_reads_together(&mut self, lun_id: u32, reads: u32) {
+        self.luns[lun_id as usize].reads += reads;
+    }
+
+    /// A read waits for the LUN, which is at work. Work of the LUN that may be suspended for it is, as soon as it may.
+    pub(crate) fn ask(&mut self, lun_id: u32, cause: Cause, sites: &mut Sites<'_>) {
+        let (lun, interrupted) = (&sites.luns[lun_id as usize], &self.luns[lun_id as usize]);
+        if lun.state != LunState::Working || lun.blocked() > 0 || matches!(cause, Cause::Rebuild | Cause::Migration) {
+            return;
+        }
+        let end_ns = sites.events.of(lun_id as usize);
+        let may_ns = (end_ns - lun.cell_after_ns + self.settings.min_ns).max(sites.now_ns);
+        let has_times_left = interrupted.times < self.settings.most_times;
+        if !has_times_left || may_ns >= end_ns || !self.covers(sites.records[lun.current].work) {
+            return;
+        }
+        self.luns[lun_id as usize].end_ns = end_ns;
+        if may_ns == sites.now_ns {
+            return self.suspend(lun_id, sites);
+        }
+        sites.go_on(lun_id, LunState::Interruptible, may_ns);
+    }
+
+    /// The LUN is at work from now on, or GC keeps it from the host no longer: reads that wait for it already have its work suspended as any that comes.
+    pub(crate) fn ask_for_waiting(&mut self, lun_id: u32, sites: &mut Sites<'_>) {
+        let lun = &sites.luns[lun_id as usize];
+        if lun.filled >> HOST_READS & 1 == 1 {
+            let waiting = sites.records[lun.queues[HOST_READS].head].cause;
+            self.ask(lun_id, waiting, sites);
+        }
+    }
+
+    /// The LUN's work is suspended from now on.
+    pub(crate) fn suspend(&mut self, lun_id: u32, sites: &mut Sites<'_>) {
+        let (lun, interrupted) = (&sites.luns[lun_id as usize], &mut self.luns[lun_id as usize]);
+        interrupted.rest_ns = interrupted.end_ns - sites.now_ns;
+        interrupted.times += 1;
+        interrupted.reads = 0;
+        if interrupted.times == 1 {
+            interrupted.began_ns = lun.since_ns;
+        }
+        match sites.records[lun.current].work {
+            WorkKind::Erase => self.counts.erases += 1,
+            _ => self.counts.programs += 1,
+        }
+        sites.go_on(lun_id, LunState::Suspending, sites.now_ns + self.settings.suspend_ns);
+    }
+
+    /// The LUN can read: its work is suspended.
+    pub(crate) fn suspended_now(&mut self, lun_id: u32, sites: &mut Sites<'_>) {
+        self.luns[lun_id as usize].record = sites.luns[lun_id as usize].current;
+        self.serve_or_go_on(lun_id, sites);
+    }
+
+    /// The LUN of suspended work is free: it serves the reads that wait, as many as it may, or goes on with the work.
+    fn serve_or_go_on(&mut self, lun_id: u32, sites: &mut Sites<'_>) {
+        let (lun, interrupted) = (&mut sites.luns[lun_id as usize], &mut self.luns[lun_id as usize]);
+        lun.current = interrupted.record;
+        if lun.filled >> HOST_READS & 1 == 1 && interrupted.reads < self.settings.most_reads {
+            return sites.set_state(lun_id, LunState::Suspended);
+        }
+        interrupted.record = NIL;
+        lun.cell_after_ns = interrupted.rest_ns;
+        let end_ns = sites.now_ns + self.settings.resume_ns + interrupted.rest_ns;
+        sites.go_on(lun_id, LunState::Working, end_ns);
+        self.ask_for_waiting(lun_id, sites);
+    }
+
+    /// What the LUN did, reads or other work, has ended. Returns whether there is work to go on with.
+    pub(crate) fn goes_on(&mut self, lun_id: u32, sites: &mut Sites<'_>) -> bool {
+        let interrupted = &mut self.luns[lun_id as usize];
+        if interrupted.record == NIL {
+            interrupted.times = 0;
+            return false;
+        }
+        sites.luns[lun_id as usize].since_ns = sites.now_ns;
+        self.serve_or_go_on(lun_id, sites);
+        true
+    }
+
     /// Works that are suspended, by their first record.
     pub(crate) fn suspended(&self) -> impl Iterator<Item = u32> {
         self.luns.iter().map(|interrupted| interrupted.record).filter(|record| *record != NIL)
     }
 }
 
-impl Nand {
-    /// How often work was suspended; `None` of a device whose reads suspend nothing.
-    pub fn suspensions(&self) -> Option<Suspensions> {
-        self.suspension.as_ref().map(|suspension| suspension.counts)
+/// LUNs and their buses, what waits there, and when it goes on: what suspension works with.
+pub(crate) struct Sites<'a> {
+    pub(crate) now_ns: u64,
+    pub(crate) luns: &'a mut [Lun],
+    pub(crate) channels: &'a mut [Channel],
+    pub(crate) records: &'a Records,
+    pub(crate) events: &'a mut EventQueue,
+}
+
+impl Sites<'_> {
+    /// The LUN is in this state from now on.
+    fn set_state(&mut self, lun_id: u32, state: LunState) {
+        let lun = &mut self.luns[lun_id as usize];
+        self.channels[lun.channel as usize].set_state(lun, state, self.records);
     }
 
-    /// When a LUN began with the work that it does, which reads may have suspended.
-    #[inline]
-    pub(crate) fn began_ns(&self, lun_id: u32) -> u64 {
-        let interrupted = self.suspension.as_ref().map(|suspension| &suspension.luns[lun_id as usize]);
-        match interrupted {
-            Some(Interrupted { times: 1.., began_ns, .. }) => *began_ns,
-            _ => self.luns[lun_id as usize].since_ns,
-        }
-    }
-
-    /// A read waits for the LUN, which is at work. Work of the LUN that may be suspended for it is, as soon as it may.
-    pub(crate) fn ask_to_suspend(&mut self, lun_id: u32, cause: Cause) {
-        let Some(suspension) = self.suspension.as_deref_mut() else { return };
-        let (lun, interrupted) = (&self.luns[lun_id as usize], &mut suspension.luns[lun_id as usize]);
-        if lun.state != LunState::Working || lun.blocked() > 0 || matches!(cause, Cause::Rebuild | Cause::Migration) {
-            return;
-        }
-        let end_ns = self.events.of(lun_id as usize);
-        let may_ns = (end_ns - lun.cell_after_ns + suspension.settings.min_ns).max(self.now_ns);
-        let has_times_left = interrupted.times < suspension.settings.most_times;
-        if !has_times_left || may_ns >= end_ns || !suspension.covers(self.records[lun.current].work) {
-            return;
-        }
-        suspension.luns[lun_id as usize].end_ns = end_ns;
-        if may_ns == self.now_ns {
-            return self.suspend(lun_id);
-        }
-        self.set_state(lun_id, LunState::Interruptible);
-        self.lun_at(lun_id, may_ns);
-    }
-
-    /// The LUN is at work from now on, or GC keeps it from the host no longer: reads that wait for it already have its work suspended as any that comes.
-    #[inline]
-    pub(crate) fn ask_for_waiting(&mut self, lun_id: u32) {
-        let lun = &self.luns[lun_id as usize];
-        if self.suspension.is_some() && lun.filled >> HOST_READS & 1 == 1 {
-            let waiting = self.records[lun.queues[HOST_READS].head].cause;
-            self.ask_to_suspend(lun_id, waiting);
-        }
-    }
-
-    /// The LUN's work is suspended from now on.
-    pub(crate) fn suspend(&mut self, lun_id: u32) {
-        let suspension = self.suspension.as_deref_mut().expect("a device with suspension");
-        let (lun, interrupted) = (&self.luns[lun_id as usize], &mut suspension.luns[lun_id as usize]);
-        interrupted.rest_ns = interrupted.end_ns - self.now_ns;
-        interrupted.times += 1;
-        interrupted.reads = 0;
-        if interrupted.times == 1 {
-            interrupted.began_ns = lun.since_ns;
-        }
-        let count =
-            if self.records[lun.current].work == WorkKind::Erase { &mut suspension.counts.erases } else { &mut suspension.counts.programs };
-        *count += 1;
-        let suspend_ns = suspension.settings.suspend_ns;
-        self.set_state(lun_id, LunState::Suspending);
-        self.lun_at(lun_id, self.now_ns + suspend_ns);
-    }
-
-    /// The LUN can read: its work is suspended.
-    pub(crate) fn suspended(&mut self, lun_id: u32) {
-        let current = self.luns[lun_id as usize].current;
-        let suspension = self.suspension.as_deref_mut().expect("a device with suspension");
-        suspension.luns[lun_id as usize].record = current;
-        self.serve_or_go_on(lun_id);
-    }
-
-    /// The LUN of suspended work is free: it serves the reads that wait, as many as it may, or goes on with the work.
-    fn serve_or_go_on(&mut self, lun_id: u32) {
-        let suspension = self.suspension.as_deref_mut().expect("a device with suspension");
-        let (lun, interrupted) = (&mut self.luns[lun_id as usize], &mut suspension.luns[lun_id as usize]);
-        lun.current = interrupted.record;
-        if lun.filled >> HOST_READS & 1 == 1 && interrupted.reads < suspension.settings.most_reads {
-            return self.set_state(lun_id, LunState::Suspended);
-        }
-        interrupted.record = NIL;
-        lun.cell_after_ns = interrupted.rest_ns;
-        let end_ns = self.now_ns + suspension.settings.resume_ns + interrupted.rest_ns;
-        self.set_state(lun_id, LunState::Working);
-        self.lun_at(lun_id, end_ns);
-        self.ask_for_waiting(lun_id);
-    }
-
-    /// How many reads the LUN may begin together.
-    pub(crate) fn most_reads_together(&self, lun_id: u32) -> u32 {
-        let Some(suspension) = self.suspension.as_deref() else { return u32::MAX };
-        let Interrupted { record, reads, .. } = suspension.luns[lun_id as usize];
-        if record == NIL { u32::MAX } else { suspension.settings.most_reads - reads }
-    }
-
-    /// The LUN has begun so many reads together.
-    pub(crate) fn note_reads_together(&mut self, lun_id: u32, reads: u32) {
-        if let Some(suspension) = self.suspension.as_deref_mut() {
-            suspension.luns[lun_id as usize].reads += reads;
-        }
-    }
-
-    /// What the LUN did, reads or other work, has ended. Returns whether there is work to go on with.
-    pub(crate) fn goes_on_with_suspended(&mut self, lun_id: u32) -> bool {
-        let Some(suspension) = self.suspension.as_deref_mut() else { return false };
-        let interrupted = &mut suspension.luns[lun_id as usize];
-        if interrupted.record == NIL {
-            interrupted.times = 0;
-            return false;
-        }
-        self.luns[lun_id as usize].since_ns = self.now_ns;
-        self.serve_or_go_on(lun_id);
-        true
+    /// The LUN is in this state until then.
+    fn go_on(&mut self, lun_id: u32, state: LunState, until_ns: u64) {
+        self.set_state(lun_id, state);
+        self.events.set(lun_id as usize, until_ns);
     }
 }

@@ -41,12 +41,12 @@ impl Clocked for Flash {
     }
 
     fn list_started(&mut self, lists: bool) {
-        self.nand_mut().list_started(lists);
+        self.nand_mut().recording_mut().list_started(lists);
     }
 
     #[inline(always)]
     fn started(&mut self) -> &mut Vec<(u32, Ppn, u32)> {
-        self.nand_mut().started()
+        self.nand_mut().recording_mut().started()
     }
 
     fn take_unreadable(&mut self) -> Option<(MemberPage, Version)> {
@@ -305,13 +305,13 @@ impl Counting for Flash {
 
     fn record(&mut self, what: Recording, records: bool) {
         match what {
-            Recording::Slices => self.nand_mut().record_slices(records),
+            Recording::Slices => self.nand_mut().recording_mut().record_slices(records),
             Recording::Done => self.nand_mut().record_done(records),
         }
     }
 
     fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>) {
-        self.nand_mut().swap_recorded(slices, done);
+        self.nand_mut().recording_mut().swap_recorded(slices, done);
     }
 
     fn lun(&self, lun: u32) -> Lun {

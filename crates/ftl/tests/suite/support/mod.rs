@@ -186,7 +186,7 @@ impl Host {
             }
             self.flash.nand_mut().completions().clear();
             while self.flash.store_mut().space_mut().take_freed().is_some() {}
-            self.flash.nand_mut().started().clear();
+            self.flash.nand_mut().recording_mut().started().clear();
             let mut any = false;
             while let Some(query) = self.flash.take_gc_query() {
                 any = true;

@@ -231,7 +231,7 @@ impl Members {
             to.completions.push(Completion { record: completion.record << bits | ssd as u32, ..completion });
         }
         self.has_failures |= flash.store().has_failures();
-        while let Some((operation, ppn, page)) = flash.nand_mut().started().pop() {
+        while let Some((operation, ppn, page)) = flash.nand_mut().recording_mut().started().pop() {
             to.started.push((operation, Ppn(self.first[ssd].page + ppn.0), page * self.shape.members + member));
         }
         if flash.has_news() {
@@ -250,7 +250,7 @@ impl Members {
     pub(super) fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>) {
         let (mut some_slices, mut some_done) = (Vec::new(), Vec::new());
         for (ssd, flash) in self.ssds.iter_mut().enumerate() {
-            flash.nand_mut().swap_recorded(&mut some_slices, &mut some_done);
+            flash.nand_mut().recording_mut().swap_recorded(&mut some_slices, &mut some_done);
             let (first, member) = (self.first[ssd], self.member_of[ssd]);
             let page = |page: MemberPage| MemberPage { member: MemberId(member as u16), page: page.page };
             slices.extend(some_slices.drain(..).map(|slice| Slice {

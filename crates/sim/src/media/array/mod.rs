@@ -111,7 +111,7 @@ impl Clocked for SsdArray {
     }
 
     fn list_started(&mut self, lists: bool) {
-        self.members.iter_mut().for_each(|flash| flash.nand_mut().list_started(lists));
+        self.members.iter_mut().for_each(|flash| flash.nand_mut().recording_mut().list_started(lists));
     }
 
     #[inline]
