@@ -679,6 +679,11 @@ class Scheme(Record):
     whatever the timing.
     """
 
+    commit_first: Literal["no", "yes"]
+    """Whether an update that takes the place of another stripe in the parity cache starts only when the commit of
+    that stripe has ended. With no, both run side by side, and the update ends when both have ended.
+    """
+
     fpc_cached_parity_free: Literal["no", "yes"]
     """Whether a read-modify-write skips the read of the old parity if the parity cache holds it. With no, it reads
     the parity from flash, as in the paper.

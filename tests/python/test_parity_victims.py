@@ -15,15 +15,19 @@ PAGE, WIDTH, STRIPES = 2048, 4, 96
 DEVICE = {"channels": WIDTH + 1, "member": '"chip"', "page_bytes": PAGE, "pages_per_block": 64, "blocks_per_plane": 64}
 REPEATS = 5 if PROVE else 1
 CACHES = [
-    ("fpc", 8, 0, "none"),
-    ("ppc", 8, 0, "none"),
-    ("ppc", 2, 0, "none"),
-    ("ca-ppc", 1, 0, "none"),
-    ("ca-ppc", 8, 0, "none"),
-    ("ca-ppc", 8, 0, "half"),
-    ("ca-ppc", 8, 300, "none"),
-    ("ca-ppc", 8, 300, "half"),
-    ("ca-ppc", 8, 1000, "half"),
+    ("fpc", 8, 0, "none", "no"),
+    ("fpc", 8, 0, "none", "yes"),
+    ("ppc", 8, 0, "none", "no"),
+    ("ppc", 8, 0, "none", "yes"),
+    ("ppc", 2, 0, "none", "no"),
+    ("ppc", 2, 0, "none", "yes"),
+    ("ca-ppc", 1, 0, "none", "no"),
+    ("ca-ppc", 8, 0, "none", "no"),
+    ("ca-ppc", 8, 0, "none", "yes"),
+    ("ca-ppc", 8, 0, "half", "no"),
+    ("ca-ppc", 8, 300, "none", "no"),
+    ("ca-ppc", 8, 300, "half", "yes"),
+    ("ca-ppc", 8, 1000, "half", "no"),
 ]
 
 
@@ -61,17 +65,18 @@ def commits(operations):
 class Replay:
     """Updates of a stripe are under way one after the other, each from when it claims a place in the cache to its end.
 
-    It ends no earlier than the commit of the stripe whose place it gets.
+    It ends no earlier than the commit of the stripe whose place it gets, and may start no earlier than that ends.
     """
 
-    def __init__(self, model, ends, commits):
-        self.model, self.ends, self.commits = model, ends, commits
+    def __init__(self, model, begins, ends, commits, commit_first):
+        self.model, self.begins, self.ends, self.commits = model, begins, ends, commits
+        self.commit_first = commit_first
         # Ends: when, the stripe of an update, that of a commit, or both if the update waited for its end.
         self.events = []
         self.held, self.begun, self.committing = set(), set(), set()  # stripes
         self.queues = defaultdict(deque)  # who waits for a stripe
         self.waiting = deque()  # has its stripe, and waits for a place
-        self.waited = self.passed_over = 0
+        self.waited = self.passed_over = self.overlapping = 0
 
     def arrives(self, now, update):
         self.until(now)
@@ -124,6 +129,8 @@ class Replay:
                 self.passed_over += idle.update(stripe, strips) != victim
             found, committed = self.commits.pop((now, victim))
             assert found == self.model.counts.commit_reads - reads
+            assert self.begins[request] >= (committed[0] if self.commit_first else now)
+            self.overlapping += self.begins[request] < committed[0]
             self.committing.add(victim)
             heapq.heappush(self.events, (committed, stripe if end < committed else None, victim))
         if victim is None or committed < end:
@@ -131,15 +138,15 @@ class Replay:
         self.begun.add(stripe)
 
 
-@pytest.mark.parametrize(("scheme", "entries", "alpha", "spares_recent"), CACHES)
+@pytest.mark.parametrize(("scheme", "entries", "alpha", "spares_recent", "commit_first"), CACHES)
 @pytest.mark.parametrize("repeat", range(REPEATS))
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_victims_under_load(tmp_path, scheme, entries, alpha, spares_recent, repeat):
+def test_victims_under_load(tmp_path, scheme, entries, alpha, spares_recent, commit_first, repeat):
     """Fed with the ends of updates and commits the model names each victim, and when its commit begins."""
     rng = random.Random(f"{scheme} {entries} {alpha} {spares_recent} {repeat}")
     trace = write_trace(tmp_path, updates(rng, 1500, rng.choice([150, 250])))
     names = {"latency_log": tmp_path / "requests.parquet", "operation_log": tmp_path / "operations.parquet"}
-    parameters = {"parity_cache_bytes": entries * PAGE}
+    parameters = {"parity_cache_bytes": entries * PAGE, "commit_first": commit_first}
     if scheme == "ca-ppc":
         parameters |= {"alpha": alpha / 1000, "spares_recent": spares_recent}
     result = fr.run(
@@ -155,10 +162,14 @@ def test_victims_under_load(tmp_path, scheme, entries, alpha, spares_recent, rep
     assert result.flash_ops.erases.total == 0
     # Rows are in the order of their ends.
     ends = {row["request"]: (row["end_ns"], number) for number, row in enumerate(operations) if row["kind"] == "write"}
+    begins = {}
+    for row in operations:
+        if row["kind"] == "write":
+            begins[row["request"]] = min(row["submitted_ns"], begins.get(row["request"], row["submitted_ns"]))
 
     model = ParityCounts(scheme, WIDTH, PAGE, 0, entries, alpha, spares_recent)
     model.fill(STRIPES * WIDTH)
-    replay = Replay(model, ends, commits(operations))
+    replay = Replay(model, begins, ends, commits(operations), commit_first == "yes")
     for row in sorted(result.frame("latency_log").rows(named=True), key=lambda row: row["request"]):
         stripe, strip = divmod(row["offset_bytes"] // PAGE, WIDTH)
         strips = set(range(strip, strip + row["size_bytes"] // PAGE))
@@ -167,5 +178,6 @@ def test_victims_under_load(tmp_path, scheme, entries, alpha, spares_recent, rep
     assert not replay.commits
     assert not replay.waiting
     assert (model.counts.hits, model.counts.misses) == (result.guard.hits, result.guard.misses)
+    assert (replay.overlapping == 0) == (commit_first == "yes")
     # The rule matters here: other stripes would leave if nothing were locked, or a small cache is locked as a whole.
     assert (replay.waited if entries <= 2 else replay.passed_over) > 0

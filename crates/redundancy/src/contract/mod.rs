@@ -35,6 +35,8 @@ pub enum Claim {
     /// That, once this commit has ended, which runs before whoever waits for its stripe and has not started. The operation may start with it, and ends
     /// after it; if it fails, so does the operation.
     After(Operation),
+    /// The same, but the operation starts only once the commit has ended.
+    Behind(Operation),
     /// Nothing now: ask again when something has ended, before any other operation that would have to wait.
     Wait,
 }

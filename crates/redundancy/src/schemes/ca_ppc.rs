@@ -5,7 +5,7 @@
 //! Departures: those of PPC, of which the first is about this choice.
 
 use super::ppc::{self, EARLY_RELEASE, GC_SEMIVALID, PPC_UPDATE};
-use crate::parts::deferred::{EVICTS_LOCKED, PARITY_CACHE_BYTES, lru};
+use crate::parts::deferred::{COMMIT_FIRST, EVICTS_LOCKED, PARITY_CACHE_BYTES, lru};
 use crate::parts::parity_cache::Replacement;
 use crate::parts::update::UpdateRule;
 use crate::stripe_map::formula::{Formula, Layout};
@@ -17,7 +17,17 @@ pub const ENTRY: Entry = Entry {
     title: "CA-PPC (PPC with commit-cost-aware replacement)",
     about: "PPC whose parity cache evicts the parities that are cheapest to commit instead of the least recently used. Overhead: that of PPC.",
     parameters: &[
-        &[Layout::PARAMETER, PARITY_CACHE_BYTES, EVICTS_LOCKED, ALPHA, SPARES_RECENT, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
+        &[
+            Layout::PARAMETER,
+            PARITY_CACHE_BYTES,
+            EVICTS_LOCKED,
+            COMMIT_FIRST,
+            ALPHA,
+            SPARES_RECENT,
+            PPC_UPDATE,
+            EARLY_RELEASE,
+            GC_SEMIVALID,
+        ],
         UpdateRule::PARAMETERS,
     ],
     construct: build,

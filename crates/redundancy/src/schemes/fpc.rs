@@ -8,7 +8,7 @@
 //! Departures: those of PPC (`ppc.rs`). The old parity is read from flash even if NVRAM holds it, as in the paper, unless
 //! `fpc_cached_parity_free` is set.
 
-use crate::parts::deferred::{CLAIMS, DeferredParity, EVICTS_LOCKED, Next, PARITY_CACHE_BYTES, Rule, lru};
+use crate::parts::deferred::{CLAIMS, COMMIT_FIRST, DeferredParity, EVICTS_LOCKED, Next, PARITY_CACHE_BYTES, Rule, lru};
 use crate::parts::stripe::{Stripe, Sum};
 use crate::parts::update::{Chosen, UpdateRule};
 use crate::stripe_map::formula::{Formula, Layout};
@@ -27,7 +27,7 @@ pub const ENTRY: Entry = Entry {
     write_buffer: WriteBuffer::Usual,
     parity_cache: Some(&PARITY_CACHE_BYTES),
     claims: Some(CLAIMS),
-    parameters: &[&[Layout::PARAMETER, PARITY_CACHE_BYTES, EVICTS_LOCKED, CACHED_PARITY_FREE], UpdateRule::PARAMETERS],
+    parameters: &[&[Layout::PARAMETER, PARITY_CACHE_BYTES, EVICTS_LOCKED, COMMIT_FIRST, CACHED_PARITY_FREE], UpdateRule::PARAMETERS],
     construct: build,
     ..Entry::PLAIN
 };

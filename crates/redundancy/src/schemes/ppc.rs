@@ -12,9 +12,10 @@
 //!
 //! Departures, all of them also of FPC:
 //! - An update takes its stripe, its place in the cache and its pages one after the other, not together (SPEC 4.4). It has its stripe while it waits for
-//!   a place: a commit of that stripe goes before it, and nobody else can use it. If it gets the place of another stripe, it starts when that one's commit
-//!   has its pages and starts, and ends when both have ended (SPEC 4.4: the commit comes before it). Its pages are in the write buffer meanwhile: with the
-//!   commit before each update partial parities are hardly faster than none.
+//!   a place: a commit of that stripe goes before it, and nobody else can use it.
+//! - If an update gets the place of another stripe, it starts when that one's commit has its pages and starts, and ends when both have ended. SPEC 4.4 has
+//!   the commit end before the update starts: that is `commit_first = yes`. The paper says that a parity is committed when the cache is full, and not
+//!   whether the update waits for it; with it first, partial parities are hardly faster than none.
 //! - A stripe that an operation has been given and that has not started is not locked. One of which a lost page is being computed for a read is not, either;
 //!   the commit waits for that.
 //! - With `evicts_locked = yes` an update takes its place when it is decided, in request order, so that counts do not depend on timing. The victim may
@@ -28,7 +29,7 @@
 //! - The commit cost of CA-PPC counts strips that were never written, although a commit does not read them.
 //! - A commit that cannot allocate a page for its parity, as the chip is dead and not replaced, drops the entry only if the stripe has lost nothing else.
 
-use crate::parts::deferred::{CLAIMS, DeferredParity, EVICTS_LOCKED, Next, PARITY_CACHE_BYTES, Rule, entries, lru};
+use crate::parts::deferred::{CLAIMS, COMMIT_FIRST, DeferredParity, EVICTS_LOCKED, Next, PARITY_CACHE_BYTES, Rule, entries, lru};
 use crate::parts::parity_cache::Replacement;
 use crate::parts::stripe::{Stripe, Sum};
 use crate::parts::update::{Chosen, UpdateRule};
@@ -52,7 +53,10 @@ pub const ENTRY: Entry = Entry {
     parity_cache: Some(&PARITY_CACHE_BYTES),
     claims: Some(CLAIMS),
     bases: Some(Bases::MovedWith(Choice { parameter: &GC_SEMIVALID, word: MOVE })),
-    parameters: &[&[Layout::PARAMETER, PARITY_CACHE_BYTES, EVICTS_LOCKED, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID], UpdateRule::PARAMETERS],
+    parameters: &[
+        &[Layout::PARAMETER, PARITY_CACHE_BYTES, EVICTS_LOCKED, COMMIT_FIRST, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
+        UpdateRule::PARAMETERS,
+    ],
     construct: |build| over(Formula::on_device(build)?, build, lru(build)?),
     ..Entry::PLAIN
 };

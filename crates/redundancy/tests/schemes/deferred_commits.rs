@@ -3,11 +3,12 @@
 //! Members and strips are those of `deferred`.
 
 use crate::deferred::{deferred, delays, filled, guard, only, page, reads};
+use crate::deferred_places::decided;
 use crate::flash::PAGE;
 use crate::host::{Host, scheme};
 use crate::waves::background_waves;
 use flashraid_redundancy::parts::parity_cache::{ParityCache, Replacement, Update};
-use flashraid_redundancy::{CommitCause, Commits, OperationKind, Step};
+use flashraid_redundancy::{Claim, CommitCause, Commits, OperationKind, Step};
 use flashraid_vocabulary::{SemivalidAction, StripeId, Version};
 
 /// SPEC 4.3 of the paper: reads of a commit for every width and number of associated strips, and what `commit_cost` says before.
@@ -161,6 +162,24 @@ fn a_commit_comes_before_the_update_that_needs_its_place() {
         assert_eq!(host.write(1, 1).len(), 1, "its own place");
         assert_eq!(guard(&host).misses, 4);
         host.check();
+    }
+}
+
+/// SPEC 4.4: "commit(choose victim) before flush(j) starts". With `commit_first` the update is one that starts behind the commit; else both start together. What
+/// the commit and the update are does not depend on it.
+#[test]
+fn an_update_may_start_only_when_the_commit_has_ended() {
+    for name in ["fpc", "ppc", "ca-ppc"] {
+        let claims = ["no", "yes"].map(|commit_first| {
+            let mut host = filled(name, &[("parity_cache_bytes", "4096"), ("commit_first", commit_first)]);
+            host.write(1, 1);
+            let mut update = decided(&mut host, 5);
+            let claim = host.scheme.claim(&mut update, true, &host.flash);
+            assert_eq!(host.scheme.claim(&mut update, true, &host.flash), Claim::Granted, "{name}: it has claimed");
+            claim
+        });
+        let [Claim::After(beside), Claim::Behind(before)] = claims else { panic!("{name}: {claims:?}") };
+        assert_eq!((before, before.stripe.0, before.kind), (beside, 0, OperationKind::Commit), "{name}");
     }
 }
 

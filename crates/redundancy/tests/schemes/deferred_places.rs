@@ -21,7 +21,7 @@ fn full(name: &str, entries: u64) -> Host {
 }
 
 /// A write of one page.
-fn decided(host: &mut Host, lpn: u64) -> Operation {
+pub fn decided(host: &mut Host, lpn: u64) -> Operation {
     let extent = Extent { op: HostOp::Write, first: Lpn(lpn), pages: 1, first_bytes: PAGE, last_bytes: PAGE, covered: false };
     let mut decisions = Decisions::default();
     host.scheme.decide(&extent, &host.flash, &mut decisions);
@@ -158,7 +158,7 @@ impl InFlight {
         let (update, course) = &mut self.updates[index];
         *course = match self.host.scheme.claim(update, may_evict, &self.host.flash) {
             Claim::Granted => Course::Runs,
-            Claim::After(commit) => Course::Claims(commit),
+            Claim::After(commit) | Claim::Behind(commit) => Course::Claims(commit),
             Claim::Wait => Course::Waits,
         };
     }

@@ -252,7 +252,7 @@ impl<S: Scheme + ?Sized> Host<S> {
         if self.scheme.deferring().is_some_and(|deferring| deferring.claims()) {
             match self.scheme.claim(&mut operation, true, &self.flash) {
                 Claim::Granted => {}
-                Claim::After(commit) => courses.push(self.run(commit)),
+                Claim::After(commit) | Claim::Behind(commit) => courses.push(self.run(commit)),
                 Claim::Wait => panic!("nothing is in flight"),
             }
         }

@@ -320,7 +320,7 @@ impl Operations {
 
     /// An operation is to fail. Returns whether it does so now: not before the commit has ended, as its place is not free.
     pub(super) fn fails_with_place(&mut self, id: u32, failure: Failure) -> bool {
-        let waits = matches!(self.rare(id).place, Place::Claimed | Place::Taken | Place::Awaited | Place::Fails(_));
+        let waits = matches!(self.rare(id).place, Place::Claimed | Place::Behind | Place::Taken | Place::Awaited | Place::Fails(_));
         if waits {
             self.rare_mut(id).place = Place::Fails(failure);
         }
@@ -355,7 +355,7 @@ impl Operations {
             _ => refused.unwrap_or(Place::Own),
         };
         match before {
-            Place::Claimed => self.condition_met(id),
+            Place::Claimed | Place::Behind => self.condition_met(id),
             Place::Awaited | Place::Fails(_) => self.released.push_back(id),
             _ => {}
         }

@@ -77,6 +77,8 @@ pub(super) enum Place {
     Own,
     /// That of a stripe whose commit has not started, for which it waits.
     Claimed,
+    /// That of a stripe whose commit has not ended, for which it waits.
+    Behind,
     /// The commit has started, and not ended.
     Taken,
     /// The same, and nothing else is left to wait for.

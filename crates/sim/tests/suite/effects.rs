@@ -46,6 +46,7 @@ const BASES: &[(&str, &str, &str)] = &[
     ("trace.csv", "fpc", "fill=0.9 parity_cache_bytes=16384 update=rmw"),
     ("trace.csv", "ppc", "fill=0.9 parity_cache_bytes=16384 drain=true"),
     ("trace.csv", "ca-ppc", "fill=0.9 parity_cache_bytes=32768"),
+    ("trace.csv", "ppc", "fill=0.9 parity_cache_bytes=16384 evicts_locked=yes"),
     ("trace.csv", "ppc", "fill=0.8 mapping=bast log_blocks=4 blocks_per_plane=20 over_provisioning=0.5"),
     ("trace.csv", "fra", "fill=0.9"),
     ("trace.csv", "ppc", "parity_cache_bytes=16384"),

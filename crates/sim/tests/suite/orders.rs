@@ -88,6 +88,28 @@ fn requests_do_not_wait_for_the_decisions_of_others() {
     assert_eq!(completed, [2 * PROGRAM; 2], "each its two, on channels of its own");
 }
 
+// ---- places in NVRAM ----
+
+/// A parity cache of one entry, which stripe 0 has when stripe 1 is updated, at `AT`. Commits and updates of one page by themselves, on channels of their own:
+/// `fpc` has the parity (a program), and the update reads two pages first; `ppc` reads the old page and the old parity for the commit, and nothing for the
+/// update. Side by side the longer one counts; with `commit_first` the update's first command comes when the parity is programmed, so that it is their sum.
+#[test]
+fn an_update_ends_with_the_commit_that_frees_its_place_or_starts_after_it() {
+    const AT: u64 = 1_000_000_000;
+    for (scheme, commit, update) in
+        [("fpc", PROGRAM, READ + PROGRAM), ("ppc", READ + PROGRAM, PROGRAM), ("ca-ppc", READ + PROGRAM, PROGRAM)]
+    {
+        let of = |own: &[(&str, &str)]| {
+            let config = config("ssd1", scheme, &[&[("parity_cache_bytes", "4096"), ("layout", "last_member")], own].concat());
+            run(&config, &[(0, write(0)), (AT, write(4))])[1] - AT
+        };
+        assert_eq!(of(&[]), commit.max(update), "{scheme}");
+        assert_eq!(of(&[("commit_first", "yes")]), commit + update, "{scheme}");
+        // The place that it takes when it is decided makes it wait as well.
+        assert_eq!(of(&[("evicts_locked", "yes")]), commit + update, "{scheme}");
+    }
+}
+
 // ---- the bus ----
 
 /// A read's data are ready at 20,175, and the bus is in use by a program's data until 102,750. Then a program that came at 2 ns and a read

@@ -63,6 +63,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         }
         match self.claim_place(operation, strips, may_evict) {
             Some(None) => Claim::Granted,
+            Some(Some(commit)) if self.commits_first => Claim::Behind(commit),
             Some(Some(commit)) => Claim::After(commit),
             None => Claim::Wait,
         }

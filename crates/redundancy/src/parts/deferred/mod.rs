@@ -62,6 +62,16 @@ pub const EVICTS_LOCKED: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
+/// Whether an update that gets the place of another stripe runs beside that one's commit or after it.
+pub const COMMIT_FIRST: Parameter = Parameter {
+    name: "commit_first",
+    values: Values::Words(&["no", "yes"]),
+    needs: Some(("evicts_locked = no", |build| build.choice(&EVICTS_LOCKED) == Ok("no"))),
+    about: "Whether an update that takes the place of another stripe in the parity cache starts only when the commit of that stripe has ended. \
+            With no, both run side by side, and the update ends when both have ended.",
+    ..Parameter::PLAIN
+};
+
 /// The choice with which they do when they start.
 pub const CLAIMS: Choice = Choice { parameter: &EVICTS_LOCKED, word: "no" };
 
@@ -133,6 +143,8 @@ pub struct DeferredParity<M, R> {
     raid: Raid<M>,
     rule: R,
     page_bytes: u32,
+    /// An update starts when the commit that frees its place has ended.
+    commits_first: bool,
     /// Decided.
     cache: ParityCache,
     stripes: Vec<Durable>,
@@ -148,7 +160,7 @@ pub struct DeferredParity<M, R> {
 persistent!(DeferredParity<M, R> where [M: StripeMap, R: Rule] {
     keeps [raid, cache, counts],
     arrays [stripes],
-    anew [rule, page_bytes, making, homeless, drains],
+    anew [rule, page_bytes, commits_first, making, homeless, drains],
 });
 
 /// Entries of a cache of the size that the user asked for: at least one, and no more than there are stripes.
@@ -173,6 +185,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
             raid: Raid::new(map, build.page_bytes),
             rule,
             page_bytes: build.page_bytes,
+            commits_first: build.choice(&COMMIT_FIRST)? == "yes",
             making: 0,
             homeless: Vec::new(),
             drains: false,

@@ -243,7 +243,11 @@ impl<C: Content, M: Media> Executor<C, M> {
         match self.scheme.claim(&mut slot.operation, self.operations.claimants.is_empty(), &self.media) {
             Claim::Granted => true,
             Claim::After(commit) => {
-                self.commit_before(front, id, &commit);
+                self.commit_before(front, id, &commit, Place::Claimed);
+                false
+            }
+            Claim::Behind(commit) => {
+                self.commit_before(front, id, &commit, Place::Behind);
                 false
             }
             Claim::Wait => {
@@ -265,7 +269,8 @@ impl<C: Content, M: Media> Executor<C, M> {
         while let Some(&id) = self.operations.claimants.front() {
             match self.scheme.claim(&mut self.operations.slots[id as usize].operation, true, &self.media) {
                 Claim::Granted => {}
-                Claim::After(commit) => self.commit_before(front, id, &commit),
+                Claim::After(commit) => self.commit_before(front, id, &commit, Place::Claimed),
+                Claim::Behind(commit) => self.commit_before(front, id, &commit, Place::Behind),
                 Claim::Wait => return,
             }
             self.operations.claimants.pop_front();
@@ -273,11 +278,12 @@ impl<C: Content, M: Media> Executor<C, M> {
         }
     }
 
-    /// Operation `id` starts with the commit, which goes before whoever has its stripe and has not started, and ends after it.
-    fn commit_before(&mut self, front: &mut FrontEnd, id: u32, commit: &Operation) {
+    /// Operation `id` starts with the commit, which goes before whoever has its stripe and has not started, and ends after it (`Place::Claimed`); or it
+    /// starts when the commit has ended (`Place::Behind`).
+    fn commit_before(&mut self, front: &mut FrontEnd, id: u32, commit: &Operation, place: Place) {
         let commit_id = self.new_slot(front, commit, NIL, NO_JOB);
         self.operations.rare_mut(commit_id).frees_place_of = id;
-        (self.operations.rare_mut(id).place, self.operations.rare_mut(id).freed_by) = (Place::Claimed, commit_id);
+        (self.operations.rare_mut(id).place, self.operations.rare_mut(id).freed_by) = (place, commit_id);
         self.operations.slots[id as usize].unmet += 1;
         self.operations.take_first(commit.stripe.0, commit_id);
         self.operations.start_if_ready(commit_id);
@@ -304,7 +310,7 @@ impl<C: Content, M: Media> Executor<C, M> {
             Place::Own => return true,
             Place::Taken => self.operations.rare_mut(id).place = Place::Awaited,
             Place::Refused(failure) => self.give_up(front, id, failure),
-            Place::Claimed | Place::Awaited | Place::Fails(_) => {}
+            Place::Claimed | Place::Behind | Place::Awaited | Place::Fails(_) => {}
         }
         false
     }

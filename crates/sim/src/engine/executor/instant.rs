@@ -13,7 +13,7 @@ impl<C: Content, M: Media> Executor<C, M> {
     pub(in crate::engine) fn perform(&mut self, mut operation: Operation, sequence: u64, wave: &mut Wave) {
         const SLOT: u32 = 0;
         if self.claims
-            && let Claim::After(commit) = self.scheme.claim(&mut operation, true, &self.media)
+            && let Claim::After(commit) | Claim::Behind(commit) = self.scheme.claim(&mut operation, true, &self.media)
         {
             self.perform(commit, sequence, wave);
         }
