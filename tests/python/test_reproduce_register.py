@@ -35,7 +35,7 @@ from flashraid.reproduce.register import (
 
 PAGES = ROOT / "docs" / "papers"
 LISTED = ROOT.parent / "shared" / "papers" / "claims.toml"
-COUNTS = {"adaptive": 103, "cr5m": 121, "hotswap": 45, "ppc": 62, "sirf1": 119}
+COUNTS = {"adaptive": 103, "cr5m": 121, "hotswap": 45, "ppc": 60, "sirf1": 119}
 # Statements that the list of published claims lacks, or has as a part of another one.
 BEYOND_THE_LIST = {
     "adaptive": {"fig8.adaptive.least", "fig12.adaptive.best"},
@@ -92,9 +92,13 @@ def figures():
 
 
 def test_inputs_are_counted_in_no_register(found):
-    assert {name: sum(not register.is_input(each) for each in of_paper) for name, of_paper in found.items()} == COUNTS
+    counted = {
+        name: sum(not each.line.is_input and each.category != FITTED for each in of_paper)
+        for name, of_paper in found.items()
+    }
+    assert counted == COUNTS
     for name, of_paper in found.items():
-        inputs = [each for each in of_paper if register.is_input(each)]
+        inputs = [each for each in of_paper if each.line.is_input]
         assert inputs, name
         assert register.summary({name: of_paper}) == register.summary({name: [e for e in of_paper if e not in inputs]})
         # They are shown all the same.
@@ -132,7 +136,7 @@ def test_no_claim_of_a_page_is_left_out():
 
 def test_every_paper_says_what_it_fixes():
     known = {setting["key"] for setting in json.loads(_native.settings())}
-    known |= {"parity_shares", "redistribute", "mw_limit"}  # of schemes
+    known |= {"parity_shares", "redistribute", "mw_limit", "evicts_locked", "spares_recent"}  # of schemes
     for name in COUNTS:
         fixed = papers.read_tables(papers.FOLDER / name / "explanations.toml")["fixed"]
         assert fixed.keys() <= known, name
@@ -179,13 +183,9 @@ def test_every_line_has_words(found):
         for each in of_paper:
             assert each.where, each.line.id
             assert each.statement, each.line.id
-            assert (
-                each.category in register.CATEGORIES
-                or (each.line.input and each.category == COPIED)
-                or each.category == FITTED
-            )
+            assert each.category in (*register.CATEGORIES, FITTED) or (each.line.input and each.category == COPIED)
             assert (each.category == OUT_OF_REACH) == bool(each.reason)
-            assert (each.category in (CAUSE_KNOWN, BY_RULE, CONTRADICTED)) <= bool(each.because)
+            assert (each.category in (CAUSE_KNOWN, BY_RULE, CONTRADICTED, FITTED)) <= bool(each.because)
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,8 @@ def test_ten_claims_computed_by_hand(found, figures):
         for workload in ("osdb", "financial", "iozone", "postmark")
     ]
     assert fmean(ratios) == pytest.approx(68, rel=0.1)
-    assert by_id["ppc.fig10.ppc.norm"].category == REPRODUCED
+    # It is as near as that, and counts for nothing: the workloads were made while somebody looked at it.
+    assert by_id["ppc.fig10.ppc.norm"].category == FITTED
     # Two claims decide together: one holds, the other fails, and nothing explains it.
     outcomes = by_id["ppc.fig16a.financial"]
     assert (outcomes.category, outcomes.asked.count(";")) == (CAUSE_UNKNOWN, 1)
@@ -452,7 +453,7 @@ def test_categories_add_up(found):
     for of_paper in [*found.values(), list(chain(*found.values()))]:
         table = register.summary({"x": of_paper}).splitlines()
         claims, tried, *counts = map(int, table[2].strip("| ").split(" | ")[1:])
-        of_paper = [each for each in of_paper if not register.is_input(each)]
+        of_paper = [each for each in of_paper if not each.line.is_input and each.category != FITTED]
         assert claims == sum(counts) == len(of_paper)
         assert tried == sum(counts[:-2])
         assert counts == [Counter(each.category for each in of_paper)[each] for each in register.CATEGORIES]

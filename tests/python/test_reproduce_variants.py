@@ -251,11 +251,11 @@ def test_no_values_are_not_counted():
         ),
         (
             ["reproduce", "ppc.hot-set", "--variant", "server-bursts"],
-            "variant of ppc.hot-set server-bursts: there is none; there are rmw, no-commands, all",
+            "variant of ppc.hot-set server-bursts: there is none; there are rmw, commit-first, no-commands, all",
         ),
         (
             ["reproduce", "ppc.hot-set", "--variant", "server-bursts", "--quick"],
-            "variant of ppc.hot-set server-bursts: there is none; there are rmw, no-commands, all",
+            "variant of ppc.hot-set server-bursts: there is none; there are rmw, commit-first, no-commands, all",
         ),
         (["reproduce", "ppc.figure3", "--variant", "rmw", "--quick"], "ppc.figure3 has no variants"),
         # Names of which settings are changed.

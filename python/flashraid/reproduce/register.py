@@ -47,12 +47,12 @@ NEEDS_DIR = "needs DIR"
 OUT_OF_REACH = "out of reach"
 NOT_TRIED = (NEEDS_DIR, OUT_OF_REACH)
 CATEGORIES = (REPRODUCED, BY_RULE, SAME_DIRECTION, CONTRADICTED, CAUSE_KNOWN, CAUSE_UNKNOWN, UNDECIDED, *NOT_TRIED)
-# What is said of a statement by which a profile or a drive was made: it confirms nothing, and is no claim either.
-FITTED = "fitted"
 # What is said of an input that nothing checks.
 COPIED = "copied"
+# What is said of a figure that a profile was fitted to: it confirms nothing, and is not counted.
+FITTED = "fitted"
 # Of several claims that decide one statement together the first of these counts.
-GRAVEST_FIRST = (FITTED, CAUSE_UNKNOWN, CAUSE_KNOWN, CONTRADICTED, UNDECIDED, SAME_DIRECTION, BY_RULE, REPRODUCED)
+GRAVEST_FIRST = (CAUSE_UNKNOWN, CAUSE_KNOWN, CONTRADICTED, UNDECIDED, FITTED, SAME_DIRECTION, BY_RULE, REPRODUCED)
 
 # Why a statement is out of reach.
 REASONS = {
@@ -103,7 +103,7 @@ class Line:
     by_rule: str = ""  # why it cannot fail
     contradicted: str = ""  # what else the paper says, by which the statement is wrong
     out_of_reach: str = ""  # one of REASONS
-    because: str = ""  # a sentence on that
+    because: str = ""  # a sentence on that, on why what decides it was fitted, or on what its outcome hangs on
     cause: str = ""  # of a value that is not reproduced: the claim with the same cause
 
     @property
@@ -247,9 +247,10 @@ def _finding(line: Line, paper: Paper, found: Reproduction, outcomes: Mapping[st
     if line.trace:
         return _of_trace(first, paper, found)
     decided = [_of_claim(claim, line, found, outcomes) for claim in claims]
-    gravest = min(decided, key=lambda each: GRAVEST_FIRST.index(each.category))
+    gravest = _ruled(min(decided, key=lambda each: GRAVEST_FIRST.index(each.category)))
     return replace(
-        _ruled(gravest),
+        gravest,
+        because="; ".join(filter(None, (gravest.because, line.because))),
         where=line.where or claims[0].where,
         statement=line.statement or " ".join(claim.statement for claim in claims),
         asked="; ".join(each.asked for each in decided),
@@ -312,8 +313,8 @@ def _of_claim(claim: Claim, line: Line, found: Reproduction, outcomes: Mapping[s
     figures = found.measured[claim.experiment, ""]
     verdict = judge(claim, found.paper.experiments[claim.experiment], figures)
     finding = Finding(line, "", "", REPRODUCED, requirement(claim), verdict.text())
-    if claim.kind == "fitted":
-        return replace(finding, category=FITTED, because="as fitted" if verdict.holds else "not as fitted")
+    if claim.kind == FITTED:
+        return replace(finding, category=FITTED)
     if verdict.is_undecided or verdict.is_level:
         because = "too few requests" if verdict.is_undecided else "not told apart"
         return replace(finding, category=UNDECIDED, because=because)
@@ -432,12 +433,7 @@ def summary(found: Mapping[str, Sequence[Finding]], folder: str = "") -> str:
 
 def _counted(found: Sequence[Finding]) -> list[Finding]:
     """Those that are claims: without inputs, and without what was fitted."""
-    return [each for each in found if not is_input(each)]
-
-
-def is_input(finding: Finding) -> bool:
-    """Whether it is no claim: a setting of the paper, or what a profile or a drive was made to have."""
-    return finding.line.is_input or finding.category == FITTED
+    return [each for each in found if not each.line.is_input and each.category != FITTED]
 
 
 def _counts(found: Sequence[Finding]) -> list[str]:
@@ -467,7 +463,11 @@ def _papers(found: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
         yield f"## {name}"
         yield ""
         yield from _rows(_counted(of_paper))
-        inputs = [each for each in of_paper if is_input(each)]
+        if fitted := [each for each in of_paper if each.category == FITTED]:
+            yield f"Claims of {name} that our workloads or drives were fitted to, which confirm nothing and are not counted:"
+            yield ""
+            yield from _rows(fitted)
+        inputs = [each for each in of_paper if each.line.is_input]
         if inputs:
             yield f"Inputs of {name}, which are no claims:"
             yield ""
