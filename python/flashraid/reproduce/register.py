@@ -464,7 +464,7 @@ def _papers(found: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
         yield ""
         yield from _rows(_counted(of_paper))
         if fitted := [each for each in of_paper if each.category == FITTED]:
-            yield f"Claims of {name} that our workloads or drives were fitted to, which confirm nothing and are not counted:"
+            yield f"Claims of {name} that profiles or drives were fitted to, which confirm nothing and are not counted:"
             yield ""
             yield from _rows(fitted)
         inputs = [each for each in of_paper if each.line.is_input]
