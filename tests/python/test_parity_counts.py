@@ -76,17 +76,21 @@ def buffer_of(pages):
     return {"nvram_buffer_bytes": pages * PAGE, "destage": '"when_full"'}
 
 
-def random_requests(rng, space_bytes, count, in_one_page):
-    """Requests of up to three stripes or so, one in three not at page borders, most of them over a few hot stripes."""
+def random_requests(rng, space_bytes, count, one_update_of=0):
+    """Requests of up to three stripes or so, one in three not at page borders, most of them over a few hot stripes.
+
+    With `one_update_of` data strips none makes several updates: each lies in one page, a trim in one stripe.
+    """
     requests = []
     for _ in range(count):
         op, unit = rng.choice(OPS), rng.choice([PAGE, PAGE, 512])
         reach = min(space_bytes, rng.choice([20, 80, 80, 10**9]) * PAGE)
-        most = 2 if in_one_page else rng.choice([2, 4, 24])
+        within = one_update_of if op == "trim" else min(one_update_of, 1)  # pages; 0 for any
+        most = within + 1 if within else rng.choice([2, 4, 24])
         size = min(rng.randrange(1, most) * PAGE, reach) - rng.randrange(0, PAGE, unit)
         offset = rng.randrange(0, (reach - size) // unit + 1) * unit
-        if in_one_page:
-            offset = min(offset, offset // PAGE * PAGE + PAGE - size)
+        if within:
+            offset = min(offset, (offset // (within * PAGE) + 1) * within * PAGE - size)
         requests.append(Request(op, 0, 0) if op == "flush" else Request(op, offset, size))
     return requests
 
@@ -116,7 +120,7 @@ def test_random_requests(tmp_path, width, scheme):
         space_bytes = 400 * width * PAGE
         fill_pages = rng.choice([0, 200, 400]) * width
         # What is locked is a matter of times, unless requests come one by one, and none makes several updates.
-        requests = random_requests(rng, space_bytes, 600, in_one_page=not evicts_locked)
+        requests = random_requests(rng, space_bytes, 600, one_update_of=0 if evicts_locked else width)
         gap_ns = rng.choice([0, 20_000, 3_000_000]) if evicts_locked else 1_000_000_000
         ours["partial_writes"] = theirs["partial_writes"] = rng.choice(["read", "read_if_needed", "read_if_used"])
         sim = fr.Simulation(

@@ -11,7 +11,7 @@ import flashraid as fr
 from flashraid.reproduce import page, papers
 from flashraid.reproduce.originals import with_originals
 from flashraid.reproduce.outcome import Reproduction, measure, of_record, recorded
-from flashraid.reproduce.papers import Explanation, Original, Paper, Variant
+from flashraid.reproduce.papers import Claim, Explanation, Original, Paper, Variant
 from flashraid.reproduce.runner import Runner
 from flashraid.reproduce.runs import missing_traces
 from reference import paper_bounds
@@ -73,6 +73,26 @@ def test_a_trace_that_is_not_the_papers_is_refused(tmp_path, traced):
     write_trace(tmp_path / "Fin_1.csv")
     with pytest.raises(fr.InputError, match=r"Fin_1.csv and fin.csv could both be Fin: allowed is one"):
         with_originals(traced, str(tmp_path))
+
+
+def test_of_a_table_the_rows_of_traces_that_are_there_stay():
+    rows = {"a": {"1": 5.0}, "b": {"1": 6.0}}
+    tables = {"of-a": {"a": rows["a"]}, "of-b": {"b": rows["b"]}, "of-both": rows}
+    claims = [Claim(id, "", "", "value", "e", "mean", "new", "cells", value=value) for id, value in tables.items()]
+    paper = Paper("p", "", "", {}, {}, {"e": EXPERIMENT}, claims, [])
+    assert paper.with_workloads("e", ["a", "b"]).claims == claims
+    left = paper.with_workloads("e", ["a"]).claims
+    assert [(claim.id, claim.value) for claim in left] == [("of-a", {"a": {"1": 5.0}}), ("of-both", {"a": {"1": 5.0}})]
+
+
+def test_quick_figures_are_those_of_the_middle_repeat():
+    repeats = {"10 %": {"seed": 1}, "50 %": {"seed": 2}, "90 %": {"seed": 3}}
+    experiments = {"once": EXPERIMENT, "thrice": replace(EXPERIMENT, name="thrice", repeats=repeats)}
+    quick = Paper("p", "", "", {}, {}, experiments, [], []).quick()
+    assert {name: each.repeats for name, each in quick.experiments.items()} == {
+        "once": {"": {}},
+        "thrice": {"50 %": {"seed": 2}},
+    }
 
 
 EXPERIMENTS = (

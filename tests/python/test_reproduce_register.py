@@ -7,7 +7,7 @@ import shutil
 import tomllib
 from collections import Counter
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, combinations
 from statistics import fmean
 
 import pytest
@@ -367,34 +367,45 @@ def test_a_cause_counts_only_if_its_changes_show_it():
 
 
 @pytest.fixture
-def finding_of(tmp_path, monkeypatch):
-    """What a line comes to in a small paper of the configurations `old` and `new`, whose mean is 100 under `old`."""
+def category_of(tmp_path, monkeypatch):
+    """What the only line of a made-up paper comes to."""
     (tmp_path / "p").mkdir()
     monkeypatch.setattr(register, "FOLDER", tmp_path)
 
-    def find(line, new, changed=None, changes=(), judged=None, **paper):
+    def find(line, paper, measured):
+        monkeypatch.setattr(register, "find", lambda name: paper)
+        (tmp_path / "p" / "register.toml").write_text(f'"c" = {line}\n')
+        (found,) = register.findings(Reproduction.of(paper, measured))
+        return found.category
+
+    return find
+
+
+@pytest.fixture
+def finding_of(category_of):
+    """What a line comes to in a small paper of the configurations `old` and `new`, whose mean is 100 under `old`."""
+
+    def find(line, new, changed=None, changes=(), judged=None, requests=1000.0, **paper):
         """`new` are its means in every repeat, `changed` one under the change of the explanation of claim `d`.
 
-        The claims are values of 30 %, or what `judged` says.
+        The claims are values of 30 %, or what `judged` says; under the change the means are of so many `requests`.
         """
         repeats = {str(number): {} for number in range(len(new))}
-        experiment = Experiment("e", "", "", {"old": {}, "new": {}}, {"w": {}, "v": {}}, {"1": {}}, ["mean"])
+        experiment = Experiment("e", "", "", {"old": {}, "new": {}}, {"w": {}, "v": {}}, {"1": {}}, ["rebuild_mean"])
         experiment = replace(experiment, repeats=repeats)
-        value = {"kind": "value", "experiment": "e", "metric": "mean", "of": "new", "against": "old", "judge": "near"}
-        value |= {"value": 30.0} | (judged or {})
+        value = {"kind": "value", "experiment": "e", "metric": "rebuild_mean", "of": "new", "against": "old"}
+        value |= {"judge": "near", "value": 30.0} | (judged or {})
         known = [Claim(id, "W", "S.", **value, workloads=[of]) for id, of in (("c", "w"), ("d", "v"))]
         reason = Explanation("x", ["d"], "", changes)
         whole = Paper("p", "", "", {}, {}, {"e": experiment}, known, [reason] if changes else [], **paper)
-        monkeypatch.setattr(register, "find", lambda name: whole)
-        (tmp_path / "p" / "register.toml").write_text(f'"c" = {line}\n')
         measured = {("e", ""): {}, ("e", "x 1"): {}}
         for change, workload, mean in (("", "w", new), ("", "v", [95.0]), ("x 1", "w", changed), ("x 1", "v", [70.0])):
             for name, values in (("old", [100.0]), ("new", mean)) if mean else ():
                 figures = values * (len(new) // len(values))
-                measured["e", change][name, workload, "1", "mean"] = figures
-                measured["e", change][name, workload, "1", "requests"] = [1000.0] * len(new)
-        (found,) = register.findings(Reproduction.of(whole, measured))
-        return found.category
+                measured["e", change][name, workload, "1", "rebuild_mean"] = figures
+                of = [requests if change else 1000.0] * len(new)
+                measured["e", change][name, workload, "1", "rebuild_requests"] = of
+        return category_of(line, whole, measured)
 
     return find
 
@@ -413,6 +424,45 @@ def test_a_cause_counts_only_where_it_moves_the_figure_itself(finding_of):
     ):
         assert finding_of(cause, [95.0], changed, change) == category, changed
     assert finding_of("{}", [95.0], [82.0], fill) == CAUSE_UNKNOWN  # the line does not name it
+    # As far on too few requests.
+    for requests, category in (300.0, CAUSE_KNOWN), (299.0, CAUSE_UNKNOWN):
+        assert finding_of(cause, [95.0], [82.0], fill, requests=requests) == category
+
+
+def test_a_value_of_some_magnitude_agrees_by_the_same_rule_before_and_under_a_change(finding_of):
+    """30 us are the paper's: within three times as much is the same direction, and 82 us are not half way from 95."""
+    magnitude = {"against": "", "tolerance": "magnitude"}
+    assert finding_of("{}", [82.0], judged=magnitude) == SAME_DIRECTION
+    assert finding_of("{}", [95.0], judged=magnitude) == CAUSE_UNKNOWN
+    for judged, category in (magnitude, CAUSE_KNOWN), ({"against": ""}, CAUSE_UNKNOWN):
+        assert finding_of('{ cause = "d" }', [95.0], [82.0], [{"fill": 0.5}], judged) == category
+
+
+def test_of_several_claims_the_gravest_decides(category_of):
+    """Each of two outcomes, whichever is named first. Of reductions: what is asked, ours, ours under a change."""
+    above = {"kind": "ordering", "judge": "above", "value": 0.0}
+    decided = {
+        CAUSE_UNKNOWN: (above, -5.0, -5.0),
+        CAUSE_KNOWN: (above, -5.0, 5.0),
+        CONTRADICTED: (above, -5.0, -5.0),
+        UNDECIDED: (above, 0.5, 0.5),
+        FITTED: (above | {"kind": "fitted"}, 5.0, 5.0),
+        SAME_DIRECTION: ({"kind": "value", "judge": "near", "value": 10.0}, 5.0, 5.0),
+        REPRODUCED: (above, 5.0, 5.0),
+    }
+    workloads = {each: {} for each in decided}
+    experiment = Experiment("e", "", "", {"old": {}, "new": {}}, workloads, {"1": {}}, ["mean"])
+    given = {"experiment": "e", "metric": "mean", "of": "new", "against": "old"}
+    claims = [Claim(each, "W", "S.", **given, **asked, workloads=[each]) for each, (asked, *_) in decided.items()]
+    reason, bound = Explanation("x", [CAUSE_KNOWN], "", [{"fill": 0.5}]), Bound(CONTRADICTED, "", 0.0, -1.0)
+    paper = Paper("p", "", "", {}, {}, {"e": experiment}, claims, [reason], bounds=[bound])
+    measured = {("e", ""): {}, ("e", "x 1"): {}}
+    for each, (_, *ours) in decided.items():
+        for figures, less in zip(measured.values(), ours, strict=True):
+            figures |= {("old", each, "1", "mean"): [100.0], ("new", each, "1", "mean"): [100.0 - less]}
+    for graver, other in combinations(decided, 2):
+        for named in (graver, other), (other, graver):
+            assert category_of(f"{{ judged_by = {json.dumps(named)} }}", paper, measured) == graver, named
 
 
 def test_a_cause_moves_a_judged_claim_more_than_half_way(finding_of):
@@ -444,6 +494,10 @@ def test_a_number_that_the_paper_itself_excludes_is_contradicted(finding_of):
         assert finding_of("{}", new, bounds=[of_own]) == CONTRADICTED
         assert finding_of("{}", new, bounds=[of_other, of_another]) != CONTRADICTED
     assert finding_of("{}", [70.0], bounds=[of_own]) == REPRODUCED  # what we find is possible
+    # Of a range its least.
+    judged = {"kind": "range", "judge": "between", "value": None, "minimum": 30.0, "maximum": 31.0}
+    for bound, category in (of_own, CONTRADICTED), (of_another, CAUSE_UNKNOWN):
+        assert finding_of("{}", [95.0], judged=judged, bounds=[bound]) == category
 
 
 # ---- shown as it is

@@ -61,6 +61,10 @@ def test_two_things_at_once_show_neither(change, told):
             "profile.arrivals: the paper has requests_per_second = 100 for w",
         ),
         (
+            {"w": {"profile": {"arrivals": {"law": "fixed", "interval_ns": 1000}}}},
+            "profile.arrivals: the paper has requests_per_second = 100 for w",
+        ),
+        (
             {"w": stream(sizes={"law": "table", "bytes": [[1, 4096], [1, 8192]]})},
             "profile.sizes: the paper has mean_bytes",
         ),

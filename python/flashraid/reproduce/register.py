@@ -319,7 +319,7 @@ def _of_claim(claim: Claim, line: Line, found: Reproduction, outcomes: Mapping[s
         because = "too few requests" if verdict.is_undecided else "not told apart"
         return replace(finding, category=UNDECIDED, because=because)
     if not claim.is_judged:
-        category = compared(verdict.found, claim.value, has_sign=is_difference(claim) or claim.tolerance == "magnitude")
+        category = _of_value(claim, verdict)
         finding = replace(finding, category=category, is_near=_is_near(verdict.found, claim.value))
     elif not verdict.holds:
         finding = replace(finding, category=CAUSE_UNKNOWN)
@@ -335,12 +335,17 @@ def _of_claim(claim: Claim, line: Line, found: Reproduction, outcomes: Mapping[s
     return replace(finding, category=CAUSE_KNOWN, because=because) if because else finding
 
 
+def _of_value(claim: Claim, verdict: Verdict) -> str:
+    """The category of a value, before its cause is asked. Orders of magnitude are compared as differences are."""
+    return compared(verdict.found, claim.value, has_sign=is_difference(claim) or claim.tolerance == "magnitude")
+
+
 def _is_near(ours: float, paper: float) -> bool:
     return ours * paper > 0 and is_within(2, ours, paper)
 
 
 def compared(ours: float, paper: float, *, has_sign: bool) -> str:
-    """The category of a value, before its cause is asked.
+    """The category of a figure, beside the paper's.
 
     A difference between two configurations has a direction, unless ours is level or another one by far. A share or a
     number of pages has none, and has to be within a factor of two instead. What was divided by zero agrees with
@@ -389,7 +394,7 @@ def _is_moved(claim: Claim, before: Verdict, name: str, change: Overlay | str, f
     if claim.is_judged:
         agrees, moved = after.holds, is_moved(before, after)
     else:
-        agrees = compared(after.found, claim.value, has_sign=is_difference(claim)) in (REPRODUCED, SAME_DIRECTION)
+        agrees = _of_value(claim, after) in (REPRODUCED, SAME_DIRECTION)
         moved = abs(after.found - claim.value) < abs(before.found - claim.value) / 2
     return agrees or (moved and not is_of_workload)
 

@@ -79,7 +79,7 @@ fn is_mean(value: f64, mean: f64, deviation: f64, count: f64) {
 fn bursts_as_given() {
     const APART_NS: f64 = 1e6;
     // Mean time between arrivals, requests of a burst and time within it: of servers and a database at 90 requests/s, of a busy file server;
-    // long gaps; all at one instant; no gaps at all; bursts as near to each other as may be.
+    // long gaps; all at one instant; no gaps at all; bursts as near to each other as may be; gaps as long as may be.
     for (mean_ns, mean_requests, mean_gap_ns) in [
         (11_111_111, 4.5, 50_000),
         (11_111_111, 36.0, 115_000),
@@ -88,6 +88,7 @@ fn bursts_as_given() {
         (5_000_000, 20.0, 0),
         (5_000_000, 1.0, 50_000),
         (300_000, 4.0, 66_666),
+        (2_000_000, 10.0, 999_999),
     ] {
         let law = format!("law = 'bursts', mean_ns = {mean_ns}, mean_requests = {mean_requests}, mean_gap_ns = {mean_gap_ns}");
         let requests = requests(&law, "");
