@@ -1,6 +1,6 @@
 //! Stripe locks: first in, first out; shared or exclusive; only stripes in use take memory.
 //!
-//! Operations queue in the order in which they were decided, so whatever an operation waits for was decided before it, but for commits that go first (`gc`).
+//! Operations queue in the order in which they were decided, so whatever an operation waits for was decided before it, but for commits that go first (`executor::background`).
 
 use super::slot::ROOM;
 use flashraid_vocabulary::memory::{filled, prefetch, reserved};

@@ -1,15 +1,16 @@
 //! Operations get their places, in order: from the decision to the start.
 //!
 //! An operation starts when the operations that it requires have ended, its stripe is its own, it has what it claims (below), and each page that it
-//! will program is reserved (`space`). It holds its place in its stripe's queue from the decision on, and waits for space only when it is at the head:
+//! will program is reserved. It holds its place in its stripe's queue from the decision on, and waits for space only when it is at the head:
 //! GC, which makes space, takes no stripe lock, so it never waits for an operation that waits (DESIGN idea 10).
 //!
 //! A page is reserved for each program before its operation starts, and operations wait for pages in the queues of their domains.
 //!
-//! What operations claim before they start is places in NVRAM, of which there are few (`Scheme::claim`). An operation claims when it has its stripe and nothing else. For one that gets the place of another stripe, that one's commit runs: under its lock if
-//! somebody has that and has not started. The two run side by side from when the commit has its pages and starts, and the operation ends when both have:
-//! then the place is free. So the commit waits for nobody, and no operation that has pages waits for one that has none. The others wait for a place, in order,
-//! until something ends. Whoever has a place gets on, and a commit claims nothing.
+//! What operations claim before they start is places in NVRAM, of which there are few (`Scheme::claim`). An operation claims when it has its stripe and
+//! nothing else. For one that gets the place of another stripe, that one's commit runs: under its lock if somebody has that and has not started. The two
+//! run side by side from when the commit has its pages and starts, and the operation ends when both have: then the place is free. So the commit waits for
+//! nobody, and no operation that has pages waits for one that has none. The others wait for a place, in order, until something ends. Whoever has a place
+//! gets on, and a commit claims nothing.
 
 use super::state::Executor;
 use crate::engine::content::Content;

@@ -1,7 +1,8 @@
 //! Something fails, and what is lost then; space that will not come.
 //!
-//! Of a page that cannot be corrected nothing has failed, and a read finds it lost. The operation that wanted it starts anew, as after any failure (`repeats`), and reads the rest of the stripe instead. The stripe is repaired, and
-//! with it the page programmed elsewhere, unless the user wants no rebuild. Nothing else is looked at: what else is lost is found when it is read.
+//! Of a page that cannot be corrected nothing has failed, and a read finds it lost. The operation that wanted it starts anew, as after any failure
+//! (`repeats`), and reads the rest of the stripe instead. The stripe is repaired, and with it the page programmed elsewhere, unless the user wants no
+//! rebuild. Nothing else is looked at: what else is lost is found when it is read.
 //!
 //! An SSD of an array that is worn out fails as a whole, at the end of the erase that was the last one it endures. A single one, in whose place nothing could
 //! come, still has all its data: it is read-only from then on. Writes that it has accepted before are still programmed.
