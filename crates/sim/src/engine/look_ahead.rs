@@ -96,7 +96,7 @@ pub(super) struct Footprint<'a, C, M> {
 
 impl<C: Content, M: Media> Footprint<'_, C, M> {
     /// Asks the processor for what the requests after the one at `index` will touch.
-    #[inline]
+    #[inline(always)]
     pub(super) fn prefetch(&self, requests: &[HostRequest], index: usize) {
         if let Some(request) = requests.get(index + AHEAD_MAP) {
             self.prefetch_map(request.offset_bytes);
@@ -107,7 +107,7 @@ impl<C: Content, M: Media> Footprint<'_, C, M> {
     }
 
     /// The map entries that a request to this address will need.
-    #[inline]
+    #[inline(always)]
     fn prefetch_map(&self, offset_bytes: u64) {
         let page = self.space.page_of(offset_bytes);
         if page < self.space.pages {
@@ -121,7 +121,7 @@ impl<C: Content, M: Media> Footprint<'_, C, M> {
     }
 
     /// The lock and the blocks of the first pages; their map entries should be there already.
-    #[inline]
+    #[inline(always)]
     fn prefetch_blocks(&self, offset_bytes: u64, size_bytes: u64) {
         let page = self.space.page_of(offset_bytes);
         let end = self.space.pages_up(offset_bytes + size_bytes).min(page + 4).min(self.space.pages);

@@ -63,7 +63,7 @@ impl Operations {
 
 impl Operations {
     /// An operation begins, for a request or a job. Returns its slot.
-    #[inline]
+    #[inline(always)]
     pub(super) fn add(&mut self, operation: &Operation, request: u32, job: u16) -> u32 {
         let slot = Slot {
             operation: *operation,
@@ -105,7 +105,7 @@ impl Operations {
     }
 
     /// It has ended, and its slot is free.
-    #[inline]
+    #[inline(always)]
     pub(super) fn remove(&mut self, id: u32) {
         let slot = &mut self.slots[id as usize];
         (slot.alive, slot.next) = (false, self.free_slots);
@@ -202,6 +202,7 @@ impl Operations {
     }
 
     /// It starts, unless there is something that it waits for.
+    #[inline(always)]
     pub(super) fn start_if_ready(&mut self, id: u32) {
         if self.slots[id as usize].unmet == 0 {
             self.ready.push(id);
