@@ -114,19 +114,30 @@ impl Preparation<'_> {
     /// Programs and commits a page at once, where an idle device would have put it: runs GC in its domain until there is a page, without a reservation.
     /// Panics if there is none to be had, which the configuration's capacity rule excludes. Returns its plane and its number;
     /// `collect_low` of the plane must follow when the content is noted.
-    #[inline]
+    // Always inlined, so that what this lends is not stored for each page of a fill.
+    #[inline(always)]
     pub fn place<O: Observer>(&mut self, address: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
         let (domain, slot) = (self.store.space.domain_of(address, version), self.store.maps.slot(address));
+        if let Some(filling) = &mut self.untimed.filling
+            && let Some(placed) = filling.place(domain, version, slot, self.store, self.nand)
+        {
+            self.untimed.programmed += 1;
+            return placed;
+        }
+        self.place_as_always((domain, slot), version, keep_base, observer)
+    }
+
+    fn place_as_always<O: Observer>(
+        &mut self,
+        (domain, slot): (u32, u32),
+        version: Version,
+        keep_base: bool,
+        observer: &mut O,
+    ) -> (u32, Ppn) {
         if self.hybrid.is_some() {
             self.merge_until_free(domain, slot, observer);
         } else {
-            if let Some(filling) = &mut self.untimed.filling {
-                if let Some(placed) = filling.place(domain, version, slot, self.store, self.nand) {
-                    self.untimed.programmed += 1;
-                    return placed;
-                }
-                self.end_filling();
-            }
+            self.end_filling();
             while self.store.space.domains[domain as usize].free_pages <= self.store.space.domains[domain as usize].reserved {
                 self.free_space(domain, observer);
             }
@@ -203,7 +214,7 @@ impl Preparation<'_> {
     // ---- GC ----
 
     /// Collects one victim of the plane if it is below the threshold, as after a program into it.
-    #[inline]
+    #[inline(always)]
     pub fn collect_low<O: Observer>(&mut self, plane: u32, observer: &mut O) {
         if self.untimed.filling.is_some() {
             return; // nothing is garbage yet

@@ -17,7 +17,8 @@ impl Flash {
     // ---- what is due ----
 
     /// Sees to what is due after a change of blocks.
-    #[inline]
+    // Always inlined, as callers mostly know what may be due, and mostly nothing is.
+    #[inline(always)]
     pub(crate) fn attend(&mut self, due: Due) {
         let (store, nand) = (&mut self.store, &mut self.nand);
         let (plane, next) = match due {

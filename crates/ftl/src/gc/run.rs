@@ -17,7 +17,7 @@ impl Collection {
     // ---- start ----
 
     /// Starts a GC run if the plane has fewer free pages than the threshold, after a program into it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn collect_if_low(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
         if store.space.is_low(plane) {
             if self.is_collecting(plane) {
@@ -32,7 +32,7 @@ impl Collection {
     }
 
     /// Starts a GC run if host programs get no new block in this plane. If it is to be collected in idle time, the timer sees to that.
-    #[inline]
+    #[inline(always)]
     pub(super) fn collect_if_starved(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
         if store.space.is_starved(plane) && !self.is_untimed {
             return self.start(plane, store, nand);

@@ -66,7 +66,7 @@ impl Space {
     }
 
     /// A live page becomes garbage.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn invalidate(&mut self, ppn: Ppn) -> Due {
         let block = self.shape.block_of(ppn);
         let entry = &mut self.blocks.blocks[block];
