@@ -5,7 +5,7 @@ use crate::Flash;
 use crate::space::changes::Due;
 use crate::store::Store;
 use flashraid_nand::{Record, WorkKind, packed};
-use flashraid_vocabulary::{Action, Observer, Ppn, Priority};
+use flashraid_vocabulary::{Action, Cause, Observer, Ppn, Priority};
 use std::ops::Range;
 
 impl Flash {
@@ -178,7 +178,7 @@ impl Flash {
             if closes {
                 self.attend(Due::Program(plane));
             }
-            packed::count_unit(&mut self.nand, plane, Action::Program, class.0);
+            packed::count_unit(&mut self.nand, plane, Action::Program, Cause::Retry);
             let due = self.gc.switch_moved(from, to, &mut self.store, &self.nand, observer);
             self.attend(due);
         }

@@ -187,6 +187,32 @@ fn gc_packs_and_goes_on_where_space_is_scarcest() {
     }
 }
 
+/// What the memory accepts anew, as the place or the program of its flash page has failed, counts as repeated.
+#[test]
+fn what_is_accepted_anew_counts_as_repeated() {
+    for scheme in ["raid0", "raid5", "cr5m", "ppc"] {
+        let mut repeated = 0;
+        for fail in ["chip:0.1@50%", "program:1@request:300,program:0@request:400,erase:1@request:500"] {
+            let given: Pairs =
+                &[("blocks_per_plane", "12"), ("pages_per_block", "8"), ("over_provisioning", "0.6"), ("chips_per_channel", "2")];
+            let mut simulation = simulation(scheme, &[given, &[("spare_chips", "1"), ("fill", "0.8")]].concat());
+            let (mut random, space) = (SplitMix64::new(3), simulation.space_bytes() / 4096 * 4 / 5);
+            for number in 0..2000 {
+                simulation
+                    .submit(&HostRequest { arrival_ns: number * 20_000, ..pages(HostOp::Write, random.next_below(space), 1) })
+                    .unwrap();
+                if number == 1000 {
+                    simulation.fail(fail.split('@').next().unwrap()).unwrap();
+                }
+            }
+            simulation.finish().unwrap();
+            let result = simulation.result(&Default::default(), false, None).unwrap_or_else(|error| panic!("{scheme} {fail}: {error}"));
+            repeated += result.flash_units.unwrap().programs.retry;
+        }
+        assert!(repeated > 0, "{scheme}");
+    }
+}
+
 /// Whatever fails, and whenever: on devices of which each flash page has several units.
 #[test]
 fn nothing_is_lost_in_flash_pages_of_several_units() {
