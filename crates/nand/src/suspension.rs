@@ -46,8 +46,7 @@ pub struct Suspensions {
 struct Interrupted {
     /// The suspended work, the first record if it is in several planes; `NIL` while none is suspended.
     record: u32,
-    /// When the work would have ended; while it is suspended, the array time that is left.
-    end_ns: u64,
+    /// Array time that is left when the work is suspended, from the decision to do so on.
     rest_ns: u64,
     /// How often it was suspended, and how many reads were served the last time.
     times: u32,
@@ -66,7 +65,7 @@ pub(crate) struct Suspension {
 
 impl Suspension {
     pub(crate) fn new(settings: SuspendSettings, luns: u32) -> Self {
-        let none = Interrupted { record: NIL, end_ns: 0, rest_ns: 0, times: 0, reads: 0, began_ns: 0 };
+        let none = Interrupted { record: NIL, rest_ns: 0, times: 0, reads: 0, began_ns: 0 };
         Self { settings, luns: vec![none; luns as usize], counts: Suspensions::default() }
     }
 
@@ -114,7 +113,7 @@ impl Suspension {
         if !has_times_left || may_ns >= end_ns || !self.covers(sites.records[lun.current].work) {
             return;
         }
-        self.luns[lun_id as usize].end_ns = end_ns;
+        self.luns[lun_id as usize].rest_ns = end_ns - may_ns;
         if may_ns == sites.now_ns {
             return self.suspend(lun_id, sites);
         }
@@ -133,7 +132,6 @@ impl Suspension {
     /// The LUN's work is suspended from now on.
     pub(crate) fn suspend(&mut self, lun_id: u32, sites: &mut Sites<'_>) {
         let (lun, interrupted) = (&sites.luns[lun_id as usize], &mut self.luns[lun_id as usize]);
-        interrupted.rest_ns = interrupted.end_ns - sites.now_ns;
         interrupted.times += 1;
         interrupted.reads = 0;
         if interrupted.times == 1 {

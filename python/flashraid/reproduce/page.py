@@ -12,7 +12,7 @@ from . import changes, drawings
 from .found import ORIGINALS, Found, Outcome, tree
 from .judgements import Grid
 from .metrics import METRICS
-from .papers import Claim, Experiment, Overlay
+from .papers import Claim, Experiment, Overlay, Paper
 
 # The folder of the figures, beside the page.
 FIGURES = "figures"
@@ -266,7 +266,7 @@ def _originals(found: Found) -> Iterator[str]:
         yield ""
 
 
-def _speeds(paper: Any, original: str) -> dict[str, float]:
+def _speeds(paper: Paper, original: str) -> dict[str, float]:
     """At how much of its own speed variants replay an original."""
     found = {each.name: each.change.get(f"original:{original}", {}) for each in paper.variants}
     return {name: change["speed"] for name, change in found.items() if "speed" in change}
