@@ -4,7 +4,8 @@ use crate::memory::MemorySettings;
 use crate::space::victim::ChosenPolicy;
 use flashraid_nand::{CellTimes, NandSettings, Shape, SuspendSettings};
 use flashraid_vocabulary::{
-    GcBlockingScope, Geometry, LocalPage, Lun, Member, Part, RebuildTarget, Scheduling, Suspend, Transfer, WearLeveling, WriteCompletes,
+    GcBlockingScope, GcPace, Geometry, LocalPage, Lun, Member, Part, RebuildTarget, Scheduling, Suspend, Transfer, WearLeveling,
+    WriteCompletes,
 };
 
 /// How a program finds its plane, and so which planes share their free space (a *space domain*).
@@ -75,6 +76,8 @@ macro_rules! given_settings {
             wear_leveling_threshold: u32 = Some("100"), "erases", whole(1, u32::MAX as u64), LEVELED;
             /// The unit that serves no host operations while a GC run moves pages.
             gc_blocking_scope: GcBlockingScope = Some("chip"), "", Kind::Word(GcBlockingScope::WORDS), COLLECTED;
+            /// How fast a GC run goes once it has begun.
+            gc_pace: GcPace = Some("block"), "", Kind::Word(GcPace::WORDS), PACED;
             /// With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough.
             gc_reserve_blocks: u32 = Some("2"), "blocks", whole(2, 65_534), EVER, Draw::OneOf(&["2", "2", "3"]);
             /// The SSD is idle when no page operation that the host waits for has arrived for this time; then come GC in idle time (`gc_idle_threshold`)

@@ -1,6 +1,7 @@
 //! How page operations of plans come in: the page that is reserved for a program, the page that a read is of, and the service class of both.
 
 use crate::Flash;
+use crate::gc::pace::find_short;
 use crate::gc::state::Next;
 use crate::mapping::hybrid::Reserved;
 use crate::space::blocks::BlockState;
@@ -18,7 +19,11 @@ impl Flash {
         if self.hybrid.is_some() && !self.reserve_page(self.store.maps.slot(address)) {
             return false;
         }
-        self.store.space.domains[domain as usize].reserve()
+        let granted = self.store.space.domains[domain as usize].reserve();
+        if !granted {
+            find_short(self, domain);
+        }
+        granted
     }
 
     /// Releases what `reserve` has reserved.
@@ -29,6 +34,7 @@ impl Flash {
         }
         let domain = self.store.space.domain_of(address, version);
         self.store.space.domains[domain as usize].reserved -= 1;
+        self.store.space.domains[domain as usize].is_short = false;
         self.store.space.freed.push(domain);
         let entry = &self.store.space.domains[domain as usize];
         if entry.owed > 0 || entry.to_rescue > 0 {

@@ -104,7 +104,7 @@ impl Suspension {
     /// A read waits for the LUN, which is at work. Work of the LUN that may be suspended for it is, as soon as it may.
     pub(crate) fn ask(&mut self, lun_id: u32, cause: Cause, sites: &mut Sites<'_>) {
         let (lun, interrupted) = (&sites.luns[lun_id as usize], &self.luns[lun_id as usize]);
-        if lun.state != LunState::Working || lun.blocked() > 0 || matches!(cause, Cause::Rebuild | Cause::Migration) {
+        if lun.state != LunState::Working || lun.blocked() > 0 || !suspends(cause) {
             return;
         }
         let end_ns = sites.events.of(lun_id as usize);
@@ -123,9 +123,16 @@ impl Suspension {
     /// The LUN is at work from now on, or GC keeps it from the host no longer: reads that wait for it already have its work suspended as any that comes.
     pub(crate) fn ask_for_waiting(&mut self, lun_id: u32, sites: &mut Sites<'_>) {
         let lun = &sites.luns[lun_id as usize];
-        if lun.filled >> HOST_READS & 1 == 1 {
-            let waiting = sites.records[lun.queues[HOST_READS].head].cause;
-            self.ask(lun_id, waiting, sites);
+        if lun.filled >> HOST_READS & 1 == 0 {
+            return;
+        }
+        // GC that keeps pace with the host has a read of each plane among them at most.
+        let mut read = lun.queues[HOST_READS].head;
+        while read != NIL && !suspends(sites.records[read].cause) {
+            read = sites.records[read].next;
+        }
+        if read != NIL {
+            self.ask(lun_id, sites.records[read].cause, sites);
         }
     }
 
@@ -180,6 +187,11 @@ impl Suspension {
     pub(crate) fn suspended(&self) -> impl Iterator<Item = u32> {
         self.luns.iter().map(|interrupted| interrupted.record).filter(|record| *record != NIL)
     }
+}
+
+/// Whether a read of this cause suspends work, if it is in the class of the host.
+fn suspends(cause: Cause) -> bool {
+    !matches!(cause, Cause::Gc | Cause::Wear | Cause::Rebuild | Cause::Migration)
 }
 
 /// LUNs and their buses, what waits there, and when it goes on: what suspension works with.

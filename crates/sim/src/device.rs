@@ -65,7 +65,7 @@ pub(crate) trait Lifecycle: Persistent + Any + Send + Sync {
     /// Brings deferred parities to flash.
     fn drain_scheme(&mut self);
     /// Programs all flash pages that are not full, in no time. Nothing is in flight.
-    fn empty_memory(&mut self);
+    fn switch_off(&mut self);
     /// Lets everything end that was submitted.
     fn finish(&mut self) -> Result<(), Halted>;
     /// Why its state cannot be saved, if that is so.
@@ -202,8 +202,8 @@ impl<C: Checked, M: Media> Lifecycle for Engine<C, M> {
         self.executor.drain_scheme(&mut self.front_end);
     }
 
-    fn empty_memory(&mut self) {
-        self.executor.media.empty_memory();
+    fn switch_off(&mut self) {
+        self.executor.media.switch_off();
     }
 
     fn finish(&mut self) -> Result<(), Halted> {

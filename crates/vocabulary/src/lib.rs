@@ -30,5 +30,5 @@ pub use plan::{Action, Cause, Change, Delivery, PageOperation, Priority, Sources
 pub use random::{SplitMix64, mix};
 pub use talk::{GcAdvisor, GcLoad, Health, LoadView, NoObserver, Observer, ReadLoad, SemivalidAction, SsdView, View};
 pub use words::{
-    GcBlockingScope, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Suspend, Transfer, WearLeveling, WriteCompletes,
+    GcBlockingScope, GcPace, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Suspend, Transfer, WearLeveling, WriteCompletes,
 };

@@ -35,6 +35,16 @@ word! {
 }
 
 word! {
+    /// How fast a GC run goes once it has begun.
+    GcPace {
+        /// It moves page after page until its victim is erased.
+        Block = "block",
+        /// It moves as much as programs into its plane have made it owe (MODERN 8.4), while nobody needs the block that it frees.
+        Debt = "debt",
+    }
+}
+
+word! {
     /// When the sub-requests of one request start (SPEC 0.3 step 2).
     SerialSubrequests {
         /// A sub-request starts when the page operations of the previous one are queued.

@@ -12,7 +12,7 @@ use crate::space::Space;
 use crate::space::blocks::NONE;
 use crate::store::Store;
 use flashraid_nand::{CellOperation, Nand, each, read_ns};
-use flashraid_vocabulary::{Cause, GcBlockingScope, GcLoad, MemberPage, Priority, ReadLoad, Version};
+use flashraid_vocabulary::{Cause, GcBlockingScope, GcLoad, GcPace, MemberPage, Priority, ReadLoad, Version};
 
 impl Collection {
     // ---- service classes ----
@@ -29,6 +29,10 @@ impl Collection {
 
     /// The class of the next step of a plane's GC run.
     pub(crate) fn priority(&self, plane: u32, space: &Space) -> Priority {
+        if space.settings.given.gc_pace == GcPace::Debt {
+            // What host programs make it owe is done among them, so that neither waits for long (SPEC 8.4).
+            return if space.is_low(plane) { Priority::Host } else { Priority::Gc };
+        }
         let is_urgent = self.blocking_scope(plane, space) != GcBlockingScope::None
             || space.is_starved(plane)
             || self.runs[plane as usize].urgent

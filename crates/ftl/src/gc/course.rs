@@ -35,6 +35,12 @@ impl Flash {
     /// From now on it may be programmed and collected, or not. A GC run under way ends all the same.
     pub fn set_health(&mut self, health: Health) {
         self.gc.health = health;
+        if !self.gc.is_collectable() {
+            for plane in self.gc.resting() {
+                let next = self.gc.go_on_if_needed(plane, &self.store.space);
+                self.carry_out(plane, next);
+            }
+        }
         if self.gc.is_collectable() && !self.gc.is_untimed {
             for plane in 0..self.store.space.planes() {
                 self.attend(Due::Program(plane));

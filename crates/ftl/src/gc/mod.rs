@@ -11,13 +11,14 @@
 //! `Collection` knows the runs of all planes. Each step of a run changes tables alone, and says what NAND has to do next (`Next`); `course` does that, as
 //! only who holds all of the SSD can.
 //!
-//! Reading order: `state`, `run` (the plain course), `queries`, `idle`, `coordination`; `packing` where a flash page has several pages of the map; `course`;
+//! Reading order: `state`, `run` (the plain course), `queries`, `idle`, `coordination`; `pace`; `packing` where a flash page has several pages of the map; `course`;
 //! `merge` for hybrid mapping.
 
 mod coordination;
 mod course;
 mod idle;
 pub(crate) mod merge;
+pub(crate) mod pace;
 mod packing;
 mod queries;
 mod run;

@@ -22,6 +22,10 @@ impl Collection {
         let first = store.space.shape.first_ppn(block).0;
         while store.space.blocks.blocks[block].live > 0 {
             let ppn = first + u32::from(cursor);
+            if u32::from(cursor).is_multiple_of(units) && !move_semivalid && self.rests(plane, &store.space) {
+                self.runs[plane as usize].cursor = cursor;
+                return Next::Waits;
+            }
             match store.maps.live(Ppn(ppn)) {
                 Some(_) if store.has_failures() && store.is_lost_page(Ppn(ppn)) => {
                     self.give_up(plane, Ppn(ppn), store);
@@ -37,6 +41,7 @@ impl Collection {
                 let page = first + u32::from(cursor) - units;
                 let live = (page..page + units).filter(|ppn| store.maps.live(Ppn(*ppn)).is_some()).count() as u32;
                 if live > 0 {
+                    self.note_moves(plane, live, &store.space);
                     let state = &mut self.runs[plane as usize];
                     (state.cursor, state.stage, state.moving, state.move_semivalid) = (cursor, GcStage::Moving, page, false);
                     let cause = self.cause(plane);

@@ -22,6 +22,7 @@ impl Collection {
         if store.space.is_low(plane) {
             if self.is_collecting(plane) {
                 self.hurry(plane, &store.space);
+                return self.owe(plane, &store.space);
             }
             return self.start(plane, store, nand);
         }
@@ -45,7 +46,10 @@ impl Collection {
 
     /// Starts a GC run of the plane, if there is none and there is a victim.
     pub(crate) fn start(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
-        if self.is_collecting(plane) || !self.is_collectable() {
+        if self.is_collecting(plane) {
+            return self.go_on_if_needed(plane, &store.space);
+        }
+        if !self.is_collectable() {
             return Next::Waits;
         }
         if !store.space.victims.pinned(plane).is_empty() {
@@ -167,7 +171,12 @@ impl Collection {
                     self.ask_about(plane, cursor, slot, store);
                     return Next::Waits;
                 }
+                Some(_) if self.rests(plane, &store.space) => {
+                    self.runs[plane as usize].cursor = cursor;
+                    return Next::Waits;
+                }
                 Some(_) => {
+                    self.note_moves(plane, 1, &store.space);
                     let state = &mut self.runs[plane as usize];
                     (state.cursor, state.stage, state.moving, state.move_semivalid) = (cursor + 1, GcStage::Moving, ppn, false);
                     let work = if store.space.settings.given.copyback { WorkKind::CopyBack } else { WorkKind::MoveRead };
@@ -286,7 +295,7 @@ impl Collection {
 
     /// The GC run of the plane ends, and its victim stays. `None` if there was no run.
     #[cold]
-    pub(super) fn cut_and_keep(&mut self, plane: u32, space: &mut Space, nand: &mut Nand) -> Option<Due> {
+    pub(crate) fn cut_and_keep(&mut self, plane: u32, space: &mut Space, nand: &mut Nand) -> Option<Due> {
         let gc = self.cut(plane, space, nand);
         if gc.victim == NONE {
             return None;
@@ -319,7 +328,7 @@ impl Collection {
 
     /// The block is out of use. If it is the victim of a GC run, that ends when what it does has ended, or now if it waits.
     pub(crate) fn retire_block(&mut self, plane: u32, number: u16, store: &mut Store, nand: &mut Nand) {
-        let waits = matches!(self.runs[plane as usize].stage, GcStage::Asking | GcStage::Committing | GcStage::Reads);
+        let waits = matches!(self.runs[plane as usize].stage, GcStage::Resting | GcStage::Asking | GcStage::Committing | GcStage::Reads);
         if store.retire_block(plane, number, nand) == BlockState::Victim && waits {
             self.cut(plane, &mut store.space, nand);
         }

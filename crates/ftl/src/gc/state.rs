@@ -9,6 +9,8 @@ use flashraid_vocabulary::{Action, Cause, Health, Ppn, Version};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GcStage {
     Moving,
+    /// It owes no move (`pace`).
+    Resting,
     /// A flash page that is full of pages moved is programmed.
     Programming,
     /// A semivalid page at the cursor: the layer above has been asked.
@@ -49,6 +51,8 @@ pub(crate) struct Gc {
     pub(crate) since_ns: u64,
     /// Pages that were to be moved then.
     pub(crate) to_move: u16,
+    /// Moves that it owes, in parts: each move takes as many as the run frees pages.
+    pub(super) owed: i64,
 }
 
 impl Gc {
@@ -66,6 +70,7 @@ impl Gc {
         uncommitted: 0,
         since_ns: 0,
         to_move: 0,
+        owed: 0,
     };
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Memory, TakenPage};
 use crate::Flash;
+use crate::gc::pace::press;
 use crate::space::changes::Due;
 use crate::store::Store;
 use flashraid_nand::{Record, WorkKind, packed};
@@ -101,8 +102,10 @@ impl Flash {
         for domain in domains {
             let Store { space, memory, .. } = &mut self.store;
             let memory = memory.as_mut().expect("flash pages have several pages");
-            if let Some(plane) = memory.pad(domain, self.gc.is_untimed, space, &mut self.nand) {
-                self.attend(Due::Program(plane));
+            match memory.pad(domain, self.gc.is_untimed, space, &mut self.nand) {
+                Some(plane) => self.attend(Due::Program(plane)),
+                None if self.store.space.domains[domain as usize].owed > 0 => press(self, domain),
+                None => {}
             }
         }
     }
@@ -172,6 +175,7 @@ impl Flash {
             if domain.free_pages <= domain.reserved + domain.owed {
                 domain.to_rescue += 1;
                 waits = true;
+                press(self, domain_id);
                 continue;
             }
             let TakenPage { plane, ppn: to, closes } = self.store.take_unit(domain_id, class, self.gc.is_untimed, &mut self.nand);

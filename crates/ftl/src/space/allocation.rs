@@ -42,6 +42,7 @@ impl Space {
             self.domains[domain as usize].free_pages += after - before;
             nand.set_writable(plane, domain, after > 0);
             if after > before {
+                self.domains[domain as usize].is_short = false;
                 self.freed.push(domain);
             } else {
                 self.pool_if_short(nand, domain);

@@ -15,6 +15,8 @@ pub(crate) struct Domain {
     pub(crate) owed: i64,
     /// Pages that failures have driven out of their places, and that go before others are reserved (`memory`).
     pub(crate) to_rescue: i64,
+    /// Somebody found no page to reserve, and the domain has gained none since.
+    pub(crate) is_short: bool,
     /// Planes of it that live.
     pub(crate) living_planes: u32,
     /// Under static placement, its one data plane.
@@ -28,14 +30,24 @@ pub(crate) struct Domain {
 persistent!(Domain {
     keeps [free_pages, living_planes, next_channel, fill_turn],
     // Nothing is reserved, and spare chips and what they replace are not saved.
-    anew [reserved, owed, to_rescue, plane],
+    anew [reserved, owed, to_rescue, is_short, plane],
 });
 
 impl Domain {
     /// Without pages: planes join it (`Space::join_domain`).
     pub(crate) fn new(plane: u32, takers: &Takers) -> Self {
         let fill_turn = (takers.channels.0, takers.luns.trailing_zeros(), 0);
-        Self { free_pages: 0, reserved: 0, owed: 0, to_rescue: 0, living_planes: 0, plane, next_channel: takers.channels.0, fill_turn }
+        Self {
+            free_pages: 0,
+            reserved: 0,
+            owed: 0,
+            to_rescue: 0,
+            is_short: false,
+            living_planes: 0,
+            plane,
+            next_channel: takers.channels.0,
+            fill_turn,
+        }
     }
 
     /// Reserves a page, if there is one that is not reserved yet.

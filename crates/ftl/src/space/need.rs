@@ -28,6 +28,12 @@ impl Space {
         self.blocks.planes[plane as usize].free_blocks < self.settings.given.gc_reserve_blocks
     }
 
+    /// Whether somebody waits for pages of the plane's domain: an operation that reserves some, padding, or what failures have driven out of its place.
+    pub(crate) fn is_short(&self, plane: u32) -> bool {
+        let domain = &self.domains[self.domain_of_plane(plane) as usize];
+        domain.is_short || domain.owed > 0 || domain.to_rescue > 0
+    }
+
     /// Whether an idle device collects the plane.
     #[inline]
     pub(crate) fn is_low_when_idle(&self, plane: u32) -> bool {

@@ -6,6 +6,7 @@ mod gc;
 mod hybrid;
 mod idle;
 mod levels;
+mod pace;
 mod parts;
 mod support;
 mod victims;

@@ -1,7 +1,7 @@
 //! Checks that involve several settings.
 
 use super::error::refuse;
-use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Mapping, Until, Unwritten, find_scheme};
+use super::{Allocation, Array, Config, ConfigError, Device, Ftl, GcPace, Mapping, Until, Unwritten, find_scheme};
 use flashraid_ftl::Placement;
 use flashraid_redundancy::{Bases, Choice, Entry, Scheme};
 use flashraid_vocabulary::SemivalidAction;
@@ -32,7 +32,13 @@ impl Config {
         let (name, device) = (&self.scheme.name, &self.device.name);
         self.device.check_mirror_chips().map_err(|ConfigError(text)| ConfigError(format!("{name} on {device}: {text}")))?;
         self.device.check_mapping()?;
-        self.device.check_gc_thresholds()?;
+        self.device.check_gc()?;
+        if self.device.gc_pace == GcPace::Debt && self.coordinates_migration() {
+            return refuse(format!(
+                "gc_pace = debt: allowed with {}, which coordinates GC and migrations (SPEC 5.7), is block",
+                self.scheme.name
+            ));
+        }
         let scheme = self.build_scheme()?;
         self.check_hybrid()?;
         self.check_ftl(scheme.as_ref())?;
@@ -56,7 +62,7 @@ impl Config {
     fn check_models(&self, scheme: &dyn Scheme) -> Result<(), ConfigError> {
         let mut models = self.by_ssd().enumerate().filter(|(_, ssd)| ssd.device != self.device);
         models.try_for_each(|(number, ssd)| {
-            let checked = ssd.device.check_mapping().and_then(|()| ssd.device.check_gc_thresholds());
+            let checked = ssd.device.check_mapping().and_then(|()| ssd.device.check_gc());
             let checked = checked
                 .and_then(|()| self.array.check_planes(&self.device, &ssd.device))
                 .and_then(|()| ssd.check_ftl(scheme))

@@ -1,7 +1,7 @@
 //! Checks that concern several settings of the device.
 
 use super::error::refuse;
-use super::{Allocation, ConfigError, Destage, Device, Ftl, Mapping, Member, Scheduling, Suspend, WearLeveling};
+use super::{Allocation, ConfigError, Destage, Device, Ftl, GcBlockingScope, GcPace, Mapping, Member, Scheduling, Suspend, WearLeveling};
 use crate::buffer::MOST_PAGE_BYTES;
 use flashraid_ftl::Placement;
 
@@ -18,7 +18,7 @@ impl Device {
         self.check_cells()?;
         self.check_mirror_chips()?;
         self.check_mapping()?;
-        self.check_gc_thresholds()?;
+        self.check_gc()?;
         self.check_capacity(match self.allocation {
             _ if self.mapping.is_hybrid() => Placement::Blocks,
             Allocation::Static => Placement::Static,
@@ -143,13 +143,19 @@ impl Device {
         refuse(format!("mirror_chips = {mirrors}: {why}"))
     }
 
-    /// In idle time no less is collected than at any other.
-    pub(super) fn check_gc_thresholds(&self) -> Result<(), ConfigError> {
+    /// In idle time no less is collected than at any other; and GC that does what it owes among host operations keeps nobody from a LUN.
+    pub(super) fn check_gc(&self) -> Result<(), ConfigError> {
         let (idle, threshold) = (self.gc_idle_threshold, self.gc_threshold);
-        if idle == 0.0 || idle > threshold {
-            return Ok(());
+        if idle != 0.0 && idle <= threshold {
+            return refuse(format!("gc_idle_threshold = {idle}: allowed is 0 or above gc_threshold = {threshold}"));
         }
-        refuse(format!("gc_idle_threshold = {idle}: allowed is 0 or above gc_threshold = {threshold}"))
+        if self.gc_pace == GcPace::Debt && self.gc_blocking_scope != GcBlockingScope::None {
+            let scope = self.gc_blocking_scope.name();
+            return refuse(format!(
+                "gc_pace = debt: allowed with gc_blocking_scope = {scope} is block; debt needs gc_blocking_scope = none"
+            ));
+        }
+        Ok(())
     }
 
     /// Translation pages are stored on two members, in blocks of their own. Hybrid mapping has log blocks in each plane, and no pages of free choice.

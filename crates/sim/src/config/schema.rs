@@ -11,7 +11,7 @@ use super::words::{AfterLoss, Allocation, Destage, DestageUnit, Fit, Ftl, GcPhas
 use flashraid_ftl::{Given, MOST_LEVEL};
 use flashraid_redundancy::Choice;
 use flashraid_vocabulary::{
-    GcBlockingScope, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Suspend, Transfer, WearLeveling, WriteCompletes,
+    GcBlockingScope, GcPace, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Suspend, Transfer, WearLeveling, WriteCompletes,
 };
 use flashraid_workload::{DeviceLayout, TraceError, TraceOptions};
 use schemars::{JsonSchema, Schema, SchemaGenerator};

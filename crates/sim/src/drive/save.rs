@@ -72,7 +72,7 @@ impl Simulation {
             engine.finish()?;
         }
         if engine.cannot_be_saved().is_none() {
-            engine.empty_memory();
+            engine.switch_off();
         }
         Ok(())
     }

@@ -114,7 +114,7 @@ pub trait Preparing {
     /// Collects a victim of the plane if it is short, as after a program into it.
     fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O);
     /// Programs all flash pages that are not full. Nothing is in flight.
-    fn empty_memory(&mut self);
+    fn switch_off(&mut self);
     /// Work in no simulated time is over: collects where nothing else would start that.
     fn relieve_now<O: Observer>(&mut self, observer: &mut O);
 }

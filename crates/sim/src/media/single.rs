@@ -221,8 +221,8 @@ impl Preparing for Flash {
         self.preparation().place(page, version, keep_base, observer)
     }
 
-    fn empty_memory(&mut self) {
-        self.preparation().empty_memory();
+    fn switch_off(&mut self) {
+        self.preparation().switch_off();
     }
 
     #[inline(always)]

@@ -143,6 +143,10 @@ fn rule(key: &str) -> Option<Rule> {
         "suspend_reads" => Rule::By(|draw| draw.suspended(&["8", "1", "2"])),
         "multi_plane" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["false", "true"]).into())),
         "gc_threshold" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["0", "0.1", "0.3", "0.5"]).into())),
+        "gc_pace" => Rule::By(|draw| {
+            let may = !draw.is_hybrid() && draw.entry.coordinates_gc.is_none() && draw.is("gc_blocking_scope", "none");
+            may.then(|| draw.random.of_list(&["block", "debt"]).into())
+        }),
         "gc_policy" => Rule::By(|draw| {
             let is_hybrid = draw.is_hybrid();
             let suiting: Vec<_> = policies().filter(|policy| policy.suits_merges || !is_hybrid).collect();

@@ -2,7 +2,7 @@
 
 use flashraid_ftl::{CellTimes, ChosenPolicy, Flash, GcQuery, Given, MemorySettings, Placement, Progress, Settings};
 use flashraid_vocabulary::{
-    Action, Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberPage, NoObserver, PageOperation, Priority, RebuildTarget,
+    Action, Cause, Fault, GcBlockingScope, GcPace, Geometry, Lun, Member, MemberPage, NoObserver, PageOperation, Priority, RebuildTarget,
     Scheduling, SemivalidAction, Sources, Suspend, Transfer, Version, WearLeveling, WriteCompletes,
 };
 use std::collections::BTreeMap;
@@ -61,6 +61,7 @@ pub const GIVEN: Given = Given {
     wear_leveling: WearLeveling::Dynamic,
     wear_leveling_threshold: 1,
     gc_blocking_scope: GcBlockingScope::None,
+    gc_pace: GcPace::Block,
     gc_reserve_blocks: 2,
     idle_ns: 1_000_000,
 };

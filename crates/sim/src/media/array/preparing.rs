@@ -47,8 +47,8 @@ impl Preparing for SsdArray {
         self.at(ssd, |flash| flash.collect_low_now(plane, &mut Behind(observer, first)));
     }
 
-    fn empty_memory(&mut self) {
-        self.members.numbers().for_each(|ssd| self.at(ssd, Preparing::empty_memory));
+    fn switch_off(&mut self) {
+        self.members.numbers().for_each(|ssd| self.at(ssd, Preparing::switch_off));
     }
 
     fn relieve_now<O: Observer>(&mut self, observer: &mut O) {
