@@ -415,6 +415,9 @@ class Device(Record):
     gc_blocking_scope: Literal["none", "lun", "chip", "channel"]
     """The unit that serves no host operations while a GC run moves pages."""
 
+    gc_pace: Literal["block", "debt"]
+    """How fast a GC run goes once it has begun."""
+
     gc_reserve_blocks: int
     """With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough. Unit:
     blocks.

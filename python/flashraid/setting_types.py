@@ -238,6 +238,9 @@ class SimulationSettings(TypedDict, total=False):
     gc_blocking_scope: Literal["none", "lun", "chip", "channel"] | None
     """The unit that serves no host operations while a GC run moves pages. Default: chip."""
 
+    gc_pace: Literal["block", "debt"] | None
+    """How fast a GC run goes once it has begun. Default: block."""
+
     gc_reserve_blocks: int | None
     """With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough. Unit:
     blocks. Default: 2.
