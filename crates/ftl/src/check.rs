@@ -135,11 +135,11 @@ impl Checked<'_> {
         self.gc.under_way(self.store.space.shape.data_planes(), self.hybrid.is_some())
     }
 
-    /// Whether anything is in flight.
+    /// Whether anything is in flight. A GC run that rests is not.
     pub fn is_at_work(&self) -> bool {
         let mut domains = self.store.space.domains.iter();
         !self.nand.is_at_rest()
-            || self.gc_runs_under_way() != GcUnderWay::default()
+            || self.gc.is_at_work()
             || self.untimed.is_filling()
             || domains.any(|domain| domain.reserved != 0 || domain.to_rescue > 0)
     }

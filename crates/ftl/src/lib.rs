@@ -28,6 +28,7 @@ pub use flashraid_nand::{
     ACTIONS, About, Activity, CellOperation, CellTimes, Completion, Counts, Done, EventQueue, FlashFault, Ldpc, LevelLaw, Levels,
     MOST_LEVEL, MOST_TYPES, MemberLoad, Progress, Slice, Suspensions, Track, level_of, packed, ppn_limit,
 };
+pub use gc::pace::finish_gc;
 pub use gc::state::{GcCounts, GcUnderWay, MergeKind};
 pub use memory::MemorySettings;
 pub use news::{GcQuery, Held, MapEvent};

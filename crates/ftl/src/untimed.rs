@@ -204,15 +204,10 @@ impl Preparation<'_> {
         }
     }
 
-    /// The drive is switched off: all open flash pages are padded, and programmed, and GC runs that rest end.
-    pub fn switch_off(self) {
-        let Self { store: Store { space, memory, .. }, gc, nand, .. } = self;
-        if let Some(memory) = memory {
-            memory.empty(space, nand);
-        }
-        for plane in gc.resting() {
-            // Nothing starts any more.
-            gc.cut_and_keep(plane, space, nand);
+    /// The drive is switched off: all open flash pages are padded, and programmed.
+    pub fn empty_memory(self) {
+        if let Some(memory) = &mut self.store.memory {
+            memory.empty(&mut self.store.space, self.nand);
         }
     }
 

@@ -64,8 +64,10 @@ pub(crate) trait Lifecycle: Persistent + Any + Send + Sync {
     fn drain_buffer(&mut self) -> Result<(), Halted>;
     /// Brings deferred parities to flash.
     fn drain_scheme(&mut self);
+    /// No requests will come: GC runs that wait for programs go on, to their ends if `finish` follows.
+    fn finish_gc(&mut self);
     /// Programs all flash pages that are not full, in no time. Nothing is in flight.
-    fn switch_off(&mut self);
+    fn empty_memory(&mut self);
     /// Lets everything end that was submitted.
     fn finish(&mut self) -> Result<(), Halted>;
     /// Why its state cannot be saved, if that is so.
@@ -202,8 +204,12 @@ impl<C: Checked, M: Media> Lifecycle for Engine<C, M> {
         self.executor.drain_scheme(&mut self.front_end);
     }
 
-    fn switch_off(&mut self) {
-        self.executor.media.switch_off();
+    fn finish_gc(&mut self) {
+        self.executor.media.finish_gc();
+    }
+
+    fn empty_memory(&mut self) {
+        self.executor.media.empty_memory();
     }
 
     fn finish(&mut self) -> Result<(), Halted> {

@@ -3,6 +3,7 @@
 //! The parts know what is due and what comes next; here it is done.
 
 use super::merge::Merging;
+use super::pace::finish_gc;
 use super::queries::Taken;
 use super::state::{Gc, GcStage, Next};
 use crate::space::blocks::BlockState;
@@ -36,10 +37,7 @@ impl Flash {
     pub fn set_health(&mut self, health: Health) {
         self.gc.health = health;
         if !self.gc.is_collectable() {
-            for plane in self.gc.resting() {
-                let next = self.gc.go_on_if_needed(plane, &self.store.space);
-                self.carry_out(plane, next);
-            }
+            finish_gc(self);
         }
         if self.gc.is_collectable() && !self.gc.is_untimed {
             for plane in 0..self.store.space.planes() {

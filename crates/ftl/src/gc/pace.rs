@@ -4,21 +4,22 @@
 //! pages were programmed as the erase gives back. What is owed is kept in parts of 1 / f, in whole numbers. A run that owes nothing rests, unless somebody
 //! needs the block that it frees; it goes on when it owes a whole flash page.
 
+use super::run::load_of_plane;
 use super::state::{Collection, Gc, GcStage, Next};
 use crate::Flash;
 use crate::space::Space;
-use flashraid_vocabulary::GcPace;
+use flashraid_nand::Nand;
 
 impl Collection {
     /// A page, or a flash page with all its pages, is programmed in the plane, which is being collected.
     #[inline]
-    pub(super) fn owe(&mut self, plane: u32, space: &Space) -> Next {
-        if space.settings.given.gc_pace == GcPace::Block {
+    pub(super) fn owe(&mut self, plane: u32, space: &Space, nand: &mut Nand) -> Next {
+        let run = &mut self.runs[plane as usize];
+        if !run.may_rest {
             return Next::Waits;
         }
-        let run = &mut self.runs[plane as usize];
         run.owed += i64::from(space.settings.units_per_page) * i64::from(run.to_move);
-        self.go_on_if_needed(plane, space)
+        self.go_on_if_needed(plane, space, nand)
     }
 
     /// The run moves so many pages now.
@@ -28,18 +29,19 @@ impl Collection {
         run.owed -= i64::from(moves) * freed(run, space);
     }
 
-    /// Whether the run rests, before it moves anything else.
+    /// Whether the run rests, before it moves anything else. Then its SSD has one less that keeps it from being idle.
     #[inline]
-    pub(super) fn rests(&mut self, plane: u32, space: &Space) -> bool {
-        let rests = space.settings.given.gc_pace == GcPace::Debt && self.runs[plane as usize].owed <= 0 && self.may_rest(plane, space);
+    pub(super) fn rests(&mut self, plane: u32, space: &Space, nand: &mut Nand) -> bool {
+        let rests = self.runs[plane as usize].owed <= 0 && self.may_rest(plane, space);
         if rests {
             self.runs[plane as usize].stage = GcStage::Resting;
+            load_of_plane(plane, nand).gc_runs -= 1;
         }
         rests
     }
 
     /// Lets the run go on if it rests and owes a flash page, or may rest no longer.
-    pub(super) fn go_on_if_needed(&mut self, plane: u32, space: &Space) -> Next {
+    pub(super) fn go_on_if_needed(&mut self, plane: u32, space: &Space, nand: &mut Nand) -> Next {
         let run = &self.runs[plane as usize];
         if run.stage != GcStage::Resting {
             return Next::Waits;
@@ -49,14 +51,14 @@ impl Collection {
             return Next::Waits;
         }
         self.runs[plane as usize].stage = GcStage::Moving;
+        load_of_plane(plane, nand).gc_runs += 1;
         Next::GoesOn
     }
 
     /// Whether the run may rest: host programs set its pace, and find pages meanwhile.
     fn may_rest(&self, plane: u32, space: &Space) -> bool {
-        let Gc { wear, retires, .. } = self.runs[plane as usize];
-        let is_for_host = !wear && !retires && space.is_low(plane);
-        is_for_host && self.is_collectable() && !space.is_starved(plane) && space.blocks.host_pages(plane) > 0 && !space.is_short(plane)
+        let is_for_host = self.runs[plane as usize].may_rest && space.is_low(plane);
+        is_for_host && !space.is_starved(plane) && space.blocks.host_pages(plane) > 0 && !space.is_short(plane)
     }
 
     /// The planes whose runs rest: looks at all planes.
@@ -79,12 +81,22 @@ pub(crate) fn find_short(flash: &mut Flash, domain: u32) {
     }
 }
 
+/// No programs will come that would make runs go on which rest: all go on to their ends.
+pub fn finish_gc(flash: &mut Flash) {
+    let resting = flash.gc.resting();
+    flash.gc.runs.iter_mut().for_each(|run| run.may_rest = false);
+    for plane in resting {
+        let next = flash.gc.go_on_if_needed(plane, &flash.store.space, &mut flash.nand);
+        flash.carry_out(plane, next);
+    }
+}
+
 /// Lets runs go on in planes of the domain, in which somebody waits for pages.
 #[cold]
 pub(crate) fn press(flash: &mut Flash, domain: u32) {
     for plane in flash.gc.resting() {
         if flash.store.space.domain_of_plane(plane) == domain {
-            let next = flash.gc.go_on_if_needed(plane, &flash.store.space);
+            let next = flash.gc.go_on_if_needed(plane, &flash.store.space, &mut flash.nand);
             flash.carry_out(plane, next);
         }
     }

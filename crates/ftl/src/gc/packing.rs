@@ -22,7 +22,7 @@ impl Collection {
         let first = store.space.shape.first_ppn(block).0;
         while store.space.blocks.blocks[block].live > 0 {
             let ppn = first + u32::from(cursor);
-            if u32::from(cursor).is_multiple_of(units) && !move_semivalid && self.rests(plane, &store.space) {
+            if u32::from(cursor).is_multiple_of(units) && !move_semivalid && self.rests(plane, &store.space, nand) {
                 self.runs[plane as usize].cursor = cursor;
                 return Next::Waits;
             }

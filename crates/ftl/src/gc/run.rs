@@ -11,7 +11,7 @@ use crate::{FlashFault, GcQuery};
 #[cfg(feature = "mutants")]
 use flashraid_nand::accounting::{self, Slip};
 use flashraid_nand::{MemberLoad, Nand, WorkKind};
-use flashraid_vocabulary::{MemberId, MemberPage, Observer, Ppn, Version};
+use flashraid_vocabulary::{GcPace, MemberId, MemberPage, Observer, Ppn, Version};
 
 impl Collection {
     // ---- start ----
@@ -22,7 +22,7 @@ impl Collection {
         if store.space.is_low(plane) {
             if self.is_collecting(plane) {
                 self.hurry(plane, &store.space);
-                return self.owe(plane, &store.space);
+                return self.owe(plane, &store.space, nand);
             }
             return self.start(plane, store, nand);
         }
@@ -47,7 +47,7 @@ impl Collection {
     /// Starts a GC run of the plane, if there is none and there is a victim.
     pub(crate) fn start(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
         if self.is_collecting(plane) {
-            return self.go_on_if_needed(plane, &store.space);
+            return self.go_on_if_needed(plane, &store.space, nand);
         }
         if !self.is_collectable() {
             return Next::Waits;
@@ -123,7 +123,8 @@ impl Collection {
 
     fn begin(&mut self, plane: u32, gc: Gc, store: &mut Store, nand: &mut Nand) -> Next {
         let (pagewise, urgent) = self.manner(plane, &store.space);
-        self.note_run(plane, Gc { pagewise, urgent: urgent && !gc.wear, ..gc }, &store.space, nand);
+        let may_rest = store.space.settings.given.gc_pace == GcPace::Debt && !gc.wear && !gc.retires;
+        self.note_run(plane, Gc { pagewise, urgent: urgent && !gc.wear, may_rest, ..gc }, &store.space, nand);
         let block = store.space.blocks.index(plane, gc.victim);
         if store.space.blocks.blocks[block].bases == 0 {
             return self.start_moves(plane, store, nand);
@@ -171,7 +172,7 @@ impl Collection {
                     self.ask_about(plane, cursor, slot, store);
                     return Next::Waits;
                 }
-                Some(_) if self.rests(plane, &store.space) => {
+                Some(_) if self.rests(plane, &store.space, nand) => {
                     self.runs[plane as usize].cursor = cursor;
                     return Next::Waits;
                 }
@@ -276,7 +277,7 @@ impl Collection {
     pub(crate) fn cut(&mut self, plane: u32, space: &mut Space, nand: &mut Nand) -> Gc {
         let gc = self.end_run(plane);
         if gc.victim != NONE {
-            load_of_plane(plane, nand).gc_runs -= 1;
+            load_of_plane(plane, nand).gc_runs -= u32::from(gc.stage != GcStage::Resting);
             if gc.stage.blocks_luns() {
                 self.mark_luns(plane, false, space, nand);
             }
@@ -295,7 +296,7 @@ impl Collection {
 
     /// The GC run of the plane ends, and its victim stays. `None` if there was no run.
     #[cold]
-    pub(crate) fn cut_and_keep(&mut self, plane: u32, space: &mut Space, nand: &mut Nand) -> Option<Due> {
+    pub(super) fn cut_and_keep(&mut self, plane: u32, space: &mut Space, nand: &mut Nand) -> Option<Due> {
         let gc = self.cut(plane, space, nand);
         if gc.victim == NONE {
             return None;

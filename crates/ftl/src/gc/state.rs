@@ -51,6 +51,8 @@ pub(crate) struct Gc {
     pub(crate) since_ns: u64,
     /// Pages that were to be moved then.
     pub(crate) to_move: u16,
+    /// Whether it rests while it owes nothing. (One for wear leveling, or that retires its victim, does not.)
+    pub(super) may_rest: bool,
     /// Moves that it owes, in parts: each move takes as many as the run frees pages.
     pub(super) owed: i64,
 }
@@ -70,6 +72,7 @@ impl Gc {
         uncommitted: 0,
         since_ns: 0,
         to_move: 0,
+        may_rest: false,
         owed: 0,
     };
 }
@@ -149,6 +152,11 @@ impl Collection {
     #[inline]
     pub(crate) fn is_collecting(&self, plane: u32) -> bool {
         self.runs[plane as usize].victim != NONE
+    }
+
+    /// Whether a run is under way that does not rest: looks at all planes.
+    pub(crate) fn is_at_work(&self) -> bool {
+        self.runs.iter().any(|run| run.victim != NONE && run.stage != GcStage::Resting)
     }
 
     /// GC runs, by what they are: looks at all planes. `are_merges` under hybrid mapping.

@@ -67,12 +67,13 @@ impl Simulation {
             engine.drain_buffer()?;
         }
         engine.drain_scheme();
+        engine.finish_gc();
         // A drive at rest may wait for idle time: to that it does not come.
         if engine.cannot_be_saved().is_some() {
             engine.finish()?;
         }
         if engine.cannot_be_saved().is_none() {
-            engine.switch_off();
+            engine.empty_memory();
         }
         Ok(())
     }

@@ -113,8 +113,10 @@ pub trait Preparing {
     fn place_untimed<O: Observer>(&mut self, page: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn);
     /// Collects a victim of the plane if it is short, as after a program into it.
     fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O);
+    /// No programs will come: GC runs that wait for some go on to their ends.
+    fn finish_gc(&mut self);
     /// Programs all flash pages that are not full. Nothing is in flight.
-    fn switch_off(&mut self);
+    fn empty_memory(&mut self);
     /// Work in no simulated time is over: collects where nothing else would start that.
     fn relieve_now<O: Observer>(&mut self, observer: &mut O);
 }

@@ -4,7 +4,7 @@ use super::{
     About, Ahead, Answer, Clocked, Completion, Counted, Counting, Counts, Done, Failing, FlashFault, Lun, MapEvent, Media, News, Preparing,
     Program, Recording, Repeated, Reserving, Serving, Slice, Untimed,
 };
-use flashraid_ftl::{Flash, packed};
+use flashraid_ftl::{Flash, finish_gc, packed};
 use flashraid_vocabulary::{Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
 
 impl Media for Flash {}
@@ -221,8 +221,12 @@ impl Preparing for Flash {
         self.preparation().place(page, version, keep_base, observer)
     }
 
-    fn switch_off(&mut self) {
-        self.preparation().switch_off();
+    fn finish_gc(&mut self) {
+        finish_gc(self);
+    }
+
+    fn empty_memory(&mut self) {
+        self.preparation().empty_memory();
     }
 
     #[inline(always)]

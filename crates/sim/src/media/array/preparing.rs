@@ -47,8 +47,12 @@ impl Preparing for SsdArray {
         self.at(ssd, |flash| flash.collect_low_now(plane, &mut Behind(observer, first)));
     }
 
-    fn switch_off(&mut self) {
-        self.members.numbers().for_each(|ssd| self.at(ssd, Preparing::switch_off));
+    fn finish_gc(&mut self) {
+        self.members.numbers().for_each(|ssd| self.at(ssd, Preparing::finish_gc));
+    }
+
+    fn empty_memory(&mut self) {
+        self.members.numbers().for_each(|ssd| self.at(ssd, Preparing::empty_memory));
     }
 
     fn relieve_now<O: Observer>(&mut self, observer: &mut O) {
