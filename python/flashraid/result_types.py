@@ -373,6 +373,11 @@ class Device(Record):
     write_completes: Literal["program_end", "data_in"]
     """When the host sees a program as completed."""
 
+    program_pages: int
+    """Pages that one program operation programs together, all in one block: with several, `program_ns` is the time
+    of all of them. Unit: pages.
+    """
+
     transfer: Literal["touched", "page"]
     """How much of a page is transferred over the bus."""
 

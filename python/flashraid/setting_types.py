@@ -196,6 +196,11 @@ class SimulationSettings(TypedDict, total=False):
     write_completes: Literal["program_end", "data_in"] | None
     """When the host sees a program as completed. Default: program_end."""
 
+    program_pages: int | None
+    """Pages that one program operation programs together, all in one block: with several, `program_ns` is the time
+    of all of them. Unit: pages. Default: 1.
+    """
+
     transfer: Literal["touched", "page"] | None
     """How much of a page is transferred over the bus. Default: touched."""
 

@@ -100,7 +100,7 @@ impl Pages for Flash {
             }
             WorkKind::PageProgram => {
                 self.nand.remove_record(record);
-                self.flash_page_programmed(Ppn(ppn), observer);
+                self.program_unit_ended(Ppn(ppn), observer);
             }
             _ => self.gc_work_ended(record, observer),
         }

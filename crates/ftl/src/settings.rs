@@ -52,6 +52,8 @@ macro_rules! given_settings {
             scheduling: Scheduling = Some("read_first"), "", Kind::Word(Scheduling::WORDS), EVER;
             /// When the host sees a program as completed.
             write_completes: WriteCompletes = Some("program_end"), "", Kind::Word(WriteCompletes::WORDS), EVER;
+            /// Pages that one program operation programs together, all in one block: with several, `program_ns` is the time of all of them.
+            program_pages: u32 = Some("1"), "pages", whole(1, 1024), EVER;
             /// How much of a page is transferred over the bus.
             transfer: Transfer = Some("touched"), "", Kind::Word(Transfer::WORDS), PARTS_TOUCHED;
             /// Whether one array operation may read or program a page in each of several planes of a LUN.
@@ -148,16 +150,22 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Pages that a GC run takes which moves so many: it pads its last flash page before it erases its victim, unless that is safe in the memory.
+    /// Pages of the map that are programmed together: those of a program unit (SPEC 8.2).
+    #[inline]
+    pub fn units_per_program(&self) -> u32 {
+        self.units_per_page * self.given.program_pages
+    }
+
+    /// Pages that a GC run takes which moves so many: it pads its last program unit before it erases its victim, unless that is safe in the memory.
     #[inline]
     pub fn taken_by_gc(&self, moves: u32) -> u32 {
-        if self.memory.survives_power_loss { moves } else { moves.next_multiple_of(self.units_per_page) }
+        if self.memory.survives_power_loss { moves } else { moves.next_multiple_of(self.units_per_program()) }
     }
 
     /// How many of them may be padding.
     #[inline]
     pub fn padding_of_gc(&self) -> u32 {
-        if self.memory.survives_power_loss { 0 } else { self.units_per_page - 1 }
+        if self.memory.survives_power_loss { 0 } else { self.units_per_program() - 1 }
     }
 
     /// Whether members are chips.
@@ -218,6 +226,7 @@ impl Settings {
             page_bytes: self.geometry.page_bytes * self.units_per_page,
             transfers_pages: given.transfer == Transfer::Page && self.units_per_page > 1,
             units_per_page: self.units_per_page,
+            pages_per_program: given.program_pages,
             bus_ps_per_byte: given.bus_ps_per_byte,
             read_command_ns: given.read_command_ns,
             program_command_ns: given.program_command_ns,

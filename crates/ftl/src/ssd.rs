@@ -60,9 +60,8 @@ impl Flash {
         space.assign_luns(&mut nand);
         space.form_domains(&mut nand);
         hybrid.iter_mut().for_each(|hybrid| hybrid.form_instances(&space));
-        let flash_pages = page_limit / settings.units_per_page as usize;
-        let memory = (settings.units_per_page > 1)
-            .then(|| Box::new(Memory::new(settings.memory, settings.units_per_page, flash_pages, space.domains.len())));
+        let units = settings.units_per_program();
+        let memory = (units > 1).then(|| Box::new(Memory::new(settings.memory, units, page_limit / units as usize, space.domains.len())));
         Self {
             store: Store { maps: Maps::new(slots, page_limit, members), faults: Faults::new(&settings), space, memory },
             gc: Collection::new(planes, shape.luns()),

@@ -374,7 +374,7 @@ impl Store {
 
     /// Whether the program of a flash page that ends now has failed, and what is due then.
     #[cold]
-    pub(crate) fn has_failed_flash_page(&mut self, first: Ppn, nand: &mut Nand) -> (bool, Due) {
+    pub(crate) fn has_failed_program_unit(&mut self, first: Ppn, nand: &mut Nand) -> (bool, Due) {
         let fails = self.fails_now(WorkKind::PageProgram, first, nand);
         let due = if fails { self.doom(self.space.shape.block_of(first), nand) } else { Due::Nothing };
         let has_failed = fails || self.faults.is_lost_place(first, &self.space);

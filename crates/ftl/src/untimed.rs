@@ -99,7 +99,7 @@ impl Preparation<'_> {
         }
         self.end_filling();
         let phases = Phases::draw(random, &self.store.space, self.nand);
-        let pages = phases.flash_pages() * u64::from(self.store.space.settings.units_per_page);
+        let pages = phases.programs() * u64::from(self.store.space.settings.units_per_program());
         self.untimed.phases = Some(Box::new(phases));
         pages
     }

@@ -1,4 +1,4 @@
-//! NAND below a layer that fills flash pages of several pages of the map, and has each programmed as one.
+//! NAND below a layer that fills program units of several pages of the map, and has each programmed as one.
 
 use crate::counts::action_index;
 use crate::{Completion, Counts, Nand, Progress, Record, WorkKind};
@@ -6,7 +6,7 @@ use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority};
 
 // ---- work ----
 
-/// Queues the program of a flash page that is filled from this page on.
+/// Queues the program of a program unit that is filled from this page on.
 pub fn queue_page_program(nand: &mut Nand, plane: u32, first: Ppn, cause: Cause, priority: Priority) {
     let id = nand.records.add(Record::of_no_plan(nand, plane, WorkKind::PageProgram, first, cause, priority));
     bind(nand, id);
@@ -40,12 +40,12 @@ pub fn count_unit(nand: &mut Nand, plane: u32, action: Action, cause: Cause) {
     nand.count(nand.lun_of_plane(plane), action_index(action), cause);
 }
 
-/// A LUN starts this action on a flash page, or erases a block: beside `Nand::count`.
+/// A LUN starts this action on so many flash pages, or erases a block: beside `Nand::count`.
 #[inline]
-pub(crate) fn count_flash_page(nand: &mut Nand, lun: u32, action: usize, cause: Cause) {
+pub(crate) fn count_flash_pages(nand: &mut Nand, lun: u32, action: usize, cause: Cause, pages: u32) {
     if nand.settings.packs() {
-        nand.luns[lun as usize].flash_operations[action][cause as usize] += 1;
-        nand.flash_counts[action][cause as usize] += 1;
+        nand.luns[lun as usize].flash_operations[action][cause as usize] += u64::from(pages);
+        nand.flash_counts[action][cause as usize] += u64::from(pages);
     }
 }
 

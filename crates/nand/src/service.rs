@@ -5,7 +5,7 @@ use crate::accounting::{self, Slip};
 use crate::counts::{ERASE, action_index};
 use crate::levels::{note_joined_read, note_read};
 use crate::luns::{LunState, after};
-use crate::packed::count_flash_page;
+use crate::packed::count_flash_pages;
 use crate::records::NIL;
 use crate::suspension::HOST_READS;
 use crate::{BlockFacts, FlashFault, Nand, Pages, Record, WorkKind};
@@ -69,7 +69,7 @@ impl Nand {
         let Record { cause, work, .. } = self.records[id];
         let action = if work == WorkKind::Erase { ERASE } else { action_index(Action::Program) };
         self.count(lun_id, action, cause);
-        count_flash_page(self, lun_id, action, cause);
+        count_flash_pages(self, lun_id, action, cause, 1);
         self.begin(lun_id, id, LunState::Working, bus_ns, cell_ns);
     }
 
@@ -163,7 +163,7 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
             nand.records[last].bytes = if is_joined { 0 } else { page_bytes };
         }
         if !is_joined {
-            count_flash_page(nand, lun_id, action_index(Action::Read), cause);
+            count_flash_pages(nand, lun_id, action_index(Action::Read), cause, 1);
             bus_ns += nand.settings.read_command_ns;
             cell_ns = cell_ns.max(nand.sense_ns(ppn, 0));
             note_read(ssd, last, ppn);
@@ -207,7 +207,7 @@ fn goes_along(nand: &Nand, candidate: &Record, work: WorkKind, ppn: u32, planes:
         && nand.number_in_block(candidate.ppn) == nand.number_in_block(ppn)
 }
 
-/// Starts the program of a filled flash page, and with multi-plane those behind it at the same place of other planes.
+/// Starts the program of a filled program unit, and with multi-plane those behind it at the same place of other planes.
 fn start_page_programs(nand: &mut Nand, lun_id: u32, first: u32, index: usize) {
     let mut last = first;
     let mut used = 0u64;
@@ -215,8 +215,9 @@ fn start_page_programs(nand: &mut Nand, lun_id: u32, first: u32, index: usize) {
     let mut cell_ns = 0;
     loop {
         let Record { ppn, plane, cause, .. } = nand.records[last];
-        count_flash_page(nand, lun_id, action_index(Action::Program), cause);
-        bus_ns += nand.settings.program_command_ns + nand.settings.page_transfer_ns();
+        let pages = nand.settings.pages_per_program;
+        count_flash_pages(nand, lun_id, action_index(Action::Program), cause, pages);
+        bus_ns += nand.settings.program_command_ns + nand.settings.transfer_ns(pages * nand.settings.page_bytes);
         cell_ns = cell_ns.max(nand.program_ns(ppn));
         used |= nand.bit_of_plane(plane);
         if !nand.settings.multi_plane || nand.luns[lun_id as usize].filled >> index & 1 == 0 {

@@ -9,9 +9,10 @@ pub struct NandSettings {
     pub page_bytes: u32,
     /// Whether a read transfers all of its flash page, however much of it is wanted.
     pub transfers_pages: bool,
-    /// Pages of the map in a flash page, a power of two. With several, the layer above fills flash pages, and has each programmed as one
-    /// (`queue_page_program`).
+    /// Pages of the map in a flash page, a power of two.
     pub units_per_page: u32,
+    /// Flash pages that are programmed together.
+    pub pages_per_program: u32,
     /// Bus time of one byte in either direction, in picoseconds.
     pub bus_ps_per_byte: u64,
     /// Bus time of the command and address of a read.
@@ -35,10 +36,11 @@ pub struct NandSettings {
 }
 
 impl NandSettings {
-    /// Whether a flash page has several pages of the map.
+    /// Whether several pages of the map are programmed together: then the layer above fills program units, and has each programmed as one
+    /// (`queue_page_program`).
     #[inline(always)]
     pub fn packs(&self) -> bool {
-        self.units_per_page > 1
+        self.units_per_page * self.pages_per_program > 1
     }
 
     /// Bus time of `bytes` of data, rounded up to a nanosecond.

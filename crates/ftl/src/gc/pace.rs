@@ -2,7 +2,7 @@
 //!
 //! Of a victim with v pages to move and f = B - v that it frees, each program of a page into its plane makes the run owe v / f moves: when all are made, as many
 //! pages were programmed as the erase gives back. What is owed is kept in parts of 1 / f, in whole numbers. A run that owes nothing rests, unless somebody
-//! needs the block that it frees; it goes on when it owes a whole flash page.
+//! needs the block that it frees; it goes on when it owes a whole program unit.
 
 use super::run::load_of_plane;
 use super::state::{Collection, Gc, GcStage, Next};
@@ -11,14 +11,14 @@ use crate::space::Space;
 use flashraid_nand::Nand;
 
 impl Collection {
-    /// A page, or a flash page with all its pages, is programmed in the plane, which is being collected.
+    /// A page, or a program unit with all its pages, is programmed in the plane, which is being collected.
     #[inline]
     pub(super) fn owe(&mut self, plane: u32, space: &Space, nand: &mut Nand) -> Next {
         let run = &mut self.runs[plane as usize];
         if !run.may_rest {
             return Next::Waits;
         }
-        run.owed += i64::from(space.settings.units_per_page) * i64::from(run.to_move);
+        run.owed += i64::from(space.settings.units_per_program()) * i64::from(run.to_move);
         self.go_on_if_needed(plane, space, nand)
     }
 
@@ -40,14 +40,14 @@ impl Collection {
         rests
     }
 
-    /// Lets the run go on if it rests and owes a flash page, or may rest no longer.
+    /// Lets the run go on if it rests and owes a program unit, or may rest no longer.
     pub(super) fn go_on_if_needed(&mut self, plane: u32, space: &Space, nand: &mut Nand) -> Next {
         let run = &self.runs[plane as usize];
         if run.stage != GcStage::Resting {
             return Next::Waits;
         }
-        let owes_a_page = run.owed >= i64::from(space.settings.units_per_page) * freed(run, space);
-        if !owes_a_page && self.may_rest(plane, space) {
+        let owes_a_program = run.owed >= i64::from(space.settings.units_per_program()) * freed(run, space);
+        if !owes_a_program && self.may_rest(plane, space) {
             return Next::Waits;
         }
         self.runs[plane as usize].stage = GcStage::Moving;

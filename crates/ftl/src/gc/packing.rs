@@ -103,7 +103,7 @@ impl Collection {
 
     /// The GC run of the plane waits for the program of this flash page.
     pub(super) fn wait_for_moves(&mut self, plane: u32, page: Ppn, store: &Store) {
-        let first = page.0 - page.0 % store.space.settings.units_per_page;
+        let first = page.0 - page.0 % store.space.settings.units_per_program();
         (self.runs[plane as usize].stage, self.runs[plane as usize].moving) = (GcStage::Programming, first);
     }
 

@@ -72,7 +72,7 @@ impl Filling {
         let ppn = Ppn(cursor.next);
         cursor.next += 1;
         let is_full = cursor.next == cursor.end;
-        if cursor.next.is_multiple_of(space.settings.units_per_page) {
+        if cursor.next.is_multiple_of(space.settings.units_per_program()) {
             turns.next = if turns.next + 1 == turns.planes.len() { 0 } else { turns.next + 1 };
         }
         if let Some(plane) = turns.planes.get(turns.next + AHEAD) {

@@ -10,7 +10,7 @@ use flashraid_nand::{DATA, NIL, Nand};
 /// Pages that planes are still to take in no simulated time.
 #[derive(Clone, Debug)]
 pub(crate) struct Phases {
-    /// By domain: planes, and how many flash pages each of them is to take.
+    /// By domain: planes, and how many program units each of them is to take.
     left: Vec<Vec<(u32, u32)>>,
 }
 
@@ -23,17 +23,18 @@ impl Phases {
             if domain == NIL || nand.takers(domain).kind != DATA || space.holds_copies(domain) {
                 continue;
             }
-            let pages = ((u128::from(random()) * u128::from(space.shape.pages_per_block / space.settings.units_per_page)) >> 64) as u32;
-            if pages > 0 {
-                left[domain as usize].push((plane, pages));
+            let programs = space.shape.pages_per_block / space.settings.units_per_program();
+            let programs = ((u128::from(random()) * u128::from(programs)) >> 64) as u32;
+            if programs > 0 {
+                left[domain as usize].push((plane, programs));
             }
         }
         Self { left }
     }
 
-    /// How many flash pages these are together.
-    pub(crate) fn flash_pages(&self) -> u64 {
-        self.left.iter().flatten().map(|(_, pages)| u64::from(*pages)).sum()
+    /// How many program units these are together.
+    pub(crate) fn programs(&self) -> u64 {
+        self.left.iter().flatten().map(|(_, programs)| u64::from(*programs)).sum()
     }
 
     /// Whether a plane of the domain is still to take pages.
@@ -45,10 +46,10 @@ impl Phases {
     #[cold]
     pub(crate) fn advance(&mut self, domain: u32, space: &Space) -> Option<u32> {
         let planes = &mut self.left[domain as usize];
-        let (plane, pages) = planes.last_mut()?;
+        let (plane, programs) = planes.last_mut()?;
         let plane = *plane;
-        *pages -= 1;
-        if *pages == 0 {
+        *programs -= 1;
+        if *programs == 0 {
             planes.pop();
         }
         (space.blocks.host_pages(plane) > 0).then_some(plane)

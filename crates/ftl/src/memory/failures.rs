@@ -1,4 +1,4 @@
-//! Flash pages in the memory that cannot be programmed where they are.
+//! Program units in the memory that cannot be programmed where they are.
 
 use super::held::Held;
 use super::state::Memory;
@@ -9,7 +9,7 @@ use flashraid_vocabulary::{Cause, Ppn, Priority};
 use std::ops::Range;
 
 impl Memory {
-    /// Flash pages of these blocks cannot be programmed there: the open ones if the blocks take no more programs, all of them if they are lost.
+    /// Program units of these blocks cannot be programmed there: the open ones if the blocks take no more programs, all of them if they are lost.
     pub(crate) fn lose_places(&mut self, blocks: Range<usize>, are_lost: bool, space: &mut Space, nand: &mut Nand) {
         let first_of = |held: &Held| Ppn(held.page * self.units);
         let is_concerned =
@@ -27,7 +27,7 @@ impl Memory {
         self.wait(nand);
     }
 
-    /// A flash page is lost where it is to be programmed. One that is open is closed: what is left of it is padding.
+    /// A program unit is lost where it is to be programmed. One that is open is closed: what is left of it is padding.
     pub(crate) fn lose_place(&mut self, ppn: Ppn, space: &mut Space, nand: &mut Nand) {
         let Some(held) = self.held.get_mut(ppn.0 / self.units).filter(|held| !held.is_gone) else { return };
         held.must_move = true;
@@ -46,7 +46,7 @@ impl Memory {
         self.wait(nand);
     }
 
-    /// The program of a flash page has ended, or `failed`. Returns whether what is needed of it must go elsewhere, and whether GC has filled it.
+    /// The program of a program unit has ended, or `failed`. Returns whether what is needed of it must go elsewhere, and whether GC has filled it.
     pub(crate) fn program_ended(&mut self, first: Ppn, failed: bool) -> (bool, bool) {
         let held = self.held.get_mut(first.0 / self.units).expect("it is in the memory");
         held.is_queued = false;
@@ -64,26 +64,26 @@ impl Memory {
         self.has_to_move
     }
 
-    /// Flash pages held that must move, in order, as `to_move`: it has been seen to.
+    /// Program units held that must move, in order, as `to_move`: it has been seen to.
     pub(crate) fn take_to_move(&mut self) -> Vec<u32> {
         self.has_to_move = false;
         self.to_move()
     }
 
-    /// Flash pages held that must move, in order.
+    /// Program units held that must move, in order.
     pub(crate) fn to_move(&self) -> Vec<u32> {
         let mut pages: Vec<u32> = self.held.iter().filter(|held| held.must_move && !held.is_gone).map(|held| held.page).collect();
         pages.sort_unstable();
         pages
     }
 
-    /// The pages of a flash page that is held, and their cause and class.
+    /// The pages of a program unit that is held, and their cause and class.
     pub(crate) fn pages_of(&self, page: u32) -> (Range<u32>, (Cause, Priority)) {
         let Held { cause, priority, .. } = *self.held.get(page).expect("it is in the memory");
         (page * self.units..(page + 1) * self.units, (cause, priority))
     }
 
-    /// Nothing is needed any more of a flash page that cannot be programmed, or it is given up. Returns whether it leaves the memory now, else when its program
+    /// Nothing is needed any more of a program unit that cannot be programmed, or it is given up. Returns whether it leaves the memory now, else when its program
     /// has ended.
     pub(crate) fn forget_place(&mut self, page: u32) -> bool {
         let held = self.held.get_mut(page).expect("it is in the memory");

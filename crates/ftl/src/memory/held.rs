@@ -1,9 +1,9 @@
-//! The flash pages of which pages are in the memory.
+//! The program units of which pages are in the memory.
 
 use flashraid_vocabulary::memory::zeroed;
 use flashraid_vocabulary::{Cause, Priority};
 
-/// A flash page of which pages are in the memory.
+/// A program unit of which pages are in the memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     /// Which one, on flash.
@@ -25,10 +25,10 @@ pub(super) struct Held {
     pub(super) is_gone: bool,
 }
 
-/// The flash pages that are held, found by their numbers on flash.
+/// The program units that are held, found by their numbers on flash.
 #[derive(Clone, Debug)]
 pub(super) struct HeldPages {
-    /// By flash page, its place in the list, from 1 on; 0 if it is not held.
+    /// By program unit, its place in the list, from 1 on; 0 if it is not held.
     places: Vec<u32>,
     list: Vec<Held>,
     /// Places of the list that are free, from 1 on.
@@ -36,7 +36,7 @@ pub(super) struct HeldPages {
 }
 
 impl HeldPages {
-    /// None, of so many flash pages.
+    /// None, of so many program units.
     pub(super) fn new(flash_pages: usize) -> Self {
         Self { places: zeroed(flash_pages), list: Vec::new(), free: Vec::new() }
     }

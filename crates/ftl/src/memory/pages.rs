@@ -1,4 +1,4 @@
-//! The flash pages that are being filled: how their pages are taken, and how they come to be programmed.
+//! The program units that are being filled: how their pages are taken, and how they come to be programmed.
 
 use super::held::Held;
 use super::state::{Memory, MemorySettings};
@@ -12,19 +12,19 @@ use flashraid_vocabulary::{Cause, Ppn, Priority};
 pub(crate) struct TakenPage {
     pub(crate) plane: u32,
     pub(crate) ppn: Ppn,
-    /// It was the last one of its flash page, which is programmed.
+    /// It was the last one of its program unit, which is programmed.
     pub(crate) closes: bool,
 }
 
 impl Memory {
     // ---- write points ----
 
-    /// Whether the domain has an open flash page.
+    /// Whether the domain has an open program unit.
     pub(crate) fn has_open_page(&self, domain: u32) -> bool {
         self.open[domain as usize] != NIL
     }
 
-    /// Takes the next page of the domain's write point, for a program of this cause and class. If no flash page is open, one is in this plane (`open_in`), or in the
+    /// Takes the next page of the domain's write point, for a program of this cause and class. If no program unit is open, one is in this plane (`open_in`), or in the
     /// one whose turn it is.
     pub(crate) fn take_page(
         &mut self,
@@ -53,7 +53,7 @@ impl Memory {
         TakenPage { plane, ppn, closes }
     }
 
-    /// A page was taken, for a program of this cause and class. Returns its place in its flash page.
+    /// A page was taken, for a program of this cause and class. Returns its place in its program unit.
     pub(crate) fn fill(&mut self, ppn: Ppn, class: (Cause, Priority), is_of_gc: bool, space: &mut Space) -> u32 {
         let (page, place, (cause, priority)) = (ppn.0 / self.units, ppn.0 % self.units, class);
         if place == 0 {
@@ -67,14 +67,14 @@ impl Memory {
         place
     }
 
-    /// A page of a flash page is taken.
+    /// A page of a program unit is taken.
     fn take(&mut self, page: u32) {
         let held = self.held.get_mut(page).expect("it is in the memory");
         held.taken += 1;
         self.room -= i64::from(!held.is_of_gc);
     }
 
-    /// What is filled of a plane's open block is known, but for its open flash page, which the memory holds: the fill has ended.
+    /// What is filled of a plane's open block is known, but for its open program unit, which the memory holds: the fill has ended.
     pub(crate) fn hold_filled(&mut self, domain: u32, plane: u32, space: &mut Space) {
         let taken = space.blocks.next_offset(plane, WriteStream::Host) % self.units;
         if taken > 0 {
@@ -84,26 +84,26 @@ impl Memory {
         }
     }
 
-    /// The open flash page of the domain, of which this is the last page, is programmed.
+    /// The open program unit of the domain, of which this is the last page, is programmed.
     fn close_open_page(&mut self, domain: u32, last: Ppn, is_untimed: bool, space: &mut Space, nand: &mut Nand) {
         self.forget_open_page(domain, space);
         self.close(last, None, is_untimed, space, nand);
     }
 
-    /// The domain's flash page is open no more.
+    /// The domain's program unit is open no more.
     fn forget_open_page(&mut self, domain: u32, space: &mut Space) {
         self.open[domain as usize] = NIL;
         space.owe_padding(domain, 0);
     }
 
-    /// The open flash page of programs in this plane is open no more, if there is one: its place is lost.
+    /// The open program unit of programs in this plane is open no more, if there is one: its place is lost.
     pub(super) fn forget_open_page_in(&mut self, plane: u32, space: &mut Space) {
         if let Some(domain) = self.open.iter().position(|open| *open == plane) {
             self.forget_open_page(domain as u32, space);
         }
     }
 
-    /// The flash page of this page is full, or padded: it is programmed. One of GC is programmed in the class of the run (`of_run`), which may be more urgent than
+    /// The program unit of this page is full, or padded: it is programmed. One of GC is programmed in the class of the run (`of_run`), which may be more urgent than
     /// the one that opened the page, and keep all other work off the LUN.
     pub(crate) fn close(&mut self, ppn: Ppn, of_run: Option<Priority>, is_untimed: bool, space: &mut Space, nand: &mut Nand) {
         let page = ppn.0 / self.units;
@@ -119,7 +119,7 @@ impl Memory {
         }
     }
 
-    /// The memory does not hold a flash page any more.
+    /// The memory does not hold a program unit any more.
     pub(crate) fn leave(&mut self, first: Ppn, space: &mut Space) -> Due {
         let held = self.held.remove(first.0 / self.units).expect("it is in the memory");
         if !held.is_of_gc {
@@ -132,8 +132,8 @@ impl Memory {
 
     // ---- padding ----
 
-    /// What is left of the domain's open flash page becomes padding, as soon as that many pages are not reserved: nobody else reserves one before. Returns
-    /// the plane of the flash page if it is programmed now.
+    /// What is left of the domain's open program unit becomes padding, as soon as that many pages are not reserved: nobody else reserves one before. Returns
+    /// the plane of the program unit if it is programmed now.
     pub(crate) fn pad(&mut self, domain: u32, is_untimed: bool, space: &mut Space, nand: &mut Nand) -> Option<u32> {
         let plane = Some(self.open[domain as usize]).filter(|plane| *plane != NIL)?;
         let left = self.units - space.blocks.next_offset(plane, WriteStream::Host) % self.units;
@@ -147,7 +147,7 @@ impl Memory {
         Some(plane)
     }
 
-    /// What is left of the plane's open flash page of GC becomes padding. Returns its last page, if there was one.
+    /// What is left of the plane's open program unit of GC becomes padding. Returns its last page, if there was one.
     pub(crate) fn pad_gc(&mut self, plane: u32, of_run: Priority, is_untimed: bool, space: &mut Space, nand: &mut Nand) -> Option<Ppn> {
         let taken = space.blocks.next_offset(plane, WriteStream::Gc) % self.units;
         if taken == 0 {
@@ -158,7 +158,7 @@ impl Memory {
         Some(last)
     }
 
-    /// Takes the next page of a plane's stream as padding, which is garbage from the start. Its flash page is open.
+    /// Takes the next page of a plane's stream as padding, which is garbage from the start. Its program unit is open.
     pub(super) fn take_padding(&mut self, plane: u32, stream: WriteStream, space: &mut Space, nand: &mut Nand) -> Ppn {
         let ppn = match stream {
             WriteStream::Host => space.take_host_page(nand, plane),
@@ -173,7 +173,7 @@ impl Memory {
         ppn
     }
 
-    /// The drive is switched off, with nothing in flight: all open flash pages are padded, and programmed in no simulated time.
+    /// The drive is switched off, with nothing in flight: all open program units are padded, and programmed in no simulated time.
     pub(crate) fn empty(&mut self, space: &mut Space, nand: &mut Nand) {
         for domain in 0..self.open.len() as u32 {
             self.pad(domain, true, space, nand);
@@ -187,7 +187,7 @@ impl Memory {
 
     // ---- when padding is due ----
 
-    /// The flash page of this number is open in a domain from now on.
+    /// The program unit of this number is open in a domain from now on.
     fn note_deadline(&mut self, domain: u32, number: u64, nand: &mut Nand) {
         let MemorySettings { survives_power_loss, pad_after_ns, .. } = self.settings;
         if !survives_power_loss && pad_after_ns > 0 {
@@ -196,19 +196,19 @@ impl Memory {
         }
     }
 
-    /// The oldest open flash page is due to be padded. Returns its domain, if it is still open; `wait_to_pad` must follow.
+    /// The oldest open program unit is due to be padded. Returns its domain, if it is still open; `wait_to_pad` must follow.
     pub(crate) fn take_deadline(&mut self, space: &Space) -> Option<u32> {
         let (_, domain, number) = self.deadlines.pop_front().expect("the event has one");
         (self.open_page(domain, space) == Some(number)).then_some(domain)
     }
 
-    /// Sets when a flash page is padded next.
+    /// Sets when a program unit is padded next.
     pub(crate) fn wait_to_pad(&self, nand: &mut Nand) {
         let next_ns = self.deadlines.front().map_or(NEVER, |(time_ns, ..)| *time_ns);
         packed::set_padding_ns(nand, next_ns);
     }
 
-    /// The number of the domain's open flash page.
+    /// The number of the domain's open program unit.
     fn open_page(&self, domain: u32, space: &Space) -> Option<u64> {
         let plane = Some(self.open[domain as usize]).filter(|plane| *plane != NIL)?;
         self.held.get(next_page(plane, space) / self.units).map(|held| held.number)

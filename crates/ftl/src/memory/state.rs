@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Barrier {
     pub(super) owner: u32,
-    /// The flash pages that were opened before this many.
+    /// The program units that were opened before this many.
     pub(super) before: u64,
     /// How many of them are not programmed, without those that the flush before it waits for.
     pub(super) left: u32,
@@ -26,7 +26,7 @@ pub struct MemorySettings {
     pub read_ns: u64,
     /// Whether it survives a loss of power.
     pub survives_power_loss: bool,
-    /// If not: how long after its first page a flash page is padded; 0 for never.
+    /// If not: how long after its first page a program unit is padded; 0 for never.
     pub pad_after_ns: u64,
 }
 
@@ -34,14 +34,14 @@ pub struct MemorySettings {
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
     pub(super) settings: MemorySettings,
-    /// Pages of a flash page.
+    /// Pages of a program unit.
     pub(super) units: u32,
     /// Pages for which there is room now.
     pub(super) room: i64,
-    /// The plane of each domain's open flash page; `NIL` for none.
+    /// The plane of each domain's open program unit; `NIL` for none.
     pub(super) open: Vec<u32>,
     pub(super) held: HeldPages,
-    /// Flash pages opened so far, and those of them that are held for programs of plans.
+    /// Program units opened so far, and those of them that are held for programs of plans.
     pub(super) opened: u64,
     pub(super) held_of_plans: u32,
     /// Programs that wait for room or for a page, by service class.
@@ -49,7 +49,7 @@ pub(crate) struct Memory {
     /// Programs that were accepted, and reads: when they end, and their record.
     pub(super) accepted: VecDeque<(u64, u32)>,
     pub(super) reads: VecDeque<(u64, u32)>,
-    /// When open flash pages are padded, in order: the domain, and the number of the page.
+    /// When open program units are padded, in order: the domain, and the number of the page.
     pub(super) deadlines: VecDeque<(u64, u32, u64)>,
     /// Some of what is held must move.
     pub(super) has_to_move: bool,
@@ -61,7 +61,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Empty, where a flash page has so many pages.
+    /// Empty, where a program unit has so many pages.
     pub(crate) fn new(settings: MemorySettings, units: u32, flash_pages: usize, domains: usize) -> Self {
         Self {
             settings,
@@ -82,7 +82,7 @@ impl Memory {
         }
     }
 
-    /// Pages of a flash page.
+    /// Pages of a program unit.
     pub(crate) fn units(&self) -> u32 {
         self.units
     }
@@ -105,13 +105,13 @@ impl Memory {
 
     // ---- flushes ----
 
-    /// A flush has come. Returns whether it waits until what is in the memory is programmed: then all open flash pages must be padded, and `wait_for_held`
+    /// A flush has come. Returns whether it waits until what is in the memory is programmed: then all open program units must be padded, and `wait_for_held`
     /// follows.
     pub(crate) fn must_program(&self) -> bool {
         !self.settings.survives_power_loss && self.held_of_plans > 0
     }
 
-    /// The flush waits for all flash pages that are held for programs of plans. Its owner is told.
+    /// The flush waits for all program units that are held for programs of plans. Its owner is told.
     pub(crate) fn wait_for_held(&mut self, owner: u32) {
         let left = self.held_of_plans - self.barriers.iter().map(|barrier| barrier.left).sum::<u32>();
         self.barriers.push_back(Barrier { owner, before: self.opened, left });
@@ -122,7 +122,7 @@ impl Memory {
         !self.barriers.is_empty()
     }
 
-    /// What is held is in flash pages that were opened later than flushes know: they wait for all of it.
+    /// What is held is in program units that were opened later than flushes know: they wait for all of it.
     pub(crate) fn renew_flushes(&mut self) {
         let mut left = self.held_of_plans;
         for barrier in &mut self.barriers {
@@ -130,7 +130,7 @@ impl Memory {
         }
     }
 
-    /// A flash page with this number is held no more.
+    /// A program unit with this number is held no more.
     pub(super) fn pass_flushes(&mut self, number: u64) {
         if let Some(barrier) = self.barriers.iter_mut().find(|barrier| barrier.before > number) {
             barrier.left -= 1;
@@ -163,13 +163,13 @@ impl Memory {
             let Block { written, pending, state, .. } = space.blocks.blocks[block];
             let taken = (u32::from(written) + space.shape.first_ppn(block).0).saturating_sub(first).min(self.units);
             if state != BlockState::Retired && (taken != held.taken || pending == 0) {
-                return Err(format!("a flash page is held, of which {taken} pages are taken, {pending} pending in its block: {held:?}"));
+                return Err(format!("a program unit is held, of which {taken} pages are taken, {pending} pending in its block: {held:?}"));
             }
         }
         let taken: u32 = self.held.iter().filter(|held| !held.is_of_gc).map(|held| held.taken).sum();
         let room = self.room + i64::from(taken);
         if of_plans != self.held_of_plans || room != i64::from(self.settings.pages) {
-            return Err(format!("{of_plans} flash pages with {taken} pages are held, counted {}: {self:?}", self.held_of_plans));
+            return Err(format!("{of_plans} program units with {taken} pages are held, counted {}: {self:?}", self.held_of_plans));
         }
         Ok(())
     }

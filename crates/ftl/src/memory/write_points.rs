@@ -1,4 +1,4 @@
-//! The memory in the SSD: programs that are accepted, flash pages that are padded, programmed or driven out, and what follows from that.
+//! The memory in the SSD: programs that are accepted, program units that are padded, programmed or driven out, and what follows from that.
 
 use super::{Memory, TakenPage};
 use crate::Flash;
@@ -12,7 +12,7 @@ use std::ops::Range;
 impl Flash {
     // ---- programs and reads ----
 
-    /// A program comes in where a flash page has several pages: it is accepted, or waits. If nothing of its domain lives, it fails.
+    /// A program comes in where a program unit has several pages: it is accepted, or waits. If nothing of its domain lives, it fails.
     pub(crate) fn accept_or_wait(&mut self, id: u32) {
         let Store { space, memory, .. } = &mut self.store;
         if space.domains[self.nand.record(id).domain as usize].living_planes == 0 {
@@ -47,7 +47,7 @@ impl Flash {
         for class in 0..Priority::COUNT {
             loop {
                 let Store { space, memory, .. } = &mut self.store;
-                let memory = memory.as_mut().expect("flash pages have several pages");
+                let memory = memory.as_mut().expect("program units have several pages");
                 let Some(id) = memory.take_acceptable(class, &self.nand, space) else { break };
                 self.accept(id);
             }
@@ -73,12 +73,12 @@ impl Flash {
         memory_of(&mut self.store).wait(&mut self.nand);
     }
 
-    // ---- flash pages ----
+    // ---- program units ----
 
-    /// The program of a flash page has ended.
-    pub(crate) fn flash_page_programmed<O: Observer>(&mut self, first: Ppn, observer: &mut O) {
+    /// The program of a program unit has ended.
+    pub(crate) fn program_unit_ended<O: Observer>(&mut self, first: Ppn, observer: &mut O) {
         let failed = self.store.has_failures() && {
-            let (failed, due) = self.store.has_failed_flash_page(first, &mut self.nand);
+            let (failed, due) = self.store.has_failed_program_unit(first, &mut self.nand);
             self.attend(due);
             failed
         };
@@ -97,11 +97,11 @@ impl Flash {
         self.accept_waiting();
     }
 
-    /// What is left of the open flash pages of these domains becomes padding, as soon as that is possible (`Memory::pad`).
+    /// What is left of the open program units of these domains becomes padding, as soon as that is possible (`Memory::pad`).
     pub(crate) fn pad(&mut self, domains: Range<u32>) {
         for domain in domains {
             let Store { space, memory, .. } = &mut self.store;
-            let memory = memory.as_mut().expect("flash pages have several pages");
+            let memory = memory.as_mut().expect("program units have several pages");
             match memory.pad(domain, self.gc.is_untimed, space, &mut self.nand) {
                 Some(plane) => self.attend(Due::Program(plane)),
                 None if self.store.space.domains[domain as usize].owed > 0 => press(self, domain),
@@ -139,7 +139,7 @@ impl Flash {
         self.accept_waiting();
     }
 
-    /// What is needed of flash pages that cannot be programmed where they are is accepted anew, elsewhere in its domain. What finds no page stays in the memory
+    /// What is needed of program units that cannot be programmed where they are is accepted anew, elsewhere in its domain. What finds no page stays in the memory
     /// until there is one, before others reserve it. If nothing of its domain lives, it is lost with its place.
     #[cold]
     fn rescue_all<O: Observer>(&mut self, observer: &mut O) {
@@ -147,7 +147,7 @@ impl Flash {
         let waited = self.store.space.forget_rescues();
         for page in pages {
             self.rescue(page, observer);
-            let plane = self.store.space.shape.plane_of(Ppn(page * self.settings().units_per_page));
+            let plane = self.store.space.shape.plane_of(Ppn(page * self.settings().units_per_program()));
             if !self.gc.is_collecting(plane) {
                 self.gc.report_end(plane, &self.store.space.settings);
             }
@@ -160,7 +160,7 @@ impl Flash {
         self.accept_waiting();
     }
 
-    /// The same of one flash page.
+    /// The same of one program unit.
     fn rescue<O: Observer>(&mut self, page: u32, observer: &mut O) {
         let (pages, class) = memory_of(&mut self.store).pages_of(page);
         let mut waits = false;
@@ -194,5 +194,5 @@ impl Flash {
 }
 
 fn memory_of(store: &mut Store) -> &mut Memory {
-    store.memory.as_mut().expect("flash pages have several pages")
+    store.memory.as_mut().expect("program units have several pages")
 }

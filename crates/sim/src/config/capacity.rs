@@ -251,6 +251,16 @@ impl Device {
         self.page_bytes / self.unit_bytes()
     }
 
+    /// Mapping units that are programmed together.
+    pub fn units_per_program(&self) -> u32 {
+        self.units_per_page() * self.program_pages
+    }
+
+    /// Whether several mapping units are programmed together, and wait for each other in the memory of the controller.
+    pub fn packs(&self) -> bool {
+        self.units_per_program() > 1
+    }
+
     /// Mapping units of a block.
     pub fn units_per_block(&self) -> u32 {
         self.pages_per_block * self.units_per_page()
@@ -258,12 +268,17 @@ impl Device {
 
     /// Mapping units of a block that GC can make room for: what it may have to pad before an erase is none.
     fn collectable_units_per_block(&self) -> u32 {
-        self.units_per_block() - if self.power_loss_protection { 0 } else { self.units_per_page() - 1 }
+        self.units_per_block() - if self.power_loss_protection { 0 } else { self.units_per_program() - 1 }
     }
 
-    /// The least memory for units that are accepted and not programmed, in bytes: a flash page for each plane and as many for GC, and two for each die.
+    /// The least memory for units that are accepted and not programmed, in bytes: what is programmed together for each plane and as much for GC, and two for each die.
     pub(super) fn least_staging_bytes(&self) -> u64 {
-        2 * self.dies_with_spares() * u64::from(self.planes_per_die + 1) * u64::from(self.page_bytes)
+        2 * self.dies_with_spares() * u64::from(self.planes_per_die + 1) * self.program_bytes()
+    }
+
+    /// Bytes that are programmed together.
+    fn program_bytes(&self) -> u64 {
+        u64::from(self.page_bytes) * u64::from(self.program_pages)
     }
 
     /// Dies, those of spare chips included.
@@ -271,9 +286,9 @@ impl Device {
         u64::from(self.channels * (self.chips_per_channel + self.spare_chips) * self.dies_per_chip)
     }
 
-    /// Mapping units that programs may have in the controller's memory while they wait for their flash page: GC has a flash page for each plane.
+    /// Mapping units that programs may have in the controller's memory until they are programmed: GC has what is programmed together for each plane.
     pub fn staging_units(&self) -> u32 {
-        let of_gc = self.dies_with_spares() * u64::from(self.planes_per_die) * u64::from(self.page_bytes);
+        let of_gc = self.dies_with_spares() * u64::from(self.planes_per_die) * self.program_bytes();
         let bytes = self.staging_bytes.max(self.least_staging_bytes()) - of_gc;
         u32::try_from(bytes / u64::from(self.unit_bytes())).unwrap_or(u32::MAX)
     }

@@ -20,10 +20,10 @@ impl Config {
         self.run.trace_options().map_err(|error| ConfigError(error.to_string()))?;
         self.device.check_units()?;
         self.device.check_suspension()?;
-        if self.device.units_per_page() > 1 && self.host.unwritten == Unwritten::Prefill {
+        if self.device.packs() && self.host.unwritten == Unwritten::Prefill {
             return refuse(format!(
-                "unwritten = prefill: pages that are there on the first touch would share flash pages with those of requests: allowed with mapping_unit_bytes = {} is zero (fill writes pages before)",
-                self.device.mapping_unit_bytes
+                "unwritten = prefill: pages that are there on the first touch would be programmed together with those of requests: allowed with mapping_unit_bytes = {} and program_pages = {} is zero (fill writes pages before)",
+                self.device.mapping_unit_bytes, self.device.program_pages
             ));
         }
         self.device.check_counts()?;

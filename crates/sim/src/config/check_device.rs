@@ -35,10 +35,26 @@ impl Device {
                 "mapping_unit_bytes = {unit}: allowed is 0 (a flash page), or a power of two from 512 to page_bytes, which is {page}"
             ));
         }
-        if self.units_per_page() == 1 {
+        let together = self.program_pages;
+        if !self.pages_per_block.is_multiple_of(together) {
+            return refuse(format!(
+                "program_pages = {together}: allowed are numbers that pages_per_block = {} is a multiple of",
+                self.pages_per_block
+            ));
+        }
+        if together > 1 && !self.upper_program_ns.is_empty() {
+            return refuse(format!(
+                "upper_program_ns: allowed with program_pages = {together} is none, as program_ns is the time of all of them"
+            ));
+        }
+        if self.units_per_program() == 1 {
             return Ok(());
         }
-        let what = |key: &str, value: &str| format!("mapping_unit_bytes = {unit}: allowed with {key} = {value} is 0 or {page}");
+        let (key, given, allowed) = match self.units_per_page() {
+            1 => ("program_pages", together, "1".into()),
+            _ => ("mapping_unit_bytes", unit, format!("0 or {page}")),
+        };
+        let what = |other: &str, value: &str| format!("{key} = {given}: allowed with {other} = {value} is {allowed}");
         if self.mapping.is_hybrid() {
             return refuse(what("mapping", self.mapping.name()));
         }
@@ -52,7 +68,7 @@ impl Device {
         let least = self.least_staging_bytes();
         if self.staging_bytes != 0 && self.staging_bytes < least {
             return refuse(format!(
-                "staging_bytes = {}: allowed is 0, or at least {least}, as many flash pages as can be open",
+                "staging_bytes = {}: allowed is 0, or at least {least}, what can be open and two programs of each die",
                 self.staging_bytes
             ));
         }

@@ -93,11 +93,12 @@ fn rebuilds(config: &Config) -> bool {
 /// The setting can affect any run.
 pub(super) const EVER: Effect = Effect { needs: None, meets: None, of_replays: false };
 
-pub(super) const WITH_UNITS: Effect = EVER.needs("mapping_unit_bytes below page_bytes", |config| config.device.units_per_page() > 1);
-pub(super) const WITH_PADDING: Effect = EVER
-    .needs("mapping_unit_bytes below page_bytes and power_loss_protection = false", |Config { device, .. }| {
-        device.units_per_page() > 1 && !device.power_loss_protection
-    });
+pub(super) const WITH_UNITS: Effect =
+    EVER.needs("mapping_unit_bytes below page_bytes, or program_pages above 1", |config| config.device.packs());
+pub(super) const WITH_PADDING: Effect = EVER.needs(
+    "mapping_unit_bytes below page_bytes or program_pages above 1, and power_loss_protection = false",
+    |Config { device, .. }| device.packs() && !device.power_loss_protection,
+);
 pub(super) const WITH_SUSPENSION: Effect = EVER.needs("suspend other than none", |config| config.device.suspend != Suspend::None);
 pub(super) const WITH_DFTL: Effect = EVER.needs("mapping = dftl", |config| config.device.mapping == Mapping::Dftl);
 pub(super) const WITH_LDPC: Effect = EVER.needs("ldpc other than none", |config| config.device.has_ldpc());
@@ -162,7 +163,7 @@ pub(super) const BUFFERED: Effect =
     EVER.needs("a data buffer (buffer_bytes, buffer_bytes_per_gib, nvram_buffer_bytes)", |config| config.device.buffer_pages() > 0);
 pub(super) const WITH_MEMORY: Effect = EVER
     .needs("a data buffer (buffer_bytes, buffer_bytes_per_gib, nvram_buffer_bytes) or mapping_unit_bytes below page_bytes", |config| {
-        config.device.buffer_pages() > 0 || config.device.units_per_page() > 1
+        config.device.buffer_pages() > 0 || config.device.packs()
     });
 pub(super) const WITH_DRAM: Effect = EVER
     .needs("a data buffer in DRAM (buffer_bytes, buffer_bytes_per_gib)", |Config { device, .. }| {

@@ -139,8 +139,7 @@ flashraid_ftl::given_settings! {
         /// type in turn, lower pages first, which `read_ns` is about. Empty if they take as long.
         upper_read_ns: Vec<f64> = Some(""), "ns", Kind::Numbers { allowed: TIMES, valid: is_time }, EVER, Draw::OneOf(&["", "", "40000,90000"]);
         /// The same of programs.
-        upper_program_ns: Vec<f64> = Some(""), "ns", Kind::Numbers { allowed: TIMES, valid: is_time }, EVER,
-            Draw::OneOf(&["", "", "600000,900000"]);
+        upper_program_ns: Vec<f64> = Some(""), "ns", Kind::Numbers { allowed: TIMES, valid: is_time }, EVER;
         /// Reads that LDPC corrects in several attempts: the levels of new blocks. A page of level L takes attempts 0 to L, each with its own sensing,
         /// transfer and decoding. `none`: each read takes one attempt; `geometric`: level L is drawn with a probability in proportion to 2^-(L+1);
         /// `uniform`: all levels are as likely; `fixed:L`.

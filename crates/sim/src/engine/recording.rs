@@ -74,7 +74,7 @@ impl Recorder {
         for done in all_done.drain(..) {
             let slot = done.operation.map(|id| &operations.slots[id as usize]);
             let request = slot.map(|slot| slot.request()).filter(|request| *request != NIL);
-            let is_packed = media.shape().units_per_page > 1 && done.activity == Activity::Program;
+            let is_packed = media.shape().units_per_program > 1 && done.activity == Activity::Program;
             let kind = match slot {
                 Some(slot) if slot.job() == TRANSLATION => "translation",
                 Some(slot) => kind_name(slot.kind()),

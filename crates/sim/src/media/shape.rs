@@ -21,6 +21,8 @@ pub struct Shape {
     pub pages_per_block: u32,
     /// Pages of the map in a flash page.
     pub units_per_page: u32,
+    /// Pages of the map that are programmed together.
+    pub units_per_program: u32,
     /// Planes that GC works in, each by itself.
     pub planes: u32,
     /// SSDs, spare ones included.
@@ -55,6 +57,7 @@ impl Shape {
             page_bytes: geometry.page_bytes,
             pages_per_block: geometry.pages_per_block,
             units_per_page: settings.units_per_page,
+            units_per_program: settings.units_per_program(),
             planes: flash.store().space().planes(),
             ssds: 1,
             luns: flash.nand().shape().luns(),
@@ -63,7 +66,7 @@ impl Shape {
             has_mirrors: settings.given.mirror_chips > 0,
             has_log_blocks: settings.log_blocks > 0,
             reports_data_in: settings.reports_data_in(),
-            waits_at_rest: settings.collects_when_idle() || settings.units_per_page > 1,
+            waits_at_rest: settings.collects_when_idle() || settings.units_per_program() > 1,
             reads_may_fail: settings.cell.ldpc().is_some_and(|ldpc| ldpc.can_fail()),
         }
     }

@@ -37,7 +37,7 @@ impl Simulation {
                 let (planned, started) = (planned[cause as usize], now.counts[action][cause as usize]);
                 let is_gc = matches!(cause, Cause::Gc | Cause::Wear);
                 // The memory of packed flash pages accepts anew what its place has failed, without a plan.
-                let is_beside = cause == Cause::Retry && device.media.shape().units_per_page > 1;
+                let is_beside = cause == Cause::Retry && device.media.shape().units_per_program > 1;
                 if !is_gc && ((started > planned && !is_beside) || (unfinished == 0 && self.next_event_ns().is_none() && started < planned))
                 {
                     return Err(Inconsistent(format!("{planned} page operations planned for {}, {started} started", cause.name())));

@@ -35,7 +35,7 @@ impl Simulation {
         times::check(device, &now, measured)?;
         let counts = now.counts_since(start);
         let page_bytes = u64::from(self.device.config.device.unit_bytes());
-        let padded_units = (device.media.shape().units_per_page > 1).then(|| now.padded - start.padded);
+        let padded_units = (device.media.shape().units_per_program > 1).then(|| now.padded - start.padded);
         let programs = Programs::of(&counts, padded_units, statistics);
         let pages_written = statistics.bytes_written as f64 / page_bytes as f64;
         let data_pages = counts[Action::Program as usize][Cause::Host as usize] as f64;

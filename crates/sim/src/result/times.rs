@@ -44,7 +44,8 @@ pub(super) fn check(device: &Survey<'_>, now: &Snapshot, measured: &Measured) ->
     let ssds = device.media.ssds();
     let (transfers_ns, arrays_ns) = work_ns(&ssds, now, start);
     // Reads of units that are not programmed yet; those under way are among the outstanding.
-    let memory_ns = ssds.iter().filter(|ssd| ssd.settings.units_per_page > 1).map(|ssd| ssd.settings.memory.read_ns).max().unwrap_or(0);
+    let memory_ns =
+        ssds.iter().filter(|ssd| ssd.settings.units_per_program() > 1).map(|ssd| ssd.settings.memory.read_ns).max().unwrap_or(0);
     let reads = now.counts_since(start)[Action::Read as usize].iter().sum::<u64>() + device.outstanding;
     let links_ns = sums(start.link_busy_ns.as_flattened(), now.link_busy_ns.as_flattened());
     // Answers that were due when measuring began are among those given since, and those due now among the outstanding.
@@ -101,20 +102,21 @@ fn work_ns(ssds: &[SsdRecord<'_>], now: &Snapshot, start: &Snapshot) -> (Vec<u12
 }
 
 fn work_of_ssd_ns(settings: &Settings, now: &[Counts], start: &[Counts]) -> (Vec<u128>, u128) {
-    let page_ns = settings.nand().page_transfer_ns();
+    let (page_ns, together) = (settings.nand().page_transfer_ns(), settings.given.program_pages);
     let attempts = settings.cell.most_attempts();
     let bus_ns = [
         attempts * (settings.given.read_command_ns + page_ns),
-        settings.given.program_command_ns + page_ns,
+        settings.given.program_command_ns + u64::from(together) * page_ns,
         settings.given.erase_command_ns,
     ];
     let array_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|of| settings.cell.longest_ns(of));
     let total = |counts: &[Counts], lun: usize, action: usize| counts[lun][action].iter().sum::<u64>();
     let work = |lun: usize, each_ns: [u64; ACTIONS]| {
         let of = |action: usize| {
+            let pages = u64::from(if action == Action::Program as usize { together } else { 1 });
             let before = total(start, lun, action);
-            let under_way = before.min(settings.shape().planes_per_lun.into());
-            u128::from(total(now, lun, action) - before + under_way) * u128::from(each_ns[action])
+            let under_way = before.min(u64::from(settings.shape().planes_per_lun) * pages);
+            u128::from((total(now, lun, action) - before + under_way) / pages) * u128::from(each_ns[action])
         };
         (0..ACTIONS).map(of).sum::<u128>()
     };

@@ -91,10 +91,20 @@ fn rule(key: &str) -> Option<Rule> {
             let has_units = parts > 1 && page_bytes / parts >= 512 && !draw.is_hybrid() && !draw.is_asked("copyback", "true");
             has_units.then(|| (page_bytes / parts).to_string())
         }),
-        "staging_bytes" => Rule::By(|draw| draw.has_units().then(|| draw.random.of_list(&["0", "16777216"]).into())),
-        "power_loss_protection" => Rule::By(|draw| draw.has_units().then(|| draw.random.of_list(&["false", "true"]).into())),
+        "program_pages" => Rule::By(|draw| {
+            let pages = draw.number("pages_per_block");
+            let together: Vec<_> = (1..=4).filter(|together| pages.is_multiple_of(*together)).collect();
+            let may = draw.random.once_in(4) && !draw.is_hybrid() && !draw.is_asked("copyback", "true");
+            may.then(|| draw.random.of_list(&together).to_string())
+        }),
+        // Pages that are programmed together are of all types.
+        "upper_program_ns" => {
+            Rule::By(|draw| (draw.number("program_pages") == 1).then(|| draw.random.of_list(&["", "", "600000,900000"]).into()))
+        }
+        "staging_bytes" => Rule::By(|draw| draw.packs().then(|| draw.random.of_list(&["0", "16777216"]).into())),
+        "power_loss_protection" => Rule::By(|draw| draw.packs().then(|| draw.random.of_list(&["false", "true"]).into())),
         "pad_after_ns" => Rule::By(|draw| {
-            let pads = draw.has_units() && draw.is("power_loss_protection", "false");
+            let pads = draw.packs() && draw.is("power_loss_protection", "false");
             pads.then(|| draw.random.of_list(&["0", "5000000", "100000"]).into())
         }),
         "pages_per_block" => Rule::By(|draw| Some(draw.random.within(2, 8).to_string())),
@@ -130,7 +140,7 @@ fn rule(key: &str) -> Option<Rule> {
         }),
         // What stays in the plane is not corrected.
         "copyback" => {
-            Rule::By(|draw| (draw.value("ldpc") == "none" && !draw.has_units()).then(|| draw.random.of_list(&["false", "true"]).into()))
+            Rule::By(|draw| (draw.value("ldpc") == "none" && !draw.packs()).then(|| draw.random.of_list(&["false", "true"]).into()))
         }
         "suspend" => Rule::By(|draw| {
             let may = draw.is("scheduling", "read_first");
@@ -143,6 +153,13 @@ fn rule(key: &str) -> Option<Rule> {
         "suspend_reads" => Rule::By(|draw| draw.suspended(&["8", "1", "2"])),
         "multi_plane" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["false", "true"]).into())),
         "gc_threshold" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["0", "0.1", "0.3", "0.5"]).into())),
+        "gc_blocking_scope" => Rule::By(|draw| {
+            Some(if draw.is_asked("gc_pace", "debt") {
+                "none".into()
+            } else {
+                draw.random.of_list(&words_of("gc_blocking_scope")).to_string()
+            })
+        }),
         "gc_pace" => Rule::By(|draw| {
             let may = !draw.is_hybrid() && draw.entry.coordinates_gc.is_none() && draw.is("gc_blocking_scope", "none");
             may.then(|| draw.random.of_list(&["block", "debt"]).into())
@@ -196,7 +213,7 @@ fn rule(key: &str) -> Option<Rule> {
             })
         }),
         // Pages that are there on the first touch would share flash pages with those of requests.
-        "unwritten" => Rule::By(|draw| (!draw.has_units()).then(|| draw.random.of_list(&["zero", "zero", "prefill"]).into())),
+        "unwritten" => Rule::By(|draw| (!draw.packs()).then(|| draw.random.of_list(&["zero", "zero", "prefill"]).into())),
         "seed" => Rule::By(|draw| Some(draw.random.below(1 << 32).to_string())),
         _ => return None,
     })
@@ -245,7 +262,8 @@ fn mapping(draw: &mut Drawing) -> Option<String> {
     let entry = draw.entry;
     let action = entry.action_on_bases(|choice| draw.is_asked(choice.parameter.name, choice.word));
     let moves = entry.mirror_chips > 0 || entry.mirror_groups.is_some() || action == Some(SemivalidAction::Move);
-    let is_paged = draw.asked("mapping_unit_bytes").is_some_and(|unit| unit != "0")
+    let has_other = |(key, plain): (&str, &str)| draw.asked(key).is_some_and(|asked| asked != plain);
+    let is_paged = [("mapping_unit_bytes", "0"), ("program_pages", "1"), ("gc_pace", "block")].into_iter().any(has_other)
         || draw.asked("gc_policy").is_some_and(|asked| ChosenPolicy::of(asked).is_some_and(|chosen| !chosen.policy.suits_merges));
     let words: &[&str] = match (draw.is_array(), moves || is_paged) {
         (false, true) => &["page", "page", "dftl"],
@@ -330,8 +348,8 @@ impl Drawing<'_> {
     }
 
     /// Whether a flash page has several mapping units.
-    fn has_units(&mut self) -> bool {
-        self.unit_bytes() < self.number("page_bytes")
+    fn packs(&mut self) -> bool {
+        self.unit_bytes() < self.number("page_bytes") || self.number("program_pages") > 1
     }
 
     /// One of these, if reads suspend anything.

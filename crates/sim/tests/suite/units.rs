@@ -90,6 +90,41 @@ fn a_page_that_is_written_whole_is_a_full_stripe() {
     assert_eq!(result.parity_updates.full_stripe, 1);
 }
 
+/// 8.2: the example of its bandwidth, and pages counted one by one.
+#[test]
+fn pages_that_are_programmed_together_take_one_operation() {
+    let die: Pairs = &[("channels", "1"), ("chips_per_channel", "1"), ("dies_per_chip", "1"), ("planes_per_die", "1"), NEVER_PADDED];
+    let cells: Pairs = &[("pages_per_block", "1152"), ("program_pages", "12"), ("program_ns", "1950000"), ("program_command_ns", "0")];
+    let given = [die, cells, &[("bus_ps_per_byte", "833"), ("staging_bytes", "67108864")]].concat();
+    let (programs, bytes) = (40, 12 * 16_384);
+    let write = (0, request(HostOp::Write, 0, programs * bytes));
+    let (latencies, result) = run("raid0", &given, &[write, (0, pages(HostOp::Flush, 0, 0))]);
+    let each_ns = (bytes * 833).div_ceil(1000) + 1_950_000;
+    assert_eq!(latencies[1], programs * each_ns);
+    assert!((bytes as f64 * 1e3 / each_ns as f64 - 93.0).abs() < 0.05, "{each_ns} ns for {bytes} bytes");
+    assert_eq!((result.flash_ops.programs.total, result.flash_units.unwrap().programs.total), (12 * programs, 48 * programs));
+    assert_eq!((result.padded_units, result.write_amplification), (Some(0), Some(1.0)));
+    // One unit more, and a flush: all that is programmed together is padded.
+    let more = [write, (0, request(HostOp::Write, programs * bytes, 4096)), (0, pages(HostOp::Flush, 0, 0))];
+    let (latencies, result) = run("raid0", &given, &more);
+    assert_eq!((latencies[2], result.padded_units), ((programs + 1) * each_ns, Some(47)));
+    assert_eq!(result.flash_ops.programs.total, 12 * (programs + 1));
+}
+
+/// Also if a page is the mapping unit: reads are of the memory until the program has ended, then of a page each.
+#[test]
+fn pages_wait_for_those_that_are_programmed_with_them() {
+    let one: Pairs = &[("channels", "1"), ("chips_per_channel", "1"), ("dies_per_chip", "1"), ("planes_per_die", "1"), PROTECTED];
+    let whole: Pairs = &[("page_bytes", "4096"), ("mapping_unit_bytes", "0"), ("program_pages", "4")];
+    let mut requests = writes(0..3);
+    requests.extend([(1_000_000, pages(HostOp::Read, 1, 1)), (2_000_000, pages(HostOp::Write, 3, 1))]);
+    requests.extend([(2_000_000 + PAGE_PROGRAM - 1, pages(HostOp::Read, 0, 1)), (3_000_000, pages(HostOp::Read, 0, 2))]);
+    let (latencies, result) = run("raid0", &[one, whole].concat(), &requests);
+    assert_eq!(latencies, [0, 0, 0, 1000, 0, 1000, 2 * READ_OF_ONE]);
+    assert_eq!((result.flash_ops.programs.total, result.flash_ops.reads.total), (4, 2));
+    assert_eq!(result.flash_units.unwrap().programs.total, 4);
+}
+
 // ---- times ----
 
 #[test]
@@ -213,13 +248,19 @@ fn what_is_accepted_anew_counts_as_repeated() {
     }
 }
 
-/// Whatever fails, and whenever: on devices of which each flash page has several units.
+/// Whatever fails, and whenever: on devices of which each flash page has several units, or several pages are programmed together, or both.
 #[test]
-fn nothing_is_lost_in_flash_pages_of_several_units() {
+fn nothing_is_lost_of_what_is_programmed_together() {
+    const TOGETHER: [Pairs; 3] = [
+        &[("mapping_unit_bytes", "512")],
+        &[("program_pages", "4"), ("pages_per_block", "8")],
+        &[("mapping_unit_bytes", "512"), ("program_pages", "3"), ("pages_per_block", "6")],
+    ];
     let protecting = SCHEMES.iter().filter(|entry| entry.protects != Protects::None);
-    for entry in some_of(protecting, 0, 4) {
+    for (number, entry) in some_of(protecting, 0, 4).enumerate() {
         for second in [false, true] {
-            let settings = vec![("mapping_unit_bytes".to_string(), "512".to_string())];
+            let settings =
+                TOGETHER[(number + usize::from(second)) % 3].iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
             let torture = Torture { scheme: entry.name.into(), settings, kills: proving(20_000, 300), second, ..Torture::default() };
             let report = torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"));
             let [found] = report.schemes.as_slice() else { panic!("one scheme") };

@@ -51,6 +51,7 @@ pub const GIVEN: Given = Given {
     write_completes: WriteCompletes::ProgramEnd,
     transfer: Transfer::Touched,
     multi_plane: false,
+    program_pages: 1,
     copyback: false,
     suspend: Suspend::None,
     suspend_min_ns: 0,
