@@ -6,22 +6,25 @@ use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority};
 
 // ---- work ----
 
-/// Queues the program of a program unit that is filled from this page on.
-pub fn queue_page_program(nand: &mut Nand, plane: u32, first: Ppn, cause: Cause, priority: Priority) {
-    let id = nand.records.add(Record::of_no_plan(nand, plane, WorkKind::PageProgram, first, cause, priority));
-    bind(nand, id);
+/// Queues the program of a program unit that is filled from this page on, by GC or by programs of plans.
+pub fn queue_page_program(nand: &mut Nand, plane: u32, first: Ppn, cause: Cause, priority: Priority, is_of_gc: bool) {
+    let program = Record::of_no_plan(nand, plane, WorkKind::PageProgram, first, cause, priority);
+    let id = nand.records.add(Record { bytes: nand.settings.pages_per_program * program.bytes, ..program });
+    let idle = if is_of_gc { nand.enqueue_of_gc(id) } else { nand.enqueue(id) };
+    serve_idle(nand, idle);
 }
 
 /// Queues GC's read of a flash page, of which it transfers so many bytes.
 pub fn queue_read_of_gc(nand: &mut Nand, plane: u32, first: Ppn, bytes: u32, cause: Cause, priority: Priority) {
     let id = nand.records.add(Record { bytes, ..Record::of_no_plan(nand, plane, WorkKind::MoveRead, first, cause, priority) });
-    bind(nand, id);
+    let idle = nand.enqueue(id);
+    serve_idle(nand, idle);
 }
 
-/// Queues a record at its LUN. The bus is served later in this instant, as what else comes may be of the same flash page.
-fn bind(nand: &mut Nand, id: u32) {
+/// Something was queued at an idle LUN of this channel. Its bus is served later in this instant, as what else comes may be of the same flash page.
+fn serve_idle(nand: &mut Nand, channel: Option<u32>) {
     debug_assert!(nand.settings.packs());
-    if let Some(channel) = nand.enqueue(id) {
+    if let Some(channel) = channel {
         nand.wait_for_bus(channel);
     }
 }

@@ -88,10 +88,26 @@ impl Nand {
     /// Appends a record to the queues of its LUN. Returns the channel of the LUN if that does nothing, and is to be served.
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, id: u32) -> Option<u32> {
+        self.enqueue_at::<false>(id)
+    }
+
+    /// The same of work of GC. What it programs and erases in the class of the host, as it owes that (SPEC 8.4), goes before programs that wait.
+    pub(crate) fn enqueue_of_gc(&mut self, id: u32) -> Option<u32> {
+        let Record { work, priority, .. } = self.records[id];
+        if priority == Priority::Host && !work.reads() && !self.settings.fifo { self.enqueue_at::<true>(id) } else { self.enqueue(id) }
+    }
+
+    #[inline(always)]
+    fn enqueue_at<const FRONT: bool>(&mut self, id: u32) -> Option<u32> {
         let Record { work, priority, lun: lun_id, cause, .. } = self.records[id];
         let index = priority as usize * 2 + usize::from(!self.settings.fifo && !work.reads());
         let lun = &mut self.luns[lun_id as usize];
-        lun.queues[index].append(id, &mut self.records);
+        let queue = &mut lun.queues[index];
+        if FRONT {
+            queue.prepend(id, &mut self.records)
+        } else {
+            queue.append(id, &mut self.records)
+        }
         lun.filled |= 1 << index;
         lun.queued += 1;
         let (channel, is_idle) = (lun.channel, lun.state == LunState::Idle);
@@ -124,14 +140,20 @@ impl Nand {
 /// Queues a record at its LUN.
 #[inline(always)]
 pub fn bind<P: Pages>(ssd: &mut P, id: u32) {
+    let idle = ssd.nand_mut().enqueue(id);
+    serve_idle(ssd, idle);
+}
+
+/// Serves the channel of an idle LUN at which something was queued, if there is one.
+#[inline(always)]
+fn serve_idle<P: Pages>(ssd: &mut P, channel: Option<u32>) {
+    let Some(channel) = channel else { return };
     let nand = ssd.nand_mut();
-    if let Some(channel) = nand.enqueue(id) {
-        if nand.settings.packs() {
-            // What else comes in this instant may be of the same flash page.
-            nand.wait_for_bus(channel);
-        } else {
-            kick(ssd, channel);
-        }
+    if nand.settings.packs() {
+        // What else comes in this instant may be of the same flash page.
+        nand.wait_for_bus(channel);
+    } else {
+        kick(ssd, channel);
     }
 }
 
@@ -162,7 +184,8 @@ pub fn offer<P: Pages>(ssd: &mut P, domain: u32, mut channel: u32) -> u32 {
 pub fn queue_work<P: Pages>(ssd: &mut P, plane: u32, work: WorkKind, ppn: Ppn, cause: Cause, priority: Priority) {
     let nand = ssd.nand_mut();
     let id = nand.records.add(Record::of_no_plan(nand, plane, work, ppn, cause, priority));
-    bind(ssd, id);
+    let idle = nand.enqueue_of_gc(id);
+    serve_idle(ssd, idle);
 }
 
 impl Record {

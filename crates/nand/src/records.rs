@@ -150,6 +150,15 @@ impl Queue {
         self.tail = record;
     }
 
+    /// Puts a record that is in no list before the others.
+    #[inline]
+    pub(crate) fn prepend(&mut self, record: u32, records: &mut Records) {
+        if self.head == NIL {
+            self.tail = record;
+        }
+        records[record].next = std::mem::replace(&mut self.head, record);
+    }
+
     /// Takes the first record out, which there must be. Returns it, and the next one.
     #[inline]
     pub(crate) fn pop(&mut self, records: &mut Records) -> (u32, u32) {

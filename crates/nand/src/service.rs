@@ -214,10 +214,9 @@ fn start_page_programs(nand: &mut Nand, lun_id: u32, first: u32, index: usize) {
     let mut bus_ns = 0;
     let mut cell_ns = 0;
     loop {
-        let Record { ppn, plane, cause, .. } = nand.records[last];
-        let pages = nand.settings.pages_per_program;
-        count_flash_pages(nand, lun_id, action_index(Action::Program), cause, pages);
-        bus_ns += nand.settings.program_command_ns + nand.settings.transfer_ns(pages * nand.settings.page_bytes);
+        let Record { ppn, plane, cause, bytes, .. } = nand.records[last];
+        count_flash_pages(nand, lun_id, action_index(Action::Program), cause, nand.settings.pages_per_program);
+        bus_ns += nand.settings.program_command_ns + nand.settings.transfer_ns(bytes);
         cell_ns = cell_ns.max(nand.program_ns(ppn));
         used |= nand.bit_of_plane(plane);
         if !nand.settings.multi_plane || nand.luns[lun_id as usize].filled >> index & 1 == 0 {

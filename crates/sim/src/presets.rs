@@ -47,6 +47,10 @@ pub const PRESETS: &[Preset] = &[
     preset!("ppc-8p1", "PPC's drive with 9 chips"),
     preset!("array-5x", "Hot swapping's array: 5 SSDs of one chip, 256 MiB each, and 5 spare ones"),
     preset!("array-8x", "8 SSDs of 1 TB with pages of 16 KiB, and 2 spare ones"),
+    preset!(
+        "nvme-2026",
+        "A small NVMe drive of today: 4-KiB units, one-shot programs, suspension, paced GC; 8 channels of one die, 138 GB"
+    ),
     preset!("tlc", "A drive of TLC, with times of lower, middle and upper pages: 8 channels of 2 chips, 192 GiB"),
     preset!("qlc", "A drive of QLC, with times of its four page types: 8 channels of 2 chips, 256 GiB"),
     preset!("tiny", "A small drive for teaching and tests: 4 channels of 1 chip, 128 MiB, times of ssd1"),

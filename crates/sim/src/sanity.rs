@@ -184,7 +184,8 @@ impl TraceSample {
         let bytes = if device.transfer == Transfer::Page { pages * f64::from(device.page_bytes) } else { self.bytes as f64 };
         let transfers_ns = bytes * device.bus_ps_per_byte as f64 / 1000.0;
         let [read_ns, program_ns] = [CellOperation::Read, CellOperation::Program].map(|operation| device.cells(0).mean_ns(operation));
-        let units_ns = self.pages_read as f64 * read_ns as f64 + self.pages_written as f64 * program_ns as f64;
+        let programs = self.pages_written as f64 / f64::from(device.units_per_program());
+        let units_ns = self.pages_read as f64 * read_ns as f64 + programs * program_ns as f64;
         let chips = device.channels * device.chips_per_channel;
         let units = if device.lun == Lun::Chip { chips } else { chips * device.dies_per_chip };
         ((commands_ns as f64 + transfers_ns) / f64::from(device.channels)).max(units_ns / f64::from(units))

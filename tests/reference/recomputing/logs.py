@@ -102,10 +102,13 @@ class Run:
         # A page of the map: a mapping unit, of which a flash page has so many.
         self.page_bytes = self.device["mapping_unit_bytes"] or self.device["page_bytes"]
         self.units_per_page = self.device["page_bytes"] // self.page_bytes
-        # The memory in which they wait for their flash page: by default two pages for each plane, and two for each die.
+        # Several are programmed together: those of a page, and of so many pages.
+        self.pages_together = self.device["program_pages"]
+        self.packs = self.units_per_page * self.pages_together > 1
+        # The memory in which they wait for that: by default two program units for each plane, and two for each die.
         dies = self.device["channels"] * (self.device["chips_per_channel"] + self.device["spare_chips"])
         dies *= self.device["dies_per_chip"]
-        least = 2 * dies * (self.device["planes_per_die"] + 1) * self.device["page_bytes"]
+        least = 2 * dies * (self.device["planes_per_die"] + 1) * self.pages_together * self.device["page_bytes"]
         self.staging_units = max(least, self.device["staging_bytes"]) // self.page_bytes
         self.chips = self.device["chips_per_channel"] + self.device["spare_chips"]
         self.units_per_channel = self.chips * (1 if self.device["lun"] == "chip" else self.device["dies_per_chip"])
@@ -124,7 +127,7 @@ class Run:
     def flash_page(self, done: Operation) -> tuple[int, ...]:
         """Where the operation is; several mapping units that are read at once may be of one flash page."""
         place = done.channel, done.chip, done.die, done.plane, done.block, done.page
-        return place if self.units_per_page > 1 else (*place, id(done))
+        return place if self.packs else (*place, id(done))
 
     def unit(self, done: Operation) -> int:
         """Number of the LUN in `dies` of the result."""

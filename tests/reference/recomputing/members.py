@@ -72,7 +72,7 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
             # Page operations that were queued or under way when a warm-up ended count, and are in no log.
             known = quantile(sorted(latency[member]), QUANTILES[name])
             # Mapping units that share a flash page end when the memory takes them, which is in no log either.
-            is_known = not run.has_warmup and run.units_per_page == 1
+            is_known = not run.has_warmup and not run.packs
             found[f"{own}/{name}_ns"] = known if is_known else Between(0, inf)
         found[f"{own}/parity_share"] = parity[member] / sum(parity) if sum(parity) else 0
     # Members that are spare SSDs, or were replaced by one, take part in no mean.
@@ -123,7 +123,7 @@ def mean_blocked(run: Run, members: int) -> list[Any]:
         # With a warm-up there are answers, and work, that are in no log. What dies waiting is in none either.
         found.append(
             Between(0, inf)
-            if run.has_warmup or run.units_per_page > 1
+            if run.has_warmup or run.packs
             else Between(least / count, inf if run.has_losses else most / count)
         )
     return found

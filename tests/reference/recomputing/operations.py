@@ -26,7 +26,7 @@ COUNTED_AS = {
 
 
 def counts(run: Run) -> dict[str, dict[str, int]]:
-    """What was started, by action and cause; a copy inside a plane reads and programs."""
+    """What was started, by action and cause; a copy inside a plane reads and programs. A program may be of several pages."""
     found: dict[str, dict[str, int]] = {
         "reads": defaultdict(int),
         "programs": defaultdict(int),
@@ -34,7 +34,7 @@ def counts(run: Run) -> dict[str, dict[str, int]]:
     }
     for done in flash_operations(run):
         for action in COUNTED_AS[done.action]:
-            found[action][done.cause] += 1
+            found[action][done.cause] += run.pages_together if action == "programs" else 1
     return found
 
 
@@ -54,7 +54,7 @@ def of_units(run: Run, done: dict[str, dict[str, int]], found: dict[str, Any]) -
     The log shows which are read from flash, and how many are programmed in all. Which of these are whose, and which are
     read in memory, is taken from the result.
     """
-    if run.units_per_page == 1:
+    if not run.packs:
         return done
     told = run.result["flash_units"]
     reads: dict[str, int] = defaultdict(int)
@@ -107,7 +107,7 @@ def of_amplification(run: Run, found: dict[str, Any], done: dict[str, dict[str, 
     found["write_amplification_by/warmup"] = between(ratio(least_warm, pages_written), ratio(most_warm, pages_written))
     counted = [cause for causes in AMPLIFICATION.values() for cause in causes]
     padded = run.result.get("padded_units", 0)
-    if run.units_per_page > 1:
+    if run.packs:
         found["write_amplification_by/padding"] = ratio(padded, pages_written)
     most, least = (padded + sum(programs[cause] - warm[cause] for cause in counted) for warm in (sure, at_most))
     data = programs["host"] - at_most["host"], programs["host"] - sure["host"]

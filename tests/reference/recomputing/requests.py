@@ -124,7 +124,7 @@ def of_bandwidth(run: Run, found: dict[str, Any]) -> None:
         busy_ns = (
             run.result["bandwidth"]["busy_ns"] if busy_ns <= run.result["bandwidth"]["busy_ns"] <= span else busy_ns
         )
-    if run.units_per_page > 1:
+    if run.packs:
         # Mapping units that are read in memory are in no log either.
         reads = sum(done.action == "read" for done in run.operations)
         in_memory_ns = (run.result["flash_units"]["reads"]["total"] - reads) * run.device["buffer_ns"]

@@ -13,7 +13,7 @@ use flashraid_nand::Nand;
 impl Collection {
     /// A page, or a program unit with all its pages, is programmed in the plane, which is being collected.
     #[inline]
-    pub(super) fn owe(&mut self, plane: u32, space: &Space, nand: &mut Nand) -> Next {
+    pub(crate) fn owe(&mut self, plane: u32, space: &Space, nand: &mut Nand) -> Next {
         let run = &mut self.runs[plane as usize];
         if !run.may_rest {
             return Next::Waits;

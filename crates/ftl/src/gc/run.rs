@@ -22,7 +22,12 @@ impl Collection {
         if store.space.is_low(plane) {
             if self.is_collecting(plane) {
                 self.hurry(plane, &store.space);
-                return self.owe(plane, &store.space, nand);
+                // Program units count when they are programmed, as they may wait in the memory for long.
+                return if store.memory.is_none() {
+                    self.owe(plane, &store.space, nand)
+                } else {
+                    self.go_on_if_needed(plane, &store.space, nand)
+                };
             }
             return self.start(plane, store, nand);
         }

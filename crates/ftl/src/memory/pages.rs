@@ -110,12 +110,12 @@ impl Memory {
         let first = Ppn(page * self.units);
         let held = self.held.get_mut(page).expect("it is in the memory");
         held.is_queued = true;
-        let Held { cause, priority, .. } = *held;
+        let Held { cause, priority, is_of_gc, .. } = *held;
         if is_untimed {
             // Nothing starts meanwhile.
             let _ = self.leave(first, space);
         } else {
-            packed::queue_page_program(nand, space.shape.plane_of(ppn), first, cause, of_run.unwrap_or(priority));
+            packed::queue_page_program(nand, space.shape.plane_of(ppn), first, cause, of_run.unwrap_or(priority), is_of_gc);
         }
     }
 

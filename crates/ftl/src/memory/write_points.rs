@@ -90,7 +90,10 @@ impl Flash {
             self.attend(due);
         }
         let plane = self.store.space.shape.plane_of(first);
-        if is_of_gc && self.gc.waits_for_moves(plane, first) {
+        if !is_of_gc {
+            let next = self.gc.owe(plane, &self.store.space, &mut self.nand);
+            self.carry_out(plane, next);
+        } else if self.gc.waits_for_moves(plane, first) {
             let next = self.gc.moves_are_programmed(plane, &self.store.space);
             self.carry_out(plane, next);
         }

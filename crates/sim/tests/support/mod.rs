@@ -79,7 +79,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
 pub type Scenario = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Different ways through the engine, for golden results and for what recomputes results. Not every scheme takes all of them (`scenario`).
-pub const SCENARIOS: [Scenario; 34] = [
+pub const SCENARIOS: [Scenario; 35] = [
     ("plain", "raid5", &[]),
     ("sor", "raid4", &[("spare_chips", "1"), ("rebuild", "sor"), ("fail", "chip:1.0@request:180")]),
     ("dor", "raid5", &[("spare_chips", "1"), ("rebuild", "dor"), ("fail", "chip:1.0@request:180")]),
@@ -166,6 +166,18 @@ pub const SCENARIOS: [Scenario; 34] = [
         ],
     ),
     ("suspend", "no-pc", &[("suspend", "both"), ("suspend_min_ns", "0"), ("gc_blocking_scope", "none"), ("speed", "5")]),
+    (
+        "program-units",
+        "ca-ppc",
+        &[
+            ("program_pages", "2"),
+            ("pages_per_block", "8"),
+            ("over_provisioning", "0.5"),
+            ("gc_blocking_scope", "none"),
+            ("gc_pace", "debt"),
+            ("gc_threshold", "0.4"),
+        ],
+    ),
     (
         "suspend-units",
         "cr5m",
