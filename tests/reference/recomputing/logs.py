@@ -129,6 +129,11 @@ class Run:
         place = done.channel, done.chip, done.die, done.plane, done.block, done.page
         return place if self.packs else (*place, id(done))
 
+    def pages(self, done: Operation) -> int:
+        """The flash pages that the operation is of."""
+        together: int = self.pages_together
+        return together if done.action == "program" else 1
+
     def unit(self, done: Operation) -> int:
         """Number of the LUN in `dies` of the result."""
         in_channel = done.chip if self.device["lun"] == "chip" else done.die * self.chips + done.chip

@@ -41,7 +41,7 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
         of = member_of(done.channel, done.chip)
         for action in COUNTED_AS[done.action]:
             if of is not None:
-                started[of][action] += 1
+                started[of][action] += run.pages(done)
     for done in run.operations:
         if done.kind != "collection" and done.member is not None:
             parity[done.member] += done.action == "program" and done.cause == "parity"
@@ -155,7 +155,7 @@ def of_ssds(run: Run, found: dict[str, Any], units: list[dict[str, int]]) -> Non
         started: dict[str, dict[str, int]] = {action: defaultdict(int) for action in ("reads", "programs", "erases")}
         for done in done_here:
             for action in COUNTED_AS[done.action]:
-                started[action][done.cause] += 1
+                started[action][done.cause] += run.pages(done)
         for action, counted in started.items():
             found.update({f"{own}/flash_ops/{action}/{cause}": n for cause, n in by_cause(counted).items()})
         erased = sum(done.action == "erase" and not done.failed for done in done_here)

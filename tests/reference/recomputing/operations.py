@@ -34,7 +34,7 @@ def counts(run: Run) -> dict[str, dict[str, int]]:
     }
     for done in flash_operations(run):
         for action in COUNTED_AS[done.action]:
-            found[action][done.cause] += run.pages_together if action == "programs" else 1
+            found[action][done.cause] += run.pages(done)
     return found
 
 

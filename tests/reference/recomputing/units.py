@@ -244,7 +244,7 @@ def of_busy_times(
     programs: list[dict[str, int]] = [defaultdict(int) for _ in units]
     for done in run.operations:
         if done.action in ("program", "copy_back"):
-            programs[run.unit(done)][done.cause] += 1
+            programs[run.unit(done)][done.cause] += run.pages(done)
     for index, sums in enumerate(programs):
         found.update({f"dies/{index}/programs/{cause}": count for cause, count in by_cause(sums).items()})
     return buses, units
