@@ -12,6 +12,7 @@ mod decision_point;
 mod destaging;
 mod determinism;
 mod documents;
+mod drive_of_today;
 mod drives;
 mod effects;
 mod failure;

@@ -1,0 +1,77 @@
+//! `nvme-2026`, with fewer and smaller blocks: what an architect tries first.
+
+use crate::support::{config, pages};
+use flashraid_sim::{RunResult, Simulation};
+use flashraid_vocabulary::{HostOp, HostRequest, SplitMix64};
+
+/// 4 of 64 blocks are the threshold; a block has 8 program units.
+const SMALL: [(&str, &str); 3] = [("blocks_per_plane", "64"), ("pages_per_block", "96"), ("gc_threshold", "0.0625")];
+
+/// Requests at equal distances on random units, every second one a read. Returns the latencies of reads and of writes, sorted, and the result.
+fn run(pairs: &[(&str, &str)], requests: u64, interval_ns: u64, reads: bool) -> ([Vec<u64>; 2], RunResult) {
+    let mut simulation = Simulation::new(config("nvme-2026", "raid0", &[&SMALL, pairs].concat()), |_| true).unwrap();
+    let (mut random, space, begin_ns) = (SplitMix64::new(3), simulation.space_bytes() / 4096, simulation.now_ns());
+    let mut latencies = [Vec::new(), Vec::new()];
+    for number in 0..requests {
+        let op = if reads && number % 2 == 0 { HostOp::Read } else { HostOp::Write };
+        let mut request = pages(op, random.next_below(space), 1);
+        request.arrival_ns = begin_ns + number * interval_ns;
+        simulation.submit(&request).unwrap();
+    }
+    simulation.finish().unwrap();
+    for done in simulation.take_completed() {
+        assert!(done.ok, "{done:?}");
+        let is_read = reads && done.sequence % 2 == 0;
+        latencies[usize::from(!is_read)].push(done.completed_ns - done.arrival_ns);
+    }
+    latencies.iter_mut().for_each(|all| all.sort_unstable());
+    (latencies, simulation.result(&Default::default(), false, None).unwrap())
+}
+
+/// Random writes of 4 KiB on pages of 16 KiB cost what they write before there is GC, and are answered by the memory.
+#[test]
+fn random_writes_before_gc_cost_what_they_write() {
+    let ([_, writes], result) = run(&[], 20_000, 100_000_000, false);
+    assert!(result.write_amplification.unwrap() <= 1.05, "{:?}", result.write_amplification);
+    assert!(writes[writes.len() / 2] < 30_000, "{} ns", writes[writes.len() / 2]);
+}
+
+/// 1 MB/s each way on a drive in steady state: a read waits for suspensions, and for what is read before it.
+#[test]
+fn reads_of_a_drive_in_steady_state_wait_for_no_victim() {
+    let steady = [("fill", "1"), ("precondition", "steady")];
+    let ([reads, _], result) = run(&steady, 20_000, 2_048_000, true);
+    assert!(result.collection.collections > 10 && result.write_amplification.unwrap() > 2.0, "{:?}", result.write_amplification);
+    assert!(reads[reads.len() * 999 / 1000] < 1_000_000, "{} ns", reads[reads.len() * 999 / 1000]);
+}
+
+/// With 256 writes always outstanding on a drive in steady state, none waits for a victim to be collected: the longest waits for the moves that a few program
+/// units make GC owe. With GC that moves whole victims it waits for those.
+#[test]
+fn writes_of_a_full_queue_wait_for_no_victim() {
+    let longest_ns = |pace| {
+        let given = [("fill", "1"), ("precondition", "steady"), ("gc_pace", pace), ("staging_bytes", "8388608")];
+        // Blocks of 32 program units, so that victims have many.
+        let shape = [("channels", "2"), ("blocks_per_plane", "128"), ("pages_per_block", "384"), ("gc_threshold", "0.03125")];
+        let mut simulation = Simulation::new(config("nvme-2026", "raid0", &[&shape[..], &given].concat()), |_| true).unwrap();
+        let (mut random, space) = (SplitMix64::new(3), simulation.space_bytes() / 4096);
+        let (mut submitted, mut completed, mut longest_ns) = (0, 0, 0);
+        while completed < 40_000 {
+            while submitted < completed + 256 {
+                let write = pages(HostOp::Write, random.next_below(space), 1);
+                simulation.submit(&HostRequest { arrival_ns: simulation.now_ns(), ..write }).unwrap();
+                submitted += 1;
+            }
+            simulation.advance_until(simulation.next_event_ns().unwrap()).unwrap();
+            for done in simulation.take_completed() {
+                completed += 1;
+                longest_ns = longest_ns.max(done.completed_ns - done.arrival_ns);
+            }
+        }
+        longest_ns
+    };
+    let (debt_ns, block_ns) = (longest_ns("debt"), longest_ns("block"));
+    assert!(2 * debt_ns < block_ns, "{debt_ns} ns, {block_ns} ns");
+    // Each of the program units that wait at a die makes it move WA - 1 times as much.
+    assert!(debt_ns < 8 * 10 * 2_113_775, "{debt_ns} ns");
+}
