@@ -93,6 +93,14 @@ class Ssd(Record):
     endurance: int | None
 
 
+class Sheet(Record):
+    """What the maker of a device states."""
+
+    source: str  # where it was published
+    fitted: list[str]  # the figures to which numbers of the device were fitted
+    figures: OpenRecord  # called as those of `datasheet`
+
+
 class Device(Record):
     """A device, what follows from its numbers, and what each scheme makes of it."""
 
@@ -114,6 +122,7 @@ class Device(Record):
     device: OpenRecord  # every setting of the device
     array: OpenRecord  # of an array
     ssds: list[Ssd]  # of an array, spare ones included
+    sheet: Sheet  # if its file has that
 
     def _repr_html_(self) -> str:
         facts = [
