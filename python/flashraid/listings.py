@@ -7,6 +7,7 @@ from . import _native
 from .html_table import html_table
 from .record import Counts, OpenRecord, Record
 from .settings import Path, check_texts, given, utf8_path
+from .sheets.cells import kind_of
 from .sizes import format_bytes
 
 
@@ -141,7 +142,14 @@ class Device(Record):
                 rows.append((name, *sizes, of.survives.text))
         head = ["scheme", "user capacity", "redundancy", "spare when full", "NVRAM", "survives the loss of"]
         caption = f"{self.name}: {self.about}" if self.about else self.name
-        return html_table(caption, ["", ""], facts) + html_table("Under each scheme", head, rows)
+        shown = html_table(caption, ["", ""], facts) + html_table("Under each scheme", head, rows)
+        if "sheet" not in self:
+            return shown
+        stated = [
+            (name, kind_of(name).text(value), "fitted" if name in self.sheet.fitted else "")
+            for name, value in self.sheet.figures.to_dict().items()
+        ]
+        return shown + html_table(f"Stated by its maker: {self.sheet.source}", ["figure", "stated", ""], stated)
 
     def __repr__(self) -> str:
         return f"<Device: {self.name}, {format_bytes(self.raw_bytes)} of flash>"
