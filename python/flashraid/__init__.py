@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .calibration import Calibration, calibrate
     from .comparing import compare
     from .comparison import Comparison
+    from .datasheets import Datasheet, datasheet
     from .listings import devices, schemes
     from .loading import load
     from .record import Record
@@ -39,6 +40,7 @@ else:
         "calibration": ("Calibration", "calibrate"),
         "comparing": ("compare",),
         "comparison": ("Comparison",),
+        "datasheets": ("Datasheet", "datasheet"),
         "listings": ("devices", "schemes"),
         "loading": ("load",),
         "record": ("Record",),
@@ -70,6 +72,7 @@ __all__ = [
     "Calibration",
     "Comparison",
     "Completion",
+    "Datasheet",
     "DefectError",
     "FlashraidError",
     "InputError",
@@ -89,6 +92,7 @@ __all__ = [
     "calibrate",
     "compare",
     "convert",
+    "datasheet",
     "devices",
     "fit",
     "load",

@@ -1,16 +1,14 @@
 """Replaying a trace under several schemes, side by side, to compare them."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
-from threading import Lock
-from typing import Any, NamedTuple, Protocol, Unpack
+from typing import Any, Unpack
 
-from . import _native, machine
+from . import machine
 from ._native import InputError
 from .chance import Chance, Variant, chance_of
 from .comparison import Comparison
@@ -18,7 +16,7 @@ from .files import can_be_read_again, must_be_read_again, scratch_folder
 from .interrupts import Interrupts
 from .outputs import OpenOutputs, Outputs
 from .profile_text import repetition
-from .replay import INTERRUPTED, VIOLATION, Interrupted, RunArguments, doubts, run_pairs
+from .replay import INTERRUPTED, VIOLATION, Interrupted, RunArguments, doubts
 from .result import Result
 from .settings import (
     EQUAL,
@@ -41,6 +39,7 @@ from .settings import (
     possible,
     texts,
 )
+from .side_by_side import Begin, Done, Place, Run, SharedDevice, SideBySide, Together, ended
 from .sizes import check_range
 
 # The closed loop that measures a scheme's capacity: its queue depth, and the most requests that it replays.
@@ -48,24 +47,6 @@ QUEUE_DEPTH = 32
 MOST_REQUESTS = 100_000
 
 MOST_SEEDS = 1000
-
-# After so long at the latest Ctrl-C is looked for.
-STEP_SECONDS = 0.2
-
-
-class Watch(Protocol):
-    """Told of the progress of one run, in a thread of its own; it stops the run by returning False."""
-
-    def __call__(self, stage: str, count: int, share: float | None) -> object:
-        """So far it is."""
-
-    def end(self) -> None:
-        """The run has ended."""
-
-
-# Called before each run with its name and what gives its complete configuration; returns what watches the run, or None
-# if it is not to begin.
-Begin = Callable[[str, Callable[[], dict[str, Any]]], Watch | None]
 
 
 @dataclass(frozen=True)
@@ -216,7 +197,7 @@ def compare(
     for text in found:
         warnings.warn(text, stacklevel=2)
     with Interrupts() as interrupts:
-        together = _Together(interrupts, progress, plan.runs)
+        together = Together(interrupts, progress, plan.runs)
         comparison = compare_planned(plan, together.begin)
         if interrupts.came and comparison.results[-1].status != VIOLATION:
             comparison.results[-1].status = INTERRUPTED
@@ -229,102 +210,14 @@ def compare(
     return comparison
 
 
-class _Together:
-    """One progress function for all runs of a comparison."""
-
-    def __init__(self, interrupts: Interrupts, progress: Progress | None, runs: int) -> None:
-        self._interrupts, self._progress = interrupts, progress
-        self._shares: list[float] = []
-        self._runs = runs
-        self._lock = Lock()
-
-    def begin(self, _name: str, _configured: Callable[[], dict[str, Any]]) -> Watch | None:
-        """The watch of another run."""
-        if self._interrupts.came:
-            return None
-        with self._lock:
-            self._shares.append(0.0)
-            return _Part(self, len(self._shares) - 1)
-
-    def tell(self, run: int, stage: str, count: int, share: float | None) -> object:
-        """Tells of one run, with the share of all."""
-        with self._lock:
-            self._shares[run] = share or self._shares[run]
-            if self._interrupts.came:
-                return False
-            return self._progress is None or self._progress(stage, count, min(1.0, sum(self._shares) / self._runs))
-
-    def end(self, run: int) -> None:
-        """The run has ended."""
-        self._shares[run] = 1.0
-
-
-class _Part(NamedTuple):
-    """The watch of a run among others."""
-
-    together: _Together
-    run: int
-
-    def __call__(self, stage: str, count: int, share: float | None) -> object:
-        return self.together.tell(self.run, stage, count, share)
-
-    def end(self) -> None:
-        self.together.end(self.run)
-
-
-# The result of a run that may not have begun.
-Done = Future[Result | None]
-
-
-class _Run(NamedTuple):
-    """A run of a comparison."""
-
-    name: str
-    scheme: str
-    trace: str
-    settings: Pairs
-    outputs: OpenOutputs
-    engine: bool
-    device: "_Device"  # with which it begins
-    seed: int | None = None  # if there are several
-
-
-class _Device:
-    """The device with which several runs of a scheme begin: prepared by the first, and gone after the last."""
-
-    def __init__(self, runs: int) -> None:
-        self._left = runs
-        self._is_shared = runs > 1
-        self._lock = Lock()
-        self._prepared: _native.Prepared | None = None
-        self._preparation: str | None = None  # what it was prepared for
-
-    @contextmanager
-    def lent(self, plan: Plan, run: _Run, go_on: Callable[..., bool]) -> Iterator[_native.Prepared | None]:
-        """The prepared device; None for a run that prepares its own."""
-        place = (plan.device, run.scheme, plan.config, run.settings)
-        preparation = _native.preparation(*place) if self._is_shared else None
-        try:
-            with self._lock:
-                if preparation and self._prepared is None:
-                    self._preparation, self._prepared = preparation, _native.Prepared(*place, go_on)
-                prepared = self._prepared if preparation == self._preparation else None
-            yield prepared
-        finally:
-            with self._lock:
-                self._left -= 1
-                if not self._left:
-                    self._prepared = None
-
-
 @dataclass
 class _Scheme:
     """The runs of a scheme, and what becomes of them."""
 
     name: str
     share: Share
-    runs: list[_Run]  # as they were asked for
-    repeats: list[_Run]  # others, with which they are repeated
+    runs: list[Run]  # as they were asked for
+    repeats: list[Run]  # others, with which they are repeated
     measured: list[Done] = field(default_factory=list)
     repeated: list[Done] = field(default_factory=list)
     loops: list[Done] = field(default_factory=list)  # that of the run as it was asked for first
@@ -332,21 +225,12 @@ class _Scheme:
     @property
     def results(self) -> list[Result]:
         """Those of the runs as they were asked for, up to the first that did not end."""
-        return _ended(self.measured)
+        return ended(self.measured)
 
     @property
     def again(self) -> list[Result]:
         """Those of the repeats."""
-        return _ended(self.repeated)
-
-
-def _ended(runs: Sequence[Done]) -> list[Result]:
-    found: list[Result] = []
-    for each in runs:
-        if each.cancelled() or (result := each.result()) is None:
-            break
-        found.append(result)
-    return found
+        return ended(self.repeated)
 
 
 def compare_planned(plan: Plan, begin: Begin) -> Comparison:
@@ -366,7 +250,7 @@ def compare_planned(plan: Plan, begin: Begin) -> Comparison:
             for needed, each in zip(plan.needed_bytes, schemes, strict=True)
             for _ in [*each.runs, *each.repeats]
         ]
-        side_by_side = _SideBySide(plan, begin, machine.at_once(needed_bytes, plan.jobs))
+        side_by_side = SideBySide(Place(plan.device, plan.config), begin, machine.at_once(needed_bytes, plan.jobs))
         undo.callback(side_by_side.stop)
         for each in schemes:
             first, *others = each.runs
@@ -380,12 +264,12 @@ def compare_planned(plan: Plan, begin: Begin) -> Comparison:
 def _scheme(plan: Plan, at: int, outputs: OpenOutputs, no_files: OpenOutputs, folder: str) -> _Scheme:
     """The runs of a scheme."""
     name, share, chance = plan.schemes[at], plan.shares[at], plan.chance
-    device = _Device(len(chance.asked) + len(chance.new) if chance.new else 1)
+    device = SharedDevice(len(chance.asked) + len(chance.new) if chance.new else 1)
 
-    def run(variant: Variant, outputs: OpenOutputs) -> _Run:
+    def run(variant: Variant, outputs: OpenOutputs) -> Run:
         called = name if variant.seed is None else f"{name}, seed {variant.seed}"
         settings = variant.of(share.settings)
-        return _Run(called, name, _trace(plan, variant, folder), settings, outputs, plan.engine, device, variant.seed)
+        return Run(called, name, _trace(plan, variant, folder), settings, outputs, plan.engine, device, variant.seed)
 
     runs, repeats = [run(each, outputs) for each in chance.asked], [run(each, no_files) for each in chance.new]
     if len(runs) > 1:  # refuses a seed that is too large before the first run
@@ -399,92 +283,18 @@ def _trace(plan: Plan, variant: Variant, folder: str) -> str:
 
 
 def _then_loops(
-    plan: Plan, scheme: _Scheme, no_files: OpenOutputs, folder: str, side_by_side: "_SideBySide", result: Result
+    plan: Plan, scheme: _Scheme, no_files: OpenOutputs, folder: str, side_by_side: SideBySide, result: Result
 ) -> None:
     """The closed loops of a scheme follow its first run, on which their settings depend."""
     if not plan.has_loops:
         return
     variants = [replace(plan.chance.asked[0], jitter_ns=0), *plan.chance.loops]
-    device = _Device(len(variants))
+    device = SharedDevice(len(variants))
     for each in variants:
         name = f"{scheme.name}, closed loop" + (f" {len(scheme.loops) + 1}" if scheme.loops else "")
         settings = each.of(_closed_loop(scheme.share.settings, result))
-        run = _Run(name, scheme.name, _trace(plan, each, folder), settings, no_files, False, device, each.seed)
+        run = Run(name, scheme.name, _trace(plan, each, folder), settings, no_files, False, device, each.seed)
         scheme.loops.append(side_by_side.do(run))
-
-
-class _SideBySide:
-    """Does runs on several cores, until one is interrupted or fails."""
-
-    def __init__(self, plan: Plan, begin: Begin, jobs: int) -> None:
-        self._plan, self._begin = plan, begin
-        self._pool = ThreadPoolExecutor(jobs)
-        self._then: dict[Done, Callable[[Result], None]] = {}
-        self._all: list[tuple[Done, OpenOutputs]] = []
-        self._kept = 0
-        self._is_stopped = False
-
-    def do(self, run: _Run, then: Callable[[Result], None] = lambda result: None) -> Done:
-        """Does the run when there is a core for it; what is to be done then with its result is done by `wait`."""
-        future = self._pool.submit(self._do, run)
-        self._all.append((future, run.outputs))
-        self._then[future] = then
-        return future
-
-    def _do(self, run: _Run) -> Result | None:
-        plan = self._plan
-        watch = self._begin(run.name, lambda: configuration(plan.device, run.scheme, plan.config, run.settings))
-        if watch is None or self._is_stopped:
-            return None
-
-        def watched(stage: str, count: int, share: float | None) -> bool:
-            return not self._is_stopped and watch(stage, count, share) is not False
-
-        try:
-            with run.device.lent(plan, run, watched) as device:
-                place = (run.trace, plan.device, run.scheme, plan.config)
-                result = run_pairs(*place, run.engine, watched, run.settings, run.outputs, device)
-        finally:
-            watch.end()
-        # At once, as the next run begins before `wait` looks.
-        self._is_stopped |= result.status == INTERRUPTED
-        return result
-
-    def wait(self) -> None:
-        """Waits for all runs, or for those under way if one is interrupted. Raises what a run has raised."""
-        while self._then and not self._is_stopped:
-            done, _ = wait(self._then, STEP_SECONDS, FIRST_COMPLETED)
-            # In the order of the runs, as `done` has none.
-            for future in [each for each in self._then if each in done]:
-                then = self._then.pop(future)
-                result = None if future.exception() else future.result()
-                if result is None or result.status == INTERRUPTED:
-                    self.stop()
-                elif not self._is_stopped:
-                    then(result)
-            self._keep()
-        if self._is_stopped:
-            self.stop()
-            self._keep()
-        for future, _ in self._all:
-            if not future.cancelled():
-                future.result()
-
-    def _keep(self) -> None:
-        """Keeps the files of runs that have ended, up to the first that has not: no result behind that is shown."""
-        for future, outputs in self._all[self._kept :]:
-            if not future.done() or future.cancelled() or future.exception():
-                return
-            result = future.result()
-            if result is None or result.status == INTERRUPTED:
-                return
-            outputs.keep()
-            self._kept += 1
-
-    def stop(self) -> None:
-        """Those under way end soon, others never begin."""
-        self._is_stopped = True
-        self._pool.shutdown(cancel_futures=True)
 
 
 def _comparison(plan: Plan, schemes: Sequence[_Scheme]) -> Comparison:
@@ -519,7 +329,7 @@ def _comparison(plan: Plan, schemes: Sequence[_Scheme]) -> Comparison:
     return comparison
 
 
-def _with_notes(result: Result, scheme: _Scheme, run: _Run) -> Result:
+def _with_notes(result: Result, scheme: _Scheme, run: Run) -> Result:
     # Nobody asked for this very seed; notes below the table say what depends on it.
     idle = f"seed = {run.seed}: had no effect"
     own = [text for text in result.warnings if not text.startswith(idle)]
@@ -532,7 +342,7 @@ def _capacities(plan: Plan, schemes: Sequence[_Scheme]) -> Iterator[dict[str, An
     chance = plan.chance
     for scheme in schemes:
         if plan.has_loops:
-            found = list(takewhile(lambda each: not each.partial, _ended(scheme.loops)))
+            found = list(takewhile(lambda each: not each.partial, ended(scheme.loops)))
             if len(found) < 1 + len(chance.loops):
                 return
             judging = found[1:] if chance.has_jitter else found

@@ -7,6 +7,7 @@ from . import _native
 from .html_table import html_table
 from .record import Counts, OpenRecord, Record
 from .settings import Path, check_texts, given, utf8_path
+from .sheets.cells import kind_of
 from .sizes import format_bytes
 
 
@@ -93,6 +94,14 @@ class Ssd(Record):
     endurance: int | None
 
 
+class Sheet(Record):
+    """What the maker of a device states."""
+
+    source: str  # where it was published
+    fitted: list[str]  # the figures to which numbers of the device were fitted
+    figures: OpenRecord  # called as those of `datasheet`
+
+
 class Device(Record):
     """A device, what follows from its numbers, and what each scheme makes of it."""
 
@@ -114,6 +123,7 @@ class Device(Record):
     device: OpenRecord  # every setting of the device
     array: OpenRecord  # of an array
     ssds: list[Ssd]  # of an array, spare ones included
+    sheet: Sheet  # if its file has that
 
     def _repr_html_(self) -> str:
         facts = [
@@ -132,7 +142,14 @@ class Device(Record):
                 rows.append((name, *sizes, of.survives.text))
         head = ["scheme", "user capacity", "redundancy", "spare when full", "NVRAM", "survives the loss of"]
         caption = f"{self.name}: {self.about}" if self.about else self.name
-        return html_table(caption, ["", ""], facts) + html_table("Under each scheme", head, rows)
+        shown = html_table(caption, ["", ""], facts) + html_table("Under each scheme", head, rows)
+        if "sheet" not in self:
+            return shown
+        stated = [
+            (name, kind_of(name).text(value), "fitted" if name in self.sheet.fitted else "")
+            for name, value in self.sheet.figures.to_dict().items()
+        ]
+        return shown + html_table(f"Stated by its maker: {self.sheet.source}", ["figure", "stated", ""], stated)
 
     def __repr__(self) -> str:
         return f"<Device: {self.name}, {format_bytes(self.raw_bytes)} of flash>"

@@ -7,7 +7,7 @@ import pytest
 from conftest import write_trace
 
 import flashraid as fr
-from flashraid import chance, comparing, summary
+from flashraid import chance, comparing, side_by_side, summary
 from flashraid.report.again import commands
 
 DEVICE = {"device": "tiny", "fill": 0.5}
@@ -360,7 +360,7 @@ def test_a_long_trace_is_not_repeated_and_the_conclusion_says_how_to_ask(monkeyp
 
 
 def test_an_interruption_of_the_repeats_keeps_the_results(monkeypatch, trace):
-    done, run_pairs = [], comparing.run_pairs
+    done, run_pairs = [], side_by_side.run_pairs
 
     def run(*arguments):
         result = run_pairs(*arguments)
@@ -369,7 +369,7 @@ def test_an_interruption_of_the_repeats_keeps_the_results(monkeypatch, trace):
             result.status = comparing.INTERRUPTED
         return result
 
-    monkeypatch.setattr(comparing, "run_pairs", run)
+    monkeypatch.setattr(side_by_side, "run_pairs", run)
     with pytest.raises(fr.Interrupted) as stopped:
         fr.compare(trace, schemes="raid0,raid5,raid1", jobs=1, **DEVICE)
     found = stopped.value.result

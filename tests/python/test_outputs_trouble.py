@@ -19,7 +19,7 @@ from conftest import COMMAND, PROVE, ROOT, SAMPLE, write_device, write_trace, wr
 
 import flashraid as fr
 from flashraid import outputs as outputs_module
-from flashraid.comparing import STEP_SECONDS
+from flashraid.side_by_side import STEP_SECONDS
 
 RUN = ["run", SAMPLE, "--device", "ssd1", "--scheme", "raid5", "--limit", "3000", "--fill", "0.05", "--quiet"]
 SETTINGS = {"device": "ssd1", "limit": 3000, "fill": 0.05, "engine": False}

@@ -12,7 +12,7 @@ import pytest
 from conftest import PROVE, fill, write_trace, writes
 
 import flashraid as fr
-from flashraid import _native, comparing, machine, profile_text
+from flashraid import _native, comparing, machine, profile_text, side_by_side
 from flashraid.command import compare
 from flashraid.command.progress import Progress
 from flashraid.interrupts import Interrupts
@@ -30,16 +30,16 @@ def trace(tmp_path):
 
 def interrupted_in_run(number, monkeypatch):
     """Ctrl-C comes at the end of this run."""
-    done, run_pairs = [], comparing.run_pairs
+    done, run_pairs = [], side_by_side.run_pairs
 
     def run(*arguments):
         done.append(run_pairs(*arguments))
         if len(done) == number:
             signal.pthread_kill(main_thread().ident, signal.SIGINT)
-            time.sleep(2 * comparing.STEP_SECONDS)  # so that it has come
+            time.sleep(2 * side_by_side.STEP_SECONDS)  # so that it has come
         return done[-1]
 
-    monkeypatch.setattr(comparing, "run_pairs", run)
+    monkeypatch.setattr(side_by_side, "run_pairs", run)
 
 
 def test_an_interruption_of_the_closed_loop_keeps_the_results(monkeypatch, trace):
@@ -86,19 +86,19 @@ def test_a_profile_that_runs_may_be_reading_is_not_written_again(tmp_path):
 
 def test_runs_are_side_by_side(monkeypatch, trace):
     """Each of two waits until the other has begun."""
-    meet, run_pairs = Barrier(2), comparing.run_pairs
+    meet, run_pairs = Barrier(2), side_by_side.run_pairs
 
     def run(*arguments):
         meet.wait(timeout=30)
         return run_pairs(*arguments)
 
-    monkeypatch.setattr(comparing, "run_pairs", run)
+    monkeypatch.setattr(side_by_side, "run_pairs", run)
     assert len(fr.compare(trace, schemes="raid0,raid5", jobs=2, capacity=False, **ONCE).results) == 2
 
 
 def test_closed_loops_are_in_the_order_of_the_schemes(monkeypatch, trace):
     """However those runs are listed that are found to have ended."""
-    done, run_pairs = [], comparing.run_pairs
+    done, run_pairs = [], side_by_side.run_pairs
 
     def run(*arguments):
         done.append(arguments[2])
@@ -108,8 +108,8 @@ def test_closed_loops_are_in_the_order_of_the_schemes(monkeypatch, trace):
         ended, others = futures_wait(futures)
         return [each for each in reversed(futures) if each in ended], others
 
-    monkeypatch.setattr(comparing, "run_pairs", run)
-    monkeypatch.setattr(comparing, "wait", backwards)
+    monkeypatch.setattr(side_by_side, "run_pairs", run)
+    monkeypatch.setattr(side_by_side, "wait", backwards)
     schemes = ["raid0", "raid1", "raid4", "raid5"]
     fr.compare(trace, schemes=schemes, jobs=1, **ONCE)
     assert done == 2 * schemes
@@ -294,7 +294,7 @@ def test_the_number_of_runs_is_known_before_the_first(monkeypatch, trace, tmp_pa
 
     planned = plan()
     told = []
-    together = comparing._Together(Interrupts(), lambda *of: told.append(of[2]) or True, planned.runs)
+    together = side_by_side.Together(Interrupts(), lambda *of: told.append(of[2]) or True, planned.runs)
 
     def begin(name, configured):
         watch = together.begin(name, configured)
@@ -306,13 +306,13 @@ def test_the_number_of_runs_is_known_before_the_first(monkeypatch, trace, tmp_pa
 
 
 def test_each_seed_has_one_run_and_each_scheme_one_closed_loop(monkeypatch, trace):
-    done, run_pairs = [], comparing.run_pairs
+    done, run_pairs = [], side_by_side.run_pairs
 
     def run(*arguments):
         done.append((arguments[2], dict(arguments[6]).get("queue_depth")))
         return run_pairs(*arguments)
 
-    monkeypatch.setattr(comparing, "run_pairs", run)
+    monkeypatch.setattr(side_by_side, "run_pairs", run)
     fr.compare(trace, schemes="raid0,raid5", seeds=3, jobs=2, **DEVICE)
     expected = [(scheme, depth) for scheme in ("raid0", "raid5") for depth in (None, None, None, "32")]
     assert sorted(done, key=str) == sorted(expected, key=str)
@@ -347,7 +347,7 @@ def test_notes_are_of_their_scheme_for_each_seed(trace):
 
 def test_the_share_of_all_runs_does_not_fall_where_a_stage_has_none():
     told = []
-    together = comparing._Together(Interrupts(), lambda *of: told.append(of) or True, 2)
+    together = side_by_side.Together(Interrupts(), lambda *of: told.append(of) or True, 2)
     watch = together.begin("raid5", dict)
     watch("replaying", 1, 0.5)
     watch("verifying", 1, None)
@@ -364,7 +364,7 @@ def test_the_error_is_that_of_the_first_scheme(monkeypatch, trace):
         has_failed.set()
         raise fr.InputError(scheme)
 
-    monkeypatch.setattr(comparing, "run_pairs", run)
+    monkeypatch.setattr(side_by_side, "run_pairs", run)
     with pytest.raises(fr.InputError, match="raid0"):
         fr.compare(trace, schemes="raid0,raid5", jobs=2, **ONCE)
 
@@ -383,7 +383,7 @@ def test_an_error_stops_the_runs_under_way(monkeypatch, trace):
         assert time.monotonic() < until
         raise fr.InputError("stopped")
 
-    monkeypatch.setattr(comparing, "run_pairs", run)
+    monkeypatch.setattr(side_by_side, "run_pairs", run)
     with pytest.raises(fr.InputError, match="stopped"):
         fr.compare(trace, schemes="raid0,raid5", jobs=2, **ONCE)
 
@@ -395,7 +395,7 @@ def written(folder):
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_an_interruption_leaves_the_files_of_the_results_alone(monkeypatch, trace, long_trace, tmp_path, ending):
     """Of the runs that ended before, and of the first that did not; none of a run behind it, even if that has ended."""
-    run_pairs, has_ended = comparing.run_pairs, {scheme: Event() for scheme in ("raid0", "raid5")}
+    run_pairs, has_ended = side_by_side.run_pairs, {scheme: Event() for scheme in ("raid0", "raid5")}
 
     def run(*arguments):
         scheme = arguments[2]
@@ -407,7 +407,7 @@ def test_an_interruption_leaves_the_files_of_the_results_alone(monkeypatch, trac
         signal.pthread_kill(main_thread().ident, signal.SIGINT)
         return run_pairs(str(long_trace), *arguments[1:])
 
-    monkeypatch.setattr(comparing, "run_pairs", run)
+    monkeypatch.setattr(side_by_side, "run_pairs", run)
     settings = {"jobs": 3, "fit": "wrap", "capacity": False, "series": tmp_path / f"series.{ending}", **ONCE}
     with pytest.raises(fr.Interrupted) as stopped:
         fr.compare(trace, schemes="raid0,raid1,raid5", **settings)
@@ -418,14 +418,14 @@ def test_an_interruption_leaves_the_files_of_the_results_alone(monkeypatch, trac
 
 
 def test_an_error_leaves_the_files_of_the_schemes_before(monkeypatch, trace, tmp_path):
-    run_pairs = comparing.run_pairs
+    run_pairs = side_by_side.run_pairs
 
     def run(*arguments):
         if arguments[2] == "raid1":
             raise fr.InputError("of raid1")
         return run_pairs(*arguments)
 
-    monkeypatch.setattr(comparing, "run_pairs", run)
+    monkeypatch.setattr(side_by_side, "run_pairs", run)
     with pytest.raises(fr.InputError, match="of raid1"):
         fr.compare(trace, schemes="raid0,raid1", jobs=1, series=tmp_path / "series.csv", **ONCE)
     assert written(tmp_path) == ["series-raid0.csv"]

@@ -1,7 +1,7 @@
 //! Listings of devices with their capacities, of schemes and of settings. Each serializes to the JSON of its command.
 
 use crate::config::{
-    Allocation, Array, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Spare, Survival, find_scheme, keys,
+    Allocation, Array, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Sheet, Spare, Survival, find_scheme, keys,
 };
 use crate::presets::PRESETS;
 use flashraid_ftl::Placement;
@@ -42,6 +42,9 @@ pub struct DeviceDetail {
     /// Each of these, spare ones included; absent for a single SSD.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ssds: Vec<SsdLine>,
+    /// What its maker states; absent if its file has no such table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sheet: Option<Sheet>,
 }
 
 /// An SSD of an array before it is used.
@@ -248,6 +251,7 @@ pub fn device(name: &str, scheme: Option<&str>) -> Result<DeviceDetail, ConfigEr
         derived: array.derived(&device),
         schemes: entries.iter().map(|entry| (entry.name, capacity(name, entry))).collect(),
         ssds: ssds(&device, &array),
+        sheet: Sheet::load(name)?,
         device,
         array,
     })

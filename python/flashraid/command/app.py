@@ -64,6 +64,7 @@ class Commands(click.RichGroup):
         "sweep": "sweep",
         "advise": "advise",
         "report": "report",
+        "datasheet": "datasheet",
         "devices": "listing",
         "schemes": "listing",
         "explain": "explain",

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from ..quantities import number
 from ..record import OpenRecord
+from ..sheets.cells import kind_of
 from ..sizes import format_bytes
 from . import reader, results
 from .layout import print_tables as _print
 from .layout import table_of as _table
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ..calibration import Calibration
     from ..reproduce.papers import Paper
 
@@ -185,6 +188,7 @@ def show_device(data: dict[str, Any]) -> None:
         most = "no limit" if of["endurance"] is None else f"{of['endurance']:,}"
         raw = format_bytes(of["raw_bytes"])
         ssds.add_row(str(of["number"]), role, raw, _percent(of["age"]), f"{of['erases']:,}", most)
+    sheet = _sheet(data.get("sheet"))
     columns = ["scheme", "user capacity", "user pages", "redundancy", "of raw", "raw/user", "spare", "for GC"]
     columns += ["mapping tables", "NVRAM", "survives the loss of"]
     table = _table("overhead of each scheme, spare when it is full, and the failures that it survives", columns)
@@ -204,7 +208,15 @@ def show_device(data: dict[str, Any]) -> None:
             table.add_row(name, *row, results.sizes_by_name(OpenRecord(of["nvram"])), of["survives"]["text"])
             for text in of["warnings"]:
                 surprises.add_row(name, text)
-    _print(facts, *(each for each in (ssds, table, refused, surprises) if each.row_count))
+    _print(facts, *(each for each in (ssds, sheet, table, refused, surprises) if each.row_count))
+
+
+def _sheet(sheet: dict[str, Any] | None) -> "Table":
+    """What the maker states; an empty table if he states nothing."""
+    table = _table("" if sheet is None else f"the maker's sheet: {sheet['source']}", ["figure", "stated", ""])
+    for name, value in ({} if sheet is None else sheet["figures"]).items():
+        table.add_row(name, kind_of(name).text(value), "fitted" if sheet and name in sheet["fitted"] else "")
+    return table
 
 
 def show_schemes(schemes: list[dict[str, Any]]) -> None:

@@ -52,6 +52,33 @@ def write(figures: "list[Figure]", folder: Path, option: str = "figures") -> lis
     return [file.path for file in files]
 
 
+PICTURES = (".svg", ".png")
+
+
+def picture(path: Path, option: str) -> NewFile:
+    """The file of several figures in one picture, checked at once; `option` names it in messages."""
+    text = path_text(path, option)
+    if _ending(text) not in PICTURES:
+        raise InputError(f"{option}: {text or 'empty name'}: allowed is a name that ends in {' or '.join(PICTURES)}")
+    need("plot", option)
+    return NewFile(text, option)
+
+
+def write_in_one(figures: "list[Figure]", file: NewFile) -> None:
+    """Writes the figures into one picture."""
+    from . import printed
+
+    try:
+        printed.together(figures).savefig(file.temporary, format=_ending(file.path)[1:])
+    except OSError as error:
+        raise file.failure(error) from None
+    file.keep()
+
+
+def _ending(path: str) -> str:
+    return os.path.splitext(path)[1].lower()
+
+
 def _remove_if_empty(folder: str) -> None:
     with suppress(OSError):
         os.rmdir(folder)

@@ -5,6 +5,7 @@ use super::key::Given;
 use super::lookup::{check_table, outside_tables};
 use super::older;
 use super::setting::{Setting, SettingSource};
+use super::sheet::{self, Sheet};
 use crate::presets;
 use flashraid_workload::{document, system_text};
 use serde_json::Value as Json;
@@ -14,37 +15,58 @@ use toml::de::DeValue;
 /// What a file may give a key.
 const ALLOWED: &str = "allowed is a text, a number, true or false, or a list of texts or numbers";
 
-/// Settings of a preset or of a device file, which has the form of a configuration file with a `device` table alone.
+/// What a file says: settings, and the sheet of the device that it describes.
+type Read = (Vec<Setting>, Option<Sheet>);
+
+/// Settings of a preset or of a device file, which has the form of a configuration file with a `device` table, and perhaps `array` and `sheet`.
 pub(super) fn device_settings(device: &str) -> Result<Vec<Setting>, ConfigError> {
-    let mut settings = if device.ends_with(".toml") || device.contains(std::path::MAIN_SEPARATOR) {
-        read_file(Path::new(device))?
-    } else {
-        let preset = presets::find(device)?;
-        read_toml(&format!("devices/{}.toml", preset.name), preset.text)?
-    };
+    let (mut settings, _) = read_device(device)?;
     settings.iter_mut().for_each(|setting| setting.source = SettingSource::Background);
     match settings.iter().find(|setting| !["device", "array"].contains(&setting.table.as_str())) {
         Some(other) => {
-            Err(ConfigError(format!("{}a device file contains only the tables device and array, not {}", other.place, other.table)))
+            Err(ConfigError(format!("{}a device file contains only the tables device, array and sheet, not {}", other.place, other.table)))
         }
         None => Ok(settings),
     }
 }
 
-pub(super) fn read_file(path: &Path) -> Result<Vec<Setting>, ConfigError> {
-    let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| ConfigError(format!("{file}: cannot be read: {}", system_text(&error))))?;
-    if text.trim_start().starts_with('{') { read_json(&file, &text) } else { read_toml(&file, &text) }
+impl Sheet {
+    /// The sheet of a preset, or in a TOML file, if there is one.
+    pub fn load(device: &str) -> Result<Option<Self>, ConfigError> {
+        read_device(device).map(|(_, sheet)| sheet)
+    }
 }
 
-fn read_toml(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
+fn read_device(device: &str) -> Result<Read, ConfigError> {
+    if device.ends_with(".toml") || device.contains(std::path::MAIN_SEPARATOR) {
+        return read(Path::new(device));
+    }
+    let preset = presets::find(device)?;
+    read_toml(&format!("devices/{}.toml", preset.name), preset.text)
+}
+
+pub(super) fn read_file(path: &Path) -> Result<Vec<Setting>, ConfigError> {
+    read(path).map(|(settings, _)| settings)
+}
+
+fn read(path: &Path) -> Result<Read, ConfigError> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| ConfigError(format!("{file}: cannot be read: {}", system_text(&error))))?;
+    if text.trim_start().starts_with('{') { Ok((read_json(&file, &text)?, None)) } else { read_toml(&file, &text) }
+}
+
+fn read_toml(file: &str, text: &str) -> Result<Read, ConfigError> {
     let place = |offset: usize| document::place(file, text, offset);
     let document = document::tables(file, text).map_err(ConfigError)?;
-    let mut settings = Vec::new();
+    let (mut settings, mut sheet) = (Vec::new(), None);
     for (table, content) in document.get_ref() {
         let DeValue::Table(keys) = content.get_ref() else {
             return Err(outside_tables(&place(table.span().start), table.get_ref()));
         };
+        if table.get_ref() == sheet::TABLE {
+            sheet = Some(Sheet::of(keys, &place(table.span().start), place)?);
+            continue;
+        }
         let table_place = place(table.span().start);
         check_table(table.get_ref()).map_err(|ConfigError(text)| ConfigError(format!("{table_place}{text}")))?;
         for (key, value) in keys {
@@ -70,7 +92,7 @@ fn read_toml(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
             settings.push(Setting { table: table.get_ref().to_string(), key, key_place, given, place, source: SettingSource::File });
         }
     }
-    Ok(settings)
+    Ok((settings, sheet))
 }
 
 /// The settings in the `config` object of a result, the text of which `file` has.

@@ -7,7 +7,7 @@
 //!
 //! To be read in this order:
 //! - what a setting is: `key` and `units`, `words`, `effect`, then `schema`; `preparation`, `faults` and `models` are keys with a grammar of their own;
-//! - where values come from: `setting`, `files`, `from_drive`, `lookup`, `values`, `defaults` and `merge`, which `gather` joins; `older` is what results and drives of older versions mean; `asked` knows which of them were asked for;
+//! - where values come from: `setting`, `files` (with `sheet`, of which nothing follows), `from_drive`, `lookup`, `values`, `defaults` and `merge`, which `gather` joins; `older` is what results and drives of older versions mean; `asked` knows which of them were asked for;
 //! - what may be: `check`, `check_device`, `check_faults`; what is legal and misleads: `surprises`;
 //! - what follows: `built`, `capacity`, `buffer`, `survival`, `identity` (what decides what a drive is); `reference` is docs/configuration.md, and `json_schema` what a result says of it.
 
@@ -39,6 +39,7 @@ mod renamed;
 mod schema;
 mod schemes;
 mod setting;
+mod sheet;
 mod surprises;
 mod survival;
 mod units;
@@ -59,6 +60,7 @@ pub use preparation::{Precondition, Until, Warmup};
 pub use reference::reference_markdown;
 pub use schema::{Array, Config, Device, Host, Run, SchemeChoice, TABLES};
 pub(crate) use schemes::find_scheme;
+pub use sheet::Sheet;
 pub use surprises::Spare;
 pub use survival::Survival;
 pub(crate) use units::also;

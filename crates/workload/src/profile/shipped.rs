@@ -1,4 +1,4 @@
-//! The profiles that come with flashraid: files under profiles/, each shaped by a published table.
+//! The profiles that come with flashraid: files under profiles/, each shaped by published figures.
 
 use super::error::ProfileError;
 use flashraid_vocabulary::names::nearest;
@@ -40,6 +40,7 @@ shipped![
     "adaptive-lun0",
     "adaptive-lun1",
     "adaptive-lun2",
+    "cloud-block",
     "cr5m-atto",
     "cr5m-build",
     "cr5m-exchange",
@@ -47,12 +48,15 @@ shipped![
     "cr5m-fin2",
     "cr5m-radius",
     "cr5m-uniform",
+    "database-flush",
     "hotswap-random",
     "hotswap-reads",
+    "mixed-70-30-4k",
     "ppc-financial",
     "ppc-iozone",
     "ppc-osdb",
     "ppc-postmark",
+    "random-write-4k",
     "sirf1-build",
     "sirf1-exchange",
     "sirf1-fin1",

@@ -64,6 +64,11 @@ fn published() -> Vec<(&'static str, Published)> {
         ("ppc-postmark", Published::default()),
         ("hotswap-random", Published { write_share: 0.8, ..table(0, 0.0, 1000.0 / 3.0, 4.0) }),
         ("hotswap-reads", Published { write_share: 0.6, ..table(0, 0.0, 1000.0 / 3.0, 5.6) }),
+        // What data sheets state, and the figures of recordings that the headers of these files name.
+        ("random-write-4k", table(0, 1.0, 0.0, 4.0)),
+        ("mixed-70-30-4k", table(0, 0.3, 0.0, 4.0)),
+        ("database-flush", Published { requests: 0, ..table(0, (182.0 + 302.0) / (182.0 + 302.0 + 352.0), 6192.0, 0.0) }),
+        ("cloud-block", Published { write_size_kib: 33.4, update_share: 0.866, ..table(0, 0.51, 0.0, 29.7) }),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! Where settings come from: precedence, errors in files, devices as files, results that are run again.
 
 use super::{Scratch, file_refusal, on, one_line, overrides};
-use flashraid_sim::config::Device;
+use flashraid_sim::config::{Device, Sheet};
 use flashraid_sim::presets::PRESETS;
 use flashraid_sim::{Config, SCHEMA};
 use std::path::Path;
@@ -114,6 +114,12 @@ fn a_device_may_be_a_file() {
     }
     let wide = Scratch::new("wide.toml", &format!("{text}[run]\nseed = 1\n"));
     let error = on(wide.text(), "raid5", &[]).unwrap_err();
-    assert!(error.ends_with("a device file contains only the tables device and array, not run"), "{error}");
+    assert!(error.ends_with("a device file contains only the tables device, array and sheet, not run"), "{error}");
     assert!(on("no/such.toml", "raid5", &[]).unwrap_err().starts_with("no/such.toml: cannot be read: "));
+    let stated =
+        Scratch::new("stated.toml", &format!("{text}[sheet]\nsource = \"x\"\nmixed_qd256_steady_iops = 0x10\nwrite_amplification = 4\n"));
+    assert_eq!(on(stated.text(), "raid5", &[]), on("tiny", "raid5", &[]), "no run depends on the sheet");
+    let sheet = Sheet::load(stated.text()).unwrap().unwrap();
+    assert_eq!((sheet.figures["mixed_qd256_steady_iops"], sheet.figures["write_amplification"]), (16.0, 4.0));
+    assert_eq!(Sheet::load("tiny"), Ok(None));
 }

@@ -1,0 +1,150 @@
+"""What a data sheet measures: each line with its requests, its depth and the state of the drive."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from ..profile_text import toml
+from ..settings import Pairs
+
+KIB = 1024
+SEQUENTIAL_BYTES, RANDOM_BYTES = 128 * KIB, 4 * KIB
+SEQUENTIAL_DEPTH = 32
+DEPTHS = SINGLE, DEEP = 1, 256
+# Share of reads in the mixed line.
+MIXED_READS = 0.7
+# Measured requests of a line, at most; and with --quick.
+SEQUENTIAL_REQUESTS, RANDOM_REQUESTS = 20_000, 100_000
+QUICK = 10
+# Requests before those that are measured, for each of these, where GC is to be under way.
+WARMUP_SHARE = 0.1
+# What is written of a fresh drive: with more, GC might start. Random writes of a mapping unit also program parities.
+FRESH_SEQUENTIAL, FRESH_RANDOM = 0.5, 0.25
+# The least drive: the sequential requests that are under way at a time fit into what is written of it.
+LEAST_BYTES = int(SEQUENTIAL_DEPTH * SEQUENTIAL_BYTES / FRESH_SEQUENTIAL)
+
+
+class State(Enum):
+    """What the drive has been through before the first request."""
+
+    ERASED = "erased"
+    FILLED = "filled"  # written once, in order
+    STEADY = "steady"  # then overwritten at random until GC is steady
+
+    @property
+    def settings(self) -> Pairs:
+        """The settings that bring the drive into it."""
+        fill = [] if self is State.ERASED else [("fill", "1")]
+        return fill + ([("precondition", "steady")] if self is State.STEADY else [])
+
+
+class Latency(Enum):
+    """The latencies of a line of random requests: keys of the result."""
+
+    MEAN = "mean"
+    P50 = "p50"
+    P99 = "p99"
+    P99_9 = "p99_9"
+    P99_99 = "p99_99"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A line of the sheet, and the run that measures it."""
+
+    name: str
+    title: str
+    read_share: float
+    queue_depth: int
+    state: State
+    is_sequential: bool = False
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of each request."""
+        return SEQUENTIAL_BYTES if self.is_sequential else RANDOM_BYTES
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether GC is steady."""
+        return self.state is State.STEADY
+
+    @property
+    def figures(self) -> Mapping[str, str]:
+        """The names of its figures, by where the result has them."""
+        if self.is_sequential:
+            kind = "read" if self.read_share else "write"
+            return {f"bandwidth.{kind}_bytes_per_second": f"{self.name}_mb_s"}
+        latencies = {f"latency_ns.all.{each.value}": f"{self.name}_{each.value}_ns" for each in Latency}
+        return {"bandwidth.requests_per_second": f"{self.name}_iops"} | latencies
+
+    def requests(self, user_bytes: int, unit_bytes: int, is_quick: bool) -> int:
+        """How many requests are measured on a drive with so many bytes, in units of so many."""
+        is_fresh = self.state is State.ERASED
+        if self.is_sequential:  # nothing is read or written twice
+            room = int(user_bytes // SEQUENTIAL_BYTES * (FRESH_SEQUENTIAL if is_fresh else 1))
+            return min(SEQUENTIAL_REQUESTS // (QUICK if is_quick else 1), room)
+        most = RANDOM_REQUESTS // (QUICK if is_quick else 1)
+        return min(most, int(user_bytes // unit_bytes * FRESH_RANDOM)) if is_fresh else most
+
+    def warmup(self, requests: int) -> int:
+        """How many requests come before the measured ones."""
+        return int(requests * WARMUP_SHARE) if self.is_steady else 0
+
+    def profile(self, user_bytes: int, requests: int, seed: int) -> str:
+        """The profile of all requests, as TOML."""
+        ops = {op: share for op, share in (("read", self.read_share), ("write", 1 - self.read_share)) if share}
+        stream = {
+            "ops": {op: round(share, 9) for op, share in ops.items()},
+            "sizes": {"law": "fixed", "bytes": self.size_bytes},
+            "addresses": {"law": "sequential" if self.is_sequential else "uniform"},
+            "align_bytes": self.size_bytes,
+        }
+        profile = {
+            "about": self.title,
+            "requests": requests + self.warmup(requests),
+            "space_bytes": user_bytes // self.size_bytes * self.size_bytes,
+            "seed": seed,
+            # Of no effect in a closed loop.
+            "arrivals": {"law": "fixed", "interval_ns": 1},
+            "streams": [stream],
+        }
+        return "".join(f"{key} = {toml(value)}\n" for key, value in profile.items())
+
+    def settings(self, requests: int) -> Pairs:
+        """The settings of its run, beside those of the drive."""
+        warmup = self.warmup(requests)
+        return [
+            *self.state.settings,
+            ("queue_depth", str(self.queue_depth)),
+            *([("warmup", str(warmup))] if warmup else []),
+        ]
+
+
+def _random(kind: str, depth: int, is_steady: bool) -> Measurement:
+    fresh, state = State.FILLED if kind == "read" else State.ERASED, "steady" if is_steady else "fresh"
+    return Measurement(
+        f"random_{kind}_qd{depth}_{state}",
+        f"random {kind}, depth {depth}, {state}",
+        1.0 if kind == "read" else 0.0,
+        depth,
+        State.STEADY if is_steady else fresh,
+    )
+
+
+def _measurements() -> Iterator[Measurement]:
+    for kind, state in (("read", State.FILLED), ("write", State.ERASED)):
+        title = f"sequential {kind}, depth {SEQUENTIAL_DEPTH}"
+        read_share = 1.0 if kind == "read" else 0.0
+        yield Measurement(f"sequential_{kind}", title, read_share, SEQUENTIAL_DEPTH, state, is_sequential=True)
+    for is_steady in (False, True):
+        for kind in ("read", "write"):
+            for depth in DEPTHS:
+                yield _random(kind, depth, is_steady)
+    name, title = f"mixed_qd{DEEP}_steady", f"mixed {MIXED_READS:.0%} reads, depth {DEEP}, steady"
+    yield Measurement(name, title, MIXED_READS, DEEP, State.STEADY)
+
+
+MEASUREMENTS = tuple(_measurements())
+# The line whose write amplification the endurance rests on.
+WORN_BY = next(each for each in MEASUREMENTS if each.name == f"random_write_qd{DEEP}_steady")
