@@ -64,7 +64,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.timer_is_due();
         }
         if self.executor.media.next_event_ns() == NEVER
-            && !self.executor.clock.has_pauses()
+            && !self.executor.clock.has_work()
             && (self.executor.operations.waiting_for_space > 0 || self.executor.media.has_failures())
             && self.goes_on_without_progress()
         {
@@ -108,6 +108,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.executor.media.set_now(self.executor.clock.now_ns());
         match due {
             Due::Operation(id) => self.executor.pause_is_over(&mut self.front_end, id),
+            Due::Stage => self.leave_stage(),
             Due::Host => self.take_from_host(),
             Due::Idle => {}
         }
@@ -191,6 +192,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// An event was processed.
     #[cold]
     pub(super) fn tell_watchers(&mut self) {
+        self.tell_moves();
         self.executor.fail_worn_out(&mut self.front_end);
         if self.executor.shape.reads_may_fail {
             self.executor.take_unreadable();
@@ -250,7 +252,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.executor.failures.waiting > 0 {
             // What let their repairs start was no event.
             self.executor.resume_rebuild(&mut self.front_end);
-            if self.executor.media.next_event_ns() != NEVER || self.executor.clock.has_pauses() {
+            if self.executor.media.next_event_ns() != NEVER || self.executor.clock.has_work() {
                 return true;
             }
         }

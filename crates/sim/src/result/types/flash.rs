@@ -312,6 +312,28 @@ pub struct Link {
     pub from_ssd_busy_ns: ByCause,
 }
 
+/// What takes time between the host and the flash of a drive; of an array, of its controller.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct HostSideFigures {
+    /// The host link to the drive: the data of writes.
+    pub write_link: InUse,
+    /// The host link from the drive: the data of reads.
+    pub read_link: InUse,
+    /// The controller: commands, mapping units that reads and writes touch, and in a single SSD those that GC moves.
+    pub controller: InUse,
+}
+
+/// What serves one request after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct InUse {
+    /// Time for which it was in use.
+    #[schemars(extend("unit" = "ns"))]
+    pub busy_ns: u64,
+    /// Share of the time since the first measured arrival for which it was in use. Null if no time has passed.
+    #[schemars(extend("unit" = "share"))]
+    pub busy_fraction: Option<f64>,
+}
+
 /// A LUN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Die {
