@@ -801,8 +801,8 @@ class Host(Record):
 
     device_queue_depth: int
     """Most requests that the drive takes at a time, as the depth of a command queue (SATA's NCQ has 32). Those that
-    come while there are so many wait in the host, in order, and their response times count from their arrival. 0 for
-    no limit. Unit: requests.
+    come while there are so many wait in the host, in order (or see `queues`), and their response times count from
+    their arrival. 0 for no limit. Unit: requests.
     """
 
     queues: int

@@ -419,8 +419,8 @@ class SimulationSettings(TypedDict, total=False):
 
     device_queue_depth: int | None
     """Most requests that the drive takes at a time, as the depth of a command queue (SATA's NCQ has 32). Those that
-    come while there are so many wait in the host, in order, and their response times count from their arrival. 0 for
-    no limit. Unit: requests. Default: 0.
+    come while there are so many wait in the host, in order (or see `queues`), and their response times count from
+    their arrival. 0 for no limit. Unit: requests. Default: 0.
     """
 
     queues: int | None

@@ -336,7 +336,7 @@ table! {
         /// Whether a write's response time includes its parity programs.
         parity_in_response: bool = Some("true"), "", Kind::Flag, WITH_PARITY, Draw::OneOf(&["true", "true", "false"]);
         /// Most requests that the drive takes at a time, as the depth of a command queue (SATA's NCQ has 32). Those that come while there are so many wait
-        /// in the host, in order, and their response times count from their arrival. 0 for no limit.
+        /// in the host, in order (or see `queues`), and their response times count from their arrival. 0 for no limit.
         device_queue_depth: u32 = Some("0"), "requests", whole(0, u32::MAX as u64), QUEUED_IN_HOST, Draw::OneOf(&["0", "0", "0", "1", "3"]);
         /// Submission queues of the host, in which requests wait until the drive takes them. A request goes to the queue that its stream names, counted from 1;
         /// one without a stream to that of its number. Numbers beyond the last queue begin again with the first one.

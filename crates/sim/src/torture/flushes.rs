@@ -211,6 +211,30 @@ mod tests {
         assert_eq!((page.broken(), page.flushes.doubted.len()), (None, 1));
     }
 
+    /// A flush that overtakes a write on its way to the engine promises nothing of it.
+    #[test]
+    fn a_write_on_its_way_is_not_promised() {
+        let slow = [("host_write_ps_per_byte".to_string(), "10000".to_string())];
+        let config = Config::assemble(Some("tiny"), Some("raid5"), None, &slow).expect("legal settings");
+        let mut engine: Engine<Tags, Flash> = assemble::engine(&config, Tags::new).expect("a legal device");
+        engine.fill(64);
+        let mut page = Page { engine, flushes: Flushes::default() };
+        let write = page.submit(HostOp::Write);
+        let flush = page.submit(HostOp::Flush);
+        assert_eq!(page.engine.front_end.completed.iter().map(|completed| completed.sequence).collect::<Vec<_>>(), [flush]);
+        assert_eq!(Flushes::promised(&page.engine, flush), write);
+        while page.engine.front_end.undecided().next().is_some() {
+            assert!(page.engine.advance().expect("no stall"));
+        }
+        page.flushes.decided(&page.engine);
+        page.flushes.completed(write);
+        assert_eq!(page.broken(), None);
+        page.flushes.completed(flush);
+        assert_eq!(page.broken(), Some(Lpn(0)), "were it promised, it would be missed");
+        page.engine.finish().expect("no stall");
+        assert_eq!(page.broken(), None);
+    }
+
     /// What a write makes of a page is nothing that it ever was before.
     #[test]
     fn a_write_on_flash_ends_the_doubt() {
