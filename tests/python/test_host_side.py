@@ -44,8 +44,9 @@ def test_a_drive_without_a_host_side_says_nothing_of_one():
     ("given", "said"),
     [
         ("command_ns=-1", "command_ns = -1: allowed is"),
-        ("queues=0", "queues = 0: allowed is 1 to 64"),
-        ("queues=65", "queues = 65: allowed is 1 to 64"),
+        ("queues=0", "queues = 0: allowed is a whole number from 1 to 64"),
+        ("queues=65", "queues = 65: allowed is a whole number from 1 to 64"),
+        ("queues=2", "queues = 2: has no effect here: allowed with device_queue_depth above 0"),
         ("fetch=2", "fetch = 2: has no effect here: allowed with queues above 1"),
         (
             "models=1:command_ns=5",

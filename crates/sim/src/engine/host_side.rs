@@ -10,7 +10,8 @@
 //! So the requests inside a stage leave it in the order in which they came, and when each of them leaves is known when it comes.
 
 use crate::clock::NEVER;
-use flashraid_vocabulary::HostOp;
+use crate::media::Counts;
+use flashraid_vocabulary::{Action, Cause, HostOp};
 use std::collections::VecDeque;
 
 /// How long a request takes outside of the engine.
@@ -171,13 +172,13 @@ impl HostSide {
         Stage::INWARDS.iter().flat_map(|stage| self.lines[*stage as usize].inside.iter().map(|(_, id)| *id))
     }
 
-    /// Whether what GC moves takes the controller.
-    pub(super) fn counts_moves(&self) -> bool {
-        self.times.gc_unit_ns > 0
-    }
-
-    /// GC has moved so many units until now.
-    pub(super) fn moved(&mut self, units: u64, now_ns: u64) {
+    /// What GC has moved takes the controller: it is among what was started so far, of which `counts` tells.
+    pub(super) fn note_moves(&mut self, counts: impl FnOnce() -> Counts, now_ns: u64) {
+        if self.times.gc_unit_ns == 0 {
+            return;
+        }
+        let programs = counts()[Action::Program as usize];
+        let units = programs[Cause::Gc as usize] + programs[Cause::Wear as usize];
         let more = units - std::mem::replace(&mut self.moved_units, units);
         if more > 0 {
             self.lines[Stage::Controller as usize].occupy(now_ns, more * self.times.gc_unit_ns);
@@ -205,6 +206,13 @@ mod tests {
         write_latency_ns: 1_000,
     };
 
+    fn programs(gc: u64, wear: u64) -> Counts {
+        let mut counts = Counts::default();
+        counts[Action::Program as usize][Cause::Gc as usize] = gc;
+        counts[Action::Program as usize][Cause::Wear as usize] = wear;
+        counts
+    }
+
     fn leaving(side: &mut HostSide) -> Vec<(u64, Stage, u32)> {
         std::iter::from_fn(|| {
             let next_ns = side.next_ns();
@@ -226,7 +234,7 @@ mod tests {
         for id in 0..2 {
             assert!(side.enter(Stage::WriteLink.rest(), id, write, 100));
         }
-        side.moved(4, 100);
+        side.note_moves(|| programs(3, 1), 100);
         assert_eq!(side.busy_ns(130), [100, 0, 43]);
         assert_eq!(leaving(&mut side), [(116, Stage::Controller, 0), (132, Stage::Controller, 1)]);
         assert!(!side.enter(Stage::Controller.rest(), 2, read, 140));
@@ -234,7 +242,8 @@ mod tests {
             assert!(side.enter(Stage::Controller.rest(), id, write, 140));
             assert!(side.enter(Stage::OUTWARDS, 2 + id, read, 140));
         }
-        side.moved(5, 140);
+        side.note_moves(|| programs(4, 1), 140);
+        side.note_moves(|| programs(4, 1), 141);
         assert_eq!(side.busy_ns(147), [100, 0, 45 + 12 + 3]);
         let latencies = [(240, Stage::ReadLatency, 2), (240, Stage::ReadLatency, 3), (1_140, Stage::WriteLatency, 0)];
         assert_eq!(leaving(&mut side), [&latencies[..], &[(1_140, Stage::WriteLatency, 1)]].concat());

@@ -12,7 +12,7 @@ use super::state::Engine;
 use crate::buffer::SECTOR_BYTES;
 use crate::media::Media;
 use flashraid_redundancy::{Decisions, Extent, Failure, OperationKind, Scheme};
-use flashraid_vocabulary::{Action, Cause, HostOp, HostRequest, Lpn, Version, View};
+use flashraid_vocabulary::{Cause, HostOp, HostRequest, Lpn, Version, View};
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// Submits a request at the current time. Its bytes must lie in the logical space, or wrap round at its end. Returns
@@ -50,8 +50,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.front_end.requests.in_host.pass(sequence, request.stream);
             self.take(id, request.op, request.offset_bytes, request.size_bytes);
         }
-        if self.front_end.host_side.is_some() {
-            self.tell_moves();
+        if let Some(side) = &mut self.front_end.host_side {
+            side.note_moves(|| self.executor.media.counts(), self.executor.clock.now_ns());
         }
         if let Some(recorder) = &mut self.front_end.recorder {
             if measured {
@@ -71,39 +71,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.accept(id, op, offset_bytes, size_bytes);
     }
 
-    /// A request leaves a stage between the host and the engine, and goes on.
-    #[cold]
-    pub(super) fn leave_stage(&mut self) {
-        let Self { executor, front_end, .. } = self;
-        let due = front_end.host_side.as_mut().and_then(|side| side.take_due(executor.clock.now_ns()));
-        let (stage, id) = due.expect("a request leaves a stage");
-        if executor.enter_stages(front_end, stage.rest(), id) {
-            return;
-        }
-        match stage {
-            Stage::ReadLatency | Stage::ReadLink => {
-                executor.tell_host(front_end, id);
-                executor.ended_part(front_end, id);
-            }
-            Stage::WriteLink | Stage::Controller | Stage::WriteLatency => {
-                let Request { op, offset_bytes, size_bytes, .. } = front_end.requests[id];
-                self.accept(id, op, offset_bytes, size_bytes);
-            }
-        }
-    }
-
-    /// What GC has moved takes the controller.
-    #[cold]
-    pub(super) fn tell_moves(&mut self) {
-        if let Some(side) = self.front_end.host_side.as_mut().filter(|side| side.counts_moves()) {
-            let programs = self.executor.media.counts()[Action::Program as usize];
-            side.moved(programs[Cause::Gc as usize] + programs[Cause::Wear as usize], self.executor.clock.now_ns());
-        }
-    }
-
     /// The engine has a request.
     #[inline(always)]
-    fn accept(&mut self, id: u32, op: HostOp, offset_bytes: u64, size_bytes: u64) {
+    pub(super) fn accept(&mut self, id: u32, op: HostOp, offset_bytes: u64, size_bytes: u64) {
         match &mut self.front_end.replacements.held {
             Some(held) => held.push_back(id),
             None => self.serve_request(id, op, offset_bytes, size_bytes),

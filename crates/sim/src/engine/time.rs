@@ -4,6 +4,7 @@
 
 use super::content::Content;
 use super::executor::Executor;
+use super::request::Request;
 use super::slot::{NIL, NO_JOB};
 use super::state::Engine;
 use crate::clock::{Due, NEVER};
@@ -108,7 +109,12 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.executor.media.set_now(self.executor.clock.now_ns());
         match due {
             Due::Operation(id) => self.executor.pause_is_over(&mut self.front_end, id),
-            Due::Stage => self.leave_stage(),
+            Due::Stage => {
+                if let Some(id) = self.executor.leave_stage(&mut self.front_end) {
+                    let Request { op, offset_bytes, size_bytes, .. } = self.front_end.requests[id];
+                    self.accept(id, op, offset_bytes, size_bytes);
+                }
+            }
             Due::Host => self.take_from_host(),
             Due::Idle => {}
         }
@@ -192,7 +198,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// An event was processed.
     #[cold]
     pub(super) fn tell_watchers(&mut self) {
-        self.tell_moves();
+        if let Some(side) = &mut self.front_end.host_side {
+            side.note_moves(|| self.executor.media.counts(), self.executor.clock.now_ns());
+        }
         self.executor.fail_worn_out(&mut self.front_end);
         if self.executor.shape.reads_may_fail {
             self.executor.take_unreadable();

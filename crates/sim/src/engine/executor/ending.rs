@@ -206,11 +206,10 @@ impl<C: Content, M: Media> Executor<C, M> {
 
     /// All that the host waits for is there. Every request comes here once, however it ends.
     fn answer_request(&mut self, front: &mut FrontEnd, id: u32) {
-        if front.host_side.is_some() && front.requests[id].op == HostOp::Read {
-            if self.enter_stages(front, Stage::OUTWARDS, id) {
-                front.requests[id].unfinished += 1;
-                return;
-            }
+        let goes_by_stages = front.host_side.is_some() && front.requests[id].op == HostOp::Read;
+        if goes_by_stages && self.enter_stages(front, Stage::OUTWARDS, id) {
+            front.requests[id].unfinished += 1;
+            return;
         }
         self.tell_host(front, id);
     }
@@ -227,6 +226,22 @@ impl<C: Content, M: Media> Executor<C, M> {
         let enters = side.enter(stages, id, load, self.clock.now_ns());
         self.clock.leave_stage(side.next_ns());
         enters
+    }
+
+    /// A request leaves a stage, and goes on. Returns it if it has come to the engine.
+    #[cold]
+    pub(in crate::engine) fn leave_stage(&mut self, front: &mut FrontEnd) -> Option<u32> {
+        let due = front.host_side.as_mut().and_then(|side| side.take_due(self.clock.now_ns()));
+        let (stage, id) = due.expect("a request leaves a stage");
+        if self.enter_stages(front, stage.rest(), id) {
+            return None;
+        }
+        if Stage::INWARDS.contains(&stage) {
+            return Some(id);
+        }
+        self.tell_host(front, id);
+        self.ended_part(front, id);
+        None
     }
 
     /// The host gets its answer, which makes room for a request that waits there.

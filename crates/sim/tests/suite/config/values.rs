@@ -487,16 +487,6 @@ fn settings_without_effect_are_refused() {
             &[("queue_depth", "4"), ("device_queue_depth", "5")],
             "device_queue_depth = 5: has no effect here: allowed with queue_depth = 0, or above it (so many are never outstanding in a closed loop)",
         ),
-        (
-            "raid5",
-            &[("queues", "2")],
-            "queues = 2: has no effect here: allowed with device_queue_depth above 0, and below queue_depth in a closed loop",
-        ),
-        (
-            "raid5",
-            &[("device_queue_depth", "2"), ("fetch", "2")],
-            "fetch = 2: has no effect here: allowed with queues above 1, and device_queue_depth above 0, and below queue_depth in a closed loop",
-        ),
         ("raid5", &[("cmt_entries", "10")], "cmt_entries = 10: has no effect here: allowed with mapping = dftl"),
         ("raid5", &[("log_blocks", "10")], "log_blocks = 10: has no effect here: allowed with mapping = bast or fast"),
         (
