@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from reference import closed_forms, gc_policies, greedy_wa, nand_model, queueing
+from reference import closed_forms, gc_policies, greedy_wa, host_model, nand_model, queueing
 from reference.mirror_counts import MirrorCounts
 from reference.parity_counts import Counts as DelayedCounts
 from reference.parity_counts import ParityCounts
@@ -409,6 +409,21 @@ def test_nand_model_rules(case):
     for rules, expected in ((nand_model.ENGINE, engine), (nand_model.SSDSIM, ssdsim)):
         found = nand_model.responses_ns(requests, closed_forms.Flash(channels=1), program_end=False, rules=rules)
         assert found == expected
+
+
+def test_host_side_example():
+    """docs/spec/modern.md, 8.8: a lone write and a lone read, and a second read behind the first one."""
+    side = host_model.HostSide(10_000, 20_000, 1_110, 460, 21_500, 4_000)
+
+    def flash(requests):
+        return nand_model.completions(requests, closed_forms.Flash())
+
+    write, read = nand_model.Request(0, False, 0, 1), nand_model.Request(0, True, 0, 1)
+    assert host_model.responses_ns([write], side, flash) == ([], [349_105])
+    assert host_model.responses_ns([read], side, flash) == ([227_565], [])
+    # On another channel: 1,570 ns later at flash, and 81,920 ns later over the link.
+    other = nand_model.Request(0, True, 1, 1)
+    assert host_model.responses_ns([read, other], side, flash) == ([227_565, 227_565 + 81_920], [])
 
 
 # The NAND model against a published simulator's figures on the same workloads.

@@ -366,9 +366,11 @@ def _closed_loop(settings: Pairs, result: Result) -> Pairs:
     """The settings of a run again, in a closed loop, without faults and checks, and of a part of a long trace."""
     warmup = result.workload.warmup_requests
     loop = {"queue_depth": str(QUEUE_DEPTH), "warmup": str(warmup), "speed": "1"} | WITHOUT
+    dropped = {"rebuild"}
     if result.config.host.device_queue_depth >= QUEUE_DEPTH:
         loop["device_queue_depth"] = "0"  # there are never so many requests
+        dropped |= {"queues", "fetch"}
     if result.workload.requests > MOST_REQUESTS:
         loop["limit"] = str(warmup + MOST_REQUESTS)
-    dropped = {*loop, "rebuild"}
+    dropped |= set(loop)
     return [(key, value) for key, value in settings if bare(key) not in dropped] + list(loop.items())

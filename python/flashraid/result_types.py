@@ -129,6 +129,11 @@ class RunResult(Record):
     `link_command_ns`.
     """
 
+    host_side: HostSideFigures
+    """What takes time between host and flash. Present with `host_write_ps_per_byte`, `host_read_ps_per_byte`,
+    `command_ns`, `unit_ns`, `read_latency_ns` or `write_latency_ns`.
+    """
+
     dies: list[Die]
     """LUNs (dies, or chips if `lun = chip`), channel by channel. Each channel has C = `chips_per_channel` +
     `spare_chips` chips: data chips, then mirror chips, then spare chips. Within a channel, LUN `i` is die `i / C` of
@@ -536,6 +541,31 @@ class Device(Record):
     Parities that NVRAM holds take none. Unit: ns.
     """
 
+    host_write_ps_per_byte: int
+    """Time of one byte of data from the host to the drive, in picoseconds (154 is 6.5 GB/s). The host link is
+    full-duplex; with 0 writes cross it in no time. This and the next five keys are about what the host sees: of an
+    array, about its controller. Unit: ps/byte.
+    """
+
+    host_read_ps_per_byte: int
+    """The same from the drive to the host: with 0 reads cross it in no time. Unit: ps/byte."""
+
+    command_ns: int
+    """Time of the controller for each command. It serves one after the other, so that it takes 1 / `command_ns`
+    commands in a second. Unit: ns.
+    """
+
+    unit_ns: int
+    """Time of the controller for each mapping unit that a read or write touches and, in a single SSD, for each that
+    GC moves. Unit: ns.
+    """
+
+    read_latency_ns: int
+    """Time that is added to each read, whatever else the drive does: it bounds no rate. Unit: ns."""
+
+    write_latency_ns: int
+    """Time that is added to each write, before the drive has accepted it: it bounds no rate. Unit: ns."""
+
 
 class Array(Record):
     """SSDs side by side: an array. Each SSD is one member of the scheme."""
@@ -779,8 +809,19 @@ class Host(Record):
 
     device_queue_depth: int
     """Most requests that the drive takes at a time, as the depth of a command queue (SATA's NCQ has 32). Those that
-    come while there are so many wait in the host, in order, and their response times count from their arrival. 0 for
-    no limit. Unit: requests.
+    come while there are so many wait in the host, in order (or see `queues`), and their response times count from
+    their arrival. 0 for no limit. Unit: requests.
+    """
+
+    queues: int
+    """Submission queues of the host, in which requests wait until the drive takes them. A request goes to the queue
+    that its stream names, counted from 1; one without a stream to that of its number. Numbers beyond the last queue
+    begin again with the first one.
+    """
+
+    fetch: int
+    """Requests that the drive takes from a queue at most before it goes on to the next one that is not empty. Unit:
+    requests.
     """
 
     unwritten: Literal["zero", "prefill"]
@@ -1024,13 +1065,14 @@ class Workload(Record):
     offered_load: float | None
     """Work caused by requests, over the time from the first to the last measured arrival: transfer time of the
     buses, or of each direction of the host links of an array, or array time of the LUNs (the mean time of each kind
-    of operation, without transfers), averaged over all of a kind, whichever is greatest. It includes GC and work
-    that a warm-up left in the queues, but not rebuilds, migrations and parities written in idle time. Above 1,
-    queues grow without bound. Null if all requests arrived at the same time. Unit: ratio.
+    of operation, without transfers), averaged over all of a kind, or time in use of a part of `host_side`, whichever
+    is greatest. It includes GC and work that a warm-up left in the queues, but not rebuilds, migrations and parities
+    written in idle time. Above 1, queues grow without bound. Null if all requests arrived at the same time. Unit:
+    ratio.
     """
 
     busiest_load: float | None
-    """The same ratio for the busiest bus, direction of a link or LUN. Unit: ratio."""
+    """The same ratio for the busiest bus, direction of a link, part of `host_side` or LUN. Unit: ratio."""
 
     backlog_growth: float | None
     """By how many seconds the longest wait grows for each second of arrivals, if the device falls behind them,
@@ -1495,7 +1537,9 @@ class GarbageCollection(Record):
     """Time during which collections ran, summed over planes. Unit: ns."""
 
     cost_ns: int
-    """Mean array time of `copies` (a read and a program each) and of `erases` (SPEC 6.3). Unit: ns."""
+    """Mean array time of `copies` (a read and a program each) and of `erases` (SPEC 6.3). Where several mapping
+    units are programmed together: of GC's reads of flash pages, its programs and its erases. Unit: ns.
+    """
 
 
 class WriteAmplificationBy(Record):
@@ -1641,6 +1685,31 @@ class Link(Record):
 
     from_ssd_busy_ns: ByCause
     """Time for which the data of reads crossed it from the SSD, by cause."""
+
+
+class HostSideFigures(Record):
+    """What takes time between the host and the flash of a drive; of an array, of its controller."""
+
+    write_link: InUse
+    """The host link to the drive: the data of writes."""
+
+    read_link: InUse
+    """The host link from the drive: the data of reads."""
+
+    controller: InUse
+    """The controller: commands, mapping units that reads and writes touch, and in a single SSD those that GC moves."""
+
+
+class InUse(Record):
+    """What serves one request after the other."""
+
+    busy_ns: int
+    """Time for which it was in use. Unit: ns."""
+
+    busy_fraction: float | None
+    """Share of the time since the first measured arrival for which it was in use. Null if no time has passed. Unit:
+    share.
+    """
 
 
 class Die(Record):

@@ -363,6 +363,31 @@ class SimulationSettings(TypedDict, total=False):
     Parities that NVRAM holds take none. Unit: ns. Default: 0.
     """
 
+    host_write_ps_per_byte: int | None
+    """Time of one byte of data from the host to the drive, in picoseconds (154 is 6.5 GB/s). The host link is
+    full-duplex; with 0 writes cross it in no time. This and the next five keys are about what the host sees: of an
+    array, about its controller. Unit: ps/byte. Default: 0.
+    """
+
+    host_read_ps_per_byte: int | None
+    """The same from the drive to the host: with 0 reads cross it in no time. Unit: ps/byte. Default: 0."""
+
+    command_ns: int | str | None
+    """Time of the controller for each command. It serves one after the other, so that it takes 1 / `command_ns`
+    commands in a second. Unit: ns. Default: 0.
+    """
+
+    unit_ns: int | str | None
+    """Time of the controller for each mapping unit that a read or write touches and, in a single SSD, for each that
+    GC moves. Unit: ns. Default: 0.
+    """
+
+    read_latency_ns: int | str | None
+    """Time that is added to each read, whatever else the drive does: it bounds no rate. Unit: ns. Default: 0."""
+
+    write_latency_ns: int | str | None
+    """Time that is added to each write, before the drive has accepted it: it bounds no rate. Unit: ns. Default: 0."""
+
     devices: int | None
     """Number of SSDs that are members of the scheme. With 1 there is no array: the members are parts of the SSD
     (`member`). Default: 1.
@@ -402,8 +427,19 @@ class SimulationSettings(TypedDict, total=False):
 
     device_queue_depth: int | None
     """Most requests that the drive takes at a time, as the depth of a command queue (SATA's NCQ has 32). Those that
-    come while there are so many wait in the host, in order, and their response times count from their arrival. 0 for
-    no limit. Unit: requests. Default: 0.
+    come while there are so many wait in the host, in order (or see `queues`), and their response times count from
+    their arrival. 0 for no limit. Unit: requests. Default: 0.
+    """
+
+    queues: int | None
+    """Submission queues of the host, in which requests wait until the drive takes them. A request goes to the queue
+    that its stream names, counted from 1; one without a stream to that of its number. Numbers beyond the last queue
+    begin again with the first one. Default: 1.
+    """
+
+    fetch: int | None
+    """Requests that the drive takes from a queue at most before it goes on to the next one that is not empty. Unit:
+    requests. Default: 1.
     """
 
     unwritten: Literal["zero", "prefill"] | None

@@ -422,7 +422,7 @@ def test_shorter_runs_have_a_shorter_warm_up(monkeypatch):
     monkeypatch.setattr(search, "MOST_CLOSED", 9000)
     short = {run: excerpts.Excerpt("excerpt.csv", 1000) for run in objectives.RUNS}
     fixed = {"trace": "t", "warmup": "2700", "fill_bytes": 27 << 20, "speed": 2.0, "limit": 27_000}
-    fixed["device_queue_depth"] = 32  # as many as the closed loop has outstanding
+    fixed |= {"device_queue_depth": 32, "queues": 2, "fetch": 2}  # as many as the closed loop has outstanding
     candidate = candidates.Candidate("raid5", (("update", "rmw"),))
     for warmup, units in (("2700", ""), ("2700ns", "ns")):
         workload = search.Workload({**fixed, "warmup": warmup}, 27_000, "chip:0.0", 3, short)
@@ -434,7 +434,7 @@ def test_shorter_runs_have_a_shorter_warm_up(monkeypatch):
         assert points["open", True] == {**fixed, "warmup": warmup, "scheme": "raid5", "update": "rmw"}
         closed = points["closed", True]
         assert (closed["limit"], closed["warmup"], closed["queue_depth"]) == (9000, f"900{units}", 32)
-        assert not {"speed", "device_queue_depth"} & set(closed)
+        assert not {"speed", "device_queue_depth", "queues", "fetch"} & set(closed)
         assert points["failing", True]["fill_bytes"] == 27 << 20
         for run in ("open", "closed", "failing"):
             point = points[run, False]

@@ -61,6 +61,9 @@ def test_capacity_is_of_what_the_drive_takes_at_a_time(trace):
     # As many as the loop has outstanding, or more, are no limit to it.
     for depth in (32, 100):
         assert rates(fr.compare(trace, schemes="raid5", device_queue_depth=depth, **DEVICE)) == plain
+        queues = {"device_queue_depth": depth, "queues": 2, "fetch": 2}
+        with pytest.warns(UserWarning, match="no request overtook another one in the host"):
+            assert rates(fr.compare(trace, schemes="raid5", **queues, **DEVICE)) == plain
     few = fr.compare(trace, schemes="raid5", device_queue_depth=2, **DEVICE)
     assert rates(few) == [
         closed(

@@ -164,6 +164,24 @@ def responses_ns(
     A write completes at the end of the array's program, or else (`program_end` false) at the end of the data transfer.
     """
     arrivals: list[Request] = list(requests)
+    completed = completions(arrivals, flash, program_end, rules, suspension)
+    reads: list[int] = []
+    writes: list[int] = []
+    for request, (time, _) in zip(arrivals, completed, strict=True):
+        (reads if request.is_read else writes).append(time - request.arrival_ns)
+    return reads, writes
+
+
+def completions(
+    arrivals: list[Request],
+    flash: Flash,
+    program_end: bool = True,
+    rules: Rules = ENGINE,
+    suspension: Suspension | None = None,
+) -> list[tuple[int, int]]:
+    """When each request completes, and the number of the unit that is the last to be done with it: units that are done
+    in one instant are so in the order of their numbers, channel by channel.
+    """
     page_ops: list[_PageOp] = []
     coming: deque[tuple[int, list[int]]] = deque()  # when, and the page operations that come then at once
     for number, request in enumerate(arrivals):
@@ -175,7 +193,7 @@ def responses_ns(
         ops = list(range(first, len(page_ops)))
         batches = [ops] if rules.pages_at_once else [[op] for op in ops]
         coming.extend((request.arrival_ns, batch) for batch in batches)
-    completed = [0] * len(arrivals)
+    completed = [(0, 0)] * len(arrivals)
     channels = [_Channel(flash.units_per_channel, flash.dies_per_unit) for _ in range(flash.channels)]
     queued = [0] * len(page_ops)
     queueings = 0
@@ -248,7 +266,8 @@ def responses_ns(
             del programs_of[page_ops[op].page]
 
     def complete(op: int, time: int) -> None:
-        completed[page_ops[op].request] = max(completed[page_ops[op].request], time)
+        of = page_ops[op]
+        completed[of.request] = max(completed[of.request], (time, of.channel * flash.units_per_channel + of.unit))
 
     while events or coming:
         now = min(waiting[0][0] for waiting in (events, coming) if waiting)
@@ -314,11 +333,7 @@ def responses_ns(
                 channel.programming[unit] = _Program(op, done, done + flash.program_ns)
                 if not program_end:
                     complete(op, done)
-    reads: list[int] = []
-    writes: list[int] = []
-    for request, time in zip(arrivals, completed, strict=True):
-        (reads if request.is_read else writes).append(time - request.arrival_ns)
-    return reads, writes
+    return completed
 
 
 def _splitmix64(seed: int) -> Iterator[int]:

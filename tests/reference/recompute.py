@@ -24,6 +24,7 @@ if __name__ == "__main__":  # called by its path, it does not know the folder of
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reference.recomputing.figures import Between, by_cause
+from reference.recomputing.host_side import of_host_side
 from reference.recomputing.logs import Run
 from reference.recomputing.members import of_members, of_ssds
 from reference.recomputing.operations import counts, of_amplification, of_collections, of_units
@@ -93,6 +94,7 @@ def recomputed(run: Run) -> tuple[dict[str, Any], list[str]]:
     for action, counted in done.items():
         found.update({f"flash_ops/{action}/{cause}": count for cause, count in by_cause(counted).items()})
     buses, units = of_busy_times(run, found, complaints)
+    of_host_side(run, found)
     of_offered_load(run, found, buses)
     of_bandwidth(run, found)
     units_done = of_units(run, done, found)

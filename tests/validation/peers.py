@@ -106,7 +106,8 @@ buffer, no GC.""",
   takes the oldest, here the LUNs of a channel take turns (round robin). What is left of the writes is the order of
   programs (next section). `tests/reference/nand_model.py`, an event simulation that shares no code with the engine, has
   the rules of both. With the engine's it agrees with the engine on each of the first 20,000 requests of (a) and (b) to
-  the nanosecond, also where reads suspend programs (`suspend`), and with SSDsim's it gives SSDsim's means.
+  the nanosecond, also where reads suspend programs (`suspend`) and through the host side
+  (`tests/reference/host_model.py`), and with SSDsim's it gives SSDsim's means.
 - *Dynamic (b).* Where a program goes depends on which chips are idle, so nothing forces two simulators to the same
   figures. What matters is where the pages lie that are read but were never written: SSDsim's pass over the trace
   before time 0 deals them out in the order in which the trace reads them, and `unwritten=prefill` in the order of the

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from reference import closed_forms, nand_model
+from reference import closed_forms, host_model, nand_model
+from reference.host_model import HostSide
 from validation import document, peers, recordings
 from validation.cases import Figure, Runner
 
@@ -119,6 +120,31 @@ def test_every_response_with_suspended_programs_is_that_of_the_independent_model
     expected = nand_model.responses_ns(wanted, flash, program_end, suspension=suspension)
     assert expected != nand_model.responses_ns(wanted, flash, program_end)
     assert recordings.engine_ns(wanted, suspending) == expected
+
+
+HOST_SIDES = [
+    HostSide(command_ns=1_110, unit_ns=460, read_latency_ns=21_500, write_latency_ns=4_000),
+    HostSide(write_ps_per_byte=20_011, read_ps_per_byte=9_973, command_ns=997),
+    HostSide(10_007, 20_011, 5_003, 11_003, 21_517, 300_007),
+]
+
+
+@pytest.mark.parametrize("setup", [peers.SSDSIM_STATIC, peers.SSDSIM_STATIC_END], ids=lambda setup: setup.name)
+@pytest.mark.parametrize("side", HOST_SIDES)
+def test_every_response_through_the_host_side_is_that_of_the_independent_model(side, setup):
+    """Mixed requests at a load that queues in each stage, each to the nanosecond (docs/spec/modern.md, 8.8)."""
+    wanted = list(nand_model.random_mix(20_000 if PROVE else 3_000, 80_000))
+    given = {"command_ns": side.command_ns, "unit_ns": side.unit_ns}
+    given |= {"host_write_ps_per_byte": side.write_ps_per_byte, "host_read_ps_per_byte": side.read_ps_per_byte}
+    given |= {"read_latency_ns": side.read_latency_ns, "write_latency_ns": side.write_latency_ns}
+    with_side = replace(setup, settings={**setup.settings, **given})
+
+    def flash(requests):
+        program_end = setup.settings["write_completes"] == "program_end"
+        return nand_model.completions(requests, closed_forms.Flash(), program_end)
+
+    expected = host_model.responses_ns(wanted, side, flash)
+    assert recordings.engine_ns(wanted, with_side) == expected
 
 
 @pytest.mark.parametrize("recording", recordings.ALL, ids=lambda recording: recording.name)

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, ConfigError, Device, Mapping};
 use crate::engine::content::Content;
-use crate::engine::{Dftl, Engine, Options, RebuildOptions};
+use crate::engine::{Dftl, Engine, HostTimes, Options, RebuildOptions};
 use crate::media::{LinkTimes, Media, SsdArray};
 use flashraid_ftl::{Flash, MemorySettings, Placement, Settings};
 use flashraid_redundancy::Scheme;
@@ -61,6 +61,16 @@ pub fn options(config: &Config, space_pages: u64) -> Options {
     Options {
         space_pages,
         host: host.clone(),
+        host_times: HostTimes {
+            write_ps_per_byte: device.host_write_ps_per_byte,
+            read_ps_per_byte: device.host_read_ps_per_byte,
+            command_ns: device.command_ns,
+            unit_ns: device.unit_ns,
+            // The SSDs of an array have controllers of their own.
+            gc_unit_ns: if config.array.is_single() { device.unit_ns } else { 0 },
+            read_latency_ns: device.read_latency_ns,
+            write_latency_ns: device.write_latency_ns,
+        },
         xor_ns: device.xor_ns,
         dftl: (device.mapping == Mapping::Dftl).then(|| Dftl {
             cmt_entries: device.cmt_entries,

@@ -1,7 +1,8 @@
 //! The clock of a simulation, and its timers.
 //!
 //! Media report when they have events, and buffers when they answer; the engine processes the earliest. At one instant media come first, then
-//! timers, pauses of operations in the order in which they began, then requests that waited in the host, then answers: a timer finds what has ended by then.
+//! timers, pauses of operations in the order in which they began, then requests on their way between host and engine, then those that waited in the host, then
+//! answers: a timer finds what has ended by then.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,6 +15,8 @@ pub const NEVER: u64 = u64::MAX;
 pub enum Due {
     /// The pause of an operation is over.
     Operation(u32),
+    /// A request leaves a stage between the host and the engine.
+    Stage,
     /// A request has ended, and the drive takes those that wait in the host.
     Host,
     /// The scheme is to be asked for work in idle time.
@@ -31,6 +34,8 @@ pub struct Clock {
     pauses_begun: u64,
     /// How long all pauses are together.
     paused_ns: u64,
+    /// When a request leaves a stage.
+    stage_ns: u64,
     /// When requests are taken from the host.
     host_ns: u64,
     /// When the scheme is to be asked.
@@ -39,7 +44,16 @@ pub struct Clock {
 
 impl Default for Clock {
     fn default() -> Self {
-        Self { now_ns: 0, next_ns: NEVER, pauses: BinaryHeap::new(), pauses_begun: 0, paused_ns: 0, host_ns: NEVER, idle_ns: NEVER }
+        Self {
+            now_ns: 0,
+            next_ns: NEVER,
+            pauses: BinaryHeap::new(),
+            pauses_begun: 0,
+            paused_ns: 0,
+            stage_ns: NEVER,
+            host_ns: NEVER,
+            idle_ns: NEVER,
+        }
     }
 }
 
@@ -79,9 +93,9 @@ impl Clock {
         left.fold(0, u64::saturating_add)
     }
 
-    /// Whether an operation pauses.
-    pub fn has_pauses(&self) -> bool {
-        !self.pauses.is_empty()
+    /// Whether an operation pauses, or a request is in a stage.
+    pub fn has_work(&self) -> bool {
+        !self.pauses.is_empty() || self.stage_ns != NEVER
     }
 
     /// The operation pauses for so long.
@@ -98,6 +112,12 @@ impl Clock {
         self.find_next();
     }
 
+    /// The next request leaves a stage then; `NEVER` if none is in one.
+    pub fn leave_stage(&mut self, time_ns: u64) {
+        self.stage_ns = time_ns;
+        self.find_next();
+    }
+
     /// Requests are taken from the host as soon as all that happens now has happened.
     pub fn take_from_host(&mut self) {
         self.host_ns = self.now_ns;
@@ -105,7 +125,8 @@ impl Clock {
     }
 
     fn find_next(&mut self) {
-        self.next_ns = self.pauses.peek().map_or(NEVER, |Reverse((end_ns, ..))| *end_ns).min(self.host_ns).min(self.idle_ns);
+        self.next_ns =
+            self.pauses.peek().map_or(NEVER, |Reverse((end_ns, ..))| *end_ns).min(self.stage_ns).min(self.host_ns).min(self.idle_ns);
     }
 
     /// Takes the timer that is due next, and moves the time there. There must be one.
@@ -115,6 +136,10 @@ impl Clock {
             Some(&Reverse((end_ns, _, operation))) if end_ns == self.next_ns => {
                 self.pauses.pop();
                 Due::Operation(operation)
+            }
+            _ if self.stage_ns == self.next_ns => {
+                self.stage_ns = NEVER;
+                Due::Stage
             }
             _ if self.host_ns == self.next_ns => {
                 self.host_ns = NEVER;
@@ -146,10 +171,10 @@ mod tests {
         for (operation, pause_ns) in [(1, 20), (2, 10), (3, 20), (4, 0)] {
             clock.pause(operation, pause_ns);
         }
-        assert!(clock.has_pauses());
+        assert!(clock.has_work());
         let expected = [(100, 4), (110, 2), (120, 1), (120, 3)].map(|(time_ns, id)| (time_ns, Due::Operation(id)));
         assert_eq!(taken(&mut clock), expected);
-        assert!(!clock.has_pauses());
+        assert!(!clock.has_work());
     }
 
     #[test]
@@ -162,13 +187,19 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_taken_from_the_host_at_once_after_pauses_and_before_idle_time() {
+    fn requests_leave_their_stages_and_are_taken_from_the_host_after_pauses_and_before_idle_time() {
         let mut clock = Clock::default();
         clock.advance_to(30);
         clock.ask_when_idle(0);
         clock.take_from_host();
+        clock.leave_stage(30);
         clock.pause(7, 0);
-        assert_eq!(taken(&mut clock), [(30, Due::Operation(7)), (30, Due::Host), (30, Due::Idle)]);
+        assert!(clock.has_work());
+        assert_eq!(taken(&mut clock), [(30, Due::Operation(7)), (30, Due::Stage), (30, Due::Host), (30, Due::Idle)]);
+        clock.leave_stage(40);
+        assert!(clock.has_work());
+        clock.leave_stage(NEVER);
+        assert!(!clock.has_work() && clock.next_timer_ns() == NEVER);
     }
 
     #[test]

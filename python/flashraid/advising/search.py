@@ -160,7 +160,8 @@ class Workload:
             for key in ("speed", "jitter_ns"):  # a closed loop has arrivals of its own
                 point.pop(key, None)
             if int(point.get("device_queue_depth", 0)) >= QUEUE_DEPTH:  # and never so many requests
-                del point["device_queue_depth"]
+                for key in ("device_queue_depth", "queues", "fetch"):
+                    point.pop(key, None)
         elif run == FAILING:
             is_first = seed in (None, 1)
             point |= {"fail": f"{self.fault}@50%", "verify": self.is_verified and is_first and not is_excerpt}

@@ -127,9 +127,11 @@ def of_amplification(run: Run, found: dict[str, Any], done: dict[str, dict[str, 
 
 def of_collections(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -> None:
     copies, erases = done["programs"]["gc"], done["erases"]["gc"]
-    cost = mean_ns(run.device, "read") + mean_ns(run.device, "program")
     found["collection/copies"], found["collection/erases"] = copies, erases
-    found["collection/cost_ns"] = copies * cost + erases * run.device["erase_ns"]
+    on_flash = counts(run) if run.packs else {"reads": {"gc": copies}, "programs": {"gc": copies}}
+    reads, programs = on_flash["reads"]["gc"], on_flash["programs"]["gc"] // run.pages_together
+    cost = reads * mean_ns(run.device, "read") + programs * mean_ns(run.device, "program")
+    found["collection/cost_ns"] = cost + erases * run.device["erase_ns"]
     ended = [erase for erase in run.collections if erase.action == "erase" and not erase.failed]
     if run.device["mapping"] in ("bast", "fast"):
         # A merge erases several blocks or none.
@@ -154,6 +156,8 @@ def of_collections(run: Run, found: dict[str, Any], done: dict[str, dict[str, in
     for operation in run.operations:
         if operation.failed:
             failures[operation.channel, operation.chip, operation.die, operation.plane].append(operation.end)
+    # One that keeps pace with the host may rest before its first work, too.
+    rests = run.device["gc_pace"] == "debt"
     commits = run.result["scheme"] in ("ppc", "ca-ppc")
     for plane, works in of_planes.items():
         # Work on a block that is retired in the end is of no collection that ends. (A copy does not say from where.)
@@ -166,7 +170,7 @@ def of_collections(run: Run, found: dict[str, Any], done: dict[str, dict[str, in
                 continue
             began = min(first.pop(victim), first.pop(-1, inf) if run.device["copyback"] else inf)
             is_cut = any(began <= end <= work.submitted for end in failures[plane])
-            waited = commits or (began == work.submitted and began in read_ends[*plane, work.block])
+            waited = commits or rests or (began == work.submitted and began in read_ends[*plane, work.block])
             if not work.failed:
                 least += work.end - (work.submitted if is_cut else began)
                 most += work.end - (former if waited else began)

@@ -34,8 +34,10 @@ def of_offered_load(run: Run, found: dict[str, Any], buses: list[dict[str, int]]
     in_use = sum(is_member_unit(run, unit) for unit in range(len(of_units)))
     if not run.array:
         in_use -= len(replaced(run)) * run.units_per_channel // run.chips
-    found["workload/offered_load"] = max(moments(loads)[0], sum(of_units) / in_use) / span
-    found["workload/busiest_load"] = max(loads + of_units) / span
+    # What GC moves takes the controller for a time that may end behind the run.
+    host = [part["busy_ns"] for part in run.result.get("host_side", {}).values()]
+    found["workload/offered_load"] = max(moments(loads)[0], sum(of_units) / in_use, *host) / span
+    found["workload/busiest_load"] = max(loads + of_units + host) / span
     is_behind = (found["workload/backlog_growth"] or 0) > 0
     is_open_loop = not run.result["config"]["run"]["queue_depth"]
     busiest = found["workload/busiest_load"]

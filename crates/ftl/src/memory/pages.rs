@@ -87,6 +87,7 @@ impl Memory {
     /// The open program unit of the domain, of which this is the last page, is programmed.
     fn close_open_page(&mut self, domain: u32, last: Ppn, is_untimed: bool, space: &mut Space, nand: &mut Nand) {
         self.forget_open_page(domain, space);
+        self.forget_deadlines(space, nand);
         self.close(last, None, is_untimed, space, nand);
     }
 
@@ -192,6 +193,17 @@ impl Memory {
         let MemorySettings { survives_power_loss, pad_after_ns, .. } = self.settings;
         if !survives_power_loss && pad_after_ns > 0 {
             self.deadlines.push_back((nand.now_ns() + pad_after_ns, domain, number));
+            self.wait_to_pad(nand);
+        }
+    }
+
+    /// Program units that are open no more are not due to be padded: time does not go on for them. Those behind one that is open are forgotten with it.
+    fn forget_deadlines(&mut self, space: &Space, nand: &mut Nand) {
+        let before = self.deadlines.len();
+        while self.deadlines.front().is_some_and(|(_, domain, number)| self.open_page(*domain, space) != Some(*number)) {
+            self.deadlines.pop_front();
+        }
+        if self.deadlines.len() < before {
             self.wait_to_pad(nand);
         }
     }

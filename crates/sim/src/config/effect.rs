@@ -63,6 +63,8 @@ pub struct Happened<'a> {
     pub filtered: bool,
     /// A request had to wait in the host.
     pub queued_in_host: bool,
+    /// A request overtook another one that waited in the host.
+    pub overtook_in_host: bool,
     /// Lines, records or requests were left out.
     pub skipped: bool,
     /// Requests lay beyond the logical space.
@@ -88,6 +90,11 @@ impl Effect {
 /// Whether what is lost is rebuilt.
 fn rebuilds(config: &Config) -> bool {
     config.rebuild_order().is_ok_and(|order| order.is_some())
+}
+
+/// Whether requests may have to wait in the host.
+fn waits_in_host(Config { run, host, .. }: &Config) -> bool {
+    host.device_queue_depth > 0 && (run.queue_depth == 0 || run.queue_depth > host.device_queue_depth)
 }
 
 /// The setting can affect any run.
@@ -220,6 +227,14 @@ pub(super) const QUEUED_IN_HOST: Effect = EVER
         run.queue_depth == 0 || run.queue_depth > host.device_queue_depth
     })
     .meets("never were so many requests outstanding", |run| run.queued_in_host || run.config.host.device_queue_depth == 0);
+pub(super) const OF_SEVERAL_QUEUES: Effect = EVER
+    .needs("device_queue_depth above 0, and below queue_depth in a closed loop", waits_in_host)
+    .meets("no request overtook another one in the host", |run| run.overtook_in_host || run.config.host.queues == 1);
+pub(super) const BETWEEN_QUEUES: Effect = EVER
+    .needs("queues above 1, and device_queue_depth above 0, and below queue_depth in a closed loop", |config| {
+        config.host.queues > 1 && waits_in_host(config)
+    })
+    .meets("no request overtook another one in the host", |run| run.overtook_in_host || run.config.host.fetch == 1);
 pub(super) const BEYOND: Effect =
     EVER.meets("no request lies beyond the logical space", |run| run.config.run.fit != Fit::Wrap || run.beyond);
 pub(super) const LONG_ENOUGH: Effect = EVER.meets("the trace has fewer requests", |run| run.requests >= run.config.run.verify_every);

@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json};
 pub(super) const ALLOWED: &str = "a comma-separated list of SSD:MODEL, as in 3:tiny or 3:read_ns=50us program_ns=1ms";
 
 /// What belongs to the controller of the array, or follows from an array: a model has none of it.
-const OF_THE_ARRAY: [&str; 13] = [
+const OF_THE_ARRAY: [&str; 19] = [
     "member",
     "ftl",
     "buffer_bytes_per_gib",
@@ -27,6 +27,12 @@ const OF_THE_ARRAY: [&str; 13] = [
     "destage_low_water",
     "destage_bytes_per_second",
     "xor_ns",
+    "host_write_ps_per_byte",
+    "host_read_ps_per_byte",
+    "command_ns",
+    "unit_ns",
+    "read_latency_ns",
+    "write_latency_ns",
 ];
 /// What all SSDs have in common.
 const IN_COMMON: [&str; 4] = ["page_bytes", "mapping", "write_completes", "mirror_chips"];

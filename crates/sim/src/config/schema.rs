@@ -8,6 +8,7 @@ use super::key::{Draw, Key, Kind, MOST, Table, whole};
 use super::models;
 use super::preparation::{Precondition, Until, Warmup};
 use super::words::{AfterLoss, Allocation, Destage, DestageUnit, Fit, Ftl, GcPhases, Mapping, NvramVictim, PartialWrites, Unwritten};
+use crate::engine::MOST_QUEUES;
 use flashraid_ftl::{Given, MOST_LEVEL};
 use flashraid_redundancy::Choice;
 use flashraid_vocabulary::{
@@ -218,6 +219,19 @@ flashraid_ftl::given_settings! {
         destage_bytes_per_second: u64 = Some("0"), "bytes/s", whole(0, 1 << 40), DESTAGING;
         /// Time in which the controller computes a page that is the XOR of others, as a parity is, before it programs it. Parities that NVRAM holds take none.
         xor_ns: u64 = Some("0"), "ns", whole(0, LONGEST_NS), COMPUTED, Draw::OneOf(&["0", "0", "19000"]);
+        /// Time of one byte of data from the host to the drive, in picoseconds (154 is 6.5 GB/s). The host link is full-duplex; with 0 writes cross it in no
+        /// time. This and the next five keys are about what the host sees: of an array, about its controller.
+        host_write_ps_per_byte: u64 = Some("0"), "ps/byte", whole(0, 1_000_000_000), EVER;
+        /// The same from the drive to the host: with 0 reads cross it in no time.
+        host_read_ps_per_byte: u64 = Some("0"), "ps/byte", whole(0, 1_000_000_000), EVER;
+        /// Time of the controller for each command. It serves one after the other, so that it takes 1 / `command_ns` commands in a second.
+        command_ns: u64 = Some("0"), "ns", whole(0, LONGEST_NS), EVER;
+        /// Time of the controller for each mapping unit that a read or write touches and, in a single SSD, for each that GC moves.
+        unit_ns: u64 = Some("0"), "ns", whole(0, LONGEST_NS), EVER;
+        /// Time that is added to each read, whatever else the drive does: it bounds no rate.
+        read_latency_ns: u64 = Some("0"), "ns", whole(0, LONGEST_NS), EVER;
+        /// Time that is added to each write, before the drive has accepted it: it bounds no rate.
+        write_latency_ns: u64 = Some("0"), "ns", whole(0, LONGEST_NS), EVER;
     }
 }
 
@@ -321,8 +335,13 @@ table! {
         /// Whether a write's response time includes its parity programs.
         parity_in_response: bool = Some("true"), "", Kind::Flag, WITH_PARITY, Draw::OneOf(&["true", "true", "false"]);
         /// Most requests that the drive takes at a time, as the depth of a command queue (SATA's NCQ has 32). Those that come while there are so many wait
-        /// in the host, in order, and their response times count from their arrival. 0 for no limit.
+        /// in the host, in order (or see `queues`), and their response times count from their arrival. 0 for no limit.
         device_queue_depth: u32 = Some("0"), "requests", whole(0, u32::MAX as u64), QUEUED_IN_HOST, Draw::OneOf(&["0", "0", "0", "1", "3"]);
+        /// Submission queues of the host, in which requests wait until the drive takes them. A request goes to the queue that its stream names, counted from 1;
+        /// one without a stream to that of its number. Numbers beyond the last queue begin again with the first one.
+        queues: u32 = Some("1"), "", whole(1, MOST_QUEUES), OF_SEVERAL_QUEUES;
+        /// Requests that the drive takes from a queue at most before it goes on to the next one that is not empty.
+        fetch: u32 = Some("1"), "requests", whole(1, u32::MAX as u64), BETWEEN_QUEUES;
         /// What a read of a page that was never written returns.
         unwritten: Unwritten = Some("zero"), "", Kind::Word(Unwritten::WORDS), READ_UNWRITTEN;
         /// Whether a page is read before a part of it is written.

@@ -75,7 +75,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Returns the number with which the page was taken in.
     fn write_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64) -> u64 {
-        let sequence = self.front_end.requests.number_of_version(self.front_end.requests[id].sequence);
+        let sequence = self.front_end.requests.number_of_version(&self.front_end.requests[id]);
         let lanes = if C::TRACKED { self.front_end.buffered().lanes_of(sectors) } else { 0 };
         if C::TRACKED {
             self.executor.content.submitted(sequence, lpn, if lanes == u64::MAX { Submitted::Whole } else { Submitted::Part(lanes) });
@@ -155,6 +155,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.front_end.completed.pop();
             // It is none of the host's requests.
             self.front_end.requests.submitted -= 1;
+            self.front_end.requests.decided -= 1;
         } else if self.front_end.buffer.is_some() {
             while self.evict(NIL) {}
             self.finish()?;
@@ -236,11 +237,12 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Processes everything up to the last thing that the buffer does until `time_ns`. Where pages wait for space, or requests in the host, that is every
-    /// event, as each may free some, or make room.
+    /// event, as each may free some, or make room; and where requests are on their way, as each may bring one.
     #[inline(never)]
     pub(super) fn advance_to_buffer(&mut self, time_ns: u64) -> Result<(), Halted> {
-        let somebody_waits =
-            self.executor.options.host.device_queue_depth > 0 || self.front_end.buffer.as_ref().is_some_and(|buffer| buffer.admits_pages());
+        let somebody_waits = self.executor.options.host.device_queue_depth > 0
+            || self.front_end.host_side.is_some()
+            || self.front_end.buffer.as_ref().is_some_and(|buffer| buffer.admits_pages());
         loop {
             let (timer_ns, buffer_ns) =
                 (self.executor.clock.next_timer_ns(), self.front_end.next_in_buffer_ns(self.executor.clock.now_ns()));

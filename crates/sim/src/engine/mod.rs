@@ -10,7 +10,7 @@
 //! Reading order:
 //!
 //! 1. Data: `options`; `request` and `pending` (requests); `slot`, `locks` and `operations` (operations in flight); `entries`; `logical_space` (arithmetic).
-//! 2. `front_end`, `valid_sectors`; `state` joins the halves. A request: `requests` (its bytes are cut and decided), or `buffered`.
+//! 2. `front_end`, `submission_queues`, `host_side`, `valid_sectors`; `state` joins the halves. A request: `requests` (its bytes are cut and decided), or `buffered`.
 //! 3. Its operations: `executor`. The map on flash: `translation`. What is kept of failures: `failure`.
 //! 4. Time: `time`, `look_ahead`. Before the first request: `preparation`. SSDs of an array are replaced: `replacing`.
 //! 5. Verification: `content` (what is asked), `tags`.
@@ -24,6 +24,7 @@ mod executor;
 mod exposure;
 mod failure;
 mod front_end;
+pub mod host_side;
 pub mod in_flight;
 pub mod locks;
 mod logical_space;
@@ -40,6 +41,7 @@ mod request;
 mod requests;
 mod slot;
 mod state;
+mod submission_queues;
 mod survey;
 mod switching_off;
 pub mod tags;
@@ -52,10 +54,12 @@ pub use executor::Executor;
 pub use exposure::Exposure;
 pub use failure::{FaultRecord, ReadErrors, RebuildOptions, RebuildRecord, WearOutRecord};
 pub use front_end::FrontEnd;
+pub use host_side::HostTimes;
 pub use options::{Dftl, Options};
 pub use preparation::Reached;
 pub use replacement::{Outcome, ReplacementRecord};
 pub use request::{CompletedRequest, Service};
 pub use state::Engine;
+pub use submission_queues::MOST_QUEUES;
 pub use survey::Survey;
 pub use time::Halted;

@@ -1,6 +1,7 @@
 //! What the engine is told beside scheme and flash.
 
 use super::failure::RebuildOptions;
+use super::host_side::HostTimes;
 use crate::buffer::BufferOptions;
 use crate::config::Host;
 use flashraid_vocabulary::{Cause, PageOperation};
@@ -12,6 +13,8 @@ pub struct Options {
     pub space_pages: u64,
     /// How the controller serves host requests.
     pub host: Host,
+    /// What takes time between the host and the engine.
+    pub host_times: HostTimes,
     /// How long the controller takes to compute the XOR of pages, as a parity is.
     pub xor_ns: u64,
     /// The map is on flash, where the flash layer was given space for it.

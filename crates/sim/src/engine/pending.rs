@@ -2,6 +2,8 @@
 
 use super::request::{Flush, Request};
 use super::slot::{NIL, ROOM};
+use super::submission_queues::SubmissionQueues;
+use crate::config::Host;
 use flashraid_redundancy::Failure;
 use flashraid_vocabulary::memory::{prefetch, reserved};
 use std::collections::VecDeque;
@@ -14,10 +16,12 @@ pub(super) struct Requests {
     free: u32,
     /// Submitted and not completed.
     pub(super) outstanding: u64,
-    /// Of these, requests that wait in the host until the drive takes another one, in order; and whether any ever did.
-    pub(super) in_host: VecDeque<u32>,
+    /// Of these, requests that wait in the host until the drive takes another one; and whether any ever did.
+    pub(super) in_host: SubmissionQueues,
     pub(super) has_queued_in_host: bool,
     pub(super) submitted: u64,
+    /// Of these, requests that the engine has decided.
+    pub(super) decided: u64,
     /// Requests that the drive has served before it was switched on.
     pub(super) earlier_requests: u64,
     /// Writes, trims and zeroings served so far, and pages that have left a buffer on behalf of nobody; and how many of them have not finished that no flush
@@ -28,24 +32,6 @@ pub(super) struct Requests {
     pub(super) flushes: VecDeque<Flush>,
     /// Positions of the first and the last write of which pages are gone, and no flush has told the host.
     pub(super) untold: Option<(u64, u64)>,
-}
-
-impl Default for Requests {
-    fn default() -> Self {
-        Self {
-            list: reserved(ROOM),
-            free: NIL,
-            outstanding: 0,
-            in_host: VecDeque::new(),
-            has_queued_in_host: false,
-            submitted: 0,
-            earlier_requests: 0,
-            writes: 0,
-            unflushed: 0,
-            flushes: VecDeque::new(),
-            untold: None,
-        }
-    }
 }
 
 impl Index<u32> for Requests {
@@ -65,6 +51,24 @@ impl IndexMut<u32> for Requests {
 }
 
 impl Requests {
+    /// None yet.
+    pub(super) fn new(host: &Host) -> Self {
+        Self {
+            list: reserved(ROOM),
+            free: NIL,
+            outstanding: 0,
+            in_host: SubmissionQueues::new(host.queues, host.fetch),
+            has_queued_in_host: false,
+            submitted: 0,
+            decided: 0,
+            earlier_requests: 0,
+            writes: 0,
+            unflushed: 0,
+            flushes: VecDeque::new(),
+            untold: None,
+        }
+    }
+
     /// The request of an operation, if it has one.
     #[inline(always)]
     pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut Request> {
@@ -97,10 +101,17 @@ impl Requests {
         self.list[id as usize].next = std::mem::replace(&mut self.free, id);
     }
 
-    /// The number of the versions that a request makes, which no other request makes in the life of the drive.
+    /// The engine decides a request.
+    #[inline(always)]
+    pub(super) fn is_decided(&mut self, id: u32) {
+        self.list[id as usize].decided_as = self.decided;
+        self.decided += 1;
+    }
+
+    /// The number of the versions that a request makes, which no other request makes in the life of the drive: later decisions have higher ones.
     #[inline]
-    pub(super) fn number_of_version(&self, sequence: u64) -> u64 {
-        self.earlier_requests + sequence
+    pub(super) fn number_of_version(&self, request: &Request) -> u64 {
+        self.earlier_requests + request.decided_as
     }
 
     /// Requests served in the life of the drive.
@@ -108,10 +119,10 @@ impl Requests {
         self.earlier_requests + self.submitted
     }
 
-    /// The number of the versions that the latest request makes.
+    /// No request has made versions with higher numbers.
     #[inline]
     pub(super) fn latest_version(&self) -> u64 {
-        self.number_of_version(self.submitted).wrapping_sub(1)
+        self.requests_of_life().wrapping_sub(1)
     }
 
     /// Pages leave a volatile buffer on behalf of nobody: a flush waits for that as for a write that has not finished. Returns its position among writes.

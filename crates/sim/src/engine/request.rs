@@ -7,6 +7,8 @@ use flashraid_vocabulary::{Cause, HostOp};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     pub(super) sequence: u64,
+    /// Number of the request in the order in which the engine has decided them; nothing before it has.
+    pub(super) decided_as: u64,
     pub(super) arrival_ns: u64,
     pub(super) offset_bytes: u64,
     pub(super) size_bytes: u64,

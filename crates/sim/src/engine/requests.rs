@@ -5,6 +5,7 @@
 use super::content::Content;
 use super::executor::Executor;
 use super::front_end::tell_discarded;
+use super::host_side::Stage;
 use super::request::{Request, Service};
 use super::slot::{NIL, NO_JOB};
 use super::state::Engine;
@@ -28,6 +29,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         let id = self.front_end.requests.add(Request {
             sequence,
+            decided_as: u64::MAX,
             arrival_ns: self.executor.clock.now_ns(),
             offset_bytes: request.offset_bytes,
             size_bytes: request.size_bytes,
@@ -43,9 +45,13 @@ impl<C: Content, M: Media> Engine<C, M> {
         });
         if waits_in_host {
             self.front_end.requests.has_queued_in_host = true;
-            self.front_end.requests.in_host.push_back(id);
+            self.front_end.requests.in_host.push(id, sequence, request.stream);
         } else {
+            self.front_end.requests.in_host.pass(sequence, request.stream);
             self.take(id, request.op, request.offset_bytes, request.size_bytes);
+        }
+        if let Some(side) = &mut self.front_end.host_side {
+            side.note_moves(|| self.executor.media.counts(), self.executor.clock.now_ns());
         }
         if let Some(recorder) = &mut self.front_end.recorder {
             if measured {
@@ -59,17 +65,26 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// The drive takes a request.
     #[inline(always)]
     fn take(&mut self, id: u32, op: HostOp, offset_bytes: u64, size_bytes: u64) {
+        if self.front_end.host_side.is_some() && self.executor.enter_stages(&mut self.front_end, Stage::INWARDS, id) {
+            return;
+        }
+        self.accept(id, op, offset_bytes, size_bytes);
+    }
+
+    /// The engine has a request.
+    #[inline(always)]
+    pub(super) fn accept(&mut self, id: u32, op: HostOp, offset_bytes: u64, size_bytes: u64) {
         match &mut self.front_end.replacements.held {
             Some(held) => held.push_back(id),
             None => self.serve_request(id, op, offset_bytes, size_bytes),
         }
     }
 
-    /// The drive takes requests that wait in the host, in order, as many as it has room for.
+    /// The drive takes requests that wait in the host, in turn, as many as it has room for.
     #[cold]
     pub(super) fn take_from_host(&mut self) {
         while self.front_end.has_room()
-            && let Some(id) = self.front_end.requests.in_host.pop_front()
+            && let Some(id) = self.front_end.requests.in_host.pop()
         {
             let Request { op, offset_bytes, size_bytes, .. } = self.front_end.requests[id];
             self.take(id, op, offset_bytes, size_bytes);
@@ -79,6 +94,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Serves a request that was taken.
     #[inline(always)]
     pub(super) fn serve_request(&mut self, id: u32, op: HostOp, offset_bytes: u64, size_bytes: u64) {
+        self.front_end.requests.is_decided(id);
         if self.front_end.service != Service::All && self.front_end.refuses(op) {
             // It fails at once.
             self.front_end.requests[id].failed = Some(Failure::Refused);

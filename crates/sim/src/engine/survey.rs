@@ -4,6 +4,7 @@ use super::around::Around;
 use super::content::Content;
 use super::exposure::Exposure;
 use super::failure::{FaultRecord, ReadErrors, RebuildRecord, WearOutRecord};
+use super::host_side::HostSide;
 use super::in_flight::InFlight;
 use super::replacement::{Outcome, ReplacementRecord};
 use super::request::Service;
@@ -39,6 +40,10 @@ pub struct Survey<'a> {
     pub last_completion: (u64, u64),
     /// Whether a request ever had to wait in the host.
     pub has_queued_in_host: bool,
+    /// Whether a request ever overtook another one in the host, which was in another queue.
+    pub has_overtaken_in_host: bool,
+    /// What takes time between the host and the engine, if anything does.
+    pub host_side: Option<&'a HostSide>,
     /// The data buffer.
     pub buffer: Option<&'a Buffer>,
     /// What of the map RAM holds, under DFTL.
@@ -94,6 +99,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             idle_ns: self.executor.idle_ns,
             last_completion: self.front_end.last_completion,
             has_queued_in_host: self.front_end.requests.has_queued_in_host,
+            has_overtaken_in_host: self.front_end.requests.in_host.has_overtaken,
+            host_side: self.front_end.host_side.as_deref(),
             buffer: self.front_end.buffer.as_deref(),
             translation: self.executor.translation.as_deref(),
             exposure: self.executor.exposure.as_deref(),
@@ -143,7 +150,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(crate) fn cannot_be_saved(&self) -> Option<&'static str> {
         let is_at_work = self.front_end.requests.outstanding > 0
             || self.executor.operations.slots.iter().any(|slot| slot.is_alive())
-            || self.executor.clock.has_pauses()
+            || self.executor.clock.has_work()
             || self.executor.media.is_at_work()
             || !self.executor.media.is_at_rest()
             || self.front_end.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving());

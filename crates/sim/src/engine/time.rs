@@ -4,6 +4,7 @@
 
 use super::content::Content;
 use super::executor::Executor;
+use super::request::Request;
 use super::slot::{NIL, NO_JOB};
 use super::state::Engine;
 use crate::clock::{Due, NEVER};
@@ -64,7 +65,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.timer_is_due();
         }
         if self.executor.media.next_event_ns() == NEVER
-            && !self.executor.clock.has_pauses()
+            && !self.executor.clock.has_work()
             && (self.executor.operations.waiting_for_space > 0 || self.executor.media.has_failures())
             && self.goes_on_without_progress()
         {
@@ -108,6 +109,12 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.executor.media.set_now(self.executor.clock.now_ns());
         match due {
             Due::Operation(id) => self.executor.pause_is_over(&mut self.front_end, id),
+            Due::Stage => {
+                if let Some(id) = self.executor.leave_stage(&mut self.front_end) {
+                    let Request { op, offset_bytes, size_bytes, .. } = self.front_end.requests[id];
+                    self.accept(id, op, offset_bytes, size_bytes);
+                }
+            }
             Due::Host => self.take_from_host(),
             Due::Idle => {}
         }
@@ -191,6 +198,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// An event was processed.
     #[cold]
     pub(super) fn tell_watchers(&mut self) {
+        if let Some(side) = &mut self.front_end.host_side {
+            side.note_moves(|| self.executor.media.counts(), self.executor.clock.now_ns());
+        }
         self.executor.fail_worn_out(&mut self.front_end);
         if self.executor.shape.reads_may_fail {
             self.executor.take_unreadable();
@@ -250,7 +260,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.executor.failures.waiting > 0 {
             // What let their repairs start was no event.
             self.executor.resume_rebuild(&mut self.front_end);
-            if self.executor.media.next_event_ns() != NEVER || self.executor.clock.has_pauses() {
+            if self.executor.media.next_event_ns() != NEVER || self.executor.clock.has_work() {
                 return true;
             }
         }

@@ -2,6 +2,7 @@
 
 use super::figures::moments;
 use super::measured::Snapshot;
+use crate::engine::host_side::SERIAL;
 use crate::simulation::Simulation;
 use flashraid_vocabulary::Cause;
 
@@ -11,7 +12,8 @@ const FEWEST_FOR_A_LOAD: u64 = 100;
 /// Offered load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// Mean over the buses, over the directions of host links, or over the LUNs, whichever is more.
+    /// Mean over the buses, over the directions of host links, or over the LUNs, or of a direction of the drive's host link, or of its controller, whichever is
+    /// more.
     pub mean: f64,
     /// Of the busiest of them.
     pub busiest: f64,
@@ -32,7 +34,7 @@ impl Simulation {
         is_open_loop && (is_more_than_served || backlog_growth.is_some_and(|growth| growth > 0.0))
     }
 
-    /// What requests made buses, host links and LUNs do since measuring began, over the time in which the measured ones arrived: the mean over all
+    /// What requests made buses, host links, the controller and LUNs do since measuring began, over the time in which the measured ones arrived: the mean over all
     /// of a kind, whichever is more, and that of the busiest one. Above 1 queues grow without bound. `None` if the requests arrived in one instant.
     ///
     /// Work that takes the time that requests leave counts for nothing: rebuilds, migrations, and parities made in idle time.
@@ -55,12 +57,13 @@ impl Simulation {
         };
         let [buses, lanes]: [Vec<f64>; 2] =
             [buses.map(|(now, start)| sum(now, start) as f64).collect(), lanes.map(|(now, start)| sum(now, start) as f64).collect()];
+        let host = (0..SERIAL).map(|part| (now.host_busy_ns[part] - start.host_busy_ns[part]) as f64);
         let luns = now.array_ns.iter().zip(&start.array_ns).map(|(now, start)| sum(now, start) as f64);
         // A chip that was replaced and the one in its place are one.
         let in_use = device.media.luns().iter().filter(|lun| lun.is_in_use).count();
         let mean_of = |of: &[f64]| moments(of.iter().copied()).0;
-        let mean = mean_of(&buses).max(mean_of(&lanes)).max(luns.clone().sum::<f64>() / in_use as f64);
-        let busiest = buses.into_iter().chain(lanes).chain(luns).fold(0.0, f64::max);
+        let mean = host.clone().fold(mean_of(&buses).max(mean_of(&lanes)).max(luns.clone().sum::<f64>() / in_use as f64), f64::max);
+        let busiest = buses.into_iter().chain(lanes).chain(luns).chain(host).fold(0.0, f64::max);
         (span_ns > 0).then(|| Load { mean: mean / span_ns as f64, busiest: busiest / span_ns as f64 })
     }
 }

@@ -5,6 +5,7 @@ use super::types::Drain;
 use crate::buffer;
 use crate::device::Device;
 use crate::engine::Survey;
+use crate::engine::host_side::{HostBusy, SERIAL};
 use crate::engine::translation::TranslationCounts;
 use crate::media::SsdRecord;
 use crate::statistics::kind;
@@ -34,6 +35,8 @@ pub struct Snapshot {
     pub(super) channel_busy_ns: Vec<[u64; Cause::COUNT]>,
     /// Likewise of the host link of each SSD, towards it and from it.
     pub(super) link_busy_ns: Vec<[[u64; Cause::COUNT]; 2]>,
+    /// Likewise of what serves requests one after the other between host and flash.
+    pub(super) host_busy_ns: HostBusy,
     pub(super) blocked: Vec<u64>,
     pub(super) completed: u64,
     pub(super) parity: ParityUpdates,
@@ -66,6 +69,7 @@ impl Snapshot {
             lun_busy_ns: media.luns_busy_ns(now_ns),
             channel_busy_ns: media.buses_busy_ns(now_ns),
             link_busy_ns: media.links_busy_ns(now_ns),
+            host_busy_ns: device.host_side.map_or([0; SERIAL], |side| side.busy_ns(now_ns)),
             blocked: (0..media.shape().members).map(|member| media.blocked_sum(member)).collect(),
             completed: media.requests_completed(),
             parity: device.scheme.parity_updates(),

@@ -184,18 +184,22 @@ pub(super) fn report_guard(now: &GuardCounts, start: &GuardCounts, cell: CellTim
     }
 }
 
-/// What GC runs, or merges of log blocks, did. Their cost is the array time of copies and erases (SPEC 6.3).
+/// What GC runs, or merges of log blocks, did. Their cost is the array time of copies and erases (SPEC 6.3): where several mapping units are programmed together,
+/// of what was read, programmed and erased.
 pub(super) fn report_gc(now: &Snapshot, start: &Snapshot, media: &dyn Inspect) -> GarbageCollection {
     let work = |now: &Counts, start: &Counts| {
-        [Action::Program as usize, ACTIONS - 1].map(|action| now[action][Cause::Gc as usize] - start[action][Cause::Gc as usize])
+        [Action::Read as usize, Action::Program as usize, ACTIONS - 1]
+            .map(|action| now[action][Cause::Gc as usize] - start[action][Cause::Gc as usize])
     };
-    let [copies, erases] = work(&now.counts, &start.counts);
+    let [_, copies, erases] = work(&now.counts, &start.counts);
     let ssds = media.ssds();
     let cost_ns = |(lun, (now, start)): (LunRecord, (&Counts, &Counts))| {
-        let ([copies, erases], cell) = (work(now, start), ssds[lun.ssd].settings.cell);
-        cell.mean_cost_ns(copies, copies) + erases * cell.mean_ns(CellOperation::Erase)
+        let ([reads, programs, erases], settings) = (work(now, start), ssds[lun.ssd].settings);
+        let packs = settings.units_per_program() > 1;
+        let (reads, programs) = if packs { (reads, programs / u64::from(settings.given.program_pages)) } else { (programs, programs) };
+        settings.cell.mean_cost_ns(reads, programs) + erases * settings.cell.mean_ns(CellOperation::Erase)
     };
-    let cost_ns = media.luns().into_iter().zip(now.luns.iter().zip(&start.luns)).map(cost_ns).sum();
+    let cost_ns = media.luns().into_iter().zip(now.flash_luns.iter().zip(&start.flash_luns)).map(cost_ns).sum();
     let (now, start) = (&now.collected, &start.collected);
     let merges = |kind: usize| now.merges[kind] - start.merges[kind];
     GarbageCollection {

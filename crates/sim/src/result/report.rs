@@ -40,7 +40,7 @@ impl Simulation {
         let pages_written = statistics.bytes_written as f64 / page_bytes as f64;
         let data_pages = counts[Action::Program as usize][Cause::Host as usize] as f64;
         let per_page = |action: Action, cause: Cause| ratio(counts[action as usize][cause as usize] as f64, data_pages);
-        let Resources { members, channels, links, dies, blocked_cv, blocked_chi_square, wear, programs_peak_to_mean } =
+        let Resources { members, channels, links, host_side, dies, blocked_cv, blocked_chi_square, wear, programs_peak_to_mean } =
             self.report_resources(device, &now);
         let (capacity, bandwidth) = (self.report_capacity(device), self.report_throughput(device, completed));
         let cell = device.media.ssds()[0].settings.cell;
@@ -91,6 +91,7 @@ impl Simulation {
             members,
             channels,
             links,
+            host_side,
             dies,
             blocked_cv,
             blocked_chi_square,

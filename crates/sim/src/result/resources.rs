@@ -3,7 +3,7 @@
 use super::figures::{chi_square, erase_histogram, moments, ratio, since};
 use super::measured::Snapshot;
 use super::parts::state;
-use super::types::{Channel, ChiSquare, Die, Link, Member, Wear};
+use super::types::{Channel, ChiSquare, Die, HostSideFigures, InUse, Link, Member, Wear};
 use crate::engine::Survey;
 use crate::media::Inspect;
 use crate::simulation::Simulation;
@@ -18,6 +18,7 @@ pub(super) struct Resources {
     pub(super) members: Vec<Member>,
     pub(super) channels: Vec<Channel>,
     pub(super) links: Option<Vec<Link>>,
+    pub(super) host_side: Option<HostSideFigures>,
     pub(super) dies: Vec<Die>,
     pub(super) blocked_cv: Option<f64>,
     pub(super) blocked_chi_square: Option<ChiSquare>,
@@ -81,6 +82,10 @@ impl Simulation {
             to_ssd_busy_ns: since(to_now, to_start),
             from_ssd_busy_ns: since(from_now, from_start),
         };
+        let [write_link, read_link, controller] = std::array::from_fn(|part| InUse {
+            busy_ns: now.host_busy_ns[part] - start.host_busy_ns[part],
+            busy_fraction: ratio((now.host_busy_ns[part] - averaged_from.host_busy_ns[part]) as f64, averaged_ns as f64),
+        });
         let die = |lun: usize| Die {
             busy_ns: since(&now.lun_busy_ns[lun], &start.lun_busy_ns[lun]),
             programs: since(&now.flash_luns[lun][PROGRAM], &start.flash_luns[lun][PROGRAM]),
@@ -94,6 +99,7 @@ impl Simulation {
             members,
             channels: channels.map(|(now, start)| Channel { busy_ns: since(now, start) }).collect(),
             links: (!now.link_busy_ns.is_empty()).then(|| links.map(link).collect()),
+            host_side: device.host_side.map(|_| HostSideFigures { write_link, read_link, controller }),
             dies: (0..now.flash_luns.len()).map(die).collect(),
             blocked_cv: ratio(deviation, mean_blocked),
             blocked_chi_square: chi_square(&sums, now.completed - start.completed),

@@ -1,8 +1,8 @@
 //! What the times of every run satisfy, whatever was simulated. A figure that breaks one of these rules is a defect of the program,
 //! and the run ends with that instead of a result.
 //!
-//! The bound of what a queue can explain: whenever something is under way, a bus or a host link transfers, an array works, or an answer of the
-//! memory is due. So the device is not busy for longer than all its transfers, array operations and answers take one after
+//! The bound of what a queue can explain: whenever something is under way, a bus or a host link transfers, the controller or an array works, or an answer
+//! of the memory or the latency of a request is due. So the device is not busy for longer than all its transfers, array operations, answers and latencies take one after
 //! the other, and no request waits for longer than that.
 
 use super::{Inconsistent, Measured, Snapshot};
@@ -28,6 +28,8 @@ struct Times<'a> {
     /// Time in use of each bus, of each direction of a host link and of each LUN until measuring began, and until now.
     buses_ns: Vec<(u64, u64)>,
     links_ns: Vec<(u64, u64)>,
+    /// The same of the host link to the drive, the one from it, and the controller.
+    host_ns: Vec<(u64, u64)>,
     luns_ns: Vec<(u64, u64)>,
     /// The most that each bus can have had to transfer in this time, and that everything took one after the other.
     transfers_ns: Vec<u128>,
@@ -48,9 +50,11 @@ pub(super) fn check(device: &Survey<'_>, now: &Snapshot, measured: &Measured) ->
         ssds.iter().filter(|ssd| ssd.settings.units_per_program() > 1).map(|ssd| ssd.settings.memory.read_ns).max().unwrap_or(0);
     let reads = now.counts_since(start)[Action::Read as usize].iter().sum::<u64>() + device.outstanding;
     let links_ns = sums(start.link_busy_ns.as_flattened(), now.link_busy_ns.as_flattened());
+    let host_ns: Vec<_> = start.host_busy_ns.into_iter().zip(now.host_busy_ns).collect();
     // Answers that were due when measuring began are among those given since, and those due now among the outstanding.
     let answers = now.completed - start.completed + device.outstanding;
     let answers_ns = u128::from(answers) * device.buffer.map_or(0, |buffer| u128::from(buffer.answer_ns()));
+    let latencies_ns = u128::from(answers) * device.host_side.map_or(0, |side| u128::from(side.times().most_latency_ns()));
     Times {
         start_ns: start.now_ns,
         now_ns: now.now_ns,
@@ -64,11 +68,13 @@ pub(super) fn check(device: &Survey<'_>, now: &Snapshot, measured: &Measured) ->
         work_ns: transfers_ns.iter().sum::<u128>()
             + arrays_ns
             + answers_ns
+            + latencies_ns
             + u128::from(memory_ns) * u128::from(reads)
             + suspensions_ns(&ssds, now, start)
             + u128::from(now.pauses_ns.0 - (start.pauses_ns.0 - start.pauses_ns.1))
-            + links_ns.iter().map(|(before_ns, in_use_ns)| u128::from(in_use_ns.saturating_sub(*before_ns))).sum::<u128>(),
+            + links_ns.iter().chain(&host_ns).map(|(before_ns, in_use_ns)| u128::from(in_use_ns.saturating_sub(*before_ns))).sum::<u128>(),
         links_ns,
+        host_ns,
         transfers_ns,
         rebuilds: device.rebuilds,
     }
@@ -179,7 +185,7 @@ impl Times<'_> {
 
     /// No bus, link or LUN was in use for longer than there was time, and no bus for longer than its transfers take.
     fn check_use(&self, measured_ns: u64) -> Result<(), Inconsistent> {
-        for (what, list) in [("bus", &self.buses_ns), ("link", &self.links_ns), ("LUN", &self.luns_ns)] {
+        for (what, list) in [("bus", &self.buses_ns), ("link", &self.links_ns), ("host stage", &self.host_ns), ("LUN", &self.luns_ns)] {
             for (number, (before_ns, in_use_ns)) in list.iter().enumerate() {
                 rule(before_ns <= in_use_ns && in_use_ns - before_ns <= measured_ns, || {
                     format!(
@@ -234,6 +240,7 @@ mod tests {
             latencies,
             buses_ns: vec![(7, 107), (0, 60)],
             links_ns: vec![(0, 20)],
+            host_ns: vec![(0, 10)],
             luns_ns: vec![(0, 150), (5, 165)],
             transfers_ns: vec![100, 60],
             work_ns: 150,
@@ -251,7 +258,7 @@ mod tests {
     fn what_cannot_be_is_told() {
         let latencies = of(&[100, 100]);
         assert_eq!(legal(&latencies).check(), Ok(()));
-        let forged: [(&str, Forge); 15] = [
+        let forged: [(&str, Forge); 16] = [
             ("measuring began at 1161 ns", |times| times.start_ns = 1_161),
             ("idle for 40 ns before", |times| times.idle_ns.1 = 39),
             ("idle for 40 ns before", |times| times.idle_ns.1 = 201),
@@ -264,6 +271,7 @@ mod tests {
             ("latencies add up to 200 ns, of 2 requests with arrivals of 121 ns", |times| times.arrivals_ns = 121),
             ("bus 0 in use for 7 ns before", |times| times.buses_ns[0].1 = 6),
             ("bus 1 in use for 0 ns before measuring began and 161 ns", |times| times.buses_ns[1].1 = 161),
+            ("host stage 0 in use for 0 ns before measuring began and 161 ns", |times| times.host_ns[0].1 = 161),
             ("link 0 in use for 0 ns before measuring began and 161 ns", |times| times.links_ns[0].1 = 161),
             ("LUN 1 in use for 5 ns before measuring began and 166 ns", |times| times.luns_ns[1].1 = 166),
             ("bus 1 in use for 60 ns with transfers of 59 ns", |times| times.transfers_ns[1] = 59),

@@ -183,6 +183,7 @@ fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, r
         cut_pages: source.unaligned > 0,
         filtered: source.filtered > 0,
         queued_in_host: survey.has_queued_in_host,
+        overtook_in_host: survey.has_overtaken_in_host,
         skipped: source.skipped + source.left_out > 0,
         beyond: source.wrapped + source.left_out > 0,
         format: &source.format,

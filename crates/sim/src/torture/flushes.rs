@@ -1,13 +1,14 @@
-//! What flushes promise: a write that was submitted before a flush survives, once the flush has completed, the loss of everything but flash and NVRAM.
+//! What flushes promise: a write that was submitted before a flush survives, once the flush has completed, the loss of everything but flash and NVRAM. Where
+//! requests may overtake each other on their way to the engine, so does a write that was decided before the flush was submitted.
 
 use crate::engine::Engine;
 use crate::engine::tags::{Tags, ZERO};
 use crate::media::Media;
 use flashraid_vocabulary::Lpn;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What a page has held since what the latest flush promises of it: the number of the request that made it so, counted from 1, and its content, which
-/// is not known of a request that waits in the host, or for the end of a replacement.
+/// is not known of a request that was not decided when it was submitted.
 type Versions = VecDeque<(u64, Option<u64>)>;
 
 /// The versions of all pages that flushes may promise.
@@ -17,9 +18,10 @@ pub struct Flushes {
     /// Pages of which a write has failed, and the number of the request that changed them last: what flash holds of them is guaranteed by nobody,
     /// until it is known to be what was submitted last.
     doubted: BTreeMap<u64, u64>,
-    /// Pages that requests change which are not served yet, as they wait in the host or for the end of a replacement; and the last of these.
-    held: BTreeMap<u64, u64>,
-    /// The newest flush that has completed: what was submitted before it is guaranteed.
+    /// Pages that requests change which are not decided yet, as they wait in the host, are on their way, or wait for the end of a replacement; and these
+    /// requests, with those of the same pages that were submitted since.
+    held: BTreeMap<u64, Vec<u64>>,
+    /// Requests below this number are guaranteed by a flush that has completed.
     flushed: u64,
 }
 
@@ -42,10 +44,11 @@ impl Flushes {
 
     /// Request `sequence` has been submitted, which changes these pages.
     pub fn after<M: Media>(&mut self, engine: &Engine<Tags, M>, sequence: u64, pages: impl Iterator<Item = u64>) {
-        let is_held = engine.front_end.served() <= sequence;
+        let is_undecided = engine.front_end.undecided().any(|number| number == sequence);
         for lpn in pages {
+            let is_held = is_undecided || self.held.contains_key(&lpn);
             if is_held {
-                self.held.insert(lpn, sequence);
+                self.held.entry(lpn).or_default().push(sequence);
             }
             if let Some(versions) = self.pages.get_mut(&lpn) {
                 versions.push_back((sequence + 1, (!is_held).then(|| engine.executor.content.newest(Lpn(lpn)))));
@@ -55,11 +58,14 @@ impl Flushes {
         }
     }
 
-    /// Requests that waited may be served now: of the last one of each page it is known then what it makes of it.
-    pub fn served<M: Media>(&mut self, engine: &Engine<Tags, M>) {
-        let (served, pages) = (engine.front_end.served(), &mut self.pages);
-        self.held.retain(|lpn, sequence| {
-            let waits = *sequence >= served;
+    /// Requests that waited may be decided now: if all of a page are, it is known what they make of it.
+    pub fn decided<M: Media>(&mut self, engine: &Engine<Tags, M>) {
+        if self.held.is_empty() {
+            return;
+        }
+        let (undecided, pages): (BTreeSet<u64>, _) = (engine.front_end.undecided().collect(), &mut self.pages);
+        self.held.retain(|lpn, sequences| {
+            let waits = sequences.iter().any(|sequence| undecided.contains(sequence));
             if !waits && let Some((_, content)) = pages.get_mut(lpn).and_then(VecDeque::back_mut) {
                 content.get_or_insert_with(|| engine.executor.content.newest(Lpn(*lpn)));
             }
@@ -67,9 +73,15 @@ impl Flushes {
         });
     }
 
-    /// Request `sequence`, a flush, has completed.
-    pub fn completed(&mut self, sequence: u64) {
-        self.flushed = self.flushed.max(sequence);
+    /// Requests below this number are what a flush promises that is submitted as number `sequence`.
+    pub fn promised<M: Media>(engine: &Engine<Tags, M>, sequence: u64) -> u64 {
+        let first_undecided = engine.front_end.undecided().min().unwrap_or(sequence);
+        if engine.front_end.keeps_order() { sequence } else { first_undecided.min(sequence) }
+    }
+
+    /// A flush has completed that promises so many requests.
+    pub fn completed(&mut self, promised: u64) {
+        self.flushed = self.flushed.max(promised);
     }
 
     /// Writes of these pages have failed.
@@ -190,13 +202,37 @@ mod tests {
         page.flushes.doubt(vec![0]);
         page.engine.replace(0).expect("a spare SSD");
         page.submit(HostOp::Write);
-        assert!(page.engine.front_end.served() < page.engine.survey().submitted);
+        assert_eq!(page.engine.front_end.undecided().count(), 1);
         assert_eq!((page.broken(), page.flushes.doubted.len()), (None, 1));
         page.engine.finish().expect("no stall");
-        page.flushes.served(&page.engine);
+        page.flushes.decided(&page.engine);
         // The buffer in DRAM has the page, flash its predecessor: no flush promises anything of it, also if it is written again.
         page.submit(HostOp::Write);
         assert_eq!((page.broken(), page.flushes.doubted.len()), (None, 1));
+    }
+
+    /// A flush that overtakes a write on its way to the engine promises nothing of it.
+    #[test]
+    fn a_write_on_its_way_is_not_promised() {
+        let slow = [("host_write_ps_per_byte".to_string(), "10000".to_string())];
+        let config = Config::assemble(Some("tiny"), Some("raid5"), None, &slow).expect("legal settings");
+        let mut engine: Engine<Tags, Flash> = assemble::engine(&config, Tags::new).expect("a legal device");
+        engine.fill(64);
+        let mut page = Page { engine, flushes: Flushes::default() };
+        let write = page.submit(HostOp::Write);
+        let flush = page.submit(HostOp::Flush);
+        assert_eq!(page.engine.front_end.completed.iter().map(|completed| completed.sequence).collect::<Vec<_>>(), [flush]);
+        assert_eq!(Flushes::promised(&page.engine, flush), write);
+        while page.engine.front_end.undecided().next().is_some() {
+            assert!(page.engine.advance().expect("no stall"));
+        }
+        page.flushes.decided(&page.engine);
+        page.flushes.completed(write);
+        assert_eq!(page.broken(), None);
+        page.flushes.completed(flush);
+        assert_eq!(page.broken(), Some(Lpn(0)), "were it promised, it would be missed");
+        page.engine.finish().expect("no stall");
+        assert_eq!(page.broken(), None);
     }
 
     /// What a write makes of a page is nothing that it ever was before.

@@ -204,6 +204,14 @@ fn rule(key: &str) -> Option<Rule> {
         // From one page a millisecond to more than flash takes.
         "destage_bytes_per_second" => Rule::By(|draw| draw.destages().then(|| draw.random.of_list(&["0", "4MB", "50MB", "1GB"]).into())),
 
+        "host_write_ps_per_byte" | "host_read_ps_per_byte" => Rule::By(|draw| draw.of_host_side(&["0", "154", "50000"])),
+        "command_ns" => Rule::By(|draw| draw.of_host_side(&["0", "1110", "100000"])),
+        "unit_ns" => Rule::By(|draw| draw.of_host_side(&["0", "460", "50000"])),
+        "read_latency_ns" => Rule::By(|draw| draw.of_host_side(&["0", "21500"])),
+        "write_latency_ns" => Rule::By(|draw| draw.of_host_side(&["0", "4000", "300000"])),
+        "queues" => Rule::By(|draw| (draw.number("device_queue_depth") > 0).then(|| draw.random.of_list(&["1", "2", "4"]).into())),
+        "fetch" => Rule::By(|draw| (draw.number("queues") > 1).then(|| draw.random.of_list(&["1", "2", "5"]).into())),
+
         "rebuild" => Rule::By(|draw| {
             let suiting: Vec<_> = ORDERS.iter().filter(|order| (order.suits)(draw.entry).is_ok()).map(|order| order.name).collect();
             Some(match draw.torture.rebuild.as_str() {
@@ -357,6 +365,12 @@ impl Drawing<'_> {
         (self.value("suspend") != "none").then(|| self.random.of_list(of).into())
     }
 
+    /// One of these, once in four episodes: most drives answer without a host side.
+    fn of_host_side(&mut self, of: &[&str]) -> Option<String> {
+        let has_one = self.apart(HOST_SIDE, |draw| draw.random.once_in(4));
+        has_one.then(|| self.random.of_list(of).into())
+    }
+
     /// Bytes of a mapping unit.
     pub(super) fn unit_bytes(&mut self) -> u64 {
         match self.number("mapping_unit_bytes") {
@@ -421,6 +435,9 @@ impl Drawing<'_> {
         drawn.chain(self.torture.settings.iter().cloned()).collect()
     }
 }
+
+/// Stands for whether the host side takes time; no key.
+const HOST_SIDE: &str = "host side";
 
 /// Stands for the kind of the buffer among what is drawn; no key.
 const BUFFER: &str = "";

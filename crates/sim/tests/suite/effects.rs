@@ -75,6 +75,7 @@ const BASES: &[(&str, &str, &str)] = &[
         "fill=0.9 page_bytes=16384 mapping_unit_bytes=2048 speed=100000 planes_per_die=1 chips_per_channel=1 channels=1 over_provisioning=0.5",
     ),
     ("trace.csv", "raid5", "fill=0.9 suspend=both suspend_min_ns=0 speed=20 update=rmw channels=3 chips_per_channel=1 dies_per_chip=1"),
+    ("trace.csv", "raid5", "fill=0.9 speed=20 device_queue_depth=1 queues=2 fetch=2"),
     ("example.blktrace.txt", "raid0", ""),
     ("example.lcs", "raid0", "op=write object_bytes=512"),
     ("example.oracleGeneral.bin", "raid0", "op=write object_bytes=512"),
@@ -147,6 +148,9 @@ fn values(key: &Key) -> Vec<String> {
         "jitter_ns" => &["500000"],
         "queue_depth" => &["0", "2"],
         "device_queue_depth" => &["1", "5"],
+        "host_write_ps_per_byte" | "host_read_ps_per_byte" => &["0", "5000"],
+        "command_ns" | "unit_ns" | "read_latency_ns" | "write_latency_ns" => &["0", "7000"],
+        "queues" | "fetch" => &["1", "2", "3"],
         "space_bytes" => &["1MiB"],
         "fill" => &["0", "50%", "0.0000001"],
         "fill_bytes" => &["512KiB", "1"],
@@ -316,9 +320,10 @@ fn settings_that_always_have_effect() {
         "buffer_bytes",
         "nvram_buffer_bytes",
     ];
+    let host_side = ["host_write_ps_per_byte", "host_read_ps_per_byte", "command_ns", "unit_ns", "read_latency_ns", "write_latency_ns"];
     let run =
         ["format", "time_unit", "columns", "jitter_ns", "queue_depth", "drive", "space_bytes", "precondition", "warmup", "verify", "fail"];
-    let expected = [&["device.name"][..], &geometry, &timing, &flash, &["devices", "serial_subrequests"], &run].concat();
+    let expected = [&["device.name"][..], &geometry, &timing, &flash, &host_side, &["devices", "serial_subrequests"], &run].concat();
     assert_eq!(of_keys.collect::<Vec<_>>(), expected);
     let expected: [(&str, &[&str]); 9] = [
         ("raid4", &["update", "decide"]),

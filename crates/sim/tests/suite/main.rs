@@ -21,6 +21,7 @@ mod gc_policies;
 mod generated;
 mod hdr_log;
 mod host;
+mod host_side;
 mod hybrid;
 mod idle;
 mod lifetime;

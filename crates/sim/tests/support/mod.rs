@@ -79,7 +79,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
 pub type Scenario = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Different ways through the engine, for golden results and for what recomputes results. Not every scheme takes all of them (`scenario`).
-pub const SCENARIOS: [Scenario; 35] = [
+pub const SCENARIOS: [Scenario; 36] = [
     ("plain", "raid5", &[]),
     ("sor", "raid4", &[("spare_chips", "1"), ("rebuild", "sor"), ("fail", "chip:1.0@request:180")]),
     ("dor", "raid5", &[("spare_chips", "1"), ("rebuild", "dor"), ("fail", "chip:1.0@request:180")]),
@@ -163,6 +163,22 @@ pub const SCENARIOS: [Scenario; 35] = [
             ("pages_per_block", "4"),
             ("over_provisioning", "0.5"),
             ("pad_after_ns", "0"),
+        ],
+    ),
+    (
+        "host-side",
+        "raid5",
+        &[
+            ("host_write_ps_per_byte", "20000"),
+            ("host_read_ps_per_byte", "30000"),
+            ("command_ns", "20000"),
+            ("unit_ns", "30000"),
+            ("read_latency_ns", "21500"),
+            ("write_latency_ns", "4000"),
+            ("device_queue_depth", "4"),
+            ("queues", "3"),
+            ("fetch", "2"),
+            ("speed", "5"),
         ],
     ),
     ("suspend", "no-pc", &[("suspend", "both"), ("suspend_min_ns", "0"), ("gc_blocking_scope", "none"), ("speed", "5")]),

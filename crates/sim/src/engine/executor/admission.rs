@@ -32,7 +32,7 @@ impl<C: Content, M: Media> Executor<C, M> {
             // What leaves a buffer on behalf of nobody leaves because of the latest request.
             let sequence = match request {
                 NIL => front.requests.latest_version(),
-                _ => front.requests.number_of_version(front.requests[request].sequence),
+                _ => front.requests.number_of_version(&front.requests[request]),
             };
             front.list_evicted(operation);
             let parity = if job == TRANSLATION { None } else { self.scheme.parity_of(operation.first) };

@@ -4,7 +4,8 @@
 use super::state::Executor;
 use crate::engine::content::Content;
 use crate::engine::front_end::FrontEnd;
-use crate::engine::request::{CompletedRequest, Flush};
+use crate::engine::host_side::{Load, Stage};
+use crate::engine::request::{CompletedRequest, Flush, Request};
 use crate::engine::slot::{NIL, REBUILD, Rare, Slot, TRANSLATION, counts_in_chunk};
 use crate::media::{Answer, Media};
 use flashraid_redundancy::{Failure, Lock, Operation, OperationKind};
@@ -203,8 +204,48 @@ impl<C: Content, M: Media> Executor<C, M> {
         }
     }
 
-    /// All that the host waits for is there. Every request comes here once, however it ends, and makes room for one that waits in the host.
+    /// All that the host waits for is there. Every request comes here once, however it ends.
     fn answer_request(&mut self, front: &mut FrontEnd, id: u32) {
+        let goes_by_stages = front.host_side.is_some() && front.requests[id].op == HostOp::Read;
+        if goes_by_stages && self.enter_stages(front, Stage::OUTWARDS, id) {
+            front.requests[id].unfinished += 1;
+            return;
+        }
+        self.tell_host(front, id);
+    }
+
+    /// A request comes to the first of these stages that takes time. Returns false if there is none.
+    pub(in crate::engine) fn enter_stages(&mut self, front: &mut FrontEnd, stages: &[Stage], id: u32) -> bool {
+        let Some(side) = &mut front.host_side else { return false };
+        let Request { op, offset_bytes, size_bytes, failed, .. } = front.requests[id];
+        let load = Load {
+            op,
+            bytes: if failed.is_none() { size_bytes } else { 0 },
+            units: self.space.pages_up(offset_bytes + size_bytes) - self.space.page_of(offset_bytes),
+        };
+        let enters = side.enter(stages, id, load, self.clock.now_ns());
+        self.clock.leave_stage(side.next_ns());
+        enters
+    }
+
+    /// A request leaves a stage, and goes on. Returns it if it has come to the engine.
+    #[cold]
+    pub(in crate::engine) fn leave_stage(&mut self, front: &mut FrontEnd) -> Option<u32> {
+        let due = front.host_side.as_mut().and_then(|side| side.take_due(self.clock.now_ns()));
+        let (stage, id) = due.expect("a request leaves a stage");
+        if self.enter_stages(front, stage.rest(), id) {
+            return None;
+        }
+        if Stage::INWARDS.contains(&stage) {
+            return Some(id);
+        }
+        self.tell_host(front, id);
+        self.ended_part(front, id);
+        None
+    }
+
+    /// The host gets its answer, which makes room for a request that waits there.
+    pub(in crate::engine) fn tell_host(&mut self, front: &mut FrontEnd, id: u32) {
         let request = front.requests[id];
         let now_ns = self.clock.now_ns();
         front.requests.outstanding -= 1;

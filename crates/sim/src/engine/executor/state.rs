@@ -36,7 +36,7 @@ pub struct Executor<C: Content, M: Media = Flash> {
     /// Write operations in flight for each 1024 rows, so that large discards may skip rows safely.
     pub(super) writes_in_chunk: Vec<u32>,
     pub(super) jobs: Vec<Box<dyn Job>>,
-    /// Whether there are jobs or a recorder, or the scheme wants to know when nobody else works.
+    /// Whether there are jobs or a recorder, the scheme wants to know when nobody else works, or what GC moves takes the controller.
     pub(in crate::engine) has_watchers: bool,
     /// Time in which nothing was in flight.
     pub(in crate::engine) idle_ns: u64,
@@ -66,6 +66,7 @@ impl<C: Content, M: Media> Executor<C, M> {
         let shape = media.shape();
         let claims = scheme.deferring().is_some_and(|deferring| deferring.claims());
         let space = LogicalSpace::new(options.space_pages, &*scheme, &shape);
+        let has_watchers = scheme.when_idle().is_some() || shape.reads_may_fail || options.host_times.gc_unit_ns > 0;
         Self {
             operations: Operations::new(shape.domains, claims),
             writes_in_chunk: vec![0; (scheme.user_pages() / space.row_pages) as usize / 1024 + 1],
@@ -77,7 +78,7 @@ impl<C: Content, M: Media> Executor<C, M> {
             options,
             clock: Clock::default(),
             jobs: Vec::new(),
-            has_watchers: scheme.when_idle().is_some() || shape.reads_may_fail,
+            has_watchers,
             exposure: exposure::of(&*scheme),
             idle_ns: 0,
             scheme,
@@ -105,7 +106,7 @@ impl<C: Content, M: Media> Executor<C, M> {
     pub(in crate::engine) fn note_idle(&mut self, front: &FrontEnd, end_ns: u64) {
         // Requests that wait for the end of a replacement are in flight.
         let holds_requests = front.replacements.held.as_ref().is_some_and(|held| !held.is_empty());
-        if front.next_completion_ns() == NEVER && !self.clock.has_pauses() && !holds_requests {
+        if front.next_completion_ns() == NEVER && !self.clock.has_work() && !holds_requests {
             self.idle_ns += end_ns - self.clock.now_ns();
             #[cfg(feature = "mutants")]
             if accounting::makes(Slip::IdleHalved) {

@@ -5,6 +5,7 @@ use crate::config::{AfterLoss, Host};
 use crate::engine::around::Around;
 use crate::engine::content::{Content, InBuffer, InEntry};
 use crate::engine::failure::Failures;
+use crate::engine::host_side::HostSide;
 use crate::engine::options::Options;
 use crate::engine::pending::Requests;
 use crate::engine::recorder::Recorder;
@@ -26,6 +27,8 @@ pub struct FrontEnd {
     /// How host requests are served.
     pub(super) host: Host,
     pub(in crate::engine) requests: Requests,
+    /// What takes time between the host and the engine, if anything does.
+    pub(in crate::engine) host_side: Option<Box<HostSide>>,
     /// Completions since the caller last emptied it, in order.
     pub completed: Vec<CompletedRequest>,
     /// When a measured request was last completed, and the idle time until then.
@@ -60,9 +63,10 @@ pub struct FrontEnd {
 impl FrontEnd {
     /// No request, and nothing buffered.
     pub(in crate::engine) fn new(options: &Options, scheme: &dyn Scheme, shape: &Shape) -> Self {
-        let Options { host, space_pages, .. } = options;
+        let Options { host, host_times, space_pages, .. } = options;
         Self {
-            requests: Requests::default(),
+            requests: Requests::new(host),
+            host_side: HostSide::new(*host_times),
             completed: Vec::new(),
             last_completion: (0, 0),
             service: Service::All,
@@ -96,6 +100,7 @@ impl FrontEnd {
             host: _,
             acknowledges_early: _,
             // Work.
+            host_side: _,
             completed: _,
             in_controller: _,
             destages: _,
@@ -117,18 +122,25 @@ impl FrontEnd {
 
     // ---- requests ----
 
-    /// Requests that do not wait in the host, or for the end of a replacement: as many of the first.
-    pub fn served(&self) -> u64 {
-        let held = self.replacements.held.as_ref().map_or(0, |held| held.len());
-        self.requests.submitted - (held + self.requests.in_host.len()) as u64
+    /// Numbers of requests that the engine has not decided: they wait in the host, are on their way to the engine, or wait for the end of a replacement.
+    pub fn undecided(&self) -> impl Iterator<Item = u64> {
+        let on_their_way = self.host_side.iter().flat_map(|side| side.inwards());
+        let held = self.replacements.held.iter().flatten().copied();
+        self.requests.in_host.iter().chain(on_their_way).chain(held).map(|id| self.requests[id].sequence)
+    }
+
+    /// Whether requests are decided in the order in which they come.
+    pub fn keeps_order(&self) -> bool {
+        self.host.queues == 1 && self.host_side.is_none()
     }
 
     /// Whether requests have their positions among writes from when they are served. Where pages leave on behalf of nobody and a flush waits for that, they
     /// must: while all is held for a replacement, something may leave before a flush that came earlier. And a flush must not wait for writes behind it in
-    /// the host, which wait for it.
+    /// the host, which wait for it; one that has overtaken a write on the way to the engine does not write what that will buffer.
     #[inline]
     pub(in crate::engine) fn numbers_when_served(&self) -> bool {
         self.host.device_queue_depth > 0
+            || self.host_side.is_some()
             || self.buffer.as_ref().is_some_and(|buffer| buffer.admits_pages() && !buffer.survives_power_loss())
     }
 
@@ -157,7 +169,7 @@ impl FrontEnd {
             return;
         }
         for lpn in lpns {
-            content.acknowledged(self.requests.number_of_version(request.sequence), lpn, request.failed.is_some());
+            content.acknowledged(self.requests.number_of_version(request), lpn, request.failed.is_some());
         }
     }
 

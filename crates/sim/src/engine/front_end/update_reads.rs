@@ -66,7 +66,7 @@ impl FrontEnd {
         if C::TRACKED {
             let (lanes, sequence) = match &self.buffer {
                 Some(buffer) if is_evicted => (buffer.lanes_of(sectors as u64), None),
-                _ => (lanes(), Some(self.requests.number_of_version(self.requests[id].sequence))),
+                _ => (lanes(), Some(self.requests.number_of_version(&self.requests[id]))),
             };
             content.left_with(lpn, lanes, sequence, self.host.partial_writes);
         }
@@ -101,7 +101,7 @@ impl FrontEnd {
 
     /// Tells the contents what the host changes. `start` is the first byte touched in the first page.
     pub(in crate::engine) fn tell_submitted(&self, id: u32, extent: &Extent, start: u32, space: LogicalSpace, content: &mut impl Content) {
-        let sequence = self.requests.number_of_version(self.requests[id].sequence);
+        let sequence = self.requests.number_of_version(&self.requests[id]);
         for page in 0..extent.pages {
             let bytes = bytes_in(extent, page, space.page_bytes);
             let change = match extent.op {

@@ -129,7 +129,8 @@ pub struct GarbageCollection {
     /// Time during which collections ran, summed over planes.
     #[schemars(extend("unit" = "ns"))]
     pub time_ns: u64,
-    /// Mean array time of `copies` (a read and a program each) and of `erases` (SPEC 6.3).
+    /// Mean array time of `copies` (a read and a program each) and of `erases` (SPEC 6.3). Where several mapping units are programmed together: of GC's reads of
+    /// flash pages, its programs and its erases.
     #[schemars(extend("unit" = "ns"))]
     pub cost_ns: u64,
 }
@@ -310,6 +311,28 @@ pub struct Link {
     /// Time for which the data of reads crossed it from the SSD, by cause.
     #[schemars(extend("unit" = "ns"))]
     pub from_ssd_busy_ns: ByCause,
+}
+
+/// What takes time between the host and the flash of a drive; of an array, of its controller.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct HostSideFigures {
+    /// The host link to the drive: the data of writes.
+    pub write_link: InUse,
+    /// The host link from the drive: the data of reads.
+    pub read_link: InUse,
+    /// The controller: commands, mapping units that reads and writes touch, and in a single SSD those that GC moves.
+    pub controller: InUse,
+}
+
+/// What serves one request after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct InUse {
+    /// Time for which it was in use.
+    #[schemars(extend("unit" = "ns"))]
+    pub busy_ns: u64,
+    /// Share of the time since the first measured arrival for which it was in use. Null if no time has passed.
+    #[schemars(extend("unit" = "share"))]
+    pub busy_fraction: Option<f64>,
 }
 
 /// A LUN.

@@ -30,12 +30,12 @@ pub struct Workload {
     #[schemars(extend("unit" = "bytes"))]
     pub bytes_written: u64,
     /// Work caused by requests, over the time from the first to the last measured arrival: transfer time of the buses, or of each
-    /// direction of the host links of an array, or array time of the LUNs (the mean time of each kind of operation, without transfers), averaged over all of a kind, whichever is greatest. It includes GC and work that a warm-up left in the queues, but not
+    /// direction of the host links of an array, or array time of the LUNs (the mean time of each kind of operation, without transfers), averaged over all of a kind, or time in use of a part of `host_side`, whichever is greatest. It includes GC and work that a warm-up left in the queues, but not
     /// rebuilds, migrations and parities written in idle time. Above 1, queues grow without bound. Null if all requests arrived at the same
     /// time.
     #[schemars(extend("unit" = "ratio"))]
     pub offered_load: Option<f64>,
-    /// The same ratio for the busiest bus, direction of a link or LUN.
+    /// The same ratio for the busiest bus, direction of a link, part of `host_side` or LUN.
     #[schemars(extend("unit" = "ratio"))]
     pub busiest_load: Option<f64>,
     /// By how many seconds the longest wait grows for each second of arrivals, if the device falls behind them, whatever its bottleneck is: buses, dies,

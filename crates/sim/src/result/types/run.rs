@@ -2,8 +2,8 @@
 
 use super::ageing::{Ssd, WearOut};
 use super::flash::{
-    Capacity, Channel, ChiSquare, Die, FlashOps, GarbageCollection, LdpcFigures, Lifetime, Link, Member, ParityUpdates, PerDataPage,
-    SuspensionFigures, Wear, WriteAmplificationBy,
+    Capacity, Channel, ChiSquare, Die, FlashOps, GarbageCollection, HostSideFigures, LdpcFigures, Lifetime, Link, Member, ParityUpdates,
+    PerDataPage, SuspensionFigures, Wear, WriteAmplificationBy,
 };
 use super::mechanisms::{BufferFigures, Drain, GuardFigures, MappingFigures, Preconditioned, Rebuild, Replacement, Window};
 use super::requests::{Bandwidth, Latencies, LatenciesAround, Losses, Requests, Workload};
@@ -104,6 +104,11 @@ pub struct RunResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<Link>")]
     pub links: Option<Vec<Link>>,
+    /// What takes time between host and flash. Present with `host_write_ps_per_byte`, `host_read_ps_per_byte`, `command_ns`, `unit_ns`, `read_latency_ns`
+    /// or `write_latency_ns`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "HostSideFigures")]
+    pub host_side: Option<HostSideFigures>,
     /// LUNs (dies, or chips if `lun = chip`), channel by channel. Each channel has C = `chips_per_channel` + `spare_chips` chips: data chips,
     /// then mirror chips, then spare chips. Within a channel, LUN `i` is die `i / C` of chip `i mod C`.
     pub dies: Vec<Die>,

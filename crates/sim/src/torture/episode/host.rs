@@ -6,7 +6,7 @@ use crate::media::Media;
 use crate::torture::flushes::Flushes;
 use crate::torture::random::Random;
 use flashraid_vocabulary::{HostOp, HostRequest, Lpn};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// Pages on which most requests concentrate.
 const HOT_PAGES: u64 = 24;
@@ -28,8 +28,8 @@ pub(super) struct Host {
     /// Whether the device is to have idle time now.
     idles: bool,
     flushes: Flushes,
-    /// Flushes submitted and not completed.
-    pending_flushes: BTreeSet<u64>,
+    /// Flushes submitted and not completed, and what they promise.
+    pending_flushes: BTreeMap<u64, u64>,
     submitted: u64,
 }
 
@@ -53,7 +53,7 @@ impl Host {
             favored: None,
             idles: false,
             flushes: Flushes::default(),
-            pending_flushes: BTreeSet::new(),
+            pending_flushes: BTreeMap::new(),
             submitted: 0,
         }
     }
@@ -133,7 +133,7 @@ impl Host {
         let sequence = engine.submit(&HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }, true);
         self.flushes.after(engine, sequence, pages());
         if op == HostOp::Flush {
-            self.pending_flushes.insert(sequence);
+            self.pending_flushes.insert(sequence, Flushes::promised(engine, sequence));
         }
         self.submitted += 1;
     }
@@ -141,11 +141,11 @@ impl Host {
     /// Takes notice of what has completed.
     pub(super) fn take_completed<M: Media>(&mut self, engine: &mut Engine<Tags, M>) {
         for completed in std::mem::take(&mut engine.front_end.completed) {
-            if self.pending_flushes.remove(&completed.sequence) && completed.ok {
-                self.flushes.completed(completed.sequence);
+            if let Some(promised) = self.pending_flushes.remove(&completed.sequence).filter(|_| completed.ok) {
+                self.flushes.completed(promised);
             }
         }
         self.flushes.doubt(engine.executor.content.take_doubts());
-        self.flushes.served(engine);
+        self.flushes.decided(engine);
     }
 }

@@ -404,6 +404,7 @@ fn quantities_have_units_and_nothing_else_has() {
     assert_eq!(of("share"), shares);
     let times = [
         "buffer_ns",
+        "command_ns",
         "erase_command_ns",
         "erase_ns",
         "idle_ns",
@@ -416,13 +417,16 @@ fn quantities_have_units_and_nothing_else_has() {
         "program_command_ns",
         "program_ns",
         "read_command_ns",
+        "read_latency_ns",
         "read_ns",
         "resume_ns",
         "stored_ns",
         "suspend_min_ns",
         "suspend_ns",
+        "unit_ns",
         "upper_program_ns",
         "upper_read_ns",
+        "write_latency_ns",
         "xor_ns",
     ];
     assert_eq!(of("ns"), times);
