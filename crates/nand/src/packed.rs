@@ -1,6 +1,7 @@
 //! NAND below a layer that fills program units of several pages of the map, and has each programmed as one.
 
 use crate::counts::action_index;
+use crate::queues::enqueue_of_gc;
 use crate::{Completion, Counts, Nand, Progress, Record, WorkKind};
 use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority};
 
@@ -10,14 +11,14 @@ use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority};
 pub fn queue_page_program(nand: &mut Nand, plane: u32, first: Ppn, cause: Cause, priority: Priority, is_of_gc: bool) {
     let program = Record::of_no_plan(nand, plane, WorkKind::PageProgram, first, cause, priority);
     let id = nand.records.add(Record { bytes: nand.settings.pages_per_program * program.bytes, ..program });
-    let idle = if is_of_gc { nand.enqueue_of_gc(id) } else { nand.enqueue(id) };
+    let idle = if is_of_gc { enqueue_of_gc(nand, id) } else { nand.enqueue::<false>(id) };
     serve_idle(nand, idle);
 }
 
 /// Queues GC's read of a flash page, of which it transfers so many bytes.
 pub fn queue_read_of_gc(nand: &mut Nand, plane: u32, first: Ppn, bytes: u32, cause: Cause, priority: Priority) {
     let id = nand.records.add(Record { bytes, ..Record::of_no_plan(nand, plane, WorkKind::MoveRead, first, cause, priority) });
-    let idle = nand.enqueue(id);
+    let idle = nand.enqueue::<false>(id);
     serve_idle(nand, idle);
 }
 

@@ -85,20 +85,9 @@ impl Nand {
         programs
     }
 
-    /// Appends a record to the queues of its LUN. Returns the channel of the LUN if that does nothing, and is to be served.
+    /// Appends a record to the queues of its LUN, or puts it before the others. Returns the channel of the LUN if that does nothing, and is to be served.
     #[inline(always)]
-    pub(crate) fn enqueue(&mut self, id: u32) -> Option<u32> {
-        self.enqueue_at::<false>(id)
-    }
-
-    /// The same of work of GC. What it programs and erases in the class of the host, as it owes that (SPEC 8.4), goes before programs that wait.
-    pub(crate) fn enqueue_of_gc(&mut self, id: u32) -> Option<u32> {
-        let Record { work, priority, .. } = self.records[id];
-        if priority == Priority::Host && !work.reads() && !self.settings.fifo { self.enqueue_at::<true>(id) } else { self.enqueue(id) }
-    }
-
-    #[inline(always)]
-    fn enqueue_at<const FRONT: bool>(&mut self, id: u32) -> Option<u32> {
+    pub(crate) fn enqueue<const FRONT: bool>(&mut self, id: u32) -> Option<u32> {
         let Record { work, priority, lun: lun_id, cause, .. } = self.records[id];
         let index = priority as usize * 2 + usize::from(!self.settings.fifo && !work.reads());
         let lun = &mut self.luns[lun_id as usize];
@@ -140,7 +129,7 @@ impl Nand {
 /// Queues a record at its LUN.
 #[inline(always)]
 pub fn bind<P: Pages>(ssd: &mut P, id: u32) {
-    let idle = ssd.nand_mut().enqueue(id);
+    let idle = ssd.nand_mut().enqueue::<false>(id);
     serve_idle(ssd, idle);
 }
 
@@ -184,8 +173,15 @@ pub fn offer<P: Pages>(ssd: &mut P, domain: u32, mut channel: u32) -> u32 {
 pub fn queue_work<P: Pages>(ssd: &mut P, plane: u32, work: WorkKind, ppn: Ppn, cause: Cause, priority: Priority) {
     let nand = ssd.nand_mut();
     let id = nand.records.add(Record::of_no_plan(nand, plane, work, ppn, cause, priority));
-    let idle = nand.enqueue_of_gc(id);
+    let idle = enqueue_of_gc(nand, id);
     serve_idle(ssd, idle);
+}
+
+/// Queues work of GC. What it programs and erases in the class of the host, as it owes that (SPEC 8.4), goes before programs that wait.
+pub(crate) fn enqueue_of_gc(nand: &mut Nand, id: u32) -> Option<u32> {
+    let Record { work, priority, .. } = nand.records[id];
+    let goes_first = priority == Priority::Host && !work.reads() && !nand.settings.fifo;
+    if goes_first { nand.enqueue::<true>(id) } else { nand.enqueue::<false>(id) }
 }
 
 impl Record {

@@ -134,7 +134,9 @@ impl<C: Content, M: Media> Engine<C, M> {
             return Ok(true);
         }
         if self.front_end.requests.outstanding > 0 || self.front_end.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving()) {
-            return Err(self.stalled());
+            let (now_ns, outstanding) = (self.executor.clock.now_ns(), self.front_end.requests.outstanding);
+            let what = format!("stalled at {now_ns} ns with {outstanding} requests outstanding and nothing under way;");
+            return Err(Halted::Stalled(what + &self.executor.operations.describe()));
         }
         Ok(false)
     }
@@ -213,16 +215,6 @@ impl<C: Content, M: Media> Engine<C, M> {
         if let Some(recorder) = &mut self.front_end.recorder {
             recorder.note_queues(self.executor.clock.now_ns(), &self.executor.media);
         }
-    }
-
-    fn stalled(&self) -> Halted {
-        let mut text = format!(
-            "stalled at {} ns with {} requests outstanding and nothing under way;",
-            self.executor.clock.now_ns(),
-            self.front_end.requests.outstanding
-        );
-        text += &self.executor.operations.describe();
-        Halted::Stalled(text)
     }
 
     /// Starts what the scheme does while nobody else works.
