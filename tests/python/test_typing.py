@@ -117,6 +117,7 @@ def test_the_declared_attributes_are_there():
         "latency_around_rebuilds_ns",
         "replacements",
         "links",
+        "host_side",
         "ldpc",
         "flash_units",
         "padded_units",
