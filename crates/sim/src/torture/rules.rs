@@ -93,7 +93,8 @@ fn rule(key: &str) -> Option<Rule> {
         }),
         "program_pages" => Rule::By(|draw| {
             let pages = draw.number("pages_per_block");
-            let together: Vec<_> = (1..=4).filter(|together| pages.is_multiple_of(*together)).collect();
+            // Where GC pads a program unit before each erase, it needs the others of a block.
+            let together: Vec<_> = (1..=4).filter(|together| pages.is_multiple_of(*together) && 2 * together <= pages).collect();
             let may = draw.random.once_in(4) && !draw.is_hybrid() && !draw.is_asked("copyback", "true");
             may.then(|| draw.random.of_list(&together).to_string())
         }),
