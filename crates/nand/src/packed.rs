@@ -1,7 +1,6 @@
 //! NAND below a layer that fills program units of several pages of the map, and has each programmed as one.
 
 use crate::counts::action_index;
-use crate::queues::enqueue_of_gc;
 use crate::{Completion, Counts, Nand, Progress, Record, WorkKind};
 use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority};
 
@@ -20,6 +19,13 @@ pub fn queue_read_of_gc(nand: &mut Nand, plane: u32, first: Ppn, bytes: u32, cau
     let id = nand.records.add(Record { bytes, ..Record::of_no_plan(nand, plane, WorkKind::MoveRead, first, cause, priority) });
     let idle = nand.enqueue::<false>(id);
     serve_idle(nand, idle);
+}
+
+/// Queues work of GC. What it programs and erases in the class of the host, as it owes that (SPEC 8.4), goes before programs that wait.
+pub(crate) fn enqueue_of_gc(nand: &mut Nand, id: u32) -> Option<u32> {
+    let Record { work, priority, .. } = nand.records[id];
+    let goes_first = priority == Priority::Host && !work.reads() && !nand.settings.fifo;
+    if goes_first { nand.enqueue::<true>(id) } else { nand.enqueue::<false>(id) }
 }
 
 /// Something was queued at an idle LUN of this channel. Its bus is served later in this instant, as what else comes may be of the same flash page.

@@ -4,6 +4,7 @@
 use crate::accounting::{self, Slip};
 use crate::arbitration::kick;
 use crate::luns::LunState;
+use crate::packed::enqueue_of_gc;
 use crate::records::{NIL, Queue};
 use crate::suspension::HOST_READS;
 use crate::{About, Nand, Pages, Record, WorkKind};
@@ -175,13 +176,6 @@ pub fn queue_work<P: Pages>(ssd: &mut P, plane: u32, work: WorkKind, ppn: Ppn, c
     let id = nand.records.add(Record::of_no_plan(nand, plane, work, ppn, cause, priority));
     let idle = enqueue_of_gc(nand, id);
     serve_idle(ssd, idle);
-}
-
-/// Queues work of GC. What it programs and erases in the class of the host, as it owes that (SPEC 8.4), goes before programs that wait.
-pub(crate) fn enqueue_of_gc(nand: &mut Nand, id: u32) -> Option<u32> {
-    let Record { work, priority, .. } = nand.records[id];
-    let goes_first = priority == Priority::Host && !work.reads() && !nand.settings.fifo;
-    if goes_first { nand.enqueue::<true>(id) } else { nand.enqueue::<false>(id) }
 }
 
 impl Record {

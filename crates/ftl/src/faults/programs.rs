@@ -32,25 +32,26 @@ impl Flash {
         self.nand.complete_unstarted(id);
     }
 
-    /// If nothing is in flight and programs wait for pages that nobody will make, these fail, and cannot be repeated. Returns whether there were any.
+    /// If nothing is in flight and programs wait for pages that nobody will make, these fail, and cannot be repeated. What failures have driven out of its place,
+    /// and finds no other, stays in the memory; only if a flush waits for it, is it lost. Returns whether anything was given up.
     pub fn fail_stuck(&mut self) -> bool {
         if self.nand.next_event_ns() != NEVER {
             return false;
-        }
-        let to_give_up = self.store.take_rescues();
-        if !to_give_up.is_empty() {
-            // No space will be gained: what waits for some is lost with its place.
-            for page in to_give_up {
-                let due = self.store.leave_place(page);
-                self.attend(due);
-            }
-            return true;
         }
         let before = self.nand.completions().len();
         (0..self.store.space.domains.len() as u32).for_each(|domain| self.fail_waiting(domain));
         let failed: Vec<u32> = self.nand.completions()[before..].iter().map(|completion| completion.record).collect();
         failed.iter().for_each(|record| self.nand.record_mut(*record).domain = NIL);
-        !failed.is_empty()
+        if !failed.is_empty() {
+            return true;
+        }
+        let is_awaited = self.store.memory.as_ref().is_some_and(|memory| memory.has_flushes());
+        let to_give_up = if is_awaited { self.store.take_rescues() } else { Vec::new() };
+        for page in &to_give_up {
+            let due = self.store.leave_place(*page);
+            self.attend(due);
+        }
+        !to_give_up.is_empty()
     }
 
     /// Queues a program again that failed, or whose page was lost after it had ended: its page is garbage, and another is reserved, even if there

@@ -8,6 +8,7 @@ use super::run::load_of_plane;
 use super::state::{Collection, Gc, GcStage, Next};
 use crate::Flash;
 use crate::space::Space;
+use crate::space::changes::Due;
 use flashraid_nand::Nand;
 
 impl Collection {
@@ -78,6 +79,18 @@ pub(crate) fn find_short(flash: &mut Flash, domain: u32) {
     let is_short = &mut flash.store.space.domains[domain as usize].is_short;
     if !std::mem::replace(is_short, true) {
         press(flash, domain);
+        collect_padded(flash, domain);
+    }
+}
+
+/// Padding in no simulated time may have been all that is garbage in planes where host programs get no new block, and nobody has begun to collect them.
+fn collect_padded(flash: &mut Flash, domain: u32) {
+    if flash.store.memory.is_some() {
+        for plane in 0..flash.store.space.planes() {
+            if flash.store.space.domain_of_plane(plane) == domain {
+                flash.attend(Due::Collection(plane));
+            }
+        }
     }
 }
 
