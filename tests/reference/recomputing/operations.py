@@ -26,7 +26,7 @@ COUNTED_AS = {
 
 
 def counts(run: Run) -> dict[str, dict[str, int]]:
-    """What was started, by action and cause; a copy inside a plane reads and programs. Programs may have several pages."""
+    """What was started, by action and cause; a copy inside a plane reads and programs. A program may be of several."""
     found: dict[str, dict[str, int]] = {
         "reads": defaultdict(int),
         "programs": defaultdict(int),
