@@ -63,7 +63,7 @@ impl Collection {
     }
 
     /// The planes whose runs rest: looks at all planes.
-    pub(crate) fn resting(&self) -> Vec<u32> {
+    fn resting(&self) -> Vec<u32> {
         (0..).zip(&self.runs).filter(|(_, run)| run.stage == GcStage::Resting).map(|(plane, _)| plane).collect()
     }
 }
@@ -96,19 +96,20 @@ fn collect_padded(flash: &mut Flash, domain: u32) {
 
 /// No programs will come that would make runs go on which rest: all go on to their ends.
 pub fn finish_gc(flash: &mut Flash) {
-    let resting = flash.gc.resting();
     flash.gc.runs.iter_mut().for_each(|run| run.may_rest = false);
-    for plane in resting {
-        let next = flash.gc.go_on_if_needed(plane, &flash.store.space, &mut flash.nand);
-        flash.carry_out(plane, next);
-    }
+    let_go_on(flash, |_| true);
 }
 
 /// Lets runs go on in planes of the domain, in which somebody waits for pages.
 #[cold]
 pub(crate) fn press(flash: &mut Flash, domain: u32) {
+    let_go_on(flash, |of| of == domain);
+}
+
+/// Lets runs go on that rest in planes of such domains, if they may rest no longer.
+fn let_go_on(flash: &mut Flash, is_meant: impl Fn(u32) -> bool) {
     for plane in flash.gc.resting() {
-        if flash.store.space.domain_of_plane(plane) == domain {
+        if is_meant(flash.store.space.domain_of_plane(plane)) {
             let next = flash.gc.go_on_if_needed(plane, &flash.store.space, &mut flash.nand);
             flash.carry_out(plane, next);
         }

@@ -143,7 +143,7 @@ pub(super) const PARTS_TOUCHED: Effect = EVER.meets("every request covered whole
 pub(super) const FILLED: Effect =
     EVER.meets("it amounts to less than one page", |run| run.filled || (run.config.run.fill == 0.0 && run.config.run.fill_bytes == 0));
 pub(super) const COLLECTED: Effect = EVER.meets("GC did not run", |run| run.collected);
-pub(super) const PACED: Effect = COLLECTED.needs("mapping = page or dftl", |config| !config.device.mapping.is_hybrid());
+pub(super) const PACED: Effect = Effect { meets: COLLECTED.meets, ..FREELY_MAPPED };
 pub(super) const WITH_WORK_IN_IDLE_TIME: Effect = EVER.needs("gc_idle_threshold above 0, or a scheme that replaces SSDs", |config| {
     config.device.gc_idle_threshold > 0.0 || config.replaces_devices()
 });
