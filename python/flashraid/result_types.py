@@ -383,6 +383,11 @@ class Device(Record):
     of all of them. Unit: pages.
     """
 
+    read_pages: int
+    """Pages that one read operation of the array senses together, if they follow each other in a block: those at the
+    same place of planes that work together. Unit: pages.
+    """
+
     transfer: Literal["touched", "page"]
     """How much of a page is transferred over the bus."""
 
@@ -1538,7 +1543,7 @@ class GarbageCollection(Record):
 
     cost_ns: int
     """Mean array time of `copies` (a read and a program each) and of `erases` (SPEC 6.3). Where several mapping
-    units are programmed together: of GC's reads of flash pages, its programs and its erases. Unit: ns.
+    units are programmed together: the array time of GC's reads, programs and erases. Unit: ns.
     """
 
 

@@ -201,6 +201,11 @@ class SimulationSettings(TypedDict, total=False):
     of all of them. Unit: pages. Default: 1.
     """
 
+    read_pages: int | None
+    """Pages that one read operation of the array senses together, if they follow each other in a block: those at the
+    same place of planes that work together. Unit: pages. Default: 1.
+    """
+
     transfer: Literal["touched", "page"] | None
     """How much of a page is transferred over the bus. Default: touched."""
 

@@ -54,6 +54,8 @@ macro_rules! given_settings {
             write_completes: WriteCompletes = Some("program_end"), "", Kind::Word(WriteCompletes::WORDS), EVER;
             /// Pages that one program operation programs together, all in one block: with several, `program_ns` is the time of all of them.
             program_pages: u32 = Some("1"), "pages", whole(1, 1024), EVER;
+            /// Pages that one read operation of the array senses together, if they follow each other in a block: those at the same place of planes that work together.
+            read_pages: u32 = Some("1"), "pages", whole(1, 64), EVER;
             /// How much of a page is transferred over the bus.
             transfer: Transfer = Some("touched"), "", Kind::Word(Transfer::WORDS), PARTS_TOUCHED;
             /// Whether one array operation may read or program a page in each of several planes of a LUN.
@@ -156,6 +158,12 @@ impl Settings {
         self.units_per_page * self.given.program_pages
     }
 
+    /// Pages of the map that one read of the array can sense: those of a *read group* (SPEC 8.2 (c)).
+    #[inline]
+    pub fn units_per_read(&self) -> u32 {
+        self.units_per_page * self.given.read_pages
+    }
+
     /// Pages that a GC run takes which moves so many: it pads its last program unit before it erases its victim, unless that is safe in the memory.
     #[inline]
     pub fn taken_by_gc(&self, moves: u32) -> u32 {
@@ -227,6 +235,7 @@ impl Settings {
             transfers_pages: given.transfer == Transfer::Page && self.units_per_page > 1,
             units_per_page: self.units_per_page,
             pages_per_program: given.program_pages,
+            pages_per_read: given.read_pages,
             bus_ps_per_byte: given.bus_ps_per_byte,
             read_command_ns: given.read_command_ns,
             program_command_ns: given.program_command_ns,

@@ -56,7 +56,13 @@ impl Nand {
     /// How long the array takes to sense the page for this attempt.
     #[inline]
     pub(crate) fn sense_ns(&self, ppn: u32, attempt: u32) -> u64 {
-        self.settings.cell.sense_ns(|| self.number_in_block(ppn), attempt)
+        self.settings.cell.sense_ns(|| self.number_of_read(ppn), attempt)
+    }
+
+    /// The bit of a flash page among those that are sensed together.
+    #[inline]
+    fn bit_of_page(&self, ppn: u32) -> u64 {
+        1 << (ppn / self.settings.units_per_page % self.settings.pages_per_read)
     }
 
     #[inline]
@@ -139,7 +145,8 @@ pub(crate) fn start_bound<P: Pages>(ssd: &mut P, lun_id: u32) {
     }
 }
 
-/// Starts a read, and those behind it that fit: of the same flash page, and with multi-plane at the same place of other planes.
+/// Starts a read, and those behind it that fit: of the same flash page, of pages that one read senses together, and with multi-plane at the same place of other
+/// planes.
 fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
     let mut last = first;
     let mut planes = 0u64;
@@ -147,6 +154,8 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
     let mut cell_ns = 0;
     let mut is_joined = false;
     let mut sensed = first;
+    // Of the pages that are sensed together in the plane of the last one.
+    let mut sensed_pages = 0u64;
     let most = ssd.nand().suspension.as_ref().map_or(u32::MAX, |suspension| suspension.most_reads_together(lun_id));
     let mut together = 1;
     loop {
@@ -179,11 +188,15 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
         }
         let next = nand.luns[lun_id as usize].queues[index].head;
         let candidate = nand.records[next];
-        is_joined = nand.settings.packs()
-            && work == WorkKind::Read
+        let is_together = nand.settings.packs()
             && candidate.work == work
-            && candidate.ppn / nand.settings.units_per_page == ppn / nand.settings.units_per_page;
-        if !is_joined && !goes_along(nand, &candidate, work, ppn, planes) {
+            && candidate.ppn / nand.settings.units_per_read() == ppn / nand.settings.units_per_read();
+        if is_together {
+            sensed_pages |= nand.bit_of_page(ppn);
+            is_joined = sensed_pages & nand.bit_of_page(candidate.ppn) != 0;
+        } else if goes_along(nand, &candidate, work, ppn, planes) {
+            (is_joined, sensed_pages) = (false, 0);
+        } else {
             break;
         }
         nand.pop_bound(lun_id, index);

@@ -13,6 +13,8 @@ pub struct NandSettings {
     pub units_per_page: u32,
     /// Flash pages that are programmed together.
     pub pages_per_program: u32,
+    /// Flash pages that one read senses, if they follow each other from a multiple of so many on.
+    pub pages_per_read: u32,
     /// Bus time of one byte in either direction, in picoseconds.
     pub bus_ps_per_byte: u64,
     /// Bus time of the command and address of a read.
@@ -41,6 +43,12 @@ impl NandSettings {
     #[inline(always)]
     pub fn packs(&self) -> bool {
         self.units_per_page * self.pages_per_program > 1
+    }
+
+    /// Pages of the map that one read can sense: those of a read group.
+    #[inline]
+    pub(crate) fn units_per_read(&self) -> u32 {
+        self.units_per_page * self.pages_per_read
     }
 
     /// Bus time of `bytes` of data, rounded up to a nanosecond.

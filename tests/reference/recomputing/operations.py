@@ -7,7 +7,7 @@ from typing import Any
 
 from .figures import Between, between, by_cause, ratio
 from .logs import Operation, Run
-from .units import mean_ns
+from .units import mean_ns, of_arrays
 
 AMPLIFICATION = {
     "host": ["host", "update_read", "pre_read"],
@@ -128,10 +128,13 @@ def of_amplification(run: Run, found: dict[str, Any], done: dict[str, dict[str, 
 def of_collections(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -> None:
     copies, erases = done["programs"]["gc"], done["erases"]["gc"]
     found["collection/copies"], found["collection/erases"] = copies, erases
-    on_flash = counts(run) if run.packs else {"reads": {"gc": copies}, "programs": {"gc": copies}}
-    reads, programs = on_flash["reads"]["gc"], on_flash["programs"]["gc"] // run.pages_together
-    cost = reads * mean_ns(run.device, "read") + programs * mean_ns(run.device, "program")
-    found["collection/cost_ns"] = cost + erases * run.device["erase_ns"]
+    if run.packs:
+        cost = sum(ns for done, ns in of_arrays(run) if done.cause == "gc")
+        # Of the attempts of each read the logs tell the first.
+        found["collection/cost_ns"] = cost if run.device["ldpc"] == "none" else Between(cost, inf)
+    else:
+        cost = copies * (mean_ns(run.device, "read") + mean_ns(run.device, "program"))
+        found["collection/cost_ns"] = cost + erases * run.device["erase_ns"]
     ended = [erase for erase in run.collections if erase.action == "erase" and not erase.failed]
     if run.device["mapping"] in ("bast", "fast"):
         # A merge erases several blocks or none.

@@ -1,6 +1,7 @@
 """Buses, dies and planes: how long operations take them, which SSD each belongs to, and the load that was offered."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from math import floor, inf
 from typing import Any
 
@@ -23,12 +24,8 @@ def of_offered_load(run: Run, found: dict[str, Any], buses: list[dict[str, int]]
         found["workload/overloaded"] = False
         return
     of_units = [0] * (run.units_per_channel * run.device["channels"])
-    # Of several planes that are read or programmed at once, the one that takes longest, under the cause of the first.
-    at_once: dict[tuple[int, int], list[Operation]] = defaultdict(list)
-    for done in run.operations:
-        at_once[run.unit(done), done.start].append(done)
-    for (unit, _), works in at_once.items():
-        of_units[unit] += max(array_ns(run, done) for done in works) if works[0].cause not in idle_work else 0
+    for first, ns in of_arrays(run):
+        of_units[run.unit(first)] += ns if first.cause not in idle_work else 0
     loads = [sum(ns for cause, ns in bus.items() if cause not in idle_work) for bus in buses]
     # A chip that was replaced and the one in its place are one.
     in_use = sum(is_member_unit(run, unit) for unit in range(len(of_units)))
@@ -57,9 +54,21 @@ def times_of(device: dict[str, Any], action: str) -> list[int]:
     return [device[f"{action}_ns"], *(upper or [device[f"{action}_ns"]] * (types - 1))]
 
 
+def of_arrays(run: Run) -> Iterator[tuple[Operation, int]]:
+    """What arrays did, and how long: of several pages at once, the time of the one that takes longest counts for the first."""
+    at_once: dict[tuple[int, int], list[Operation]] = defaultdict(list)
+    for done in run.operations:
+        at_once[run.unit(done), done.start].append(done)
+    for works in at_once.values():
+        yield works[0], max(array_ns(run, done) for done in works)
+
+
 def array_ns(run: Run, done: Operation) -> int:
     """Array time of an operation; with LDPC, of the first attempt of a read."""
-    read, program = (times[done.page % len(times)] for times in (times_of(run.device, a) for a in ("read", "program")))
+    reads, programs = (times_of(run.device, action) for action in ("read", "program"))
+    # Pages that are read together are of one type.
+    read = reads[done.page // run.device["read_pages"] % len(reads)]
+    program = programs[done.page % len(programs)]
     times = {"read": read, "program": program, "erase": run.device["erase_ns"], "copy_back": read + program}
     return int(times[done.action])
 

@@ -11,7 +11,7 @@ use crate::space::changes::Due;
 use crate::{Flash, GcQuery};
 #[cfg(feature = "mutants")]
 use flashraid_nand::accounting::{self, Slip};
-use flashraid_nand::{Record, WorkKind, kick_plane, packed, queue_work};
+use flashraid_nand::{Record, WorkKind, kick_plane, queue_work};
 use flashraid_vocabulary::{GcBlockingScope, Health, MemberPage, Observer, Ppn, SemivalidAction, Version};
 
 impl Flash {
@@ -66,10 +66,6 @@ impl Flash {
             Next::Work(work, ppn) => {
                 let (cause, priority) = self.gc.class(plane, &self.store.space);
                 queue_work(self, plane, work, ppn, cause, priority);
-            }
-            Next::Read(page, bytes) => {
-                let (cause, priority) = self.gc.class(plane, &self.store.space);
-                packed::queue_read_of_gc(&mut self.nand, plane, page, bytes, cause, priority);
             }
             Next::GoesOn => {
                 let is_hybrid = self.hybrid.is_some();
@@ -160,6 +156,11 @@ impl Flash {
                 self.attend(due);
             }
             return true;
+        }
+        if work == WorkKind::MoveRead && self.store.memory.is_some() {
+            let next = self.gc.read_in_vain(plane, ppn, &self.store);
+            next.into_iter().for_each(|next| self.carry_out(plane, next));
+            return next.is_some();
         }
         let source_lost = work != WorkKind::Erase && self.store.is_lost_page(Ppn(moving));
         if self.hybrid.is_some() {

@@ -1,4 +1,5 @@
-//! GC where a flash page has several pages of the map (SPEC 8.1 (i)): it reads each flash page once, and packs what is live of it into others.
+//! GC where a program unit has several pages of the map (SPEC 8.1 (i)): it reads each flash page once, those of a read group together, and packs what is live of
+//! them into others.
 
 use super::state::{Collection, Gc, GcStage, Next};
 use crate::memory::Memory;
@@ -8,6 +9,7 @@ use crate::space::changes::Due;
 use crate::store::Store;
 use flashraid_nand::{Nand, packed};
 use flashraid_vocabulary::{Action, Observer, Ppn, Transfer, Version};
+use std::ops::Range;
 
 /// The memory, which devices have whose flash pages have several pages.
 fn memory_of(store: &mut Store) -> &mut Memory {
@@ -15,10 +17,10 @@ fn memory_of(store: &mut Store) -> &mut Memory {
 }
 
 impl Collection {
-    /// The run goes on: it reads the next flash page as soon as the cursor has passed all of its pages, or erases the victim when nothing of it is live.
+    /// The run goes on: it reads the next group as soon as the cursor has passed all of its pages, or erases the victim when nothing of it is live.
     pub(super) fn next_packed(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
         let Gc { victim, mut cursor, mut move_semivalid, .. } = self.runs[plane as usize];
-        let (block, units) = (store.space.blocks.index(plane, victim), store.space.settings.units_per_page);
+        let (block, units) = (store.space.blocks.index(plane, victim), store.space.settings.units_per_read());
         let first = store.space.shape.first_ppn(block).0;
         while store.space.blocks.blocks[block].live > 0 {
             let ppn = first + u32::from(cursor);
@@ -38,26 +40,40 @@ impl Collection {
                 _ => (cursor, move_semivalid) = (cursor + 1, false),
             }
             if (u32::from(cursor)).is_multiple_of(units) {
-                let page = first + u32::from(cursor) - units;
-                let live = (page..page + units).filter(|ppn| store.maps.live(Ppn(*ppn)).is_some()).count() as u32;
-                if live > 0 {
-                    self.note_moves(plane, live, &store.space);
+                let group = first + u32::from(cursor) - units;
+                self.read(plane, group..group + units, store, nand);
+                if self.runs[plane as usize].reading > 0 {
                     let state = &mut self.runs[plane as usize];
-                    (state.cursor, state.stage, state.moving, state.move_semivalid) = (cursor, GcStage::Moving, page, false);
-                    let cause = self.cause(plane);
-                    (0..live).for_each(|_| packed::count_unit(nand, plane, Action::Read, cause));
-                    let settings = &store.space.settings;
-                    let whole = settings.given.transfer == Transfer::Page;
-                    return Next::Read(Ppn(page), if whole { units } else { live } * settings.geometry.page_bytes);
+                    (state.cursor, state.stage, state.moving, state.move_semivalid) = (cursor, GcStage::Moving, group, false);
+                    return Next::Waits;
                 }
             }
         }
         self.moved_all(plane, store, nand)
     }
 
-    /// GC has read a flash page: what is live of it goes into the open flash page of the plane's GC stream.
+    /// Reads the flash pages of a group that have anything live.
+    fn read(&mut self, plane: u32, group: Range<u32>, store: &Store, nand: &mut Nand) {
+        let settings = &store.space.settings;
+        let (cause, priority) = self.class(plane, &store.space);
+        for first in group.step_by(settings.units_per_page as usize) {
+            let page = first..first + settings.units_per_page;
+            let live = page.filter(|ppn| store.maps.live(Ppn(*ppn)).is_some()).count() as u32;
+            if live > 0 {
+                self.note_moves(plane, live, &store.space);
+                self.runs[plane as usize].reading += 1;
+                (0..live).for_each(|_| packed::count_unit(nand, plane, Action::Read, cause));
+                let whole = settings.given.transfer == Transfer::Page;
+                let bytes = if whole { settings.units_per_page } else { live } * settings.geometry.page_bytes;
+                packed::queue_read_of_gc(nand, plane, Ppn(first), bytes, cause, priority);
+            }
+        }
+    }
+
+    /// GC has read a flash page: what is live of it goes into the open program unit of the plane's GC stream. When all of its group are read, the run goes on,
+    /// or waits for a program unit that has become full.
     pub(super) fn pack<O: Observer>(&mut self, plane: u32, page: Ppn, store: &mut Store, nand: &mut Nand, observer: &mut O) -> Next {
-        let mut full = None;
+        self.runs[plane as usize].reading -= 1;
         for from in (page.0..page.0 + store.space.settings.units_per_page).map(Ppn) {
             if store.maps.live(from).is_none() {
                 continue;
@@ -66,22 +82,66 @@ impl Collection {
                 self.give_up(plane, from, store);
                 continue;
             }
-            let Some((to, is_full)) = self.take_packed_page(plane, store, nand) else { return Next::Leaves };
+            let Some((to, is_full)) = self.take_packed_page(plane, store, nand) else { return self.find_no_page(plane, page, store) };
             let cause = self.cause(plane);
             packed::count_unit(nand, plane, Action::Program, cause);
             let due = self.switch_moved(from, to, store, nand, observer);
             debug_assert_eq!(due, Due::Nothing, "its flash page is in the memory");
-            full = if is_full { Some(to) } else { full };
+            if is_full {
+                self.wait_for_moves(plane, to, store);
+            }
         }
-        let Some(page) = full else { return self.next(plane, store, nand) };
-        self.wait_for_moves(plane, page, store);
+        if self.is_under_way(plane) { Next::Waits } else { self.next(plane, store, nand) }
+    }
+
+    /// Whether the run waits for flash pages that are read or programmed.
+    fn is_under_way(&self, plane: u32) -> bool {
+        let Gc { reading, stage, .. } = self.runs[plane as usize];
+        reading > 0 || stage == GcStage::Programming
+    }
+
+    /// There is no page for what was read: the run ends, or reads the group again when the rest of it has come.
+    #[cold]
+    fn find_no_page(&mut self, plane: u32, page: Ppn, store: &Store) -> Next {
+        if !self.is_under_way(plane) {
+            return Next::Leaves;
+        }
+        self.read_again(plane, page, store);
         Next::Waits
     }
 
-    /// The flash page is programmed that the run waits for.
+    /// After failures: what the run does next if GC has read a flash page that is lost, or whose block is.
+    #[cold]
+    pub(super) fn read_in_vain(&mut self, plane: u32, page: Ppn, store: &Store) -> Option<Next> {
+        let block_is_lost = store.space.blocks.blocks[store.space.shape.block_of(page)].state == BlockState::Retired;
+        if !block_is_lost && !store.is_lost_page(page) {
+            return None;
+        }
+        self.runs[plane as usize].reading -= 1;
+        if !block_is_lost {
+            self.read_again(plane, page, store);
+        }
+        Some(match (self.is_under_way(plane), block_is_lost) {
+            (true, _) => Next::Waits,
+            (false, true) => Next::Retires,
+            (false, false) => Next::GoesOn,
+        })
+    }
+
+    /// What is still live of the group of this page is read again.
+    fn read_again(&mut self, plane: u32, page: Ppn, store: &Store) {
+        let run = &mut self.runs[plane as usize];
+        let offset = page.0 - store.space.shape.first_ppn(store.space.blocks.index(plane, run.victim)).0;
+        run.cursor = (offset - offset % store.space.settings.units_per_read()) as u16;
+    }
+
+    /// The program unit is programmed that the run waits for.
     pub(crate) fn moves_are_programmed(&mut self, plane: u32, space: &Space) -> Next {
         let run = &mut self.runs[plane as usize];
         run.stage = GcStage::Moving;
+        if run.reading > 0 {
+            return Next::Waits;
+        }
         let victim = space.blocks.index(plane, run.victim);
         if space.blocks.blocks[victim].state == BlockState::Retired { Next::Retires } else { Next::GoesOn }
     }

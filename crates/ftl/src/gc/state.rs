@@ -45,6 +45,8 @@ pub(crate) struct Gc {
     /// The victim is retired instead of erased, so nothing is gained.
     pub(crate) retires: bool,
     pub(crate) moving: u32,
+    /// Where program units have several pages: flash pages that it reads now.
+    pub(super) reading: u8,
     /// First phase: semivalid pages without an answer, and commits that have not ended.
     pub(crate) uncommitted: u16,
     /// When the victim was chosen.
@@ -69,6 +71,7 @@ impl Gc {
         move_semivalid: false,
         retires: false,
         moving: 0,
+        reading: 0,
         uncommitted: 0,
         since_ns: 0,
         to_move: 0,
@@ -89,8 +92,6 @@ pub(crate) enum Next {
     Unblocks,
     /// NAND works on this page.
     Work(WorkKind, Ppn),
-    /// A flash page is read, of which so many bytes are transferred.
-    Read(Ppn, u32),
     /// The victim is empty and is retired instead of erased, or is lost: the run ends.
     Retires,
     /// There is no page for what it moves: the run ends, and its victim stays.

@@ -113,3 +113,19 @@ fn a_run_that_rests_ends_before_the_drive_is_switched_off() {
     assert!(!host.flash.checked().is_at_work());
     assert_eq!(collected(&host), (6, 1));
 }
+
+/// The victim has pages 2 to 7. Of groups of two pages three are read, each in one time of the array; of groups of four two.
+#[test]
+fn pages_of_a_group_are_read_together() {
+    for (read_pages, arrays) in [(1, 6), (2, 3), (4, 2)] {
+        let memory = MemorySettings { pages: 32, read_ns: 10, survives_power_loss: true, pad_after_ns: 0 };
+        let given = Given { program_pages: 4, read_pages, ..GIVEN };
+        let mut host = low(Settings { memory, given, pages_per_member: 72, ..paced() });
+        host.finish();
+        (63..67).for_each(|number| write(&mut host, number));
+        let nand = host.flash.nand();
+        let [reads, programs, erases] = flashraid_nand::packed::flash_counts(nand).map(|of| of[GC]);
+        assert_eq!((reads, programs, erases), (6, 4, 1));
+        assert_eq!(nand.luns()[0].array_ns[GC], arrays * 10 + 100 + 1000);
+    }
+}

@@ -30,6 +30,7 @@ fn settings() -> NandSettings {
         transfers_pages: false,
         units_per_page: 1,
         pages_per_program: 1,
+        pages_per_read: 1,
         bus_ps_per_byte: 25_000,
         read_command_ns: READ_COMMAND,
         program_command_ns: PROGRAM_COMMAND,

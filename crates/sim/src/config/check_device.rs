@@ -42,6 +42,9 @@ impl Device {
                 self.pages_per_block
             ));
         }
+        if !together.is_multiple_of(self.read_pages) {
+            return refuse(format!("read_pages = {}: allowed are numbers that program_pages = {together} is a multiple of", self.read_pages));
+        }
         if together > 1 && !self.upper_program_ns.is_empty() {
             return refuse(format!(
                 "upper_program_ns: allowed with program_pages = {together} is none, as program_ns is the time of all of them"

@@ -193,13 +193,15 @@ pub(super) fn report_gc(now: &Snapshot, start: &Snapshot, media: &dyn Inspect) -
     };
     let [_, copies, erases] = work(&now.counts, &start.counts);
     let ssds = media.ssds();
-    let cost_ns = |(lun, (now, start)): (LunRecord, (&Counts, &Counts))| {
-        let ([reads, programs, erases], settings) = (work(now, start), ssds[lun.ssd].settings);
-        let packs = settings.units_per_program() > 1;
-        let (reads, programs) = if packs { (reads, programs / u64::from(settings.given.program_pages)) } else { (programs, programs) };
-        settings.cell.mean_cost_ns(reads, programs) + erases * settings.cell.mean_ns(CellOperation::Erase)
+    let cost_ns = |(number, lun): (usize, LunRecord)| {
+        let settings = ssds[lun.ssd].settings;
+        if settings.units_per_program() > 1 {
+            return now.array_ns[number][Cause::Gc as usize] - start.array_ns[number][Cause::Gc as usize];
+        }
+        let [_, copies, erases] = work(&now.flash_luns[number], &start.flash_luns[number]);
+        settings.cell.mean_cost_ns(copies, copies) + erases * settings.cell.mean_ns(CellOperation::Erase)
     };
-    let cost_ns = media.luns().into_iter().zip(now.flash_luns.iter().zip(&start.flash_luns)).map(cost_ns).sum();
+    let cost_ns = media.luns().into_iter().enumerate().map(cost_ns).sum();
     let (now, start) = (&now.collected, &start.collected);
     let merges = |kind: usize| now.merges[kind] - start.merges[kind];
     GarbageCollection {

@@ -120,8 +120,9 @@ fn work_of_ssd_ns(settings: &Settings, now: &[Counts], start: &[Counts]) -> (Vec
     let work = |lun: usize, each_ns: [u64; ACTIONS]| {
         let of = |action: usize| {
             let pages = u64::from(if action == Action::Program as usize { together } else { 1 });
+            let most_pages = if action == Action::Read as usize { u64::from(settings.given.read_pages) } else { pages };
             let before = total(start, lun, action);
-            let under_way = before.min(u64::from(settings.shape().planes_per_lun) * pages);
+            let under_way = before.min(u64::from(settings.shape().planes_per_lun) * most_pages);
             u128::from((total(now, lun, action) - before + under_way) / pages) * u128::from(each_ns[action])
         };
         (0..ACTIONS).map(of).sum::<u128>()

@@ -98,6 +98,11 @@ fn rule(key: &str) -> Option<Rule> {
             let may = draw.random.once_in(4) && !draw.is_hybrid() && !draw.is_asked("copyback", "true");
             may.then(|| draw.random.of_list(&together).to_string())
         }),
+        "read_pages" => Rule::By(|draw| {
+            let together = draw.number("program_pages");
+            let sensed: Vec<_> = (1..=together).filter(|sensed| together.is_multiple_of(*sensed)).collect();
+            (together > 1).then(|| draw.random.of_list(&sensed).to_string())
+        }),
         // Pages that are programmed together are of all types.
         "upper_program_ns" => {
             Rule::By(|draw| (draw.number("program_pages") == 1).then(|| draw.random.of_list(&["", "", "600000,900000"]).into()))

@@ -125,6 +125,42 @@ fn pages_wait_for_those_that_are_programmed_with_them() {
     assert_eq!(result.flash_units.unwrap().programs.total, 4);
 }
 
+/// 8.2 (c): twelve pages that were programmed together are read in groups. What waits behind a read, of page 6, begins together.
+#[test]
+fn pages_of_a_group_are_sensed_together() {
+    let die: Pairs = &[("channels", "1"), ("chips_per_channel", "1"), ("dies_per_chip", "1"), ("planes_per_die", "1"), PROTECTED];
+    let cells: Pairs = &[("pages_per_block", "24"), ("program_pages", "12"), ("staging_bytes", "67108864"), ("read_command_ns", "1000")];
+    let write = (0, request(HostOp::Write, 0, 12 * 16_384));
+    let begin_ns = 1_000_000_000;
+    let reads = |of: &[(u64, u64)]| {
+        let mut all = vec![write, (begin_ns, pages(HostOp::Read, 24, 1))];
+        all.extend(of.iter().map(|(first, units)| (begin_ns + 1, pages(HostOp::Read, *first, *units))));
+        all
+    };
+    let time = |arrays: u64, read_pages: u64, units: u64| arrays * 20_000 + read_pages * 1000 + units * 102_400;
+    for (together, arrays) in [("1", 12), ("2", 6), ("4", 3), ("12", 1)] {
+        let given = [die, cells, &[("read_pages", together)]].concat();
+        let (latencies, result) = run("raid0", &given, &reads(&[(0, 48)]));
+        assert_eq!(latencies[2], time(1 + arrays, 13, 49) - 1, "{together} pages together");
+        assert_eq!(result.flash_ops.reads.total, 13);
+    }
+    let four = [die, cells, &[("read_pages", "4")]].concat();
+    // Two units of one page, one of another, and the first page once more: two pages sensed.
+    let (latencies, result) = run("raid0", &four, &reads(&[(0, 2), (12, 1), (3, 1)]));
+    assert_eq!((latencies[4], result.flash_ops.reads.total), (time(2, 3, 5) - 1, 3));
+    // Pages 3 and 4 follow each other, and are of two groups; and pages 0 and 11.
+    for (one, other) in [(15, 16), (0, 47)] {
+        let (latencies, result) = run("raid0", &four, &reads(&[(one, 1), (other, 1)]));
+        assert_eq!((latencies[3], result.flash_ops.reads.total), (time(3, 3, 3) - 1, 3));
+    }
+    // The type of a page is that of its group.
+    let types = [&four[..], &[("upper_read_ns", "50000,90000")]].concat();
+    for (first, array_ns) in [(0, 20_000), (4, 20_000), (16, 50_000), (31, 50_000), (32, 90_000)] {
+        let (latencies, _) = run("raid0", &types, &[write, (begin_ns, pages(HostOp::Read, first, 1))]);
+        assert_eq!(latencies[1], 1000 + array_ns + 102_400, "unit {first}");
+    }
+}
+
 // ---- times ----
 
 #[test]
@@ -253,8 +289,8 @@ fn what_is_accepted_anew_counts_as_repeated() {
 fn nothing_is_lost_of_what_is_programmed_together() {
     const TOGETHER: [Pairs; 3] = [
         &[("mapping_unit_bytes", "512")],
-        &[("program_pages", "4"), ("pages_per_block", "8")],
-        &[("mapping_unit_bytes", "512"), ("program_pages", "3"), ("pages_per_block", "6")],
+        &[("program_pages", "4"), ("pages_per_block", "8"), ("read_pages", "2")],
+        &[("mapping_unit_bytes", "512"), ("program_pages", "3"), ("pages_per_block", "6"), ("read_pages", "3")],
     ];
     let protecting = SCHEMES.iter().filter(|entry| entry.protects != Protects::None);
     for (number, entry) in some_of(protecting, 0, 4).enumerate() {

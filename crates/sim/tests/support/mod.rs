@@ -187,6 +187,7 @@ pub const SCENARIOS: [Scenario; 36] = [
         "ca-ppc",
         &[
             ("program_pages", "2"),
+            ("read_pages", "2"),
             ("pages_per_block", "8"),
             ("over_provisioning", "0.5"),
             ("gc_blocking_scope", "none"),

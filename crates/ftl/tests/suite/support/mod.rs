@@ -52,6 +52,7 @@ pub const GIVEN: Given = Given {
     transfer: Transfer::Touched,
     multi_plane: false,
     program_pages: 1,
+    read_pages: 1,
     copyback: false,
     suspend: Suspend::None,
     suspend_min_ns: 0,

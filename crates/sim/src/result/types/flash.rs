@@ -129,8 +129,8 @@ pub struct GarbageCollection {
     /// Time during which collections ran, summed over planes.
     #[schemars(extend("unit" = "ns"))]
     pub time_ns: u64,
-    /// Mean array time of `copies` (a read and a program each) and of `erases` (SPEC 6.3). Where several mapping units are programmed together: of GC's reads of
-    /// flash pages, its programs and its erases.
+    /// Mean array time of `copies` (a read and a program each) and of `erases` (SPEC 6.3). Where several mapping units are programmed together: the
+    /// array time of GC's reads, programs and erases.
     #[schemars(extend("unit" = "ns"))]
     pub cost_ns: u64,
 }
