@@ -79,7 +79,6 @@ pub(crate) fn find_short(flash: &mut Flash, domain: u32) {
     let is_short = &mut flash.store.space.domains[domain as usize].is_short;
     if !std::mem::replace(is_short, true) {
         press(flash, domain);
-        collect_padded(flash, domain);
     }
 }
 
@@ -100,10 +99,11 @@ pub fn finish_gc(flash: &mut Flash) {
     let_go_on(flash, |_| true);
 }
 
-/// Lets runs go on in planes of the domain, in which somebody waits for pages.
+/// An operation, padding or what a failure drove out waits for pages of the domain: lets runs go on that rest there, and begins those that nobody has begun.
 #[cold]
 pub(crate) fn press(flash: &mut Flash, domain: u32) {
     let_go_on(flash, |of| of == domain);
+    collect_padded(flash, domain);
 }
 
 /// Lets runs go on that rest in planes of such domains, if they may rest no longer.
