@@ -261,12 +261,6 @@ impl Nand {
         ppn % self.shape.pages_per_block / self.settings.units_per_page
     }
 
-    /// The number in its block of the pages that can be sensed together with a page: they are of one type.
-    #[inline]
-    pub(crate) fn number_of_read(&self, ppn: u32) -> u32 {
-        ppn % self.shape.pages_per_block / self.settings.units_per_read()
-    }
-
     /// Whether nothing is in flight. The timer may still be set, and so may the time for padding.
     #[inline]
     pub fn is_at_rest(&self) -> bool {

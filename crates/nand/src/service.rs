@@ -46,6 +46,11 @@ impl Nand {
         let end_ns = channel.free_ns + if state == LunState::DataIn { 0 } else { cell_ns };
         channel.set_state(lun, state, &self.records);
         self.lun_at(lun_id, end_ns);
+        if state == LunState::Working
+            && let Some((suspension, mut sites)) = self.suspension()
+        {
+            suspension.ask_for_waiting(lun_id, &mut sites);
+        }
     }
 
     pub(crate) fn lun_at(&mut self, lun_id: u32, time_ns: u64) {
@@ -56,13 +61,7 @@ impl Nand {
     /// How long the array takes to sense the page for this attempt.
     #[inline]
     pub(crate) fn sense_ns(&self, ppn: u32, attempt: u32) -> u64 {
-        self.settings.cell.sense_ns(|| self.number_of_read(ppn), attempt)
-    }
-
-    /// The bit of a flash page among those that are sensed together.
-    #[inline]
-    fn bit_of_page(&self, ppn: u32) -> u64 {
-        1 << (ppn / self.settings.units_per_page % self.settings.pages_per_read)
+        self.settings.cell.sense_ns(|| self.number_in_block(ppn) / self.settings.pages_per_read, attempt)
     }
 
     #[inline]
@@ -192,8 +191,8 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
             && candidate.work == work
             && candidate.ppn / nand.settings.units_per_read() == ppn / nand.settings.units_per_read();
         if is_together {
-            sensed_pages |= nand.bit_of_page(ppn);
-            is_joined = sensed_pages & nand.bit_of_page(candidate.ppn) != 0;
+            sensed_pages |= nand.settings.bit_in_group(ppn);
+            is_joined = sensed_pages & nand.settings.bit_in_group(candidate.ppn) != 0;
         } else if goes_along(nand, &candidate, work, ppn, planes) {
             (is_joined, sensed_pages) = (false, 0);
         } else {

@@ -51,9 +51,15 @@ impl NandSettings {
         self.units_per_page * self.pages_per_read
     }
 
+    /// The bit of a flash page among those of its read group.
+    #[inline]
+    pub(crate) fn bit_in_group(&self, ppn: u32) -> u64 {
+        1 << (ppn / self.units_per_page % self.pages_per_read)
+    }
+
     /// Bus time of `bytes` of data, rounded up to a nanosecond.
     #[inline]
-    pub(crate) fn transfer_ns(&self, bytes: u32) -> u64 {
+    pub fn transfer_ns(&self, bytes: u32) -> u64 {
         (u64::from(bytes) * self.bus_ps_per_byte).div_ceil(1000)
     }
 

@@ -126,7 +126,7 @@ impl Suspension {
         if lun.filled >> HOST_READS & 1 == 0 {
             return;
         }
-        // GC that keeps pace with the host has a read of each plane among them at most.
+        // GC that keeps pace with the host has the reads of one group of each plane among them at most.
         let mut read = lun.queues[HOST_READS].head;
         while read != NIL && !suspends(sites.records[read].cause) {
             read = sites.records[read].next;

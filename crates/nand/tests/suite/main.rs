@@ -554,6 +554,18 @@ mod suspension {
         assert_eq!(ssd.run(), [(read, 2_000_000 + SUSPEND + ONE_READ)]);
     }
 
+    /// Urgent work of GC goes before a read that waits, and is suspended for it as for one that comes later.
+    #[test]
+    fn a_read_that_waited_before_work_begins_interrupts_it() {
+        let mut ssd = Plain::new(suspending(BOTH));
+        ssd.read(0, 0, Priority::Rebuild);
+        let read = ssd.read(0, 1, Priority::Host);
+        queue_work(&mut ssd, 0, WorkKind::Erase, Ppn(0), Cause::Gc, Priority::Urgent);
+        let ends = ssd.run();
+        assert_eq!(ends.last(), Some(&(read, ONE_READ + MINIMUM + SUSPEND + ONE_READ)));
+        assert_eq!(ssd.moved[0].1, ONE_READ + LONG_ERASE + SUSPEND + ONE_READ + RESUME);
+    }
+
     /// The data of a program are on their way, which is reported: a read that comes meanwhile waits for no more than the minimum of the array.
     #[test]
     fn a_read_that_comes_with_the_data_of_a_program_interrupts_it() {

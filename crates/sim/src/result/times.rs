@@ -100,18 +100,33 @@ fn work_ns(ssds: &[SsdRecord<'_>], now: &Snapshot, start: &Snapshot) -> (Vec<u12
     for ssd in ssds {
         let luns = first..first + ssd.luns;
         let (transfers, arrays) = work_of_ssd_ns(ssd.settings, &now.flash_luns[luns.clone()], &start.flash_luns[luns.clone()]);
-        transfers_ns.extend(transfers);
+        let units = transfers_of_units_ns(ssd.settings, &now.luns[luns]);
+        transfers_ns.extend(transfers.into_iter().zip(units).map(|(pages_ns, units_ns)| pages_ns + units_ns));
         arrays_ns += arrays;
-        first = luns.end;
+        first += ssd.luns;
     }
     (transfers_ns, arrays_ns)
+}
+
+/// Whether reads of one flash page that are one operation transfer what each of them wants, so that a unit may cross the bus several times.
+fn transfers_units(settings: &Settings) -> bool {
+    settings.units_per_program() > 1 && !settings.nand().transfers_pages
+}
+
+/// How long each bus transfers units that were read, also before measuring began, as these may have been on their way.
+fn transfers_of_units_ns(settings: &Settings, now: &[Counts]) -> Vec<u128> {
+    let unit_ns =
+        if transfers_units(settings) { settings.cell.most_attempts() * settings.nand().transfer_ns(settings.geometry.page_bytes) } else { 0 };
+    let reads = |luns: &[Counts]| luns.iter().map(|counts| counts[Action::Read as usize].iter().sum::<u64>()).sum::<u64>();
+    now.chunks(settings.shape().luns_per_channel as usize).map(|luns| u128::from(reads(luns)) * u128::from(unit_ns)).collect()
 }
 
 fn work_of_ssd_ns(settings: &Settings, now: &[Counts], start: &[Counts]) -> (Vec<u128>, u128) {
     let (page_ns, together) = (settings.nand().page_transfer_ns(), settings.given.program_pages);
     let attempts = settings.cell.most_attempts();
+    let read_ns = if transfers_units(settings) { 0 } else { page_ns };
     let bus_ns = [
-        attempts * (settings.given.read_command_ns + page_ns),
+        attempts * (settings.given.read_command_ns + read_ns),
         settings.given.program_command_ns + u64::from(together) * page_ns,
         settings.given.erase_command_ns,
     ];

@@ -161,6 +161,19 @@ fn pages_of_a_group_are_sensed_together() {
     }
 }
 
+/// Reads that wait together are one read of the array, and each has its transfer: also those of one page that is the mapping unit.
+#[test]
+fn what_several_reads_want_crosses_the_bus_for_each() {
+    let die: Pairs = &[("channels", "1"), ("chips_per_channel", "1"), ("dies_per_chip", "1"), ("planes_per_die", "1"), PROTECTED];
+    for units in [[("page_bytes", "4096"), ("mapping_unit_bytes", "0"), ("program_pages", "4")], [("page_bytes", "16384"), ("mapping_unit_bytes", "4096"), ("program_pages", "1")]] {
+        let mut requests = writes(0..4);
+        requests.extend([0, 1, 1, 1, 1].map(|unit| (1_000_000 + u64::from(unit > 0), pages(HostOp::Read, unit, 1))));
+        let (latencies, result) = run("raid0", &[die, &units].concat(), &requests);
+        assert_eq!(latencies[8], 2 * (175 + 20_000) + 5 * 102_400 - 1);
+        assert_eq!(result.flash_ops.reads.total, 2);
+    }
+}
+
 // ---- times ----
 
 #[test]
