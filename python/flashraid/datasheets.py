@@ -35,7 +35,7 @@ from .settings import (
     utf8_path,
 )
 from .sheets import cells
-from .sheets.measurements import LEAST_BYTES, MEASUREMENTS, WORN_BY, Measurement, State
+from .sheets.measurements import LEAST_BYTES, MEASUREMENTS, WORN_BY, Drive, Measurement, State
 from .side_by_side import Begin, Place, Run, SharedDevice, SideBySide, Together
 from .sizes import check_range
 
@@ -73,6 +73,13 @@ class Plan:
     def runs(self) -> int:
         """How many there are."""
         return len(MEASUREMENTS)
+
+
+    @property
+    def drive(self) -> Drive:
+        """What the measurements depend on."""
+        config = self.detail["config"]
+        return Drive.of(self.detail["user_bytes"], config["device"], config.get("array", {}).get("devices", 1))
 
 
 def default_scheme() -> str:
@@ -201,14 +208,12 @@ def _run(
     plan: Plan, measurement: Measurement, folder: str, no_files: OpenOutputs, shared: Mapping[State, SharedDevice]
 ) -> tuple[Run, int, str]:
     """The run of a line, how many requests it measures, and their profile."""
-    user_bytes, device = plan.detail["user_bytes"], plan.detail["config"]["device"]
-    unit_bytes = device["mapping_unit_bytes"] or device["page_bytes"]
-    requests = measurement.requests(user_bytes, unit_bytes, plan.is_quick)
-    profile = measurement.profile(user_bytes, requests, plan.seed)
+    requests = measurement.requests(plan.drive, plan.is_quick)
+    profile = measurement.profile(plan.drive, requests, plan.seed)
     path = os.path.join(folder, f"{measurement.name}.toml")
     with open(path, "w", encoding="utf-8", newline="") as file:
         file.write(profile)
-    settings = [*plan.settings, *measurement.settings(requests), ("seed", str(plan.seed))]
+    settings = [*plan.settings, *measurement.settings(plan.drive, requests), ("seed", str(plan.seed))]
     run = Run(measurement.title, plan.scheme, path, settings, no_files, False, shared[measurement.state])
     return run, requests, profile
 
@@ -402,7 +407,7 @@ def _command(plan: Plan, line: Line) -> str:
     """The command that repeats the run of a line, whose profile is in a file of its name."""
     of = line.measurement
     words = ["flashraid", "run", f"{of.name}.toml", "--device", plan.device, "--scheme", plan.scheme]
-    for key, value in [*plan.settings, *of.settings(line.requests), ("seed", str(plan.seed))]:
+    for key, value in [*plan.settings, *of.settings(plan.drive, line.requests), ("seed", str(plan.seed))]:
         words += ["--set", f"{key}={value}"]
     return shlex.join(words)
 
@@ -417,7 +422,7 @@ def _of_line(plan: Plan, line: Line) -> dict[str, Any]:
         "read_share": of.read_share,
         "queue_depth": of.queue_depth,
         "requests": line.requests,
-        "warmup_requests": of.warmup(line.requests),
+        "warmup_requests": of.warmup(plan.drive, line.requests),
         "seed": line.result.seed,
         "profile": line.profile,
         "command": _command(plan, line),

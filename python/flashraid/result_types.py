@@ -99,8 +99,9 @@ class RunResult(Record):
     """Garbage collection; with log blocks, their merges."""
 
     write_amplification: float | None
-    """Bytes programmed for host writes over the bytes of completed writes: the sum of `host`, `redundancy`, `gc` and
-    `metadata` of `write_amplification_by`. Null if nothing was written. Unit: ratio.
+    """Bytes programmed for host writes over the bytes of completed writes: the sum of `host`, `redundancy`, `gc`,
+    `metadata` and, if several mapping units are programmed together, `padding` of `write_amplification_by`. Null if
+    nothing was written. Unit: ratio.
     """
 
     write_amplification_by: WriteAmplificationBy
@@ -1533,7 +1534,9 @@ class GarbageCollection(Record):
     """Full merges: the newest version of every page was copied to an erased block. Unit: merges."""
 
     copies: int
-    """Pages copied: `flash_ops.programs.gc`. Unit: pages."""
+    """Pages of the map that were copied: `flash_ops.programs.gc`, or `flash_units.programs.gc` if several are
+    programmed together. Unit: pages.
+    """
 
     erases: int
     """Blocks erased: `flash_ops.erases.gc`. Unit: blocks."""

@@ -14,7 +14,7 @@ from conftest import COMMAND, PAGE, write_device, write_trace, writes
 import flashraid as fr
 from flashraid import datasheets
 from flashraid.sheets import measurements
-from flashraid.sheets.measurements import MEASUREMENTS, SEQUENTIAL_BYTES
+from flashraid.sheets.measurements import MEASUREMENTS, SEQUENTIAL_BYTES, WORN_BY, Drive
 
 # A command, and the 4,096 bytes of a page at 25 ns each.
 TRANSFER_NS = 175 + 102_400
@@ -93,6 +93,18 @@ def test_a_deep_queue_is_as_fast_as_its_dies_and_steady_writes_are_slower(sheet)
     assert sheet.values["write_amplification"] > 1.2
     mixed = of(sheet, "mixed_qd256_steady").result.workload
     assert mixed.reads / mixed.requests == pytest.approx(0.7, abs=0.03)
+
+
+def test_steady_writes_come_after_what_fills_the_memory_and_the_spare():
+    device = {key: 2 for key in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")}
+    device |= {"blocks_per_plane": 10, "pages_per_block": 16, "page_bytes": 16_384, "mapping_unit_bytes": 4096}
+    drive = Drive.of(3 * 16 * 10 * 16 * 16_384 // 4, {**device, "staging_bytes": 2**20}, 1)
+    # A quarter of the flash is spare: of 16 planes with blocks of 64 units, 256 units; and the memory holds as many.
+    assert drive.spare_bytes == drive.staging_bytes == 256 * 4096
+    warmups = {each.name: each.warmup(drive, 100) for each in MEASUREMENTS if each.is_steady}
+    assert (warmups["random_read_qd1_steady"], warmups["random_write_qd256_steady"]) == (10, 1024)
+    assert warmups["mixed_qd256_steady"] == int(1024 / 0.3)
+    assert WORN_BY.warmup(drive, 100_000) == 10_000
 
 
 def test_the_endurance_follows_from_its_formula(sheet, device):
@@ -217,6 +229,10 @@ def test_gc_on_a_fresh_drive_is_warned_of(tmp_path):
         ('source = "x"\nsequential_read_mb_s = inf', "sequential_read_mb_s: allowed is a number above 0"),
         ('source = "x"\nfitted = "all"', "fitted: allowed is a list of figures of the sheet"),
         ('source = "x"\nfitted = ["sequential_read_mb_s"]', "fitted: the sheet has no figure sequential_read_mb_s"),
+        (
+            'source = "x"\nsequential_read_mb_s = 1\nfitted = ["sequential_read_mb_s", "sequential_read_mb_s"]',
+            "fitted: sequential_read_mb_s is in the list twice",
+        ),
     ],
 )
 def test_a_bad_sheet_is_refused(command, tmp_path, text, says):

@@ -138,6 +138,16 @@ def test_what_a_warm_up_leaves_under_way_is_warned_of(tmp_path):
         assert any("warm-up requests outstanding" in text for text in result.warnings) == is_warned
 
 
+def test_a_closed_loop_that_the_memory_takes_in_is_said_so(tmp_path):
+    trace = write_trace(tmp_path, writes(400))
+    units = {"mapping_unit_bytes": 1024, "power_loss_protection": True}
+    for depth, staging, warmup, is_warned in ((8, 2**20, 0, True), (0, 2**20, 0, False), (8, 2**20, 300, False)):
+        given = {**units, "staging_bytes": staging, "queue_depth": depth, "warmup": warmup}
+        result = fr.run(trace, device="tiny", scheme="raid0", fit="wrap", **given)
+        said = [text for text in result.warnings if "the memory of the drive takes in 1024 of the 1600 mapping units" in text]
+        assert bool(said) == is_warned, (depth, staging, result.warnings)
+
+
 def test_errors_are_one_family():
     assert issubclass(fr.InputError, fr.FlashraidError)
     assert issubclass(fr.DefectError, fr.FlashraidError)

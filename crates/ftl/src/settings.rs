@@ -7,6 +7,7 @@ use flashraid_vocabulary::{
     GcBlockingScope, GcPace, Geometry, LocalPage, Lun, Member, Part, RebuildTarget, Scheduling, Suspend, Transfer, WearLeveling,
     WriteCompletes,
 };
+use std::ops::Range;
 
 /// How a program finds its plane, and so which planes share their free space (a *space domain*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -262,6 +263,28 @@ impl Settings {
         Shape::new(&self.geometry, self.given.spare_chips, self.chip_serial())
     }
 
+    /// Flash pages of a word line (SPEC 8.2 (f)): those that are programmed together, or one of each type.
+    pub fn pages_per_word_line(&self) -> u32 {
+        if self.given.program_pages > 1 { self.given.program_pages } else { self.cell.page_types() }
+    }
+
+    /// Word lines of a block. The last one may be incomplete.
+    pub fn word_lines_per_block(&self) -> u32 {
+        (self.geometry.pages_per_block / self.units_per_page).div_ceil(self.pages_per_word_line())
+    }
+
+    /// Numbers in their block of the flash pages of a part that is less than a block. `None` for larger parts.
+    pub(crate) fn flash_pages_of(&self, part: &Part) -> Option<Range<u32>> {
+        match *part {
+            Part::Page { page, .. } => Some(page..page + 1),
+            Part::WordLine { line, and_next, .. } => {
+                let pages = self.pages_per_word_line();
+                Some(line * pages..((line + 1 + u32::from(and_next)) * pages).min(self.geometry.pages_per_block / self.units_per_page))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the device has such a part; if not, what is wrong and what is allowed.
     pub fn part_exists(&self, part: &Part) -> Result<(), String> {
         let geometry = &self.geometry;
@@ -286,6 +309,11 @@ impl Settings {
             Part::Plane { channel: c, chip: w, die: d, plane: p } => channel(c).and(chip(w)).and(die(d)).and(plane(p)),
             Part::Block { channel: c, chip: w, die: d, plane: p, block: b } => {
                 channel(c).and(chip(w)).and(die(d)).and(plane(p)).and(block(b))
+            }
+            Part::WordLine { channel: c, chip: w, die: d, plane: p, block: b, line, and_next } => {
+                let last =
+                    within("word line", line.saturating_add(and_next.into()), "each block", "word lines", self.word_lines_per_block());
+                channel(c).and(chip(w)).and(die(d)).and(plane(p)).and(block(b)).and(last)
             }
             Part::Page { channel: c, chip: w, die: d, plane: p, block: b, page: g } => {
                 channel(c).and(chip(w)).and(die(d)).and(plane(p)).and(block(b)).and(page(g))

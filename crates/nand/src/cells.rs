@@ -113,6 +113,11 @@ impl CellTimes {
         Self { mean_ns, ..self }
     }
 
+    /// Types of pages: so many pages share their cells.
+    pub fn page_types(&self) -> u32 {
+        self.types
+    }
+
     /// LDPC, if reads are decoded by it.
     #[inline]
     pub fn ldpc(&self) -> Option<&Ldpc> {

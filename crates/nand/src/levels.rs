@@ -190,7 +190,9 @@ pub fn level_of(nand: &Nand, blocks: &impl BlockFacts, block: usize) -> u32 {
 
 /// How long the array takes to read the page, with all attempts and their decoding.
 pub fn read_ns(nand: &Nand, blocks: &impl BlockFacts, ppn: Ppn) -> u64 {
-    nand.settings.cell.read_ns(|| nand.number_in_block(ppn.0) / nand.settings.pages_per_read, level_of(nand, blocks, nand.shape.block_of(ppn)))
+    nand.settings
+        .cell
+        .read_ns(|| nand.number_in_block(ppn.0) / nand.settings.pages_per_read, level_of(nand, blocks, nand.shape.block_of(ppn)))
 }
 
 /// The first attempt of a read starts.

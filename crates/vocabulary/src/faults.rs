@@ -33,6 +33,16 @@ pub enum Part {
         plane: u32,
         block: u32,
     },
+    /// A word line of a block, whose pages share their cells or are programmed together; or that one and the next.
+    WordLine {
+        channel: u32,
+        chip: u32,
+        die: u32,
+        plane: u32,
+        block: u32,
+        line: u32,
+        and_next: bool,
+    },
     Page {
         channel: u32,
         chip: u32,
@@ -102,6 +112,10 @@ impl fmt::Display for Part {
             Self::Die { channel, chip, die } => write!(formatter, "die:{channel}.{chip}.{die}"),
             Self::Plane { channel, chip, die, plane } => write!(formatter, "plane:{channel}.{chip}.{die}.{plane}"),
             Self::Block { channel, chip, die, plane, block } => write!(formatter, "block:{channel}.{chip}.{die}.{plane}.{block}"),
+            Self::WordLine { channel, chip, die, plane, block, line, and_next } => {
+                let name = if and_next { "wordline_pair" } else { "wordline" };
+                write!(formatter, "{name}:{channel}.{chip}.{die}.{plane}.{block}.{line}")
+            }
             Self::Page { channel, chip, die, plane, block, page } => {
                 write!(formatter, "page:{channel}.{chip}.{die}.{plane}.{block}.{page}")
             }

@@ -39,7 +39,7 @@ word! {
     GcPace {
         /// It moves page after page until its victim is erased.
         Block = "block",
-        /// It moves as much as programs into its plane have made it owe (MODERN 8.4), while nobody needs the block that it frees.
+        /// It moves as much as programs into its plane have made it owe (SPEC 8.4), while nobody needs the block that it frees.
         Debt = "debt",
     }
 }

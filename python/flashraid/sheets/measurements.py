@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from math import prod
+from typing import Any, NamedTuple
 
 from ..profile_text import toml
 from ..settings import Pairs
@@ -18,10 +20,37 @@ SEQUENTIAL_REQUESTS, RANDOM_REQUESTS = 20_000, 100_000
 QUICK = 10
 # Requests before those that are measured, for each of these, where GC is to be under way.
 WARMUP_SHARE = 0.1
+# And what is written before: so often what the memory of the drive holds, and the spare of a block of each plane. A drive
+# has both to itself when it has been prepared.
+WARMUP_FILLS = 2
 # What is written of a fresh drive: with more, GC might start. Random writes of a mapping unit also program parities.
 FRESH_SEQUENTIAL, FRESH_RANDOM = 0.5, 0.25
 # The least drive: the sequential requests that are under way at a time fit into what is written of it.
 LEAST_BYTES = int(SEQUENTIAL_DEPTH * SEQUENTIAL_BYTES / FRESH_SEQUENTIAL)
+
+
+class Drive(NamedTuple):
+    """What a measurement depends on."""
+
+    user_bytes: int
+    unit_bytes: int  # of a mapping unit
+    staging_bytes: int  # of the memory in which units wait for their program
+    spare_bytes: int  # beyond the user's, of a block of each plane
+
+    @classmethod
+    def of(cls, user_bytes: int, device: Mapping[str, Any], ssds: int) -> "Drive":
+        """Of the device of a configuration."""
+        planes = ssds * prod(
+            device[key] for key in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")
+        )
+        block_bytes = device["pages_per_block"] * device["page_bytes"]
+        spare_share = max(1 - user_bytes / (planes * device["blocks_per_plane"] * block_bytes), 0)
+        return cls(
+            user_bytes,
+            device["mapping_unit_bytes"] or device["page_bytes"],
+            device["staging_bytes"],
+            int(planes * block_bytes * spare_share),
+        )
 
 
 class State(Enum):
@@ -78,20 +107,24 @@ class Measurement:
         latencies = {f"latency_ns.all.{each.value}": f"{self.name}_{each.value}_ns" for each in Latency}
         return {"bandwidth.requests_per_second": f"{self.name}_iops"} | latencies
 
-    def requests(self, user_bytes: int, unit_bytes: int, is_quick: bool) -> int:
-        """How many requests are measured on a drive with so many bytes, in units of so many."""
+    def requests(self, drive: Drive, is_quick: bool) -> int:
+        """How many requests are measured."""
         is_fresh = self.state is State.ERASED
         if self.is_sequential:  # nothing is read or written twice
-            room = int(user_bytes // SEQUENTIAL_BYTES * (FRESH_SEQUENTIAL if is_fresh else 1))
+            room = int(drive.user_bytes // SEQUENTIAL_BYTES * (FRESH_SEQUENTIAL if is_fresh else 1))
             return min(SEQUENTIAL_REQUESTS // (QUICK if is_quick else 1), room)
         most = RANDOM_REQUESTS // (QUICK if is_quick else 1)
-        return min(most, int(user_bytes // unit_bytes * FRESH_RANDOM)) if is_fresh else most
+        return min(most, int(drive.user_bytes // drive.unit_bytes * FRESH_RANDOM)) if is_fresh else most
 
-    def warmup(self, requests: int) -> int:
+    def warmup(self, drive: Drive, requests: int) -> int:
         """How many requests come before the measured ones."""
-        return int(requests * WARMUP_SHARE) if self.is_steady else 0
+        if not self.is_steady:
+            return 0
+        write_share = 1 - self.read_share
+        to_write = WARMUP_FILLS * (drive.staging_bytes + drive.spare_bytes) if write_share else 0
+        return max(int(requests * WARMUP_SHARE), int(to_write / self.size_bytes / (write_share or 1)))
 
-    def profile(self, user_bytes: int, requests: int, seed: int) -> str:
+    def profile(self, drive: Drive, requests: int, seed: int) -> str:
         """The profile of all requests, as TOML."""
         ops = {op: share for op, share in (("read", self.read_share), ("write", 1 - self.read_share)) if share}
         stream = {
@@ -102,8 +135,8 @@ class Measurement:
         }
         profile = {
             "about": self.title,
-            "requests": requests + self.warmup(requests),
-            "space_bytes": user_bytes // self.size_bytes * self.size_bytes,
+            "requests": requests + self.warmup(drive, requests),
+            "space_bytes": drive.user_bytes // self.size_bytes * self.size_bytes,
             "seed": seed,
             # Of no effect in a closed loop.
             "arrivals": {"law": "fixed", "interval_ns": 1},
@@ -111,9 +144,9 @@ class Measurement:
         }
         return "".join(f"{key} = {toml(value)}\n" for key, value in profile.items())
 
-    def settings(self, requests: int) -> Pairs:
+    def settings(self, drive: Drive, requests: int) -> Pairs:
         """The settings of its run, beside those of the drive."""
-        warmup = self.warmup(requests)
+        warmup = self.warmup(drive, requests)
         return [
             *self.state.settings,
             ("queue_depth", str(self.queue_depth)),

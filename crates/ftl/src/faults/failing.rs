@@ -15,10 +15,10 @@ impl Flash {
         match *fault {
             Fault::Program(_) | Fault::Erase(_) => return self.store.faults.arm(*fault),
             Fault::ParityCache => return, // no flash is concerned
-            Fault::Loss(part) => match (self.parts().block_of(&part), part) {
-                (Some((plane, number)), Part::Page { page, .. }) => {
+            Fault::Loss(part) => match (self.parts().block_of(&part), self.settings().flash_pages_of(&part)) {
+                (Some((plane, number)), Some(pages)) => {
                     let block = self.store.space.blocks.index(plane, number);
-                    self.store.lose_flash_page(block, page, &mut self.nand);
+                    pages.for_each(|page| self.store.lose_flash_page(block, page, &mut self.nand));
                 }
                 (Some((plane, number)), _) => {
                     self.gc.retire_block(plane, number, &mut self.store, &mut self.nand);

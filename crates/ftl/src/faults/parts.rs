@@ -63,6 +63,7 @@ impl<'a> Parts<'a> {
             Part::Die { channel, chip, die } => (place.channel, place.chip, place.die) == (channel, chip, die),
             Part::Plane { channel, chip, die, plane }
             | Part::Block { channel, chip, die, plane, .. }
+            | Part::WordLine { channel, chip, die, plane, .. }
             | Part::Page { channel, chip, die, plane, .. } => {
                 (place.channel, place.chip, place.die, place.plane) == (channel, chip, die, plane)
             }
@@ -71,7 +72,7 @@ impl<'a> Parts<'a> {
 
     /// Plane, and number in it, of the block that the part is or lies in. `None` for larger parts.
     pub(crate) fn block_of(&self, part: &Part) -> Option<(u32, u16)> {
-        let (Part::Block { block, .. } | Part::Page { block, .. }) = *part else { return None };
+        let (Part::Block { block, .. } | Part::WordLine { block, .. } | Part::Page { block, .. }) = *part else { return None };
         let plane = self.planes_of(part)[0];
         let blocks = self.space.blocks.planes[plane as usize].blocks;
         Some(if block < blocks { (plane, block as u16) } else { (plane + self.space.shape.data_planes(), (block - blocks) as u16) })
@@ -92,12 +93,12 @@ impl<'a> Parts<'a> {
             .into_iter()
             .flat_map(move |plane| (0..space.blocks.planes[plane as usize].blocks as u16).map(move |number| (plane, number)));
         let blocks = blocks.filter(move |block| in_part.is_none_or(|one| one == *block));
-        let only = if let Part::Page { page, .. } = *part { Some(page) } else { None };
+        let only = space.settings.flash_pages_of(part);
         let pages = blocks.flat_map(move |(plane, number)| {
             let first = shape.first_ppn(space.blocks.index(plane, number));
             (0..shape.pages_per_block).map(move |page| (page / units, Ppn(first.0 + page)))
         });
-        pages.filter(move |(page, _)| only.is_none_or(|only| only == *page)).map(|(_, ppn)| ppn)
+        pages.filter(move |(page, _)| only.as_ref().is_none_or(|only| only.contains(page))).map(|(_, ppn)| ppn)
     }
 
     // ---- which of them live ----

@@ -106,7 +106,7 @@ impl Faults {
             let (Fault::Program(part) | Fault::Erase(part)) = fault else { return false };
             let is_kind = matches!(fault, Fault::Erase(_)) == (work == WorkKind::Erase);
             let is_there = match *part {
-                Part::Block { block, .. } | Part::Page { block, .. } => place.block == block,
+                Part::Block { block, .. } | Part::WordLine { block, .. } | Part::Page { block, .. } => place.block == block,
                 _ => true,
             };
             is_kind && is_there && parts.is_in_plane_of(part, &place)

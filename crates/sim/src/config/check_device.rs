@@ -43,7 +43,10 @@ impl Device {
             ));
         }
         if !together.is_multiple_of(self.read_pages) {
-            return refuse(format!("read_pages = {}: allowed are numbers that program_pages = {together} is a multiple of", self.read_pages));
+            return refuse(format!(
+                "read_pages = {}: allowed are numbers that program_pages = {together} is a multiple of",
+                self.read_pages
+            ));
         }
         if together > 1 && !self.upper_program_ns.is_empty() {
             return refuse(format!(

@@ -12,14 +12,24 @@ pub(super) const ALLOWED: &str = "a comma-separated list of WHAT@WHEN, as in chi
 /// The same of replacements.
 pub(super) const REPLACEMENTS_ALLOWED: &str = "a comma-separated list of device:N@WHEN, as in device:3@50%";
 /// The kinds of parts, and how many numbers each has.
-const PARTS: [(&str, usize); 7] = [("member", 1), ("channel", 1), ("chip", 2), ("die", 3), ("plane", 4), ("block", 5), ("page", 6)];
+const PARTS: [(&str, usize); 9] = [
+    ("member", 1),
+    ("channel", 1),
+    ("chip", 2),
+    ("die", 3),
+    ("plane", 4),
+    ("block", 5),
+    ("wordline", 6),
+    ("wordline_pair", 6),
+    ("page", 6),
+];
 /// What fails once, in a part that its numbers name.
 const ONCE: [&str; 2] = ["program", "erase"];
 /// An SSD of an array, alone or before what goes wrong in it.
 const DEVICE: &str = "device";
 /// The NVRAM that holds deferred parities.
 const PARITY_CACHE: &str = "parity-cache";
-const WHAT: &str = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or \
+const WHAT: &str = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, wordline:C.W.D.P.B.L, wordline_pair:C.W.D.P.B.L, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or \
                     erase: followed by the numbers of a part; in an array device:N, and device:N/ followed by any of them";
 const WHEN: &str = concat!(
     "a time as in 2.5s, 100ms, 7us or 9ns ",
@@ -156,6 +166,9 @@ fn part(kind: &str, numbers: &[u32]) -> Option<Part> {
         ("die", &[channel, chip, die]) => Some(Part::Die { channel, chip, die }),
         ("plane", &[channel, chip, die, plane]) => Some(Part::Plane { channel, chip, die, plane }),
         ("block", &[channel, chip, die, plane, block]) => Some(Part::Block { channel, chip, die, plane, block }),
+        ("wordline" | "wordline_pair", &[channel, chip, die, plane, block, line]) => {
+            Some(Part::WordLine { channel, chip, die, plane, block, line, and_next: kind == "wordline_pair" })
+        }
         ("page", &[channel, chip, die, plane, block, page]) => Some(Part::Page { channel, chip, die, plane, block, page }),
         _ => None,
     }

@@ -61,7 +61,13 @@ fn read_toml(file: &str, text: &str) -> Result<Read, ConfigError> {
     let (mut settings, mut sheet) = (Vec::new(), None);
     for (table, content) in document.get_ref() {
         let DeValue::Table(keys) = content.get_ref() else {
-            return Err(outside_tables(&place(table.span().start), table.get_ref()));
+            let (place, name) = (place(table.span().start), table.get_ref());
+            let is_table = name == sheet::TABLE || check_table(name).is_ok();
+            return Err(if is_table {
+                ConfigError(format!("{place}{name}: allowed is one table, [{name}]"))
+            } else {
+                outside_tables(&place, name)
+            });
         };
         if table.get_ref() == sheet::TABLE {
             sheet = Some(Sheet::of(keys, &place(table.span().start), place)?);

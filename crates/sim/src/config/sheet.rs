@@ -70,10 +70,13 @@ impl Sheet {
         if sheet.source.is_empty() {
             return Err(ConfigError(format!("{head}the table sheet needs source = \"...\": where it was published")));
         }
-        for entry in fitted {
+        for (number, entry) in fitted.iter().enumerate() {
             let given = || sheet.figures.keys().map(String::as_str);
             let at = entry.span().start;
             match entry.get_ref() {
+                DeValue::String(name) if sheet.fitted[..number].contains(&name.to_string()) => {
+                    return Err(refuse(at, format!("fitted: {name} is in the list twice")));
+                }
                 DeValue::String(name) if given().any(|figure| figure == name.as_ref()) => sheet.fitted.push(name.to_string()),
                 DeValue::String(name) => {
                     return Err(refuse(at, format!("fitted: the sheet has no figure {name}{}", nearest(name, given()))));

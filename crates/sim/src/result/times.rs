@@ -115,8 +115,11 @@ fn transfers_units(settings: &Settings) -> bool {
 
 /// How long each bus transfers units that were read, also before measuring began, as these may have been on their way.
 fn transfers_of_units_ns(settings: &Settings, now: &[Counts]) -> Vec<u128> {
-    let unit_ns =
-        if transfers_units(settings) { settings.cell.most_attempts() * settings.nand().transfer_ns(settings.geometry.page_bytes) } else { 0 };
+    let unit_ns = if transfers_units(settings) {
+        settings.cell.most_attempts() * settings.nand().transfer_ns(settings.geometry.page_bytes)
+    } else {
+        0
+    };
     let reads = |luns: &[Counts]| luns.iter().map(|counts| counts[Action::Read as usize].iter().sum::<u64>()).sum::<u64>();
     now.chunks(settings.shape().luns_per_channel as usize).map(|luns| u128::from(reads(luns)) * u128::from(unit_ns)).collect()
 }

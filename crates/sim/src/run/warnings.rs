@@ -1,5 +1,6 @@
 //! Warnings about results that are likely to mislead.
 
+use crate::config::Warmup;
 use crate::engine::Service;
 use crate::result::RunResult;
 use crate::result::types::Workload;
@@ -20,6 +21,7 @@ pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec
              the measured requests"
         ));
     }
+    warnings.extend(warning_of_memory(simulation, result));
     warnings.extend(warnings_of_failures(simulation, result));
     warnings.extend(
         simulation.awaiting_replacement().iter().map(|(device, why)| format!("SSD {device} is to be replaced, and was not: {why}")),
@@ -51,6 +53,22 @@ pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec
         ));
     }
     warnings
+}
+
+/// The rate of a closed loop is in part that of the memory in which units wait for their programs, if that was empty when the loop began and takes in much of what is
+/// written.
+fn warning_of_memory(simulation: &Simulation, result: &RunResult) -> Option<String> {
+    let run = &simulation.config().run;
+    let begins_empty = matches!(run.warmup.parse(), Ok(Warmup::Requests(0) | Warmup::Ns(0)));
+    let units = result.flash_units.as_ref().filter(|_| run.queue_depth > 0 && begins_empty)?.programs.total;
+    let memory: u64 = simulation.survey().media.ssds().iter().map(|ssd| u64::from(ssd.settings.memory.pages)).sum();
+    (units > 0 && memory * 10 > units).then(|| {
+        format!(
+            "the memory of the drive takes in {} of the {units} mapping units written before any is programmed: rates of writes are in part those of the memory; \
+             more requests, or a warm-up, show those of the flash",
+            memory.min(units)
+        )
+    })
 }
 
 /// What a device lacks that cannot keep up with the arrivals.

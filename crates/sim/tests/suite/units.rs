@@ -165,7 +165,10 @@ fn pages_of_a_group_are_sensed_together() {
 #[test]
 fn what_several_reads_want_crosses_the_bus_for_each() {
     let die: Pairs = &[("channels", "1"), ("chips_per_channel", "1"), ("dies_per_chip", "1"), ("planes_per_die", "1"), PROTECTED];
-    for units in [[("page_bytes", "4096"), ("mapping_unit_bytes", "0"), ("program_pages", "4")], [("page_bytes", "16384"), ("mapping_unit_bytes", "4096"), ("program_pages", "1")]] {
+    for units in [
+        [("page_bytes", "4096"), ("mapping_unit_bytes", "0"), ("program_pages", "4")],
+        [("page_bytes", "16384"), ("mapping_unit_bytes", "4096"), ("program_pages", "1")],
+    ] {
         let mut requests = writes(0..4);
         requests.extend([0, 1, 1, 1, 1].map(|unit| (1_000_000 + u64::from(unit > 0), pages(HostOp::Read, unit, 1))));
         let (latencies, result) = run("raid0", &[die, &units].concat(), &requests);
@@ -229,6 +232,40 @@ fn padding_is_what_arrivals_at_random_times_make_of_it() {
         let result = simulation.result(&Default::default(), false, None).unwrap();
         let in_page = f64::from(count) / result.flash_ops.programs.host as f64;
         assert!((in_page / expected - 1.0).abs() < 0.01, "{rate}: {in_page} units a page, expected are {expected}");
+    }
+}
+
+// ---- word lines ----
+
+/// Of two program units of 48 mapping units, which fill a block, and of pages of three types, which are lines of three.
+#[test]
+fn a_word_line_takes_all_pages_that_share_it() {
+    let die: Pairs = &[("channels", "1"), ("chips_per_channel", "1"), ("dies_per_chip", "1"), ("planes_per_die", "1"), PROTECTED];
+    let together: Pairs = &[("pages_per_block", "24"), ("program_pages", "12"), ("staging_bytes", "67108864")];
+    let types: Pairs = &[("pages_per_block", "8"), ("upper_read_ns", "30us,40us")];
+    for (cells, fail, lost) in [
+        (together, "wordline:0.0.0.0.0.1", 48..96),
+        (together, "wordline_pair:0.0.0.0.0.0", 0..96),
+        (together, "page:0.0.0.0.0.12", 48..52),
+        (types, "wordline:0.0.0.0.0.1", 12..24),
+        // Eight pages are two lines of three, and one of two.
+        (types, "wordline:0.0.0.0.0.2", 24..32),
+        (types, "wordline_pair:0.0.0.0.0.0", 0..24),
+    ] {
+        let mut simulation = simulation("raid0", &[die, cells].concat());
+        simulation.submit(&pages(HostOp::Write, 0, 96)).unwrap();
+        simulation.finish().unwrap();
+        simulation.take_completed();
+        simulation.fail(fail).unwrap();
+        (0..96).for_each(|unit| _ = simulation.submit(&HostRequest { arrival_ns: 1_000_000_000, ..pages(HostOp::Read, unit, 1) }).unwrap());
+        simulation.finish().unwrap();
+        let failed: Vec<_> = simulation.take_completed().iter().filter(|read| !read.ok).map(|read| read.sequence - 1).collect();
+        assert_eq!(failed, lost.collect::<Vec<_>>(), "{fail}");
+    }
+    let mut simulation = simulation("raid0", &[die, together].concat());
+    for fail in ["wordline:0.0.0.0.0.2", "wordline_pair:0.0.0.0.0.1"] {
+        let refused = simulation.fail(fail).unwrap_err().to_string();
+        assert!(refused.contains("word line 2: each block has word lines 0 to 1"), "{refused}");
     }
 }
 

@@ -191,7 +191,10 @@ impl FrontEnd {
 
     /// A failure may have taken more than the scheme survives: so many host pages were lost before, and are now.
     pub(in crate::engine) fn note_loss(&mut self, fault: Fault, before: u64, now: u64) {
-        let is_small = matches!(fault, Fault::Loss(Part::Block { .. } | Part::Page { .. }) | Fault::Program(_) | Fault::Erase(_));
+        let is_small = matches!(
+            fault,
+            Fault::Loss(Part::Block { .. } | Part::WordLine { .. } | Part::Page { .. }) | Fault::Program(_) | Fault::Erase(_)
+        );
         if now > before && !is_small {
             self.restrict(match self.host.after_loss {
                 AfterLoss::Serve => Service::All,

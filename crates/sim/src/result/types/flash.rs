@@ -120,7 +120,7 @@ pub struct GarbageCollection {
     /// Full merges: the newest version of every page was copied to an erased block.
     #[schemars(extend("unit" = "merges"))]
     pub merges_full: u64,
-    /// Pages copied: `flash_ops.programs.gc`.
+    /// Pages of the map that were copied: `flash_ops.programs.gc`, or `flash_units.programs.gc` if several are programmed together.
     #[schemars(extend("unit" = "pages"))]
     pub copies: u64,
     /// Blocks erased: `flash_ops.erases.gc`.

@@ -81,8 +81,8 @@ pub struct RunResult {
     pub per_data_page: PerDataPage,
     /// Garbage collection; with log blocks, their merges.
     pub collection: GarbageCollection,
-    /// Bytes programmed for host writes over the bytes of completed writes: the sum of `host`, `redundancy`, `gc` and `metadata` of
-    /// `write_amplification_by`. Null if nothing was written.
+    /// Bytes programmed for host writes over the bytes of completed writes: the sum of `host`, `redundancy`, `gc`, `metadata` and, if several mapping units are
+    /// programmed together, `padding` of `write_amplification_by`. Null if nothing was written.
     #[schemars(extend("unit" = "ratio"))]
     pub write_amplification: Option<f64>,
     /// The components of `write_amplification`, which add up to it, and separate items. All are over the bytes of completed writes. GC,

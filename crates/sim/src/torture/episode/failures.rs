@@ -148,10 +148,10 @@ impl<M: Media> Episode<M> {
         }
     }
 
-    /// A page, or something larger that it is in, up to the unit of which a failure is survived.
+    /// A page, its word line or that with the next one, or something larger that it is in, up to the unit of which a failure is survived.
     fn some_part_with(&mut self, ppn: Ppn, wanted: Option<&str>) -> (&'static str, At) {
         let (ssd, page) = (self.engine.executor.media.place_of(ppn).ssd, self.engine.executor.media.part_of(ppn));
-        let Part::Page { channel, chip, die, plane, block, .. } = page else { unreachable!("where a page is") };
+        let Part::Page { channel, chip, die, plane, block, page: number } = page else { unreachable!("where a page is") };
         let settings = self.engine.executor.media.ssds()[ssd].settings;
         let (member, has_logs) = (settings.given.member, settings.log_blocks > 0);
         let choice = match wanted {
@@ -161,7 +161,12 @@ impl<M: Media> Episode<M> {
             _ => self.random.below(20),
         };
         let (name, part) = match (choice, self.terms.protects) {
-            (0..3, _) => ("page", page),
+            (0..2, _) => ("page", page),
+            (2, _) => {
+                let line = number / settings.pages_per_word_line();
+                let and_next = line.is_multiple_of(2) && line + 1 < settings.word_lines_per_block();
+                ("wordline", Part::WordLine { channel, chip, die, plane, block, line, and_next })
+            }
             // Hybrid mapping retires no blocks.
             (3..6, _) if has_logs => ("page", page),
             (3..6, _) => ("block", Part::Block { channel, chip, die, plane, block }),

@@ -67,6 +67,8 @@ fn errors_in_files_name_line_and_column() {
         ("[rnu]\nseed = 1\n", "FILE:1:2: unknown table rnu; the nearest is run; there are device, array, scheme, host, run"),
         ("seed = 1\n", "FILE:1:1: seed is outside any table; put it under [run]"),
         ("sede = 1\n", "FILE:1:1: sede is outside any table; the tables are device, array, scheme, host, run"),
+        ("[[sheet]]\nsource = \"x\"\n", "FILE:1:3: sheet: allowed is one table, [sheet]"),
+        ("run = 1\n", "FILE:1:1: run: allowed is one table, [run]"),
         ("[scheme]\nupdate = \"least\"\n", "FILE:2:10: update = \"least\": allowed is fewest, rmw, rcw"),
         ("{ \"config\": { \"run\": { \"seed\": } } }", "FILE:1:32: expected value"),
         ("{ \"config\": { \"run\": { \"seed\": \"1\" } } }", "FILE: config: seed = \"1\": allowed is a whole number from 0"),

@@ -4,14 +4,17 @@ use super::{Scratch, on, one_line, overrides, refusal, root};
 use flashraid_redundancy::{SCHEMES, find};
 use flashraid_sim::Config;
 use flashraid_sim::config::{Asked, Injection, Kind, Precondition, TABLES, Target, Trigger, Warmup, same_value};
-use flashraid_vocabulary::{Fault, Lpn, Part};
+use flashraid_vocabulary::{Failure, Fault, Lpn, Part};
 use std::collections::BTreeSet;
 
 #[test]
 fn faults_say_what_and_when() {
     let chip = Part::Chip { channel: 0, chip: 1 };
     let block = Part::Block { channel: 1, chip: 0, die: 0, plane: 1, block: 7 };
+    let line = |and_next| Part::WordLine { channel: 1, chip: 0, die: 0, plane: 1, block: 7, line: 3, and_next };
     let cases = [
+        ("wordline:1.0.0.1.7.3@1ms", Target::Fault(Fault::Loss(line(false)).into()), Trigger::Time(1_000_000)),
+        ("wordline_pair:1.0.0.1.7.3@1ms", Target::Fault(Fault::Loss(line(true)).into()), Trigger::Time(1_000_000)),
         ("member:2@0s", Target::Fault(Fault::Loss(Part::Member(2)).into()), Trigger::Time(0)),
         ("channel:3@2.5s", Target::Fault(Fault::Loss(Part::Channel(3)).into()), Trigger::Time(2_500_000_000)),
         ("chip:0.1@100ms", Target::Fault(Fault::Loss(chip).into()), Trigger::Time(100_000_000)),
@@ -27,6 +30,9 @@ fn faults_say_what_and_when() {
         let (what, when) = text.split_once('@').unwrap();
         let expected = Injection { setting: "fail", what: what.into(), target, when: when.into(), trigger };
         assert_eq!(Injection::fault(text), Ok(expected), "{text}");
+        if let Target::Fault(failure @ Failure { fault: Fault::Loss(_), .. }) = target {
+            assert_eq!(failure.to_string(), what);
+        }
     }
     let two = on("tiny", "raid5", &[("fail", "chip:1.0@50%, die:0.0.0@1s")]).unwrap();
     assert_eq!(two.run.fail, ["chip:1.0@50%", "die:0.0.0@1s"]);
@@ -67,7 +73,7 @@ fn replacements_are_read_and_checked() {
 
 #[test]
 fn faults_that_cannot_be_are_refused() {
-    let what = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or erase: \
+    let what = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, wordline:C.W.D.P.B.L, wordline_pair:C.W.D.P.B.L, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or erase: \
                 followed by the numbers of a part; in an array device:N, and device:N/ followed by any of them";
     let when = "a time as in 2.5s, 100ms, 7us or 9ns up to 9223372036s (292 years), request:N, a share of the trace as in 50%, collection, \
                 commit, rebuild:P%, replacement:P%";
