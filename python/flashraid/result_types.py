@@ -945,7 +945,9 @@ class Run(Record):
 
     precondition: str
     """Preconditioning after the fill: `none`, or `random:X`, which overwrites random pages until GC reaches steady
-    state, at most X times the logical space. `steady` is `random:20`, and then what `gc_phases` says.
+    state, at most X times the logical space. `steady` is `random:20`, and then what `gc_phases` says. `direct` fills
+    the device as uniform random overwrites would have left it in steady state, without doing them
+    (docs/spec/modern.md, 8.10).
     """
 
     gc_phases: Literal["random", "aligned"]

@@ -81,6 +81,17 @@ impl Preparation<'_> {
         }
     }
 
+    /// The same of a fill of so many pages that leaves them where uniform random writes would have (SPEC 8.10). Returns the write amplification that goes with it;
+    /// `None` if nothing is spare.
+    pub fn begin_overwritten_fill(self, pages: u64, phases: bool, random: &mut dyn FnMut() -> u64) -> Option<f64> {
+        let Store { maps, space, .. } = self.store;
+        maps.expect_fill();
+        let filling = Filling::begin_overwritten(pages, phases, space, self.nand, random)?;
+        let write_amplification = filling.write_amplification();
+        self.untimed.filling = Some(Box::new(filling));
+        write_amplification
+    }
+
     /// The fill is over, or something else is to happen.
     #[inline]
     pub fn end_filling(&mut self) {

@@ -49,6 +49,8 @@ pub(crate) trait Device: Lifecycle + Recorded {
 pub(crate) trait Lifecycle: Persistent + Any + Send + Sync {
     /// Writes the first `pages` pages of the logical space, in no time.
     fn fill(&mut self, pages: u64);
+    /// The same, as uniform random overwrites would have left it: see `Engine::fill_overwritten`.
+    fn fill_overwritten(&mut self, pages: u64, copies: u64, phases: bool, random: &mut dyn FnMut() -> u64) -> Option<Reached>;
     /// Overwrites random pages among the first `pages`, in no time: see `Engine::precondition`.
     fn precondition(
         &mut self,
@@ -179,6 +181,10 @@ impl<C: Checked, M: Media> Device for Engine<C, M> {
 impl<C: Checked, M: Media> Lifecycle for Engine<C, M> {
     fn fill(&mut self, pages: u64) {
         self.fill(pages);
+    }
+
+    fn fill_overwritten(&mut self, pages: u64, copies: u64, phases: bool, random: &mut dyn FnMut() -> u64) -> Option<Reached> {
+        self.fill_overwritten(pages, copies, phases, random)
     }
 
     fn precondition(

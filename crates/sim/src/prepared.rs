@@ -1,12 +1,13 @@
 //! A device before its first request: built, filled and preconditioned, or as a run left it (`drive`). To prepare it can take much longer than a run, so that
 //! many runs may begin with clones of one.
 
-use crate::config::{Config, ConfigError, GcPhases, Precondition, Survival, share_of};
+use crate::config::{Config, ConfigError, GcPhases, Precondition, Survival, find_scheme, share_of};
 use crate::device::{self, Device};
 use crate::drive::{Header, file};
 use crate::engine::Reached;
 use crate::media::Inspect;
 use crate::result::types::Drive;
+use flashraid_redundancy::Redundancy;
 use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::wall::Stopwatch;
 
@@ -108,13 +109,28 @@ pub(crate) fn prepare(
     let precondition: Precondition = config.run.precondition.parse()?;
     // Only what is written can be overwritten: without a fill, all of the space.
     let filled = if filled == 0 && precondition != Precondition::None { space } else { filled };
-    engine.fill(filled);
-    let Precondition::Random { most_spaces, is_steady } = precondition else { return Ok((filled, None)) };
-    if !go_on(0) {
-        return Ok((filled, None));
-    }
     let mut random = SplitMix64::new(config.run.seed);
-    let most = (most_spaces * space as f64).ceil() as u64;
-    let phases = is_steady && config.run.gc_phases == GcPhases::Random;
-    Ok((filled, Some(engine.precondition(filled, most, phases, &mut || random.next_u64(), go_on))))
+    let mut random = || random.next_u64();
+    let phases = config.run.gc_phases == GcPhases::Random;
+    match precondition {
+        Precondition::None => {
+            engine.fill(filled);
+            Ok((filled, None))
+        }
+        Precondition::Direct => {
+            let copies = if find_scheme(&config.scheme.name)?.redundancy == Redundancy::Copies { 2 } else { 1 };
+            let reached = engine.fill_overwritten(filled, copies, phases, &mut random);
+            let nothing_is_spare =
+                || ConfigError("precondition = direct: allowed with more over_provisioning or less fill, as nothing is spare".into());
+            Ok((filled, Some(reached.ok_or_else(nothing_is_spare)?)))
+        }
+        Precondition::Random { most_spaces, is_steady } => {
+            engine.fill(filled);
+            if !go_on(0) {
+                return Ok((filled, None));
+            }
+            let most = (most_spaces * space as f64).ceil() as u64;
+            Ok((filled, Some(engine.precondition(filled, most, phases && is_steady, &mut random, go_on))))
+        }
+    }
 }

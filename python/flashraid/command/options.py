@@ -105,7 +105,7 @@ OPTIONS: list[Option] = [
     ("--space", "space_bytes", "SIZE", DEVICE),
     ("--fill", "fill", "SHARE", DEVICE),
     ("--fill-bytes", "fill_bytes", "SIZE", DEVICE),
-    ("--precondition", "precondition", "none|steady|random:X", DEVICE),
+    ("--precondition", "precondition", "none|steady|direct|random:X", DEVICE),
     ("--drain", "drain", None, DEVICE),
     ("--fail", "fail", FAULT, FAILURES),
     ("--replace", "replace", REPLACEMENT, FAILURES),

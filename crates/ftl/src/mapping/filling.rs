@@ -5,6 +5,7 @@
 //! else may happen ends this first: pages are then placed as always (`untimed`), and all is as if they had been from the beginning.
 
 use super::maps::Maps;
+use super::overwritten::{Overwritten, take};
 use crate::Placement;
 use crate::space::Space;
 use crate::space::blocks::{BlockState, NONE, WriteStream};
@@ -37,9 +38,28 @@ pub(crate) struct Filling {
     turns: Vec<Turns>,
     /// By plane.
     left: Vec<Left>,
+    /// Where pages go if not one after the other.
+    overwritten: Option<Overwritten>,
 }
 
 impl Filling {
+    /// The same, with pages where uniform random writes would have left them (`Overwritten::begin`).
+    pub(crate) fn begin_overwritten(
+        pages: u64,
+        phases: bool,
+        space: &mut Space,
+        nand: &Nand,
+        random: &mut dyn FnMut() -> u64,
+    ) -> Option<Self> {
+        let filling = Self::begin(space, nand)?;
+        Some(Self { overwritten: Some(Overwritten::begin(pages, phases, space, random)?), ..filling })
+    }
+
+    /// The write amplification that goes with such a fill.
+    pub(crate) fn write_amplification(&self) -> Option<f64> {
+        self.overwritten.as_ref().map(|overwritten| overwritten.write_amplification)
+    }
+
     /// Nothing has been written yet, and the fill begins. `None` if pages must be placed as always.
     pub(crate) fn begin(space: &mut Space, nand: &Nand) -> Option<Self> {
         let is_erased = space.blocks.planes.iter().all(|plane| plane.open[WriteStream::Host as usize] == NONE);
@@ -47,7 +67,7 @@ impl Filling {
             return None;
         }
         let turns = (0..space.domains.len() as u32).map(|domain| turns_of(domain, space, nand)).collect();
-        Some(Self { turns, left: vec![Left { next: 0, end: 0 }; space.blocks.planes.len()] })
+        Some(Self { turns, left: vec![Left { next: 0, end: 0 }; space.blocks.planes.len()], overwritten: None })
     }
 
     /// Programs and commits a page of the fill: its plane and its number. `None` if this must be done as always.
@@ -59,6 +79,12 @@ impl Filling {
         }
         let turns = &mut self.turns[domain as usize];
         let plane = turns.planes[turns.next];
+        if let Some(overwritten) = &mut self.overwritten {
+            let ppn = take(&mut overwritten.planes[plane as usize], space)?;
+            turns.next = if turns.next + 1 == turns.planes.len() { 0 } else { turns.next + 1 };
+            name(version, slot, ppn, maps);
+            return Some((plane, ppn));
+        }
         let cursor = &mut self.left[plane as usize];
         if cursor.next == cursor.end {
             // A plane without a page for the host is passed over, and turns are no longer the same.
@@ -97,6 +123,9 @@ impl Filling {
             if left.next < left.end {
                 take_filled(plane, left.next, space, nand);
             }
+        }
+        if let Some(overwritten) = &self.overwritten {
+            return overwritten.end(space);
         }
         if let Some(memory) = memory {
             for (domain, turns) in (0..).zip(&self.turns) {

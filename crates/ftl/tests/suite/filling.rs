@@ -81,3 +81,63 @@ fn a_fill_is_as_page_by_page() {
     }
     assert!(fast > 100, "{fast}");
 }
+
+/// A fill that lays pages where random writes would have left them: the shares of valid pages follow e^(-xT), every page is there, and GC goes on from it.
+#[test]
+fn a_fill_may_be_as_overwritten() {
+    const PAGES: u32 = 64;
+    const BLOCKS: u32 = 64;
+    let geometry = Geometry { blocks_per_plane: BLOCKS, pages_per_block: PAGES, ..crate::support::ONE_PLANE };
+    let live = 3_500;
+    let settings = Settings { geometry, pages_per_member: live, gc_threshold: 4.0 / f64::from(BLOCKS), ..settings(Placement::Member) };
+    let mut random = Random(3);
+    let mut flash = Flash::new(settings.clone());
+    flash.preparation().set_untimed(true);
+    let amplification = flash.preparation().begin_overwritten_fill(live.into(), false, &mut || random.below(u64::MAX)).unwrap();
+    let mut places = Vec::new();
+    for number in 0..live {
+        let (_, ppn) = flash.preparation().place(MemberPage::new(0, number), Version::Current, false, &mut NoObserver);
+        places.push(ppn.0);
+    }
+    flash.preparation().set_untimed(false);
+    // 60 blocks are written, as 4 are kept: T of (1 - e^-T) / T = 3,500 / 3,840 is 0.1884.
+    let overwrites: f64 = 0.1884;
+    assert!((amplification - 1.0 / (1.0 - (-overwrites).exp())).abs() < 0.02, "{amplification}");
+    let mut of_blocks = [0u32; BLOCKS as usize];
+    places.iter().for_each(|ppn| of_blocks[(ppn / PAGES) as usize] += 1);
+    for (age, valid) in of_blocks[..60].iter().enumerate() {
+        let share = (-overwrites * (1.0 - (age as f64 + 0.5) / 60.0)).exp();
+        let deviation = (f64::from(PAGES) * share * (1.0 - share)).sqrt();
+        assert!((f64::from(*valid) - f64::from(PAGES) * share).abs() < 4.5 * deviation + 1.0, "block {age}: {valid} valid, {share}");
+    }
+    assert_eq!(of_blocks[60..], [0; 4]);
+    // Where a page is says nothing of its number.
+    let half = places.iter().filter(|ppn| **ppn / PAGES < 30).count();
+    let early = places[..1750].iter().filter(|ppn| **ppn / PAGES < 30).count();
+    assert!((early as f64 - half as f64 / 2.0).abs() < 4.0 * 30.0, "{early} of {half}");
+    places.sort_unstable();
+    places.dedup();
+    assert_eq!(places.len(), live as usize);
+    // Programs find their pages, and GC its victims, oldest first.
+    let mut host = crate::support::Host::new(settings);
+    host.flash = flash;
+    let mut random = Random(5);
+    for _ in 0..12 {
+        // Of one page after the other, as one that is being programmed is not programmed again.
+        let first = random.below(70) as u32;
+        (0..50).for_each(|number| assert!(host.write(MemberPage::new(0, first + 70 * number), Version::Current, false)));
+        host.finish();
+    }
+    let [_, programs, erases] = host.flash.nand().counts().map(|of| of[flashraid_vocabulary::Cause::Gc as usize]);
+    assert!(erases > 30 && programs > 2 * 600, "{programs} pages moved, {erases} erases");
+}
+
+/// Nothing is spare: such a device is not constructed, and nothing has changed.
+#[test]
+fn nothing_is_overwritten_where_nothing_is_spare() {
+    let settings = Settings { geometry: crate::support::ONE_PLANE, pages_per_member: 24, ..settings(Placement::Member) };
+    let mut flash = Flash::new(settings);
+    let before = format!("{flash:?}");
+    assert_eq!(flash.preparation().begin_overwritten_fill(24, true, &mut || 0), None);
+    assert_eq!(format!("{flash:?}"), before);
+}

@@ -1,9 +1,9 @@
 //! Checks that involve several settings.
 
 use super::error::refuse;
-use super::{Allocation, Array, Config, ConfigError, Device, Ftl, GcPace, Mapping, Until, Unwritten, find_scheme};
+use super::{Allocation, Array, Config, ConfigError, Device, Ftl, GcPace, Mapping, Precondition, Until, Unwritten, find_scheme};
 use flashraid_ftl::Placement;
-use flashraid_redundancy::{Bases, Choice, Entry, Scheme};
+use flashraid_redundancy::{Bases, Choice, Entry, Redundancy, Scheme};
 use flashraid_vocabulary::SemivalidAction;
 
 /// SSDs are kept as bits of a word.
@@ -15,6 +15,23 @@ fn of_model(number: usize, ConfigError(text): ConfigError) -> ConfigError {
 }
 
 impl Config {
+    /// What is constructed without overwrites is right if each page is overwritten as often as any other.
+    fn check_direct(&self) -> Result<(), ConfigError> {
+        if self.run.precondition.parse() != Ok(Precondition::Direct) {
+            return Ok(());
+        }
+        let scheme = &self.scheme.name;
+        if find_scheme(scheme)?.redundancy == Redundancy::Parity {
+            return refuse(format!(
+                "precondition = direct: allowed with {scheme} is steady, as parities are overwritten more often than data"
+            ));
+        }
+        if self.device.mapping.is_hybrid() {
+            return refuse(format!("precondition = direct: allowed with mapping = {} is steady", self.device.mapping.name()));
+        }
+        Ok(())
+    }
+
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         // What is wrong with columns takes more words than an entry of the table has.
         self.run.trace_options().map_err(|error| ConfigError(error.to_string()))?;
@@ -39,6 +56,7 @@ impl Config {
                 self.scheme.name
             ));
         }
+        self.check_direct()?;
         let scheme = self.build_scheme()?;
         self.check_hybrid()?;
         self.check_ftl(scheme.as_ref())?;

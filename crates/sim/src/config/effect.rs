@@ -149,8 +149,8 @@ pub(super) const WITH_WORK_IN_IDLE_TIME: Effect = EVER.needs("gc_idle_threshold 
 });
 pub(super) const COLLECTED_WHEN_IDLE: Effect =
     FREELY_MAPPED.meets("no GC run began in idle time", |run| run.collected && run.config.device.gc_idle_threshold > 0.0);
-pub(super) const STEADY: Effect = COLLECTED.needs("precondition = steady, and mapping = page or dftl", |config| {
-    config.run.precondition == "steady" && !config.device.mapping.is_hybrid()
+pub(super) const STEADY: Effect = COLLECTED.needs("precondition = steady or direct, and mapping = page or dftl", |config| {
+    ["steady", "direct"].contains(&config.run.precondition.as_str()) && !config.device.mapping.is_hybrid()
 });
 pub(super) const ERASED: Effect = EVER.meets("no block was erased", |run| run.erased);
 pub(super) const LEVELED: Effect = COLLECTED.needs("wear_leveling = static", |config| config.device.wear_leveling == WearLeveling::Static);

@@ -13,6 +13,8 @@ const STEADY_SPACES: f64 = 20.0;
 pub enum Precondition {
     /// Nothing.
     None,
+    /// The fill leaves pages where uniform random overwrites would have when GC was steady.
+    Direct,
     /// Random overwrites until GC is steady.
     Random {
         /// Upper bound of the pages overwritten, as a multiple of the logical space; above 0.
@@ -29,6 +31,9 @@ impl FromStr for Precondition {
         if text == "none" {
             return Ok(Self::None);
         }
+        if text == "direct" {
+            return Ok(Self::Direct);
+        }
         if text == "steady" {
             return Ok(Self::Random { most_spaces: STEADY_SPACES, is_steady: true });
         }
@@ -36,7 +41,9 @@ impl FromStr for Precondition {
             .and_then(decimal)
             .filter(|most_spaces| *most_spaces > 0.0)
             .map(|most_spaces| Self::Random { most_spaces, is_steady: false })
-            .ok_or_else(|| ConfigError(format!("precondition = {text}: allowed is none, steady, or random:X with a number X above 0")))
+            .ok_or_else(|| {
+                ConfigError(format!("precondition = {text}: allowed is none, steady, direct, or random:X with a number X above 0"))
+            })
     }
 }
 

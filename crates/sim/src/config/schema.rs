@@ -432,9 +432,10 @@ table! {
         /// Bytes of the logical space that are written before the first request, instead of `fill`; 0 for none.
         fill_bytes: u64 = Some("0"), "bytes", whole(0, MOST), FILLED;
         /// Preconditioning after the fill: `none`, or `random:X`, which overwrites random pages until GC reaches steady state, at most X times the
-        /// logical space. `steady` is `random:20`, and then what `gc_phases` says.
+        /// logical space. `steady` is `random:20`, and then what `gc_phases` says. `direct` fills the device as uniform random overwrites would have left it in steady
+        /// state, without doing them (docs/spec/modern.md, 8.10).
         precondition: String = Some("none"), "",
-            Kind::Text { allowed: "none, steady, or random:X with a number X above 0", valid: |text| text.parse::<Precondition>().is_ok() },
+            Kind::Text { allowed: "none, steady, direct, or random:X with a number X above 0", valid: |text| text.parse::<Precondition>().is_ok() },
             EVER, Draw::OneOf(&["none", "none", "none", "random:0.5", "random:2"]);
         /// With `precondition = steady`: how far each plane is on its way from one GC run to the next when the run begins.
         gc_phases: GcPhases = Some("random"), "", Kind::Word(GcPhases::WORDS), STEADY, Draw::Never("torture does not wait for steady GC"); before "0.2.0": "aligned";

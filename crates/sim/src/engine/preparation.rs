@@ -48,9 +48,22 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Writes the first `pages` pages of the logical space, stripe by stripe with their parity, where an idle device would have
     /// put them. Costs nothing: neither time nor counts.
     pub fn fill(&mut self, pages: u64) {
-        debug_assert!(pages <= self.executor.space.pages);
         self.executor.media.set_untimed(true);
         self.executor.media.begin_fill(pages);
+        self.fill_stripes(pages);
+    }
+
+    /// The same, and pages lie where uniform random overwrites would have left them when GC was steady (SPEC 8.10), of a scheme that programs `copies` pages for
+    /// each and nothing else. Returns what that amounts to; `None` if nothing is spare.
+    pub fn fill_overwritten(&mut self, pages: u64, copies: u64, phases: bool, random: &mut dyn FnMut() -> u64) -> Option<Reached> {
+        self.executor.media.set_untimed(true);
+        let write_amplification = self.executor.media.begin_overwritten_fill(copies * pages, phases, random)?;
+        self.fill_stripes(pages);
+        Some(Reached { overwritten_pages: 0, write_amplification, steady: true })
+    }
+
+    fn fill_stripes(&mut self, pages: u64) {
+        debug_assert!(pages <= self.executor.space.pages);
         let mut wave = self.executor.empty_wave();
         let mut filled = 0;
         for index in 0.. {

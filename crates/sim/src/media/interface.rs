@@ -100,6 +100,9 @@ pub trait Preparing {
     fn set_untimed(&mut self, untimed: bool);
     /// Such work has begun, nothing has been written yet, and it writes about so many pages, each once: until it ends, or does anything else.
     fn begin_fill(&mut self, pages: u64);
+    /// The same of exactly so many, which lie where uniform random writes would have left them; with `phases`, each plane at a point of its own between two GC runs.
+    /// Returns the write amplification that goes with it; `None` if nothing is spare.
+    fn begin_overwritten_fill(&mut self, pages: u64, phases: bool, random: &mut dyn FnMut() -> u64) -> Option<f64>;
     /// From now on each plane first takes some pages, a number of its own below those of a block. Returns how many these are together.
     fn begin_phases(&mut self, random: &mut dyn FnMut() -> u64) -> u64;
     /// Whether a plane in which this page may be placed is still to take pages.

@@ -200,6 +200,10 @@ impl Preparing for Flash {
         self.preparation().begin_fill(pages);
     }
 
+    fn begin_overwritten_fill(&mut self, pages: u64, phases: bool, random: &mut dyn FnMut() -> u64) -> Option<f64> {
+        self.preparation().begin_overwritten_fill(pages, phases, random)
+    }
+
     fn begin_phases(&mut self, random: &mut dyn FnMut() -> u64) -> u64 {
         self.preparation().begin_phases(random)
     }

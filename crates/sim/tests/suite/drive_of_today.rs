@@ -45,6 +45,32 @@ fn reads_of_a_drive_in_steady_state_wait_for_no_victim() {
     assert!(reads[reads.len() * 999 / 1000] < 1_000_000, "{} ns", reads[reads.len() * 999 / 1000]);
 }
 
+/// 8.10: a drive that is constructed in steady state is in the one that overwrites lead to. Every page is there, and what GC does follows.
+#[test]
+fn a_drive_constructed_in_steady_state_is_in_steady_state() {
+    let shape = [("channels", "1"), ("blocks_per_plane", "128"), ("pages_per_block", "384"), ("gc_threshold", "0.03125"), ("fill", "1")];
+    for scheme in ["raid0", "raid1"] {
+        let [direct, overwritten] = ["direct", "steady"].map(|precondition| {
+            let channels = if scheme == "raid1" { "2" } else { "1" };
+            let given = [&shape[..], &[("precondition", precondition), ("verify", "true"), ("channels", channels)]].concat();
+            let mut simulation = Simulation::new(config("nvme-2026", scheme, &given), |_| true).unwrap();
+            assert!(simulation.verify().unwrap().is_clean(), "{scheme}");
+            let (mut random, space) = (SplitMix64::new(3), simulation.space_bytes() / 4096);
+            for number in 0..100_000 {
+                let request = pages(HostOp::Write, random.next_below(space), 1);
+                simulation.submit(&HostRequest { arrival_ns: number * 1_000_000, ..request }).unwrap();
+            }
+            simulation.finish().unwrap();
+            assert!(simulation.verify().unwrap().is_clean(), "{scheme}");
+            simulation.result(&Default::default(), false, None).unwrap()
+        });
+        let [constructed, reached] = [&direct, &overwritten].map(|result| result.precondition.unwrap());
+        assert_eq!((constructed.overwritten_bytes, constructed.steady, reached.steady), (0, true, true));
+        let [measured, expected] = [&direct, &overwritten].map(|result| result.write_amplification.unwrap());
+        assert!((measured / expected - 1.0).abs() < 0.01, "{scheme}: {measured} where overwriting gives {expected}");
+    }
+}
+
 /// With 256 writes always outstanding on a drive in steady state, none waits for a victim to be collected: the longest waits for the moves that a few program
 /// units make GC owe. With GC that moves whole victims it waits for those.
 #[test]

@@ -15,6 +15,16 @@ impl Preparing for SsdArray {
         self.members.numbers().for_each(|ssd| self.at(ssd, |flash| flash.begin_fill(of_each)));
     }
 
+    fn begin_overwritten_fill(&mut self, pages: u64, phases: bool, random: &mut dyn FnMut() -> u64) -> Option<f64> {
+        let members = u64::from(self.members.shape().members);
+        let of_each = pages.div_ceil(members);
+        let mut shares = 0.0;
+        for ssd in self.members.numbers() {
+            shares += self.at(ssd, |flash| flash.begin_overwritten_fill(of_each, phases, random))?.recip();
+        }
+        Some(self.members.numbers().len() as f64 / shares)
+    }
+
     fn begin_phases(&mut self, random: &mut dyn FnMut() -> u64) -> u64 {
         self.members.numbers().map(|ssd| self.at(ssd, |flash| flash.begin_phases(random))).sum()
     }

@@ -271,6 +271,21 @@ fn limits_themselves_are_allowed() {
 }
 
 #[test]
+fn what_is_constructed_in_steady_state_is_overwritten_evenly() {
+    let direct = ("precondition", "direct");
+    assert!(on("tiny", "raid1", &[direct]).is_ok());
+    let refused = |scheme, more: &[(&str, &str)]| on("tiny", scheme, &[&[direct], more].concat()).unwrap_err();
+    assert_eq!(
+        refused("raid5", &[]),
+        "precondition = direct: allowed with raid5 is steady, as parities are overwritten more often than data"
+    );
+    assert_eq!(
+        refused("raid0", &[("mapping", "bast"), ("log_blocks", "4"), ("over_provisioning", "0.5")]),
+        "precondition = direct: allowed with mapping = bast is steady"
+    );
+}
+
+#[test]
 fn counts_that_do_not_fit_together_are_refused() {
     assert_eq!(
         refusal(&[("chips_per_channel", "33"), ("dies_per_chip", "2")]),
