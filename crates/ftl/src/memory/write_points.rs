@@ -148,23 +148,28 @@ impl Flash {
     fn rescue_all<O: Observer>(&mut self, observer: &mut O) {
         let pages = memory_of(&mut self.store).take_to_move();
         let waited = self.store.space.forget_rescues();
+        let moved: Vec<u32> = pages.iter().copied().filter(|page| self.rescue(*page, observer)).collect();
+        if memory_of(&mut self.store).has_flushes() {
+            self.pad(0..self.store.space.domains.len() as u32);
+            memory_of(&mut self.store).renew_flushes();
+        }
+        // Flushes wait for what has taken their pages before they leave.
+        for page in moved {
+            let due = self.store.leave_place(page);
+            self.attend(due);
+        }
         for page in pages {
-            self.rescue(page, observer);
             let plane = self.store.space.shape.plane_of(Ppn(page * self.settings().units_per_program()));
             if !self.gc.is_collecting(plane) {
                 self.gc.report_end(plane, &self.store.space.settings);
             }
         }
         self.store.space.freed.extend(waited);
-        if memory_of(&mut self.store).has_flushes() {
-            self.pad(0..self.store.space.domains.len() as u32);
-            memory_of(&mut self.store).renew_flushes();
-        }
         self.accept_waiting();
     }
 
-    /// The same of one program unit.
-    fn rescue<O: Observer>(&mut self, page: u32, observer: &mut O) {
+    /// The same of one program unit. Returns whether nothing of it is needed where it is.
+    fn rescue<O: Observer>(&mut self, page: u32, observer: &mut O) -> bool {
         let (pages, class) = memory_of(&mut self.store).pages_of(page);
         let mut waits = false;
         for from in pages.map(Ppn) {
@@ -189,10 +194,7 @@ impl Flash {
             let due = self.gc.switch_moved(from, to, &mut self.store, &self.nand, observer);
             self.attend(due);
         }
-        if !waits {
-            let due = self.store.leave_place(page);
-            self.attend(due);
-        }
+        !waits
     }
 }
 
