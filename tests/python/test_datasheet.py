@@ -7,6 +7,8 @@ import shlex
 import signal
 import subprocess
 import time
+from copy import copy
+from types import SimpleNamespace
 
 import pytest
 from conftest import COMMAND, PAGE, write_device, write_trace, writes
@@ -144,6 +146,36 @@ def test_a_seed_gives_the_same_bytes_and_another_one_others(device):
     figures = [json.loads(text)["figures"] for text in texts]
     assert figures[0]["random_write_qd256_steady_iops"] != figures[2]["random_write_qd256_steady_iops"]
     assert figures[0]["sequential_read_mb_s"] == figures[2]["sequential_read_mb_s"]
+
+
+def test_settings_of_the_drive_are_those_of_each_run_and_of_its_command(device):
+    sheet = fr.datasheet(device, quick=True, read_ns=40_000, seed=3)
+    assert sheet.values["random_read_qd1_fresh_p50_ns"] == 40_000 + TRANSFER_NS
+    assert all("--set read_ns=40000" in each and "--set seed=3" in each for each in sheet.commands())
+
+
+def test_how_many_requests_a_line_measures():
+    named = {each.name: each for each in MEASUREMENTS}
+    random, sequential = named["random_write_qd1_fresh"], named["sequential_read"]
+    # A write of less than a unit programs one: of 4,096 units a quarter is written.
+    assert random.requests(64 << 20, 16_384, is_quick=False) == 1_024
+    for is_quick, part in ((False, 1), (True, 10)):
+        assert random.requests(1 << 40, 16_384, is_quick) == 2_000 // part
+        assert sequential.requests(1 << 40, 16_384, is_quick) == 20_000 // part
+
+
+def test_the_cycles_of_the_device_count_unless_others_are_given(tmp_path):
+    path = str(write_device(tmp_path, pe_limit=1000, **ROOM))
+    cycles = [
+        datasheets.planned(path, None, [], pe_cycles=given, is_quick=True, jobs=1).pe_cycles for given in (None, 3000)
+    ]
+    assert cycles == [1000, 3000]
+
+
+def test_the_status_is_that_of_the_line_that_fared_worst(sheet):
+    worst = copy(sheet)
+    worst.lines = [sheet.lines[0]._replace(result=SimpleNamespace(status=status)) for status in (0, 3, 0)]
+    assert (sheet.status, worst.status) == (0, 3)
 
 
 def test_the_makers_figures_stand_beside_the_simulated_ones(command, tmp_path):

@@ -1,7 +1,7 @@
 //! The fill leaves behind what placing page by page leaves.
 
 use crate::support::{GEOMETRY, GIVEN, Random, settings};
-use flashraid_ftl::{Flash, Placement, Settings};
+use flashraid_ftl::{Flash, Given, MemorySettings, Placement, Settings};
 use flashraid_vocabulary::{Geometry, Lun, Member, MemberPage, NoObserver, Version, WearLeveling};
 
 /// What happens to a page.
@@ -140,4 +140,24 @@ fn nothing_is_overwritten_where_nothing_is_spare() {
     let before = format!("{flash:?}");
     assert_eq!(flash.preparation().begin_overwritten_fill(24, true, &mut || 0), None);
     assert_eq!(format!("{flash:?}"), before);
+}
+
+/// Also where several pages are programmed together, of which a plane takes all before it is the turn of another.
+#[test]
+fn a_fill_of_program_units_is_as_page_by_page() {
+    let geometry = Geometry { channels: 1, pages_per_block: 8, ..GEOMETRY };
+    for (units_per_page, program_pages) in [(2, 1), (1, 2), (2, 2)] {
+        let memory = MemorySettings { pages: 64, read_ns: 0, survives_power_loss: true, pad_after_ns: 0 };
+        let given = Given { program_pages, ..GIVEN };
+        let own = Settings { geometry, given, units_per_page, memory, ..settings(Placement::Member) };
+        let places = |is_fill: bool| -> Vec<_> {
+            let mut flash = Flash::new(own.clone());
+            flash.preparation().set_untimed(true);
+            if is_fill {
+                flash.preparation().begin_fill(101);
+            }
+            (0..101).map(|page| flash.preparation().place(MemberPage::new(0, page), Version::Current, false, &mut NoObserver)).collect()
+        };
+        assert_eq!(places(true), places(false), "{units_per_page} x {program_pages}");
+    }
 }

@@ -5,8 +5,8 @@
 use crate::support::{GIVEN, Host, ONE_PLANE, Random, operation, settings};
 use flashraid_ftl::{Given, Placement, Settings};
 use flashraid_vocabulary::{
-    Action, Cause, GcBlockingScope, Health, LoadView, MemberId, MemberPage, NoObserver, PageOperation, Priority, Scheduling, SsdView,
-    Version, WearLeveling,
+    Action, Cause, GcBlockingScope, GcPace, Health, LoadView, MemberId, MemberPage, NoObserver, PageOperation, Priority, Scheduling,
+    SsdView, Version, WearLeveling,
 };
 
 const READ: u64 = 4_107;
@@ -60,6 +60,24 @@ fn until_gc(host: &mut Host) -> u64 {
         assert!(host.advance());
     }
     host.flash.nand().now_ns()
+}
+
+/// A run in idle time owes nothing, however fast GC is: what it programs lets a program of the host go first.
+#[test]
+fn a_paced_run_in_idle_time_comes_after_the_host() {
+    let idling = idling(GcBlockingScope::None);
+    let given = Given { gc_pace: GcPace::Debt, scheduling: Scheduling::ReadFirst, ..idling.given };
+    let (mut host, _) = below_the_threshold(Settings { given, ..idling });
+    until_gc(&mut host);
+    let programs = |host: &Host, cause: Cause| host.flash.nand().counts()[Action::Program as usize][cause as usize];
+    write(&mut host, 13);
+    write(&mut host, 14);
+    while programs(&host, Cause::Host) < 17 + 2 {
+        assert!(host.advance());
+    }
+    assert_eq!(programs(&host, Cause::Gc), 0);
+    host.finish();
+    assert_eq!(programs(&host, Cause::Gc), 1);
 }
 
 /// Submits reads at once and returns when each ended, and when GC did. `None` stands for GC.

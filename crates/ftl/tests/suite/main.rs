@@ -6,6 +6,7 @@ mod gc;
 mod hybrid;
 mod idle;
 mod levels;
+mod memory;
 mod pace;
 mod parts;
 mod support;

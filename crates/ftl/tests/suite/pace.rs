@@ -1,8 +1,8 @@
 //! GC runs that do what programs make them owe (SPEC 8.4), and when they do not wait for that.
 
-use crate::support::{GIVEN, Host, ONE_PLANE, settings};
+use crate::support::{GIVEN, Host, ONE_PLANE, operation, settings};
 use flashraid_ftl::{Given, MemorySettings, Placement, Settings, finish_gc};
-use flashraid_vocabulary::{Cause, GcPace, Geometry, Health, MemberId, MemberPage, Version};
+use flashraid_vocabulary::{Action, Cause, Fault, GcPace, Geometry, Health, MemberId, MemberPage, Part, Version, View};
 
 const GC: usize = Cause::Gc as usize;
 
@@ -90,6 +90,118 @@ fn a_run_goes_on_when_somebody_waits_for_pages() {
     }
     host.finish();
     assert_eq!(collected(&host), (6, 1));
+}
+
+/// Nor does it rest in a plane in which host programs get no new block: the ninth of 16 is open, and eight are kept.
+#[test]
+fn a_run_goes_on_where_host_programs_get_no_new_block() {
+    let mut host = low(Settings { given: Given { gc_reserve_blocks: 8, ..paced().given }, ..paced() });
+    host.finish();
+    assert_eq!(collected(&host), (6, 1));
+}
+
+/// Units of the map in program units of two flash pages of two units.
+fn packed(survives_power_loss: bool) -> Settings {
+    let memory = MemorySettings { pages: 32, read_ns: 10, survives_power_loss, pad_after_ns: 0 };
+    let given = Given { program_pages: 2, ..paced().given };
+    Settings { units_per_page: 2, memory, given, ..paced() }
+}
+
+/// With program units of four pages, v = 2 and f = 6: the run begins when one is full, each adds 4 x 2 / 6 moves when it is programmed, and
+/// the run goes on when it owes four.
+#[test]
+fn program_units_count_with_all_their_pages() {
+    let mut host = Host::new(packed(true));
+    (0..56).chain(2..8).chain(56..58).for_each(|number| write(&mut host, number));
+    let mut after = Vec::new();
+    for unit in 0..3 {
+        (58..62).for_each(|number| write(&mut host, 4 * unit + number));
+        after.push(collected(&host));
+    }
+    assert_eq!(after, [(0, 0), (0, 0), (2, 1)]);
+}
+
+/// Moves count by the page of the map: with one of the two pages of each flash page live, v = f = 4, and each program unit of two makes it owe two moves.
+#[test]
+fn pages_that_are_garbage_are_no_moves() {
+    let memory = MemorySettings { pages: 16, read_ns: 10, survives_power_loss: true, pad_after_ns: 0 };
+    let mut host = Host::new(Settings { units_per_page: 2, memory, ..paced() });
+    (0..56).chain([1, 3, 5, 7]).chain(56..60).for_each(|number| write(&mut host, number));
+    let mut after = Vec::new();
+    for number in [60, 62] {
+        (number..number + 2).for_each(|number| write(&mut host, number));
+        after.push(collected(&host));
+    }
+    assert_eq!(after, [(2, 0), (4, 1)]);
+}
+
+/// As there: the run rests, and owes 4 x 2 / 6 moves.
+fn resting(survives_power_loss: bool) -> Host {
+    let mut host = Host::new(packed(survives_power_loss));
+    (0..56).chain(2..8).chain(56..62).for_each(|number| write(&mut host, number));
+    assert!(collected(&host) == (0, 0) && !host.flash.checked().is_at_work());
+    host
+}
+
+/// Reserves all that is left, but asks for no more.
+fn reserve_all(host: &mut Host) {
+    let mut other = host.flash.clone();
+    let left = (0..).take_while(|_| other.reserve(page(70), Version::Current)).count();
+    (0..left).for_each(|_| assert!(host.flash.reserve(page(70), Version::Current)));
+    host.finish();
+    assert_eq!(collected(host), (0, 0), "nobody waits");
+}
+
+/// What a run has to pad before it erases counts: of program units of four pages, five moves take eight, and three may be padding.
+#[test]
+fn padding_of_gc_is_that_of_program_units() {
+    let taken = |settings: Settings| (settings.taken_by_gc(5), settings.padding_of_gc());
+    assert_eq!((taken(packed(false)), taken(packed(true))), ((8, 3), (5, 0)));
+}
+
+/// What survives a loss of power is left open by a run, and is padded in the end.
+#[test]
+fn what_a_run_has_left_open_is_padded_in_the_end() {
+    let mut host = resting(true);
+    finish_gc(&mut host.flash);
+    host.finish();
+    assert_eq!((collected(&host), host.flash.store().padded()), ((2, 1), 0));
+    host.flash.preparation().set_untimed(false);
+    assert_eq!(host.flash.store().padded(), 2);
+}
+
+/// A flush waits for padding, which waits for pages: the run does not rest meanwhile.
+#[test]
+fn a_run_goes_on_when_padding_waits_for_pages() {
+    let mut host = resting(false);
+    write(&mut host, 62);
+    reserve_all(&mut host);
+    assert!(host.flash.flush(0));
+    host.finish();
+    assert_eq!(collected(&host), (2, 1));
+}
+
+/// So does what a failed program has driven out of its place.
+#[test]
+fn a_run_goes_on_when_what_has_failed_waits_for_pages() {
+    let mut host = resting(true);
+    (62..65).for_each(|number| write(&mut host, number));
+    host.fail(Fault::Program(Part::Channel(0)));
+    reserve_all(&mut host);
+    host.flash.submit(&operation(Action::Program, page(65), Version::Current, false), 65 << 2).unwrap();
+    host.finish();
+    let (_, erases) = collected(&host);
+    assert_eq!(erases, 1);
+}
+
+/// A run that empties a block to retire it waits for nobody's programs: of the ninth block, whose last program fails, two pages live.
+#[test]
+fn a_run_that_retires_its_block_does_not_rest() {
+    let mut host = Host::new(paced());
+    (0..64).chain([64; 6]).chain([65]).for_each(|number| write(&mut host, number));
+    host.fail(Fault::Program(Part::Channel(0)));
+    write(&mut host, 66);
+    assert_eq!((collected(&host), host.flash.pages_gone(MemberId(0))), ((2, 0), 8));
 }
 
 /// Of an SSD that is not collected any more, a run under way ends all the same.

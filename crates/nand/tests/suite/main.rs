@@ -2,7 +2,7 @@
 
 use flashraid_nand::{
     BlockFacts, CellTimes, Completion, DATA, Ldpc, LevelLaw, NEVER, NIL, Nand, NandSettings, Pages, Progress, Record, Shape,
-    SuspendSettings, Suspensions, Takers, Timer, WorkKind, advance, bind, check_buses, kick, offer, plane_stride, queue_work,
+    SuspendSettings, Suspensions, Takers, Timer, WorkKind, advance, bind, check_buses, kick, offer, packed, plane_stride, queue_work,
 };
 use flashraid_vocabulary::{Cause, Geometry, MemberId, NoObserver, Observer, Ppn, Priority, Version};
 
@@ -406,6 +406,50 @@ fn programs_of_a_lun_can_be_taken_back() {
     assert_eq!(ssd.run().last().map(|(id, _)| *id), Some(read));
 }
 
+/// SPEC 8.4 (c): what GC owes is in the class of the host. Its programs and erases go before programs that wait, its reads take their turn, and
+/// under FIFO all do.
+#[test]
+fn what_gc_owes_goes_before_programs_that_wait() {
+    const READS: u64 = READ_COMMAND + READ + TRANSFER;
+    for fifo in [false, true] {
+        let mut ssd = Plain::new(NandSettings { fifo, ..settings() });
+        let page = ssd.page(0, 0);
+        ssd.read(0, 0, Priority::Host);
+        let record = ssd.record(WorkKind::Program, 0, NIL, Priority::Host);
+        let program = ssd.queue(0, 1, record);
+        bind(&mut ssd, program);
+        queue_work(&mut ssd, 0, WorkKind::Erase, page, Cause::Gc, Priority::Host);
+        let program_ns = PROGRAM_COMMAND + TRANSFER + PROGRAM;
+        let (before_ns, behind_ns) = if fifo { (0, program_ns) } else { (ERASE_COMMAND + ERASE, 0) };
+        assert_eq!(ssd.run().pop(), Some((program, READS + before_ns + program_ns)));
+        assert_eq!(ssd.moved, [(WorkKind::Erase, READS + behind_ns + ERASE_COMMAND + ERASE)]);
+    }
+    let mut ssd = Plain::new(settings());
+    let page = ssd.page(0, 0);
+    (0..2).for_each(|page| _ = ssd.read(0, page, Priority::Host));
+    queue_work(&mut ssd, 0, WorkKind::MoveRead, page, Cause::Gc, Priority::Host);
+    ssd.run();
+    assert_eq!(ssd.moved, [(WorkKind::MoveRead, 3 * READS)]);
+}
+
+/// So do program units that GC has filled. Those of programs of plans are one behind the other.
+#[test]
+fn program_units_of_gc_go_before_those_that_wait() {
+    let mut ssd = Plain::new(NandSettings { pages_per_program: 2, ..settings() });
+    let firsts = [0, 2, 4].map(|page| ssd.page(0, page));
+    for (first, cause) in firsts.into_iter().zip([Cause::Host, Cause::Host, Cause::Gc]) {
+        packed::queue_page_program(&mut ssd.nand, 0, first, cause, Priority::Host, cause == Cause::Gc);
+        if first == firsts[0] {
+            advance(&mut ssd, &mut NoObserver); // it begins
+        }
+    }
+    while ssd.moved.len() < 2 {
+        advance(&mut ssd, &mut NoObserver);
+    }
+    let (busy_ns, each_ns) = (ssd.nand.lun_busy_ns(0, ssd.nand.now_ns()), PROGRAM_COMMAND + 2 * TRANSFER + PROGRAM);
+    assert_eq!((busy_ns[Cause::Host as usize], busy_ns[Cause::Gc as usize]), (each_ns, each_ns));
+}
+
 mod suspension {
     use super::*;
 
@@ -564,6 +608,74 @@ mod suspension {
         let ends = ssd.run();
         assert_eq!(ends.last(), Some(&(read, ONE_READ + MINIMUM + SUSPEND + ONE_READ)));
         assert_eq!(ssd.moved[0].1, ONE_READ + LONG_ERASE + SUSPEND + ONE_READ + RESUME);
+    }
+
+    /// Reads of GC that keeps pace with the host are in its class, and have nothing suspended; a read of the host behind them has.
+    #[test]
+    fn reads_of_gc_in_the_class_of_the_host_interrupt_nothing() {
+        let mut ssd = Plain::new(suspending(BOTH));
+        let page = ssd.page(1, 0);
+        queue_work(&mut ssd, 0, WorkKind::Erase, Ppn(0), Cause::Gc, Priority::Gc);
+        ssd.nand.set_now(1_000_000);
+        queue_work(&mut ssd, 1, WorkKind::MoveRead, page, Cause::Gc, Priority::Host);
+        ssd.run();
+        assert_eq!(ssd.moved, [(WorkKind::Erase, LONG_ERASE), (WorkKind::MoveRead, LONG_ERASE + ONE_READ)]);
+        // Both wait when the LUN may suspend again.
+        let mut ssd = Plain::new(suspending(BOTH));
+        ssd.nand.set_blocked(0, true);
+        queue_work(&mut ssd, 0, WorkKind::Erase, Ppn(0), Cause::Gc, Priority::Urgent);
+        ssd.nand.set_now(1_000_000);
+        queue_work(&mut ssd, 1, WorkKind::MoveRead, page, Cause::Gc, Priority::Host);
+        let read = ssd.read(1, 0, Priority::Host);
+        ssd.nand.set_now(2_000_000);
+        ssd.nand.set_blocked(0, false);
+        assert_eq!(ssd.run(), [(read, 2_000_000 + SUSPEND + 2 * ONE_READ)]);
+    }
+
+    /// Programs of GC and of program units are suspended as those of plans; a copyback is one command.
+    #[test]
+    fn programs_of_gc_are_interrupted_and_copybacks_are_not() {
+        let ends = |ssd: &mut Plain, programs, waits_ns| {
+            while ssd.nand.next_event_ns() < 1_000_000 {
+                advance(ssd, &mut NoObserver);
+            }
+            ssd.nand.set_now(1_000_000);
+            let read = ssd.read(1, 0, Priority::Host);
+            assert_eq!(ssd.run(), [(read, 1_000_000 + waits_ns + ONE_READ)]);
+            assert_eq!(ssd.nand.suspensions(), Some(Suspensions { programs, erases: 0 }));
+        };
+        for (work, programs, waits_ns) in [(WorkKind::MoveProgram, 1, SUSPEND), (WorkKind::CopyBack, 0, SENSE + 1_950_000 - 1_000_000)] {
+            let mut ssd = Plain::new(suspending(BOTH));
+            let page = ssd.page(0, 0);
+            queue_work(&mut ssd, 0, work, page, Cause::Gc, Priority::Gc);
+            ends(&mut ssd, programs, waits_ns);
+        }
+        let mut ssd = Plain::new(NandSettings { pages_per_program: 2, ..suspending(BOTH) });
+        let page = ssd.page(0, 0);
+        packed::queue_page_program(&mut ssd.nand, 0, page, Cause::Gc, Priority::Gc, true);
+        ends(&mut ssd, 1, SUSPEND);
+        assert_eq!(ssd.moved, [(WorkKind::PageProgram, 2 * DATA_OUT + 1_950_000 + SUSPEND + ONE_READ + RESUME)]);
+    }
+
+    /// What was suspended twice began when it began.
+    #[test]
+    fn work_is_recorded_from_its_first_beginning() {
+        let mut ssd = Plain::new(suspending(BOTH));
+        ssd.nand.record_done(true);
+        queue_work(&mut ssd, 0, WorkKind::Erase, Ppn(0), Cause::Gc, Priority::Gc);
+        for time_ns in [300_000, 1_000_000] {
+            while ssd.nand.next_event_ns() < time_ns {
+                advance(&mut ssd, &mut NoObserver);
+            }
+            ssd.nand.set_now(time_ns);
+            ssd.read(1, 0, Priority::Host);
+        }
+        ssd.nand.completions().clear();
+        ssd.run();
+        let (mut slices, mut done) = (Vec::new(), Vec::new());
+        ssd.nand.recording_mut().swap_recorded(&mut slices, &mut done);
+        let erase = done.last().unwrap();
+        assert_eq!((erase.start_ns, erase.end_ns), (0, LONG_ERASE + 2 * (SUSPEND + ONE_READ + RESUME)));
     }
 
     /// The data of a program are on their way, which is reported: a read that comes meanwhile waits for no more than the minimum of the array.

@@ -254,6 +254,16 @@ mod tests {
         assert!(Stage::ReadLink.rest().is_empty() && Stage::WriteLatency.rest().is_empty());
     }
 
+    /// Of requests that leave stages at one time those go on first that have come farthest.
+    #[test]
+    fn who_has_come_farthest_goes_on_first() {
+        let mut side = HostSide::new(TIMES).expect("it takes time");
+        let write = Load { op: HostOp::Write, bytes: 50, units: 1 };
+        let read = Load { op: HostOp::Read, ..write };
+        assert!(side.enter(Stage::INWARDS, 0, write, 0) && side.enter(Stage::INWARDS, 1, read, 37));
+        assert_eq!(leaving(&mut side), [(50, Stage::Controller, 1), (50, Stage::WriteLink, 0)]);
+    }
+
     /// A discard takes a command, whatever it touches; a stage that takes no time for anybody is left out.
     #[test]
     fn what_takes_no_time_is_left_out() {

@@ -2,7 +2,7 @@
 
 use super::content::{Content, FILL};
 use super::state::Engine;
-use crate::media::Media;
+use crate::media::{Media, Overwrites};
 use flashraid_redundancy::Decisions;
 use flashraid_vocabulary::Lpn;
 use serde::{Deserialize, Serialize};
@@ -48,22 +48,19 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Writes the first `pages` pages of the logical space, stripe by stripe with their parity, where an idle device would have
     /// put them. Costs nothing: neither time nor counts.
     pub fn fill(&mut self, pages: u64) {
-        self.executor.media.set_untimed(true);
-        self.executor.media.begin_fill(pages);
-        self.fill_stripes(pages);
+        self.fill_with(pages, None);
     }
 
-    /// The same, and pages lie where uniform random overwrites would have left them when GC was steady (SPEC 8.10), of a scheme that programs `copies` pages for
-    /// each and nothing else. Returns what that amounts to; `None` if nothing is spare.
-    pub fn fill_overwritten(&mut self, pages: u64, copies: u64, phases: bool, random: &mut dyn FnMut() -> u64) -> Option<Reached> {
-        self.executor.media.set_untimed(true);
-        let write_amplification = self.executor.media.begin_overwritten_fill(copies * pages, phases, random)?;
-        self.fill_stripes(pages);
-        Some(Reached { overwritten_pages: 0, write_amplification, steady: true })
-    }
-
-    fn fill_stripes(&mut self, pages: u64) {
+    /// The same. With `overwrites` pages lie where uniform random overwrites would have left them when GC was steady, of a scheme that programs so many copies and
+    /// nothing else: then it returns what that amounts to; `None` if nothing is spare.
+    pub fn fill_with(&mut self, pages: u64, mut overwrites: Option<Overwrites<'_>>) -> Option<Reached> {
         debug_assert!(pages <= self.executor.space.pages);
+        self.executor.media.set_untimed(true);
+        let programs = pages * overwrites.as_ref().map_or(1, |overwrites| overwrites.copies);
+        let amplification = self.executor.media.begin_fill(programs, overwrites.as_mut());
+        if overwrites.is_some() && amplification.is_none() {
+            return None;
+        }
         let mut wave = self.executor.empty_wave();
         let mut filled = 0;
         for index in 0.. {
@@ -92,6 +89,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.executor.wave = Some(wave);
         self.executor.media.set_untimed(false);
         self.executor.forget_counts();
+        amplification.map(|write_amplification| Reached { overwritten_pages: 0, write_amplification, steady: true })
     }
 
     /// Overwrites random pages among the first `pages` (which must be filled), one at a time, until GC is steady or

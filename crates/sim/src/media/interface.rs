@@ -94,15 +94,24 @@ pub trait Serving {
     fn prefetch(&self, ahead: Ahead);
 }
 
+/// A fill that leaves pages where uniform random overwrites would have (SPEC 8.10).
+pub struct Overwrites<'a> {
+    /// Pages that the scheme programs for each.
+    pub copies: u64,
+    /// Whether each plane is at a point of its own between two GC runs.
+    pub phases: bool,
+    /// Uniform 64-bit numbers.
+    pub random: &'a mut dyn FnMut() -> u64,
+}
+
 /// Work in no simulated time: fill, precondition, first touch.
 pub trait Preparing {
     /// Whether work in no simulated time is going on: then GC does not start by itself.
     fn set_untimed(&mut self, untimed: bool);
-    /// Such work has begun, nothing has been written yet, and it writes about so many pages, each once: until it ends, or does anything else.
-    fn begin_fill(&mut self, pages: u64);
-    /// The same of exactly so many, which lie where uniform random writes would have left them; with `phases`, each plane at a point of its own between two GC runs.
-    /// Returns the write amplification that goes with it; `None` if nothing is spare.
-    fn begin_overwritten_fill(&mut self, pages: u64, phases: bool, random: &mut dyn FnMut() -> u64) -> Option<f64>;
+    /// Such work has begun, nothing has been written yet, and it writes about so many pages, each once: until it ends, or does anything else. With `overwrites` it
+    /// writes exactly so many, and leaves them where uniform random writes would have: then it returns the write amplification that goes with that, or `None` if
+    /// nothing is spare.
+    fn begin_fill(&mut self, pages: u64, overwrites: Option<&mut Overwrites<'_>>) -> Option<f64>;
     /// From now on each plane first takes some pages, a number of its own below those of a block. Returns how many these are together.
     fn begin_phases(&mut self, random: &mut dyn FnMut() -> u64) -> u64;
     /// Whether a plane in which this page may be placed is still to take pages.

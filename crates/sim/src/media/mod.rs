@@ -20,7 +20,7 @@ pub use flashraid_ftl::accounting;
 pub use flashraid_ftl::{About, Activity, Completion, Counts, Done, Flash, FlashFault, GcQuery, MapEvent, Progress, Slice, Track};
 pub use inspect::{Inspect, LunRecord, Place, SsdRecord};
 pub use interface::{
-    Ahead, Answer, Clocked, Counted, Counting, Failing, Lun, Media, News, Preparing, Program, Recording, Repeated, Reserving, Serving,
-    Untimed,
+    Ahead, Answer, Clocked, Counted, Counting, Failing, Lun, Media, News, Overwrites, Preparing, Program, Recording, Repeated, Reserving,
+    Serving, Untimed,
 };
 pub use shape::Shape;

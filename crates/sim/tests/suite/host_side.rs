@@ -92,6 +92,18 @@ fn a_lone_request_passes_each_stage() {
     assert_eq!(times(&[("host_write_ps_per_byte", "10001")], &[(0, write(0, 1))]), [40_965 + PROGRAM]);
 }
 
+/// A read that failed passes all stages, and sends no bytes.
+#[test]
+fn a_failed_read_sends_no_bytes() {
+    let mut simulation = simulation(STAGES);
+    simulation.fail("member:0").unwrap();
+    simulation.submit(&read(0, 1)).unwrap();
+    simulation.finish().unwrap();
+    let completed = simulation.take_completed();
+    assert_eq!(completed.iter().map(|done| (done.ok, done.completed_ns)).collect::<Vec<_>>(), [(false, 1_110 + 460 + 21_500)]);
+    assert_eq!(busy(&simulation.result(&Default::default(), false, None).unwrap()), [0, 0, 1_570]);
+}
+
 /// A unit is a mapping unit: of 1 KiB, four for a page.
 #[test]
 fn a_unit_is_a_mapping_unit() {

@@ -4,7 +4,7 @@ use crate::support::{config, least_over_provisioning, pages, proving, request, s
 use flashraid_ftl::policies;
 use flashraid_redundancy::{Protects, SCHEMES};
 use flashraid_sim::torture::Torture;
-use flashraid_sim::{RunResult, Simulation};
+use flashraid_sim::{Config, RunResult, Simulation};
 use flashraid_vocabulary::{HostOp, HostRequest, SplitMix64};
 
 type Pairs<'a> = &'a [(&'a str, &'a str)];
@@ -306,6 +306,33 @@ fn gc_packs_and_goes_on_where_space_is_scarcest() {
             }
         }
     }
+}
+
+/// The cost of GC has what is programmed together once.
+#[test]
+fn gc_costs_what_it_programs_together() {
+    let small: Pairs = &[("blocks_per_plane", "10"), ("pages_per_block", "8"), ("over_provisioning", "0.6"), ("erase_ns", "1500000")];
+    let together: Pairs = &[("page_bytes", "4096"), ("mapping_unit_bytes", "0"), ("program_pages", "4"), ("fill", "1"), PROTECTED];
+    let mut simulation = simulation("raid0", &[small, together].concat());
+    let (mut random, space) = (SplitMix64::new(7), simulation.space_bytes() / 4096);
+    (0..3000).for_each(|_| _ = simulation.submit(&pages(HostOp::Write, random.next_below(space), 1)).unwrap());
+    simulation.finish().unwrap();
+    let result = simulation.result(&Default::default(), false, None).unwrap();
+    let ops = result.flash_ops;
+    assert!(ops.programs.gc > 100, "{ops:?}");
+    assert_eq!(result.collection.cost_ns, ops.reads.gc * 20_000 + ops.programs.gc / 4 * 200_000 + ops.erases.gc * 1_500_000);
+}
+
+/// The memory has a program unit of each plane and two of each die for programs, by default; and GC may have to pad all of one but a unit.
+#[test]
+fn memory_and_padding_are_counted_in_program_units() {
+    let die: Pairs = &[("channels", "1"), ("chips_per_channel", "1"), ("dies_per_chip", "1"), ("planes_per_die", "1")];
+    let settings = |share| [UNITS, die, &[("program_pages", "4"), ("over_provisioning", share)]].concat();
+    assert_eq!(config("tiny", "raid0", &settings("0.2")).device.staging_units(), 3 * 16);
+    // 64 blocks of 64 pages of four units, of which four blocks are kept free.
+    let pairs: Vec<_> = settings("0.1").into_iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let refusal = Config::assemble(Some("tiny"), Some("raid0"), None, &pairs).unwrap_err().to_string();
+    assert!(refusal.contains(&format!("progress with 1 to {} ", (64 - 4) * (64 * 4 - 15))), "{refusal}");
 }
 
 /// What the memory accepts anew, as the place or the program of its flash page has failed, counts as repeated.

@@ -2,7 +2,7 @@
 
 use super::members::inner;
 use super::{Behind, SsdArray};
-use crate::media::{Flash, Preparing};
+use crate::media::{Flash, Overwrites, Preparing};
 use flashraid_vocabulary::{MemberPage, Observer, Ppn, Version};
 
 impl Preparing for SsdArray {
@@ -10,19 +10,12 @@ impl Preparing for SsdArray {
         self.members.numbers().for_each(|ssd| self.at(ssd, |flash| flash.set_untimed(untimed)));
     }
 
-    fn begin_fill(&mut self, pages: u64) {
-        let of_each = pages / u64::from(self.members.shape().members);
-        self.members.numbers().for_each(|ssd| self.at(ssd, |flash| flash.begin_fill(of_each)));
-    }
-
-    fn begin_overwritten_fill(&mut self, pages: u64, phases: bool, random: &mut dyn FnMut() -> u64) -> Option<f64> {
-        let members = u64::from(self.members.shape().members);
-        let of_each = pages.div_ceil(members);
-        let mut shares = 0.0;
-        for ssd in self.members.numbers() {
-            shares += self.at(ssd, |flash| flash.begin_overwritten_fill(of_each, phases, random))?.recip();
-        }
-        Some(self.members.numbers().len() as f64 / shares)
+    fn begin_fill(&mut self, pages: u64, mut overwrites: Option<&mut Overwrites<'_>>) -> Option<f64> {
+        let of_each = pages.div_ceil(u64::from(self.members.shape().members));
+        let of_ssds: Vec<Option<f64>> =
+            self.members.numbers().map(|ssd| self.at(ssd, |flash| flash.begin_fill(of_each, overwrites.as_deref_mut()))).collect();
+        let host_shares = of_ssds.iter().map(|amplification| amplification.map(f64::recip)).sum::<Option<f64>>();
+        host_shares.map(|shares| of_ssds.len() as f64 / shares)
     }
 
     fn begin_phases(&mut self, random: &mut dyn FnMut() -> u64) -> u64 {

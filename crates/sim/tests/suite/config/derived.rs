@@ -1,8 +1,8 @@
-//! What follows from settings: capacities, survival, costs, blocks set apart, space domains, warnings.
+//! What follows from settings: capacities, survival, costs, blocks set apart, space domains, replacements, warnings.
 
 use super::{Scratch, json, on, one_line, refusal};
 use flashraid_redundancy::{Protects, SCHEMES};
-use flashraid_sim::config::{GcPhases, Survival, most_logical_pages};
+use flashraid_sim::config::{GcPhases, Injection, Survival, Target, Trigger, most_logical_pages};
 use flashraid_sim::{Config, listing};
 
 #[test]
@@ -480,4 +480,46 @@ fn a_buffer_has_whole_pages_that_it_can_hold() {
     let both = "nvram_buffer_bytes = 8192: allowed beside a buffer in DRAM (buffer_bytes, buffer_bytes_per_gib) is 0";
     assert_eq!(refusal(&[("nvram_buffer_bytes", "8192"), ("buffer_bytes", "8192")]), both);
     assert_eq!(refusal(&[("nvram_buffer_bytes", "8192"), ("buffer_bytes_per_gib", "8")]), both);
+}
+
+#[test]
+fn what_is_constructed_in_steady_state_is_overwritten_evenly() {
+    let direct = ("precondition", "direct");
+    assert!(on("tiny", "raid1", &[direct]).is_ok());
+    let refused = |scheme, more: &[(&str, &str)]| on("tiny", scheme, &[&[direct], more].concat()).unwrap_err();
+    assert_eq!(
+        refused("raid5", &[]),
+        "precondition = direct: allowed with raid5 is steady, as parities are overwritten more often than data"
+    );
+    assert_eq!(
+        refused("raid0", &[("mapping", "bast"), ("log_blocks", "4"), ("over_provisioning", "0.5")]),
+        "precondition = direct: allowed with mapping = bast is steady"
+    );
+}
+
+#[test]
+fn replacements_are_read_and_checked() {
+    let on_array = |pairs: &[(&str, &str)]| on("tiny", "hotswap", &[&[("devices", "4"), ("spare_devices", "1")], pairs].concat());
+    let two = on_array(&[("replace", "device:1@50%,device:4@replacement:25%")]).unwrap();
+    let expected = [("1", 1, "50%", Trigger::Share(0.5)), ("4", 4, "replacement:25%", Trigger::Replacement(0.25))];
+    let expected = expected.map(|(number, device, when, trigger)| {
+        let (what, target) = (format!("device:{number}"), Target::Replace(device));
+        Injection { setting: "replace", what, target, when: when.into(), trigger }
+    });
+    assert_eq!(two.faults().unwrap(), expected);
+    let refusal = |pairs: &[(&str, &str)]| on_array(pairs).unwrap_err();
+    for (replace, expected) in [
+        ("device:5@1s", "replace = device:5@1s: device 5: the array has devices 0 to 4"),
+        ("member:1@1s", "replace = member:1@1s: member:1: allowed is device:N, with a whole number"),
+        ("device:1@replacement:x", "replace = device:1@replacement:x: replacement:x: allowed is replacement:P%, from 0 % to 100 %"),
+    ] {
+        assert_eq!(refusal(&[("replace", replace)]), expected);
+    }
+    assert!(
+        refusal(&[("replace", "device:1")]).starts_with("replace = device:1: has no time: allowed is device:N@WHEN, where WHEN is a time")
+    );
+    let on_raid5 = on("tiny", "raid5", &[("devices", "4"), ("fail", "device:1@replacement:25%")]).unwrap_err();
+    assert_eq!(on_raid5, "fail = device:1@replacement:25%: raid5 replaces no SSDs: allowed is another moment");
+    let single = on("tiny", "hotswap", &[]).unwrap_err();
+    assert_eq!(single, "hotswap replaces SSDs of an array: allowed is devices above 1, as in the preset array-5x");
 }
