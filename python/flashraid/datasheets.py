@@ -74,7 +74,6 @@ class Plan:
         """How many there are."""
         return len(MEASUREMENTS)
 
-
     @property
     def drive(self) -> Drive:
         """What the measurements depend on."""

@@ -107,6 +107,8 @@ def test_steady_writes_come_after_what_fills_the_memory_and_the_spare():
     assert (warmups["random_read_qd1_steady"], warmups["random_write_qd256_steady"]) == (10, 1024)
     assert warmups["mixed_qd256_steady"] == int(1024 / 0.3)
     assert WORN_BY.warmup(drive, 100_000) == 10_000
+    # And the memory holds a hundredth of what is measured, or a tenth.
+    assert [WORN_BY.requests(drive, is_quick) for is_quick in (False, True)] == [25_600, 2_560]
 
 
 def test_the_endurance_follows_from_its_formula(sheet, device):
@@ -158,10 +160,11 @@ def test_how_many_requests_a_line_measures():
     named = {each.name: each for each in MEASUREMENTS}
     random, sequential = named["random_write_qd1_fresh"], named["sequential_read"]
     # A write of less than a unit programs one: of 4,096 units a quarter is written.
-    assert random.requests(64 << 20, 16_384, is_quick=False) == 1_024
+    small, large = (Drive(size, 16_384, staging_bytes=0, spare_bytes=0) for size in (64 << 20, 1 << 40))
+    assert random.requests(small, is_quick=False) == 1_024
     for is_quick, part in ((False, 1), (True, 10)):
-        assert random.requests(1 << 40, 16_384, is_quick) == 2_000 // part
-        assert sequential.requests(1 << 40, 16_384, is_quick) == 20_000 // part
+        assert random.requests(large, is_quick) == 2_000 // part
+        assert sequential.requests(large, is_quick) == 20_000 // part
 
 
 def test_the_cycles_of_the_device_count_unless_others_are_given(tmp_path):

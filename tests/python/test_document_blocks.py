@@ -60,8 +60,8 @@ arrivals = { law = "poisson", mean_ns = 100000 }
 [[streams]]
 ops = { read = 1 }
 """
-# Devices of documents are as large as real ones; the same with fewer and smaller blocks are filled in a moment. Drives of
-# today program twelve pages together.
+# Devices of documents are as large as real ones; the same with fewer and smaller blocks are filled in a moment. Drives
+# of today program twelve pages together.
 FEW = {"blocks_per_plane": 512, "pages_per_block": 12, "fit": "wrap", "limit": 200}
 
 

@@ -144,7 +144,9 @@ def test_a_closed_loop_that_the_memory_takes_in_is_said_so(tmp_path):
     for depth, staging, warmup, is_warned in ((8, 2**20, 0, True), (0, 2**20, 0, False), (8, 2**20, 300, False)):
         given = {**units, "staging_bytes": staging, "queue_depth": depth, "warmup": warmup}
         result = fr.run(trace, device="tiny", scheme="raid0", fit="wrap", **given)
-        said = [text for text in result.warnings if "the memory of the drive takes in 992 of the 1600 mapping units" in text]
+        said = [
+            text for text in result.warnings if "the memory of the drive takes in 992 of the 1600 mapping units" in text
+        ]
         assert bool(said) == is_warned, (depth, staging, result.warnings)
 
 

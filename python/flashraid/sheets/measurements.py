@@ -20,9 +20,12 @@ SEQUENTIAL_REQUESTS, RANDOM_REQUESTS = 20_000, 100_000
 QUICK = 10
 # Requests before those that are measured, for each of these, where GC is to be under way.
 WARMUP_SHARE = 0.1
-# And what is written before: so often what the memory of the drive holds, and the spare of a block of each plane. A drive
-# has both to itself when it has been prepared.
+# And what is written before: so often what the memory of the drive holds, and the spare of a block of each plane. A
+# drive has both to itself when it has been prepared.
 WARMUP_FILLS = 2
+# And what is written while it is measured: so often what that memory holds, as GC for what it still holds at the end
+# counts.
+MEASURED_FILLS = 100
 # What is written of a fresh drive: with more, GC might start. Random writes of a mapping unit also program parities.
 FRESH_SEQUENTIAL, FRESH_RANDOM = 0.5, 0.25
 # The least drive: the sequential requests that are under way at a time fit into what is written of it.
@@ -114,15 +117,23 @@ class Measurement:
             room = int(drive.user_bytes // SEQUENTIAL_BYTES * (FRESH_SEQUENTIAL if is_fresh else 1))
             return min(SEQUENTIAL_REQUESTS // (QUICK if is_quick else 1), room)
         most = RANDOM_REQUESTS // (QUICK if is_quick else 1)
-        return min(most, int(drive.user_bytes // drive.unit_bytes * FRESH_RANDOM)) if is_fresh else most
+        if is_fresh:
+            return min(most, int(drive.user_bytes // drive.unit_bytes * FRESH_RANDOM))
+        fills = MEASURED_FILLS // (QUICK if is_quick else 1) * drive.staging_bytes
+        return max(most, self.to_write(fills)) if self.is_steady else most
+
+    def to_write(self, size_bytes: int) -> int:
+        """How many requests write so many bytes; none if no request writes."""
+        write_share = 1 - self.read_share
+        return int(size_bytes / self.size_bytes / write_share) if write_share else 0
 
     def warmup(self, drive: Drive, requests: int) -> int:
         """How many requests come before the measured ones."""
         if not self.is_steady:
             return 0
-        write_share = 1 - self.read_share
-        to_write = WARMUP_FILLS * (drive.staging_bytes + drive.spare_bytes) if write_share else 0
-        return max(int(requests * WARMUP_SHARE), int(to_write / self.size_bytes / (write_share or 1)))
+        return max(
+            int(requests * WARMUP_SHARE), self.to_write(WARMUP_FILLS * (drive.staging_bytes + drive.spare_bytes))
+        )
 
     def profile(self, drive: Drive, requests: int, seed: int) -> str:
         """The profile of all requests, as TOML."""

@@ -55,7 +55,7 @@ def times_of(device: dict[str, Any], action: str) -> list[int]:
 
 
 def of_arrays(run: Run) -> Iterator[tuple[Operation, int]]:
-    """What arrays did, and how long: of several pages at once, the time of the one that takes longest counts for the first."""
+    """What arrays did, and how long: of several pages at once, the longest time counts for the first."""
     at_once: dict[tuple[int, int], list[Operation]] = defaultdict(list)
     for done in run.operations:
         at_once[run.unit(done), done.start].append(done)
