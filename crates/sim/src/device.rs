@@ -6,7 +6,7 @@ use crate::config::{Config, ConfigError};
 use crate::engine::content::Untracked;
 use crate::engine::recorder::Recorder;
 use crate::engine::tags::Tags;
-use crate::engine::{CompletedRequest, Engine, Halted, Reached, Survey};
+use crate::engine::{CompletedRequest, Engine, Halted, Reached, Survey, fill};
 use crate::media::{Flash, Media, Overwrites, Recording, SsdArray};
 use crate::verify::{Checked, Checks, Verified};
 use flashraid_vocabulary::{Failure, HostRequest, Lpn, Persistent};
@@ -47,7 +47,7 @@ pub(crate) trait Device: Lifecycle + Recorded {
 
 /// What a device goes through before its first request and after its last one. What is saved of it is its durable state.
 pub(crate) trait Lifecycle: Persistent + Any + Send + Sync {
-    /// Writes the first `pages` pages of the logical space, in no time, and may leave them as overwrites would have: see `Engine::fill_with`.
+    /// Writes the first `pages` pages of the logical space, in no time, and may leave them as overwrites would have: see `Engine::fill`.
     fn fill(&mut self, pages: u64, overwrites: Option<Overwrites<'_>>) -> Option<Reached>;
     /// Overwrites random pages among the first `pages`, in no time: see `Engine::precondition`.
     fn precondition(
@@ -178,7 +178,7 @@ impl<C: Checked, M: Media> Device for Engine<C, M> {
 
 impl<C: Checked, M: Media> Lifecycle for Engine<C, M> {
     fn fill(&mut self, pages: u64, overwrites: Option<Overwrites<'_>>) -> Option<Reached> {
-        self.fill_with(pages, overwrites)
+        fill(self, pages, overwrites)
     }
 
     fn precondition(

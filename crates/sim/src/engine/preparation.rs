@@ -48,48 +48,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Writes the first `pages` pages of the logical space, stripe by stripe with their parity, where an idle device would have
     /// put them. Costs nothing: neither time nor counts.
     pub fn fill(&mut self, pages: u64) {
-        self.fill_with(pages, None);
-    }
-
-    /// The same. With `overwrites` pages lie where uniform random overwrites would have left them when GC was steady, of a scheme that programs so many copies and
-    /// nothing else: then it returns what that amounts to; `None` if nothing is spare.
-    pub fn fill_with(&mut self, pages: u64, mut overwrites: Option<Overwrites<'_>>) -> Option<Reached> {
-        debug_assert!(pages <= self.executor.space.pages);
-        self.executor.media.set_untimed(true);
-        let programs = pages * overwrites.as_ref().map_or(1, |overwrites| overwrites.copies);
-        let amplification = self.executor.media.begin_fill(programs, overwrites.as_mut());
-        if overwrites.is_some() && amplification.is_none() {
-            return None;
-        }
-        let mut wave = self.executor.empty_wave();
-        let mut filled = 0;
-        for index in 0.. {
-            if filled >= pages {
-                break;
-            }
-            self.executor.scheme.create(Lpn(filled));
-            let mut operation = self.executor.scheme.fill(index).expect("the space ends with the last stripe");
-            let count = u64::from(operation.strips.count_ones()).min(pages - filled);
-            // The last stripe may be partly beyond the space: its other strips stay unwritten.
-            while u64::from(operation.strips.count_ones()) > count {
-                operation.strips &= !(1 << (63 - operation.strips.leading_zeros()));
-            }
-            self.executor.perform(operation, FILL, &mut wave);
-            if C::TRACKED {
-                operation.host_pages().for_each(|lpn| self.executor.content.filled(lpn, FILL));
-            }
-            if let Some(buffer) = &mut self.front_end.buffer {
-                operation.host_pages().for_each(|lpn| buffer.is_on_flash(lpn));
-            }
-            if let Some(valid) = &mut self.front_end.valid_sectors {
-                operation.host_pages().for_each(|lpn| valid.fill(lpn));
-            }
-            filled += count;
-        }
-        self.executor.wave = Some(wave);
-        self.executor.media.set_untimed(false);
-        self.executor.forget_counts();
-        amplification.map(|write_amplification| Reached { overwritten_pages: 0, write_amplification, steady: true })
+        fill(self, pages, None);
     }
 
     /// Overwrites random pages among the first `pages` (which must be filled), one at a time, until GC is steady or
@@ -142,4 +101,45 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.executor.forget_counts();
         Reached { overwritten_pages: overwritten, write_amplification: rounds.last().copied().unwrap_or(1.0), steady }
     }
+}
+
+/// `Engine::fill`. With `overwrites` pages lie where uniform random overwrites would have left them when GC was steady, of a scheme that programs so many copies and
+/// nothing else: then it returns what that amounts to; `None` if nothing is spare.
+pub(crate) fn fill<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64, mut overwrites: Option<Overwrites<'_>>) -> Option<Reached> {
+    debug_assert!(pages <= engine.executor.space.pages);
+    engine.executor.media.set_untimed(true);
+    let programs = pages * overwrites.as_ref().map_or(1, |overwrites| overwrites.copies);
+    let amplification = engine.executor.media.begin_fill(programs, overwrites.as_mut());
+    if overwrites.is_some() && amplification.is_none() {
+        return None;
+    }
+    let mut wave = engine.executor.empty_wave();
+    let mut filled = 0;
+    for index in 0.. {
+        if filled >= pages {
+            break;
+        }
+        engine.executor.scheme.create(Lpn(filled));
+        let mut operation = engine.executor.scheme.fill(index).expect("the space ends with the last stripe");
+        let count = u64::from(operation.strips.count_ones()).min(pages - filled);
+        // The last stripe may be partly beyond the space: its other strips stay unwritten.
+        while u64::from(operation.strips.count_ones()) > count {
+            operation.strips &= !(1 << (63 - operation.strips.leading_zeros()));
+        }
+        engine.executor.perform(operation, FILL, &mut wave);
+        if C::TRACKED {
+            operation.host_pages().for_each(|lpn| engine.executor.content.filled(lpn, FILL));
+        }
+        if let Some(buffer) = &mut engine.front_end.buffer {
+            operation.host_pages().for_each(|lpn| buffer.is_on_flash(lpn));
+        }
+        if let Some(valid) = &mut engine.front_end.valid_sectors {
+            operation.host_pages().for_each(|lpn| valid.fill(lpn));
+        }
+        filled += count;
+    }
+    engine.executor.wave = Some(wave);
+    engine.executor.media.set_untimed(false);
+    engine.executor.forget_counts();
+    amplification.map(|write_amplification| Reached { overwritten_pages: 0, write_amplification, steady: true })
 }
