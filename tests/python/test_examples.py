@@ -10,7 +10,8 @@ from unittest.mock import patch
 import pytest
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py") if path.name != "ageing.py")
+PICTURES = ["ageing.py", "drive_of_today.py"]
+EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py") if path.name not in PICTURES)
 
 
 @pytest.fixture
@@ -27,9 +28,10 @@ def run(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore")  # of the few requests
-def test_the_picture_of_ageing_is_drawn(tmp_path, run):
+@pytest.mark.parametrize("example", PICTURES)
+def test_a_picture_is_drawn(example, tmp_path, run):
     picture, table = tmp_path / "picture.svg", tmp_path / "figures.csv"
-    run("ageing.py", picture, "--csv", table, "--limit", "2000")
+    run(example, picture, "--csv", table, "--limit", "2000")
     assert picture.read_text().startswith("<?xml")
     assert len(table.read_text().splitlines()) > 3
 
