@@ -420,6 +420,9 @@ class Device(Record):
     suspend_reads: int
     """How many reads are served at most while a program or an erase is suspended. Unit: reads."""
 
+    active_dies: int
+    """How many dies program or erase at the same time, as the power allows; 0 for all. Unit: dies."""
+
     wear_leveling: Literal["none", "dynamic", "static"]
     """How GC and allocation even out erase counts."""
 

@@ -237,6 +237,9 @@ class SimulationSettings(TypedDict, total=False):
     suspend_reads: int | None
     """How many reads are served at most while a program or an erase is suspended. Unit: reads. Default: 8."""
 
+    active_dies: int | None
+    """How many dies program or erase at the same time, as the power allows; 0 for all. Unit: dies. Default: 0."""
+
     wear_leveling: Literal["none", "dynamic", "static"] | None
     """How GC and allocation even out erase counts. Default: dynamic."""
 

@@ -75,6 +75,8 @@ macro_rules! given_settings {
             suspend_limit: u32 = Some("8"), "times", whole(1, 1_000_000), WITH_SUSPENSION;
             /// How many reads are served at most while a program or an erase is suspended.
             suspend_reads: u32 = Some("8"), "reads", whole(1, 1_000_000), WITH_SUSPENSION;
+            /// How many dies program or erase at the same time, as the power allows; 0 for all.
+            active_dies: u32 = Some("0"), "dies", whole(0, 4096), EVER;
             /// How GC and allocation even out erase counts.
             wear_leveling: WearLeveling = Some("dynamic"), "", Kind::Word(WearLeveling::WORDS), COLLECTED;
             /// With static wear leveling: the difference between erase counts in a plane above which cold blocks are moved.
@@ -157,6 +159,12 @@ impl Settings {
     #[inline]
     pub fn units_per_program(&self) -> u32 {
         self.units_per_page * self.given.program_pages
+    }
+
+    /// Whether several pages of the map are programmed together, and wait for each other in the memory.
+    #[inline]
+    pub fn packs(&self) -> bool {
+        self.units_per_program() > 1
     }
 
     /// Pages of the map that one read of the array can sense: those of a *read group* (SPEC 8.2 (c)).
@@ -245,6 +253,7 @@ impl Settings {
             multi_plane: given.multi_plane,
             reports_data_in: self.reports_data_in(),
             has_timer: self.collects_when_idle(),
+            active_dies: given.active_dies,
             suspend: (given.suspend != Suspend::None).then_some(SuspendSettings {
                 programs: matches!(given.suspend, Suspend::Program | Suspend::Both),
                 erases: matches!(given.suspend, Suspend::Erase | Suspend::Both),

@@ -3,6 +3,7 @@
 use crate::domains::{Takers, is_for_replacement, pool_of, pools_of};
 use crate::events::EventQueue;
 use crate::luns::{Channel, DATA_OUT, Lun, LunState, NOTHING, PHASES, PROGRAM, READ_COMMAND, after};
+use crate::power::{PROGRAMS, served};
 use crate::records::{NIL, Records};
 use crate::service::{start_bound, start_from_pool};
 use crate::{BlockFacts, Nand, Pages};
@@ -178,8 +179,9 @@ pub(crate) fn bus_event<P: Pages>(ssd: &mut P, channel_id: u32) {
     let channel = &mut nand.channels[channel_id as usize];
     channel.has_event = false;
     if channel.free_ns > nand.now_ns {
-        // Another transfer came first: one that took the last free page of a replacement, for whose sake this bus is looked at.
+        // Another transfer came first: one that took the last free page of a replacement, or the power, for whose sake this bus is looked at.
         wait_if_wanted(ssd, channel_id);
+        served(ssd.nand_mut(), channel_id);
     } else if channel.wanted != 0 || nand.has_waiting_program(channel_id) {
         serve(ssd, channel_id);
     }
@@ -191,7 +193,7 @@ fn serve<P: Pages>(ssd: &mut P, channel_id: u32) {
         debug_assert!(ssd.nand().channels[channel_id as usize].free_ns <= ssd.nand().now_ns, "a busy bus is served");
         let (lun_id, pool) = next_served(ssd, channel_id);
         if lun_id == NIL {
-            return;
+            return served(ssd.nand_mut(), channel_id);
         }
         if pool != NIL {
             start_from_pool(ssd, lun_id, pool);
@@ -203,7 +205,8 @@ fn serve<P: Pages>(ssd: &mut P, channel_id: u32) {
             }
         }
         if ssd.nand().channels[channel_id as usize].free_ns > ssd.nand().now_ns {
-            return wait_if_wanted(ssd, channel_id);
+            wait_if_wanted(ssd, channel_id);
+            return served(ssd.nand_mut(), channel_id);
         }
     }
 }
@@ -220,6 +223,9 @@ fn wait_if_wanted<P: Pages>(ssd: &mut P, channel_id: u32) {
 /// Who gets the bus next: a LUN for its own work (and `NIL`), or a LUN and the pool whose first program it takes; `NIL` for nobody.
 #[inline]
 fn next_served<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
+    if ssd.nand().power.as_ref().is_some_and(|power| !power.is_for(channel_id)) {
+        return next_without_power(ssd, channel_id);
+    }
     let (class, pool) = waiting_program(ssd, channel_id);
     let nand = ssd.nand();
     let channel = &nand.channels[channel_id as usize];
@@ -235,6 +241,23 @@ fn next_served<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
         return (NIL, NIL);
     }
     (channel.first_lun + after(channel.wants[bound as usize], channel.turn), NIL)
+}
+
+/// The same while no program or erase can begin, for which the channel waits.
+#[cold]
+fn next_without_power<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
+    let (_, pool) = waiting_program(ssd, channel_id);
+    let Nand { channels, power, .. } = ssd.nand_mut();
+    let channel = &channels[channel_id as usize];
+    if let Some(power) = power
+        && (pool != NIL || channel.wanted & PROGRAMS != 0)
+    {
+        power.wait(channel_id);
+    }
+    match channel.wanted & !PROGRAMS {
+        0 => (NIL, NIL),
+        wanted => (channel.first_lun + after(channel.wants[wanted.trailing_zeros() as usize], channel.turn), NIL),
+    }
 }
 
 /// The most urgent program that waits for any LUN that could take it: its class and pool, `NIL` for none. A channel mostly
@@ -289,8 +312,10 @@ pub fn check_buses(nand: &Nand, blocks: &impl BlockFacts) -> Result<(), String> 
         if !nand.has_waiting_program(id) && pools().any(|pool| nand.waiting.pool(pool).mask != 0) {
             return Err(format!("a program waits for channel {id}, which does not look for it"));
         }
-        let may_take = |pool| more_urgent(nand, blocks, channel, (u32::MAX, NIL), pool).1 != NIL;
-        if !channel.has_event && (channel.wanted != 0 || pools().any(may_take)) {
+        let is_powerless = nand.power.as_ref().is_some_and(|power| power.is_waiting(id));
+        let wanted = if is_powerless { channel.wanted & !PROGRAMS } else { channel.wanted };
+        let may_take = |pool| !is_powerless && more_urgent(nand, blocks, channel, (u32::MAX, NIL), pool).1 != NIL;
+        if !channel.has_event && (wanted != 0 || pools().any(may_take)) {
             return Err(format!("the bus of channel {id} is forgotten, which LUNs want for {:b} or for programs", channel.wanted));
         }
     }

@@ -6,6 +6,7 @@ use crate::arbitration::kick;
 use crate::attempts::attempt_ended;
 use crate::luns::LunState;
 use crate::packed::complete_in_memory;
+use crate::power;
 use crate::records::NIL;
 use crate::{Completion, Nand, Pages, Progress, Record};
 use flashraid_vocabulary::{MemberId, Observer};
@@ -54,6 +55,7 @@ pub(crate) fn lun_event<P: Pages, O: Observer>(ssd: &mut P, lun_id: u32, observe
         LunState::Working => {
             let began_ns = nand.suspension.as_ref().and_then(|suspension| suspension.began_ns(lun_id)).unwrap_or(since_ns);
             nand.end_of_work(lun_id, id);
+            power::end(nand);
             let mut id = id;
             while id != NIL {
                 let next = ssd.nand().records[id].next;

@@ -10,6 +10,7 @@ use crate::loads::Loads;
 use crate::luns::{Channel, Lun};
 use crate::packed;
 use crate::pages::Timer;
+use crate::power::Power;
 use crate::recording::Recording;
 use crate::records::{NIL, Records};
 use crate::suspension::{Sites, Suspension, Suspensions};
@@ -40,6 +41,8 @@ pub struct Nand {
     pub(crate) levels: Option<Box<Levels>>,
     /// Of work by reads, if the device has it.
     pub(crate) suspension: Option<Box<Suspension>>,
+    /// Of programs and erases, if it is limited.
+    pub(crate) power: Option<Box<Power>>,
     pub(crate) loads: Loads,
     pub(crate) completions: Vec<Completion>,
     pub(crate) recording: Recording,
@@ -60,7 +63,7 @@ persistent!(Nand {
         // Levels are saved behind all else (`Levels::save`).
         settings, shape, sites, levels,
         // Work, of which there is none; time and statistics.
-        waiting, suspension,
+        waiting, suspension, power,
         now_ns, events, records, loads, completions, recording, counts, flash_counts, others_have_events,
         #[cfg(feature = "mutants")]
         mutant,
@@ -84,6 +87,7 @@ impl Nand {
             waiting: Waiting::default(),
             levels: settings.cell.ldpc().map(|ldpc| Box::new(Levels::new(ldpc, blocks))),
             suspension: settings.suspend.map(|suspend| Box::new(Suspension::new(suspend, luns))),
+            power: Power::new(settings.active_dies),
             loads: Loads::new(members),
             completions: Vec::new(),
             recording: Recording::default(),

@@ -46,6 +46,11 @@ impl Nand {
         let end_ns = channel.free_ns + if state == LunState::DataIn { 0 } else { cell_ns };
         channel.set_state(lun, state, &self.records);
         self.lun_at(lun_id, end_ns);
+        if matches!(state, LunState::Working | LunState::DataIn)
+            && let Some(power) = &mut self.power
+        {
+            power.take(self.luns[lun_id as usize].channel);
+        }
         if state == LunState::Working
             && let Some((suspension, mut sites)) = self.suspension()
         {

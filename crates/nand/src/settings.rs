@@ -31,6 +31,8 @@ pub struct NandSettings {
     pub reports_data_in: bool,
     /// The layer above has a timer.
     pub has_timer: bool,
+    /// How many LUNs program or erase at the same time; 0 for any number.
+    pub active_dies: u32,
     /// What reads may suspend, if anything: not under FIFO.
     pub suspend: Option<SuspendSettings>,
     /// Times of the cell array.

@@ -41,6 +41,7 @@ fn settings() -> NandSettings {
         multi_plane: false,
         reports_data_in: false,
         has_timer: false,
+        active_dies: 0,
         suspend: None,
         cell: CellTimes::new(READ, PROGRAM, ERASE),
     }
@@ -245,6 +246,29 @@ fn programs_are_taken_by_luns_in_turn() {
     assert_eq!(ends, ids.iter().copied().zip(expected).collect::<Vec<_>>());
     // LUNs in turn, then planes in turn.
     assert_eq!(ssd.programmed, [1, 1, 1, 1]);
+}
+
+/// With power for one LUN, the other begins when that has ended; a read needs none.
+#[test]
+fn so_many_luns_are_active_and_no_more() {
+    for (active_dies, second_ns) in
+        [(0, PROGRAM_COMMAND + TRANSFER), (1, PROGRAM_COMMAND + TRANSFER + PROGRAM), (2, PROGRAM_COMMAND + TRANSFER)]
+    {
+        let mut ssd = Plain::new(NandSettings { active_dies, ..settings() });
+        let programs = [ssd.program(Priority::Host), ssd.program(Priority::Host)];
+        let one_ns = PROGRAM_COMMAND + TRANSFER + PROGRAM;
+        assert_eq!(ssd.run(), [(programs[0], one_ns), (programs[1], second_ns + one_ns)]);
+    }
+    let mut ssd = Plain::new(NandSettings { active_dies: 1, ..settings() });
+    queue_work(&mut ssd, 0, WorkKind::Erase, Ppn(0), Cause::Gc, Priority::Gc);
+    let program = ssd.program(Priority::Host);
+    advance(&mut ssd, &mut NoObserver);
+    ssd.nand.set_now(10_000);
+    let read = ssd.read(2, 0, Priority::Host);
+    let erased_ns = ERASE_COMMAND + ERASE;
+    let read_ns = 10_000 + READ_COMMAND + READ + TRANSFER;
+    assert_eq!(ssd.run(), [(read, read_ns), (program, erased_ns + PROGRAM_COMMAND + TRANSFER + PROGRAM)]);
+    assert_eq!(ssd.moved, [(WorkKind::Erase, erased_ns)]);
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Device {
                 "upper_program_ns: allowed with program_pages = {together} is none, as program_ns is the time of all of them"
             ));
         }
-        if self.units_per_program() == 1 {
+        if !self.packs() {
             return Ok(());
         }
         let (key, given, allowed) = match self.units_per_page() {

@@ -195,7 +195,7 @@ pub(super) fn report_gc(now: &Snapshot, start: &Snapshot, media: &dyn Inspect) -
     let ssds = media.ssds();
     let cost_ns = |(number, lun): (usize, LunRecord)| {
         let settings = ssds[lun.ssd].settings;
-        if settings.units_per_program() > 1 {
+        if settings.packs() {
             return now.array_ns[number][Cause::Gc as usize] - start.array_ns[number][Cause::Gc as usize];
         }
         let [_, copies, erases] = work(&now.flash_luns[number], &start.flash_luns[number]);

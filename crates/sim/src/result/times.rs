@@ -46,8 +46,7 @@ pub(super) fn check(device: &Survey<'_>, now: &Snapshot, measured: &Measured) ->
     let ssds = device.media.ssds();
     let (transfers_ns, arrays_ns) = work_ns(&ssds, now, start);
     // Reads of units that are not programmed yet; those under way are among the outstanding.
-    let memory_ns =
-        ssds.iter().filter(|ssd| ssd.settings.units_per_program() > 1).map(|ssd| ssd.settings.memory.read_ns).max().unwrap_or(0);
+    let memory_ns = ssds.iter().filter(|ssd| ssd.settings.packs()).map(|ssd| ssd.settings.memory.read_ns).max().unwrap_or(0);
     let reads = now.counts_since(start)[Action::Read as usize].iter().sum::<u64>() + device.outstanding;
     let links_ns = sums(start.link_busy_ns.as_flattened(), now.link_busy_ns.as_flattened());
     let host_ns: Vec<_> = start.host_busy_ns.into_iter().zip(now.host_busy_ns).collect();
@@ -110,7 +109,7 @@ fn work_ns(ssds: &[SsdRecord<'_>], now: &Snapshot, start: &Snapshot) -> (Vec<u12
 
 /// Whether reads of one flash page that are one operation transfer what each of them wants, so that a unit may cross the bus several times.
 fn transfers_units(settings: &Settings) -> bool {
-    settings.units_per_program() > 1 && !settings.nand().transfers_pages
+    settings.packs() && !settings.nand().transfers_pages
 }
 
 /// How long each bus transfers units that were read, also before measuring began, as these may have been on their way.

@@ -98,6 +98,7 @@ fn rule(key: &str) -> Option<Rule> {
             let may = draw.random.once_in(4) && !draw.is_hybrid() && !draw.is_asked("copyback", "true");
             may.then(|| draw.random.of_list(&together).to_string())
         }),
+        "active_dies" => Rule::By(|draw| draw.random.once_in(4).then(|| draw.random.within(1, 3).to_string())),
         "read_pages" => Rule::By(|draw| {
             let together = draw.number("program_pages");
             let sensed: Vec<_> = (1..=together).filter(|sensed| together.is_multiple_of(*sensed)).collect();

@@ -101,3 +101,24 @@ fn writes_of_a_full_queue_wait_for_no_victim() {
     // Each of the program units that wait at a die makes it move WA - 1 times as much.
     assert!(debt_ns < 8 * 10 * 2_113_775, "{debt_ns} ns");
 }
+
+/// 8.9: eight dies that program as fast as k of them, and each as often as any other; in any order of channels.
+#[test]
+fn a_drive_writes_as_fast_as_its_active_dies() {
+    const PROGRAM_NS: u64 = 1_950_000 + (196_608_u64 * 833).div_ceil(1000);
+    let programs = 240;
+    for active in [1, 3, 8] {
+        let given = [("active_dies", active.to_string())];
+        let pairs: Vec<(&str, &str)> = given.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        let mut simulation = Simulation::new(config("nvme-2026", "raid0", &[&SMALL[..], &pairs].concat()), |_| true).unwrap();
+        let write = HostRequest { size_bytes: programs * 196_608, ..pages(HostOp::Write, 0, 1) };
+        simulation.submit(&write).unwrap();
+        simulation.finish().unwrap();
+        let result = simulation.result(&Default::default(), false, None).unwrap();
+        let of_dies: Vec<u64> = result.dies.iter().map(|die| die.programs.total / 12).collect();
+        assert_eq!(of_dies, [programs / 8; 8]);
+        // The link takes in all of the write before; then a command, and the latency of writes.
+        let before_ns = (programs * 196_608 * 154).div_ceil(1000) + 1110 + 4000;
+        assert_eq!(result.simulated_ns, before_ns + programs.div_ceil(active) * PROGRAM_NS, "{active} active");
+    }
+}

@@ -60,6 +60,7 @@ pub const GIVEN: Given = Given {
     resume_ns: 0,
     suspend_limit: 1,
     suspend_reads: 1,
+    active_dies: 0,
     wear_leveling: WearLeveling::Dynamic,
     wear_leveling_threshold: 1,
     gc_blocking_scope: GcBlockingScope::None,
