@@ -179,11 +179,14 @@ pub(crate) fn bus_event<P: Pages>(ssd: &mut P, channel_id: u32) {
     let channel = &mut nand.channels[channel_id as usize];
     channel.has_event = false;
     if channel.free_ns > nand.now_ns {
-        // Another transfer came first: one that took the last free page of a replacement, or the power, for whose sake this bus is looked at.
+        // Another transfer came first: one that took the last free page of a replacement, for whose sake this bus is looked at, or that came before its turn to
+        // have power.
         wait_if_wanted(ssd, channel_id);
         served(ssd.nand_mut(), channel_id);
     } else if channel.wanted != 0 || nand.has_waiting_program(channel_id) {
         serve(ssd, channel_id);
+    } else {
+        served(nand, channel_id);
     }
 }
 

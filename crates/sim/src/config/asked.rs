@@ -1,6 +1,6 @@
 //! A configuration with what was asked for in it, and which of that has no effect.
 
-use super::effect::{COLLECTED, Happened, Meeting};
+use super::effect::{Happened, Meeting, OF_BASES};
 use super::gather::gather;
 use super::setting::{Setting, SettingSource, last};
 use super::values::{read_key, read_parameter};
@@ -89,7 +89,7 @@ impl Asked {
             let read = |settings: &[Setting]| read_parameter(settings, parameter).ok().map(|(_, value)| value);
             let setting = wished(&settings, SchemeChoice::TABLE.name, parameter.name, read)?;
             let lacks = parameter.needs.filter(|(_, holds)| !holds(&config.build()));
-            let meets = entry.is_of_bases(parameter).then_some(COLLECTED.meets).flatten();
+            let meets = entry.is_of_bases(parameter).then_some(OF_BASES.meets).flatten();
             Some(Wish::of(setting, lacks.map(|(words, _)| words), meets))
         });
         let wishes = of_keys.chain(of_parameters).collect();

@@ -47,6 +47,8 @@ pub struct Happened<'a> {
     pub collected: bool,
     /// A block was erased.
     pub erased: bool,
+    /// A page was superseded that a deferred parity still needed.
+    pub had_bases: bool,
     /// Pages were evicted from the buffer.
     pub evicted: bool,
     /// A page that was never written was read.
@@ -142,6 +144,8 @@ pub(super) const WITH_DIES: Effect = EVER.needs("several dies in each chip", |co
 pub(super) const PARTS_TOUCHED: Effect = EVER.meets("every request covered whole pages", |run| run.cut_pages);
 pub(super) const FILLED: Effect =
     EVER.meets("it amounts to less than one page", |run| run.filled || (run.config.run.fill == 0.0 && run.config.run.fill_bytes == 0));
+/// GC without a victim that is worth it may begin for the sake of semivalid pages, or not, as it handles them.
+pub(super) const OF_BASES: Effect = EVER.meets("no page was semivalid", |run| run.had_bases);
 pub(super) const COLLECTED: Effect = EVER.meets("GC did not run", |run| run.collected);
 pub(super) const PACED: Effect = Effect { meets: COLLECTED.meets, ..FREELY_MAPPED };
 pub(super) const WITH_WORK_IN_IDLE_TIME: Effect = EVER.needs("gc_idle_threshold above 0, or a scheme that replaces SSDs", |config| {

@@ -174,6 +174,7 @@ fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, r
         failed: !simulation.injector.injected.is_empty() || !survey.wear_outs.is_empty() || survey.read_errors.pages > 0,
         collected: erased || moved,
         erased,
+        had_bases: survey.scheme.deferring().and_then(|deferring| deferring.guard()).is_some_and(|guard| guard.most_old_pages > 0),
         evicted,
         read_unwritten: unwritten || source.warmup_requests > 0,
         drained: result.buffer.is_some_and(|buffer| buffer.pages_buffered > 0)

@@ -50,6 +50,7 @@ const BASES: &[(&str, &str, &str)] = &[
     ("trace.csv", "ppc", "fill=0.8 mapping=bast log_blocks=4 blocks_per_plane=20 over_provisioning=0.5"),
     ("trace.csv", "fra", "fill=0.9"),
     ("trace.csv", "ppc", "parity_cache_bytes=16384"),
+    ("trace.csv", "ppc", "limit=3"),
     ("trace.csv", "raid5", "chips_per_channel=1 planes_per_die=2"),
     ("trace.csv", "raid5", "fill=0.9 update=adaptive xor_ns=19us"),
     ("trace.csv", "bpu", "fill=0.9 speed=50 bpu_theta_load=0 bpu_d1=2 bpu_d2=4 bpu_theta_1=1 bpu_theta_2=6 channels=6"),
