@@ -31,6 +31,16 @@ def test_figures_are_those_of_the_requests(tmp_path, device):
     assert sanity(write_trace(tmp_path, rows), device, queue_depth=4)["expected_load"] is None
 
 
+def test_the_load_knows_programs_of_several_pages_and_power(tmp_path, device):
+    rows = [(at, "W", 8 * at * PAGE, 8 * PAGE) for at in range(2)]
+    quick = {"bus_ps_per_byte": 0, "program_command_ns": 0}
+    programs = {"program_pages": 4, "power_loss_protection": "true"}
+    # Sixteen pages on four dies: sixteen programs, or four of four pages; one after the other with power for one die.
+    for given, one_after_the_other in ((quick, 4), (quick | programs, 1), (quick | programs | {"active_dies": 1}, 4)):
+        found = sanity(write_trace(tmp_path, rows), device, **given)
+        assert found["expected_load"] == pytest.approx(one_after_the_other * 200_000 / 1000)
+
+
 def test_limit_and_sample(tmp_path, device):
     trace = write_trace(tmp_path, writes(300))
     assert (sanity(trace, device)["requests"], sanity(trace, device)["is_all"]) == (300, True)

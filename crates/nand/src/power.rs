@@ -92,6 +92,8 @@ pub(crate) fn served(nand: &mut Nand, channel: u32) {
     }
 }
 
+#[cold]
+#[inline(never)]
 fn pass_on(nand: &mut Nand) {
     while let Some(channel) = nand.power.as_mut().and_then(|power| power.next()) {
         nand.wait_for_bus(channel);

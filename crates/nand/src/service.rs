@@ -46,15 +46,8 @@ impl Nand {
         let end_ns = channel.free_ns + if state == LunState::DataIn { 0 } else { cell_ns };
         channel.set_state(lun, state, &self.records);
         self.lun_at(lun_id, end_ns);
-        if matches!(state, LunState::Working | LunState::DataIn)
-            && let Some(power) = &mut self.power
-        {
-            power.take(self.luns[lun_id as usize].channel);
-        }
-        if state == LunState::Working
-            && let Some((suspension, mut sites)) = self.suspension()
-        {
-            suspension.ask_for_waiting(lun_id, &mut sites);
+        if matches!(state, LunState::Working | LunState::DataIn) && (self.power.is_some() || self.suspension.is_some()) {
+            note_work(self, lun_id, state);
         }
     }
 
@@ -103,6 +96,20 @@ impl Nand {
     /// Which kind of planes a program wants.
     fn kind_of(&self, id: u32) -> usize {
         self.takers(self.records[id].domain).kind
+    }
+}
+
+/// A LUN begins to program or erase.
+#[cold]
+#[inline(never)]
+fn note_work(nand: &mut Nand, lun_id: u32, state: LunState) {
+    if let Some(power) = &mut nand.power {
+        power.take(nand.luns[lun_id as usize].channel);
+    }
+    if state == LunState::Working
+        && let Some((suspension, mut sites)) = nand.suspension()
+    {
+        suspension.ask_for_waiting(lun_id, &mut sites);
     }
 }
 

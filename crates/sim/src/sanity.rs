@@ -177,7 +177,7 @@ impl TraceSample {
         }
     }
 
-    /// Time that host pages occupy each bus, or each LUN if that is more, spread evenly.
+    /// Time that host pages occupy each bus, or each LUN if that is more, spread evenly; programs over as many as have power.
     fn busy_ns(&self, device: &Device) -> f64 {
         let pages = (self.pages_read + self.pages_written) as f64;
         let commands_ns = self.pages_read * device.read_command_ns + self.pages_written * device.program_command_ns;
@@ -185,10 +185,13 @@ impl TraceSample {
         let transfers_ns = bytes * device.bus_ps_per_byte as f64 / 1000.0;
         let [read_ns, program_ns] = [CellOperation::Read, CellOperation::Program].map(|operation| device.cells(0).mean_ns(operation));
         let programs = self.pages_written as f64 / f64::from(device.units_per_program());
-        let units_ns = self.pages_read as f64 * read_ns as f64 + programs * program_ns as f64;
+        let programs_ns = programs * program_ns as f64;
+        let units_ns = self.pages_read as f64 * read_ns as f64 + programs_ns;
         let chips = device.channels * device.chips_per_channel;
         let units = if device.lun == Lun::Chip { chips } else { chips * device.dies_per_chip };
-        ((commands_ns as f64 + transfers_ns) / f64::from(device.channels)).max(units_ns / f64::from(units))
+        let active = if device.active_dies == 0 { units } else { units.min(device.active_dies) };
+        let cells_ns = (units_ns / f64::from(units)).max(programs_ns / f64::from(active));
+        ((commands_ns as f64 + transfers_ns) / f64::from(device.channels)).max(cells_ns)
     }
 }
 
