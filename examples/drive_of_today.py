@@ -16,7 +16,7 @@ import polars as pl
 from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator
 
 import flashraid as fr
 
@@ -52,13 +52,13 @@ SPARES = [0.07, 0.1, 0.126, 0.16, 0.2, 0.25]
 POLICIES = ["greedy", "fifo", "d:2", "cost_benefit"]
 
 
-def profile(folder: Path, ops: str, requests: int, mean_ns: int = 1000) -> Path:
-    """Requests of 4 KiB at uniform addresses of all of the drive."""
+def profile(folder: Path, ops: str, requests: int, mean_ns: int = 1000, units: int = USER_UNITS) -> Path:
+    """Requests of 4 KiB at uniform addresses of so many units, by default all of the drive."""
     path = folder / "requests.toml"
     path.write_text(
         f"""about = "random requests of 4 KiB"
 requests = {requests}
-space_bytes = {USER_UNITS * 4096}
+space_bytes = {units * 4096}
 arrivals = {{ law = "poisson", mean_ns = {mean_ns} }}
 [[streams]]
 ops = {{ {ops} }}
@@ -117,11 +117,9 @@ def amplification_by_spare(axis: Axes, precondition: str, folder: Path) -> Itera
         values = []
         for spare in SPARES:
             units = int((1 - spare) * blocks * SMALL["pages_per_block"])
-            trace = profile(folder, "write = 1", 1000).read_text()
-            path = folder / "small.toml"
-            path.write_text(trace.replace(str(USER_UNITS * 4096), str(units * 4096)))
+            trace = profile(folder, "write = 1", 1000, units=units)
             given = {**DRIVE, **SMALL, "over_provisioning": spare, "gc_policy": policy, "fill": 1}
-            result = fr.run(path, precondition=precondition, fit="wrap", **given)
+            result = fr.run(trace, precondition=precondition, fit="wrap", **given)
             values.append(result.precondition.write_amplification)
             yield {"panel": "amplification", "line": policy, "x": spare, "y": values[-1]}
         axis.plot([100 * spare for spare in SPARES], values, label=policy, marker="o", markersize=3, linewidth=0)
@@ -129,7 +127,6 @@ def amplification_by_spare(axis: Axes, precondition: str, folder: Path) -> Itera
     closed = [amplification((1 - spare) / (1 - kept / blocks)) for spare in spares]
     axis.plot([100 * spare for spare in spares], closed, label="FIFO, closed form", color="0.4", linewidth=1)
     axis.set(title="steady random writes", xlabel="over-provisioning, %", ylabel="write amplification", ylim=0)
-    axis.xaxis.set_minor_locator(NullLocator())
 
 
 def main() -> None:

@@ -86,10 +86,9 @@ impl Preparation<'_> {
     pub fn begin_overwritten_fill(self, pages: u64, phases: bool, random: &mut dyn FnMut() -> u64) -> Option<f64> {
         let Store { maps, space, .. } = self.store;
         maps.expect_fill();
-        let filling = Filling::begin_overwritten(pages, phases, space, self.nand, random)?;
-        let write_amplification = filling.write_amplification();
+        let (filling, write_amplification) = Filling::begin_overwritten(pages, phases, space, self.nand, random)?;
         self.untimed.filling = Some(Box::new(filling));
-        write_amplification
+        Some(write_amplification)
     }
 
     /// The fill is over, or something else is to happen.

@@ -53,6 +53,16 @@ pub enum Part {
     },
 }
 
+impl Part {
+    /// Number in its plane of the block that it is or lies in. `None` for larger parts.
+    pub fn block(&self) -> Option<u32> {
+        match *self {
+            Self::Block { block, .. } | Self::WordLine { block, .. } | Self::Page { block, .. } => Some(block),
+            _ => None,
+        }
+    }
+}
+
 /// Something that goes wrong at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {

@@ -27,7 +27,7 @@ pub use ids::{LocalPage, Lpn, MemberId, MemberPage, Ppn, StripeId};
 pub use memory::prefetch;
 pub use persistent::Persistent;
 pub use plan::{Action, Cause, Change, Delivery, PageOperation, Priority, Sources, Version, Wave};
-pub use random::{SplitMix64, mix};
+pub use random::{SplitMix64, mix, one_of, unit};
 pub use talk::{GcAdvisor, GcLoad, Health, LoadView, NoObserver, Observer, ReadLoad, SemivalidAction, SsdView, View};
 pub use words::{
     GcBlockingScope, GcPace, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Suspend, Transfer, WearLeveling, WriteCompletes,

@@ -42,7 +42,7 @@ impl SplitMix64 {
     /// Uniform in [0, 1), in steps of 2^-53.
     #[inline]
     pub fn next_unit(&mut self) -> f64 {
-        (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+        unit(self.next_u64())
     }
 
     /// Below `end`, by the remainder: the bias, at most `end` in 2^64, does not show.
@@ -50,6 +50,18 @@ impl SplitMix64 {
     pub fn next_below(&mut self, end: u64) -> u64 {
         self.next_u64() % end
     }
+}
+
+/// What 64 random bits stand for in [0, 1), in steps of 2^-53.
+#[inline]
+pub fn unit(random: u64) -> f64 {
+    (random >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Which of `count` 64 random bits stand for, by multiply-shift: the bias, at most `count` in 2^64, does not show.
+#[inline]
+pub fn one_of(count: u64, random: u64) -> u64 {
+    ((u128::from(random) * u128::from(count)) >> 64) as u64
 }
 
 /// Every bit of the result depends on every bit given, and no two numbers give the same.

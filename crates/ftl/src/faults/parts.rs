@@ -72,7 +72,7 @@ impl<'a> Parts<'a> {
 
     /// Plane, and number in it, of the block that the part is or lies in. `None` for larger parts.
     pub(crate) fn block_of(&self, part: &Part) -> Option<(u32, u16)> {
-        let (Part::Block { block, .. } | Part::WordLine { block, .. } | Part::Page { block, .. }) = *part else { return None };
+        let block = part.block()?;
         let plane = self.planes_of(part)[0];
         let blocks = self.space.blocks.planes[plane as usize].blocks;
         Some(if block < blocks { (plane, block as u16) } else { (plane + self.space.shape.data_planes(), (block - blocks) as u16) })

@@ -5,7 +5,7 @@ use crate::Settings;
 use crate::space::Space;
 use crate::space::blocks::BlockState;
 use flashraid_nand::{NIL, Nand, WorkKind};
-use flashraid_vocabulary::{Fault, MemberPage, Part, Ppn, Version, persistent};
+use flashraid_vocabulary::{Fault, MemberPage, Ppn, Version, persistent};
 use std::collections::BTreeSet;
 
 /// Everything about failures that planes and blocks do not say themselves.
@@ -105,10 +105,7 @@ impl Faults {
         let is_meant = |fault: &Fault| {
             let (Fault::Program(part) | Fault::Erase(part)) = fault else { return false };
             let is_kind = matches!(fault, Fault::Erase(_)) == (work == WorkKind::Erase);
-            let is_there = match *part {
-                Part::Block { block, .. } | Part::WordLine { block, .. } | Part::Page { block, .. } => place.block == block,
-                _ => true,
-            };
+            let is_there = part.block().is_none_or(|block| place.block == block);
             is_kind && is_there && parts.is_in_plane_of(part, &place)
         };
         let index = self.armed.iter().position(is_meant);

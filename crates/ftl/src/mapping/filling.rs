@@ -5,7 +5,7 @@
 //! else may happen ends this first: pages are then placed as always (`untimed`), and all is as if they had been from the beginning.
 
 use super::maps::Maps;
-use super::overwritten::{Overwritten, take};
+use super::overwritten::Overwritten;
 use crate::Placement;
 use crate::space::Space;
 use crate::space::blocks::{BlockState, NONE, WriteStream};
@@ -22,6 +22,13 @@ struct Turns {
     planes: Vec<u32>,
     states: Vec<(u32, u32, u32)>,
     next: usize,
+}
+
+impl Turns {
+    #[inline(always)]
+    fn advance(&mut self) {
+        self.next = if self.next + 1 == self.planes.len() { 0 } else { self.next + 1 };
+    }
 }
 
 /// The pages that are left in a plane's open block.
@@ -43,23 +50,6 @@ pub(crate) struct Filling {
 }
 
 impl Filling {
-    /// The same, with pages where uniform random writes would have left them (`Overwritten::begin`).
-    pub(crate) fn begin_overwritten(
-        pages: u64,
-        phases: bool,
-        space: &mut Space,
-        nand: &Nand,
-        random: &mut dyn FnMut() -> u64,
-    ) -> Option<Self> {
-        let filling = Self::begin(space, nand)?;
-        Some(Self { overwritten: Some(Overwritten::begin(pages, phases, space, random)?), ..filling })
-    }
-
-    /// The write amplification that goes with such a fill.
-    pub(crate) fn write_amplification(&self) -> Option<f64> {
-        self.overwritten.as_ref().map(|overwritten| overwritten.write_amplification)
-    }
-
     /// Nothing has been written yet, and the fill begins. `None` if pages must be placed as always.
     pub(crate) fn begin(space: &mut Space, nand: &Nand) -> Option<Self> {
         let is_erased = space.blocks.planes.iter().all(|plane| plane.open[WriteStream::Host as usize] == NONE);
@@ -68,6 +58,19 @@ impl Filling {
         }
         let turns = (0..space.domains.len() as u32).map(|domain| turns_of(domain, space, nand)).collect();
         Some(Self { turns, left: vec![Left { next: 0, end: 0 }; space.blocks.planes.len()], overwritten: None })
+    }
+
+    /// The same, with pages where uniform random writes would have left them, and the write amplification that goes with that (`Overwritten::begin`).
+    pub(crate) fn begin_overwritten(
+        pages: u64,
+        phases: bool,
+        space: &mut Space,
+        nand: &Nand,
+        random: &mut dyn FnMut() -> u64,
+    ) -> Option<(Self, f64)> {
+        let filling = Self::begin(space, nand)?;
+        let (overwritten, amplification) = Overwritten::begin(pages, phases, space, random)?;
+        Some((Self { overwritten: Some(overwritten), ..filling }, amplification))
     }
 
     /// Programs and commits a page of the fill: its plane and its number. `None` if this must be done as always.
@@ -80,8 +83,8 @@ impl Filling {
         let turns = &mut self.turns[domain as usize];
         let plane = turns.planes[turns.next];
         if let Some(overwritten) = &mut self.overwritten {
-            let ppn = take(&mut overwritten.planes[plane as usize], space)?;
-            turns.next = if turns.next + 1 == turns.planes.len() { 0 } else { turns.next + 1 };
+            let ppn = overwritten.planes[plane as usize].take(space)?;
+            turns.advance();
             name(version, slot, ppn, maps);
             return Some((plane, ppn));
         }
@@ -99,7 +102,7 @@ impl Filling {
         cursor.next += 1;
         let is_full = cursor.next == cursor.end;
         if cursor.next.is_multiple_of(space.settings.units_per_program()) {
-            turns.next = if turns.next + 1 == turns.planes.len() { 0 } else { turns.next + 1 };
+            turns.advance();
         }
         if let Some(plane) = turns.planes.get(turns.next + AHEAD) {
             maps.prefetch_label(Ppn(self.left[*plane as usize].next));

@@ -6,6 +6,7 @@
 
 use crate::space::Space;
 use flashraid_nand::{DATA, NIL, Nand};
+use flashraid_vocabulary::one_of;
 
 /// Pages that planes are still to take in no simulated time.
 #[derive(Clone, Debug)]
@@ -24,7 +25,7 @@ impl Phases {
                 continue;
             }
             let programs = space.shape.pages_per_block / space.settings.units_per_program();
-            let programs = ((u128::from(random()) * u128::from(programs)) >> 64) as u32;
+            let programs = one_of(programs.into(), random()) as u32;
             if programs > 0 {
                 left[domain as usize].push((plane, programs));
             }

@@ -4,7 +4,7 @@ use super::content::{Content, FILL};
 use super::state::Engine;
 use crate::media::{Media, Overwrites};
 use flashraid_redundancy::Decisions;
-use flashraid_vocabulary::Lpn;
+use flashraid_vocabulary::{Lpn, one_of};
 use serde::{Deserialize, Serialize};
 
 /// What the precondition reached.
@@ -23,11 +23,6 @@ pub struct Reached {
 const WINDOW: usize = 5;
 const RANGE: f64 = 0.20;
 const SLOPE: f64 = 0.10;
-
-/// One of so many pages. Multiply-shift maps 64 random bits to the range; its bias is below 2^-30 here.
-fn one_of(pages: u64, random: u64) -> Lpn {
-    Lpn(((u128::from(random) * u128::from(pages)) >> 64) as u64)
-}
 
 /// Whether the last rounds keep within the limits.
 fn is_steady(rounds: &[f64]) -> bool {
@@ -74,7 +69,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             let before = self.executor.media.untimed();
             let start = overwritten;
             while overwritten < (start + round).min(most_overwrites) && !is_stopped {
-                let lpn = one_of(pages, random());
+                let lpn = Lpn(one_of(pages, random()));
                 // Contents differ from overwrite to overwrite, so that an old version is never taken for a newer one.
                 self.executor.overwrite(lpn, FILL - 1 - overwritten, &mut decisions, &mut wave);
                 overwritten += 1;
@@ -88,7 +83,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         if phases && steady {
             let most_draws = 2 * self.executor.media.begin_phases(&mut random);
             for _ in 0..most_draws {
-                let lpn = one_of(pages, random());
+                let lpn = Lpn(one_of(pages, random()));
                 if self.executor.media.is_to_advance(self.executor.scheme.locate(lpn)) {
                     self.executor.overwrite(lpn, FILL - 1 - overwritten, &mut decisions, &mut wave);
                     overwritten += 1;

@@ -18,7 +18,7 @@ use crate::media::Shape;
 use crate::media::accounting::{self, Slip};
 use crate::statistics::{KINDS, Latency};
 use flashraid_redundancy::{Operation, Scheme};
-use flashraid_vocabulary::{Fault, HostOp, Lpn, Part};
+use flashraid_vocabulary::{Fault, HostOp, Lpn};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// See `front_end`.
@@ -191,10 +191,11 @@ impl FrontEnd {
 
     /// A failure may have taken more than the scheme survives: so many host pages were lost before, and are now.
     pub(in crate::engine) fn note_loss(&mut self, fault: Fault, before: u64, now: u64) {
-        let is_small = matches!(
-            fault,
-            Fault::Loss(Part::Block { .. } | Part::WordLine { .. } | Part::Page { .. }) | Fault::Program(_) | Fault::Erase(_)
-        );
+        let is_small = match fault {
+            Fault::Loss(part) => part.block().is_some(),
+            Fault::Program(_) | Fault::Erase(_) => true,
+            Fault::ParityCache => false,
+        };
         if now > before && !is_small {
             self.restrict(match self.host.after_loss {
                 AfterLoss::Serve => Service::All,
