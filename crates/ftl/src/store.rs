@@ -149,6 +149,11 @@ impl Store {
         self.memory.as_ref().map_or(0, |memory| memory.padded())
     }
 
+    /// Flash pages given up so far that the memory held: there was nowhere to program them, and a flush waited for them.
+    pub fn given_up(&self) -> u64 {
+        self.memory.as_ref().map_or(0, |memory| memory.given_up())
+    }
+
     /// Takes a version of a page that was found to be lost since this was last asked.
     pub fn take_unreadable(&mut self) -> Option<(MemberPage, Version)> {
         self.faults.untold.pop()
@@ -424,7 +429,8 @@ impl Store {
     /// Flash pages that wait in the memory for space elsewhere, if any page of them does: none does any more.
     pub(crate) fn take_rescues(&mut self) -> Vec<u32> {
         let waits = !self.space.forget_rescues().is_empty();
-        self.memory.iter().filter(|_| waits).flat_map(|memory| memory.to_move()).collect()
+        let Some(memory) = self.memory.as_mut().filter(|_| waits) else { return Vec::new() };
+        memory.give_up_what_must_move()
     }
 
     /// Flash pages of these blocks cannot be programmed there: see `Memory::lose_places`.

@@ -89,7 +89,10 @@ pub(crate) fn decoded<P: Pages, O: Observer>(ssd: &mut P, observer: &mut O) {
     let next_ns = decoding(nand).front().map_or(NEVER, |next| next.end_ns);
     let place = decoder(nand);
     nand.events.set(place, next_ns);
+    let channel = nand.channel_of_lun(nand.records[record].lun);
     read_is_decoded(ssd, record, since_ns, observer);
+    // The end of a GC run may let others on at its LUNs.
+    kick(ssd, channel);
 }
 
 /// A read has had its last attempt.

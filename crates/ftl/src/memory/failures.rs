@@ -77,6 +77,13 @@ impl Memory {
         pages
     }
 
+    /// Program units held that must move, in order: they are given up, and `forget_place` must follow for each.
+    pub(crate) fn give_up_what_must_move(&mut self) -> Vec<u32> {
+        let pages = self.to_move();
+        self.given_up += pages.len() as u64;
+        pages
+    }
+
     /// The pages of a program unit that is held, and their cause and class.
     pub(crate) fn pages_of(&self, page: u32) -> (Range<u32>, (Cause, Priority)) {
         let Held { cause, priority, .. } = *self.held.get(page).expect("it is in the memory");

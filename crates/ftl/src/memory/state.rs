@@ -58,6 +58,8 @@ pub(crate) struct Memory {
     pub(super) flushed: Vec<u32>,
     /// Pages of padding so far.
     pub(super) padded: u64,
+    /// Program units given up so far: there was nowhere to program them, and a flush waited for them.
+    pub(super) given_up: u64,
 }
 
 impl Memory {
@@ -79,6 +81,7 @@ impl Memory {
             barriers: VecDeque::new(),
             flushed: Vec::new(),
             padded: 0,
+            given_up: 0,
         }
     }
 
@@ -95,6 +98,11 @@ impl Memory {
     /// Pages of padding so far.
     pub(crate) fn padded(&self) -> u64 {
         self.padded
+    }
+
+    /// Program units given up so far.
+    pub(crate) fn given_up(&self) -> u64 {
+        self.given_up
     }
 
     /// Whether a page is in it: then it is there, whatever has become of its place.

@@ -146,10 +146,10 @@ fn what_finds_no_place_stays_until_a_flush_waits_for_it() {
     assert!(!host.flash.fail_stuck());
     assert!(host.read(page(1), Version::Current));
     host.finish();
-    assert_eq!((host.completed[0], host.failed[0], host.lost(0)), (1, 0, (0, 4)));
+    assert_eq!((host.completed[0], host.failed[0], host.lost(0), host.flash.store().given_up()), (1, 0, (0, 4), 0));
     assert!(host.flash.flush(7));
     assert!(host.flash.fail_stuck());
-    assert_eq!((told(&mut host), host.lost(0)), (Some(7), (4, 4)));
+    assert_eq!((told(&mut host), host.lost(0), host.flash.store().given_up()), (Some(7), (4, 4), 1));
 }
 
 /// It goes before what others reserve as soon as there is space, and then others are told.

@@ -60,6 +60,8 @@ struct Plain {
     moved: Vec<(WorkKind, u64)>,
     uncorrectable: Vec<Ppn>,
     timer_due_ns: Vec<u64>,
+    /// Whether the end of work of GC lets the host on at LUN 0 again.
+    unblocks: bool,
 }
 
 impl Plain {
@@ -73,7 +75,7 @@ impl Plain {
         (0..planes).for_each(|plane| nand.set_writable(plane, 0, true));
         let programmed = vec![0; planes as usize];
         let (ended, moved, uncorrectable, timer_due_ns) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { nand, programmed, has_pages: true, erases: 0, ended, moved, uncorrectable, timer_due_ns }
+        Self { nand, programmed, has_pages: true, erases: 0, ended, moved, uncorrectable, timer_due_ns, unblocks: false }
     }
 
     fn page(&self, plane: u32, page: u32) -> Ppn {
@@ -197,6 +199,9 @@ impl Pages for Plain {
         } else {
             self.nand.remove_record(record);
             self.moved.push((work, now_ns));
+            if self.unblocks {
+                self.nand.set_blocked(0, false);
+            }
         }
     }
 
@@ -370,11 +375,11 @@ fn work_of_gc_takes_its_times() {
     assert_eq!(ssd.nand.luns()[0].operations.map(|counts| counts[Cause::Gc as usize]), gc);
 }
 
-#[test]
-fn a_read_has_as_many_attempts_as_its_level_says() {
-    const DECODE: u64 = 4_000;
-    const STEP: u64 = 10_000;
-    let ldpc = |level| Ldpc {
+const DECODE: u64 = 4_000;
+const STEP: u64 = 10_000;
+
+fn with_ldpc(level: u32) -> NandSettings {
+    let ldpc = Ldpc {
         law: LevelLaw::Fixed(level),
         seed: 1,
         highest: 3,
@@ -385,8 +390,13 @@ fn a_read_has_as_many_attempts_as_its_level_says() {
         reads: 0,
         stored_ns: 0,
     };
+    NandSettings { cell: CellTimes::new(READ, PROGRAM, ERASE).with_ldpc(ldpc), ..settings() }
+}
+
+#[test]
+fn a_read_has_as_many_attempts_as_its_level_says() {
     for level in 0..4 {
-        let mut ssd = Plain::new(NandSettings { cell: CellTimes::new(READ, PROGRAM, ERASE).with_ldpc(ldpc(level)), ..settings() });
+        let mut ssd = Plain::new(with_ldpc(level));
         let id = ssd.read(0, 0, Priority::Host);
         let attempts = u64::from(level) + 1;
         let expected_ns = attempts * (READ_COMMAND + READ + TRANSFER + DECODE) + STEP * (attempts * (attempts - 1) / 2);
@@ -401,6 +411,18 @@ fn a_read_has_as_many_attempts_as_its_level_says() {
         ssd.run();
         assert_eq!(ssd.uncorrectable, if level == 3 { vec![ssd.page(0, 1)] } else { Vec::new() });
     }
+}
+
+/// A GC run may end with the decoding of a page. The host reads that it kept from the LUN begin then.
+#[test]
+fn the_end_of_decoding_serves_the_bus() {
+    let mut ssd = Plain::new(with_ldpc(0));
+    ssd.unblocks = true;
+    ssd.nand.set_blocked(0, true);
+    let page = ssd.page(0, 0);
+    queue_work(&mut ssd, 0, WorkKind::MoveRead, page, Cause::Gc, Priority::Urgent);
+    let read = ssd.read(0, 1, Priority::Host);
+    assert_eq!(ssd.run(), [(read, 2 * (READ_COMMAND + READ + TRANSFER + DECODE))]);
 }
 
 #[test]

@@ -227,6 +227,8 @@ pub struct Counted {
     pub flash_pages: Counts,
     /// Padding: pages of the map of which flash pages hold none.
     pub padded: u64,
+    /// Flash pages that the memory in an SSD held, and that were lost because failures had left no space for them.
+    pub given_up: u64,
 }
 
 /// What was done so far in no simulated time.

@@ -247,6 +247,16 @@ impl<M: Media> Episode<M> {
         })
     }
 
+    /// What the memory of an SSD has given up counts as a second failure, if it lies elsewhere than what has failed, or if nothing protects it yet.
+    pub(super) fn notice_given_up(&mut self) {
+        let given_up = self.engine.executor.media.counted().given_up;
+        if given_up > self.damage.given_up {
+            self.damage.given_up = given_up;
+            let failed = self.damage.failed;
+            self.damage.exceeded |= self.terms.has_window || failed.is_some() && self.has_lost_elsewhere(failed);
+        }
+    }
+
     /// Once everything is as redundant as before, the next unit may fail.
     pub(super) fn notice_rebuilt(&mut self) {
         self.notice_taken_out();

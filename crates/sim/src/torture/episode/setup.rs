@@ -66,6 +66,8 @@ pub(super) struct Failed {
     pub(super) exceeded: bool,
     /// Of a scheme that makes redundancy later: host pages that were exposed when something failed, as far as they may be lost since.
     pub(super) may_be_lost: BTreeSet<u64>,
+    /// Flash pages that the memory of an SSD had to give up so far, for lack of space.
+    pub(super) given_up: u64,
     /// The SSD that was taken out last, which the tolerance was judged by.
     pub(super) out: Option<u32>,
 }
