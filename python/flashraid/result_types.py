@@ -223,7 +223,7 @@ class Config(Record):
     """Every setting, with defaults filled in. A result contains it, so that the run can be repeated from the result."""
 
     device: Device
-    """Geometry, timing, FTL and buffers of the device."""
+    """Geometry, timing, FTL and buffers of the device, as given: with `slice`, of all of it."""
 
     array: Array
     """The SSDs of an array; absent for a single SSD."""
@@ -419,6 +419,11 @@ class Device(Record):
 
     suspend_reads: int
     """How many reads are served at most while a program or an erase is suspended. Unit: reads."""
+
+    slice: int
+    """Of how many equal parts of the drive one is simulated: a part of its channels, or of the dies of each. Links,
+    the controller and power serve the other parts as well.
+    """
 
     active_dies: int
     """How many dies program or erase at the same time, as the power allows; 0 for all. Unit: dies."""

@@ -237,6 +237,11 @@ class SimulationSettings(TypedDict, total=False):
     suspend_reads: int | None
     """How many reads are served at most while a program or an erase is suspended. Unit: reads. Default: 8."""
 
+    slice: int | None
+    """Of how many equal parts of the drive one is simulated: a part of its channels, or of the dies of each. Links,
+    the controller and power serve the other parts as well. Default: 1.
+    """
+
     active_dies: int | None
     """How many dies program or erase at the same time, as the power allows; 0 for all. Unit: dies. Default: 0."""
 

@@ -75,6 +75,8 @@ macro_rules! given_settings {
             suspend_limit: u32 = Some("8"), "times", whole(1, 1_000_000), WITH_SUSPENSION;
             /// How many reads are served at most while a program or an erase is suspended.
             suspend_reads: u32 = Some("8"), "reads", whole(1, 1_000_000), WITH_SUSPENSION;
+            /// Of how many equal parts of the drive one is simulated: a part of its channels, or of the dies of each. Links, the controller and power serve the other parts as well.
+            slice: u32 = Some("1"), "", whole(1, 4096), EVER;
             /// How many dies program or erase at the same time, as the power allows; 0 for all.
             active_dies: u32 = Some("0"), "dies", whole(0, 4096), EVER;
             /// How GC and allocation even out erase counts.
@@ -116,6 +118,8 @@ pub struct Settings {
     pub memory: MemorySettings,
     /// What is taken as it is given.
     pub given: Given,
+    /// Of the slices of a drive (SPEC 8.11), how many share each bus.
+    pub slices_per_bus: u32,
     /// Logical pages that each member offers to the scheme.
     pub pages_per_member: u32,
     /// The last blocks of each plane that hold translation pages and nothing else: a *translation plane* of its own, with its own free
@@ -253,6 +257,8 @@ impl Settings {
             multi_plane: given.multi_plane,
             reports_data_in: self.reports_data_in(),
             has_timer: self.collects_when_idle(),
+            slices: given.slice,
+            slices_per_bus: self.slices_per_bus,
             active_dies: given.active_dies,
             suspend: (given.suspend != Suspend::None).then_some(SuspendSettings {
                 programs: matches!(given.suspend, Suspend::Program | Suspend::Both),

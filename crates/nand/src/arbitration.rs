@@ -3,7 +3,7 @@
 use crate::domains::{Takers, is_for_replacement, pool_of, pools_of};
 use crate::events::EventQueue;
 use crate::luns::{Channel, DATA_OUT, Lun, LunState, NOTHING, PHASES, PROGRAM, READ_COMMAND, after};
-use crate::power::{PROGRAMS, served};
+use crate::power::{PROGRAMS, served, wait_for_power};
 use crate::records::{NIL, Records};
 use crate::service::{start_bound, start_from_pool};
 use crate::{BlockFacts, Nand, Pages};
@@ -226,7 +226,7 @@ fn wait_if_wanted<P: Pages>(ssd: &mut P, channel_id: u32) {
 /// Who gets the bus next: a LUN for its own work (and `NIL`), or a LUN and the pool whose first program it takes; `NIL` for nobody.
 #[inline]
 fn next_served<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
-    if ssd.nand().power.as_ref().is_some_and(|power| !power.is_for(channel_id)) {
+    if ssd.nand().power.as_ref().is_some_and(|power| !power.is_for(channel_id, ssd.nand().now_ns)) {
         return next_without_power(ssd, channel_id);
     }
     let (class, pool) = waiting_program(ssd, channel_id);
@@ -250,13 +250,11 @@ fn next_served<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
 #[cold]
 fn next_without_power<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
     let (_, pool) = waiting_program(ssd, channel_id);
-    let Nand { channels, power, .. } = ssd.nand_mut();
-    let channel = &channels[channel_id as usize];
-    if let Some(power) = power
-        && (pool != NIL || channel.wanted & PROGRAMS != 0)
-    {
-        power.wait(channel_id);
+    let nand = ssd.nand_mut();
+    if pool != NIL || nand.channels[channel_id as usize].wanted & PROGRAMS != 0 {
+        wait_for_power(nand, channel_id);
     }
+    let channel = &nand.channels[channel_id as usize];
     match channel.wanted & !PROGRAMS {
         0 => (NIL, NIL),
         wanted => (channel.first_lun + after(channel.wants[wanted.trailing_zeros() as usize], channel.turn), NIL),

@@ -183,6 +183,8 @@ pub struct Channel {
     pub(crate) queued: u32,
     /// Space domains that touch this channel.
     pub(crate) domains: Vec<u32>,
+    /// If other slices share it: what the last transfer was for.
+    pub(crate) shared_for: Cause,
     /// Time in use, by the cause of the work.
     pub busy_ns: [u64; Cause::COUNT],
 }
@@ -190,7 +192,7 @@ pub struct Channel {
 persistent!(Channel {
     keeps [turn, turn_of_pool, writable],
     // Its place; work, of which there is none; spare chips in use; statistics.
-    anew [first_lun, free_ns, has_event, wanted, wants, idle, blocked, replacements, queued, domains, busy_ns],
+    anew [first_lun, free_ns, has_event, wanted, wants, idle, blocked, replacements, queued, domains, shared_for, busy_ns],
 });
 
 impl Channel {
@@ -209,6 +211,7 @@ impl Channel {
             replacements: 0,
             queued: 0,
             domains: Vec::new(),
+            shared_for: Cause::Host,
             busy_ns: [0; Cause::COUNT],
         }
     }

@@ -10,7 +10,7 @@ use crate::loads::Loads;
 use crate::luns::{Channel, Lun};
 use crate::packed;
 use crate::pages::Timer;
-use crate::power::Power;
+use crate::power::{self, Power};
 use crate::recording::Recording;
 use crate::records::{NIL, Records};
 use crate::suspension::{Sites, Suspension, Suspensions};
@@ -43,6 +43,8 @@ pub struct Nand {
     pub(crate) suspension: Option<Box<Suspension>>,
     /// Of programs and erases, if it is limited.
     pub(crate) power: Option<Box<Power>>,
+    /// Whether what begins is subject to power, suspension, or the use of buses by other slices.
+    pub(crate) has_rules: bool,
     pub(crate) loads: Loads,
     pub(crate) completions: Vec<Completion>,
     pub(crate) recording: Recording,
@@ -63,7 +65,7 @@ persistent!(Nand {
         // Levels are saved behind all else (`Levels::save`).
         settings, shape, sites, levels,
         // Work, of which there is none; time and statistics.
-        waiting, suspension, power,
+        waiting, suspension, power, has_rules,
         now_ns, events, records, loads, completions, recording, counts, flash_counts, others_have_events,
         #[cfg(feature = "mutants")]
         mutant,
@@ -76,18 +78,22 @@ impl Nand {
         let luns = shape.luns();
         let has_decoder = settings.cell.ldpc().is_some_and(|ldpc| ldpc.decode_ns > 0);
         let others = usize::from(settings.has_timer) + 2 * usize::from(settings.packs()) + usize::from(has_decoder);
+        let resources = (shape.channels + luns) as usize + others;
+        let power = Power::new(&settings, resources);
+        let rests = usize::from(power.as_ref().is_some_and(|power| power.rests()));
         let site = |plane: u32| Site { lun: shape.lun_of_plane(plane), bit: 1 << (plane % shape.planes_per_lun) };
         Self {
             now_ns: 0,
             channels: (0..shape.channels).map(|channel| Channel::new(channel, shape.luns_per_channel)).collect(),
             luns: (0..luns).map(|lun| Lun::new(lun / shape.luns_per_channel, lun % shape.luns_per_channel)).collect(),
             sites: (0..planes).map(site).collect(),
-            events: EventQueue::with_buses((shape.channels + luns) as usize + others, luns),
+            events: EventQueue::with_buses(resources + rests, luns),
             records: Records::new(),
             waiting: Waiting::default(),
             levels: settings.cell.ldpc().map(|ldpc| Box::new(Levels::new(ldpc, blocks))),
             suspension: settings.suspend.map(|suspend| Box::new(Suspension::new(suspend, luns))),
-            power: Power::new(settings.active_dies),
+            has_rules: power.is_some() || settings.suspend.is_some() || settings.slices_per_bus > 1,
+            power,
             loads: Loads::new(members),
             completions: Vec::new(),
             recording: Recording::default(),
@@ -281,9 +287,11 @@ impl Nand {
         let channel = &self.channels[channel as usize];
         let mut busy_ns = channel.busy_ns;
         if channel.free_ns > time_ns {
-            // The LUN that last had its turn is in the midst of the transfer.
+            // The LUN that last had its turn is in the midst of the transfer, or other slices transfer as much for the same cause.
             let lun = &self.luns[channel.first_lun as usize + channel.turn as usize];
-            busy_ns[self.records[lun.current].cause as usize] -= channel.free_ns - time_ns;
+            let is_shared = self.settings.slices_per_bus > 1;
+            let cause = if is_shared { channel.shared_for } else { self.records[lun.current].cause };
+            busy_ns[cause as usize] -= channel.free_ns - time_ns;
         }
         busy_ns
     }
@@ -355,6 +363,7 @@ pub fn advance<P: Pages, O: Observer>(ssd: &mut P, observer: &mut O) {
             let timer = if is_work { Timer::Memory } else { Timer::Padding };
             ssd.timer_due(timer, observer);
         }
+        Some(_) if power::is_of_power(nand, resource) => power::rested(nand),
         Some(_) => decoded(ssd, observer),
     }
 }

@@ -4,7 +4,7 @@
 use crate::accounting::{self, Slip};
 use crate::counts::{ERASE, action_index};
 use crate::levels::{note_joined_read, note_read};
-use crate::luns::{LunState, after};
+use crate::luns::{Lun, LunState, after};
 use crate::packed::count_flash_pages;
 use crate::records::NIL;
 use crate::suspension::HOST_READS;
@@ -46,8 +46,8 @@ impl Nand {
         let end_ns = channel.free_ns + if state == LunState::DataIn { 0 } else { cell_ns };
         channel.set_state(lun, state, &self.records);
         self.lun_at(lun_id, end_ns);
-        if matches!(state, LunState::Working | LunState::DataIn) && (self.power.is_some() || self.suspension.is_some()) {
-            note_work(self, lun_id, state);
+        if self.has_rules {
+            heed_rules(self, lun_id, state, bus_ns);
         }
     }
 
@@ -99,12 +99,23 @@ impl Nand {
     }
 }
 
-/// A LUN begins to program or erase.
+/// A LUN has begun something: what power, suspension, and slices that share its bus have to do with that.
 #[cold]
 #[inline(never)]
-fn note_work(nand: &mut Nand, lun_id: u32, state: LunState) {
+fn heed_rules(nand: &mut Nand, lun_id: u32, state: LunState, bus_ns: u64) {
+    let Lun { channel, current, .. } = nand.luns[lun_id as usize];
+    if nand.settings.slices_per_bus > 1 {
+        let others_ns = bus_ns * u64::from(nand.settings.slices_per_bus - 1);
+        let channel = &mut nand.channels[channel as usize];
+        channel.shared_for = nand.records[current].cause;
+        channel.busy_ns[channel.shared_for as usize] += others_ns;
+        channel.free_ns += others_ns;
+    }
+    if !matches!(state, LunState::Working | LunState::DataIn) {
+        return;
+    }
     if let Some(power) = &mut nand.power {
-        power.take(nand.luns[lun_id as usize].channel);
+        power.take(channel, nand.now_ns);
     }
     if state == LunState::Working
         && let Some((suspension, mut sites)) = nand.suspension()

@@ -31,7 +31,11 @@ pub struct NandSettings {
     pub reports_data_in: bool,
     /// The layer above has a timer.
     pub has_timer: bool,
-    /// How many LUNs program or erase at the same time; 0 for any number.
+    /// Of how many SSDs this one is a part (SPEC 8.11), and how many of these share each of its buses.
+    pub slices: u32,
+    /// See `slices`.
+    pub slices_per_bus: u32,
+    /// How many LUNs of all slices program or erase at the same time; 0 for any number.
     pub active_dies: u32,
     /// What reads may suspend, if anything: not under FIFO.
     pub suspend: Option<SuspendSettings>,

@@ -27,7 +27,8 @@ fn ssd(config: &Config, scheme: &dyn Scheme, number: u32) -> Flash {
     let Device { pe_limit, erases_before, .. } = config.device;
     let moves_bases = scheme.deferring().is_none_or(|deferring| deferring.moves_bases());
     let settings = settings(&config.device, config.placement(scheme), moves_bases, config.coordinates_migration());
-    let mut flash = Flash::new(Settings { cell: config.device.cells(number), seed: number.into(), ..settings });
+    let slices_per_bus = config.slices_per_bus();
+    let mut flash = Flash::new(Settings { cell: config.device.cells(number), slices_per_bus, seed: number.into(), ..settings });
     match pe_limit {
         0 if erases_before == 0 => {}
         0 => flash.store_mut().space_mut().preset_wear(erases_before),
@@ -70,6 +71,7 @@ pub fn options(config: &Config, space_pages: u64) -> Options {
             gc_unit_ns: if config.array.is_single() { device.unit_ns } else { 0 },
             read_latency_ns: device.read_latency_ns,
             write_latency_ns: device.write_latency_ns,
+            slice: device.slice,
         },
         xor_ns: device.xor_ns,
         dftl: (device.mapping == Mapping::Dftl).then(|| Dftl {
@@ -100,6 +102,7 @@ pub fn settings(device: &Device, placement: Placement, moves_bases: bool, coordi
             pad_after_ns: device.pad_after_ns,
         },
         given: device.given(),
+        slices_per_bus: 1,
         pages_per_member: device.pages_per_member(),
         translation_blocks: device.translation_blocks(),
         translation_pages: device.translation_pages(),

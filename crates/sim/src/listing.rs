@@ -34,7 +34,7 @@ pub struct DeviceDetail {
     pub derived: Derived,
     /// What each scheme makes of it, by the scheme's name.
     pub schemes: BTreeMap<&'static str, Capacity>,
-    /// All its settings.
+    /// All its settings, as given: with `slice`, of all of it, where the numbers above are of its slice.
     pub device: Device,
     /// The SSDs of an array; absent for a single SSD.
     #[serde(skip_serializing_if = "Array::is_single")]
@@ -243,7 +243,8 @@ pub fn device(name: &str, scheme: Option<&str>) -> Result<DeviceDetail, ConfigEr
         Some(name) => std::slice::from_ref(find_scheme(name)?),
         None => SCHEMES,
     };
-    let (device, array) = (Device::load(name)?, Array::load(name)?);
+    let (whole, array) = (Device::load(name)?, Array::load(name)?);
+    let device = whole.sliced()?;
     Ok(DeviceDetail {
         name: device.name.clone(),
         about: PRESETS.iter().find(|preset| preset.name == name).map(|preset| preset.about),
@@ -252,7 +253,7 @@ pub fn device(name: &str, scheme: Option<&str>) -> Result<DeviceDetail, ConfigEr
         schemes: entries.iter().map(|entry| (entry.name, capacity(name, entry))).collect(),
         ssds: ssds(&device, &array),
         sheet: Sheet::load(name)?,
-        device,
+        device: whole,
         array,
     })
 }

@@ -102,7 +102,8 @@ pub fn sanity(path: &Path, config: Config) -> Result<Option<Sanity>, RunError> {
         beyond_space: sample.beyond_space,
         unaligned: sample.unaligned,
         devices: trace.devices(),
-        expected_load: (span_ns > 0 && config.run.queue_depth == 0).then(|| sample.busy_ns(&config.device) / span_ns as f64),
+        expected_load: (span_ns > 0 && config.run.queue_depth == 0)
+            .then(|| sample.busy_ns(&config.device, config.slices_per_bus()) / span_ns as f64),
         warnings: Vec::new(),
     };
     sanity.warnings = warnings(&sanity, &sample, unit, &config)?;
@@ -178,7 +179,7 @@ impl TraceSample {
     }
 
     /// Time that host pages occupy each bus, or each LUN if that is more, spread evenly; programs over as many as have power.
-    fn busy_ns(&self, device: &Device) -> f64 {
+    fn busy_ns(&self, device: &Device, slices_per_bus: u32) -> f64 {
         let pages = (self.pages_read + self.pages_written) as f64;
         let commands_ns = self.pages_read * device.read_command_ns + self.pages_written * device.program_command_ns;
         let bytes = if device.transfer == Transfer::Page { pages * f64::from(device.page_bytes) } else { self.bytes as f64 };
@@ -189,9 +190,10 @@ impl TraceSample {
         let units_ns = self.pages_read as f64 * read_ns as f64 + programs_ns;
         let chips = device.channels * device.chips_per_channel;
         let units = if device.lun == Lun::Chip { chips } else { chips * device.dies_per_chip };
-        let active = if device.active_dies == 0 { units } else { units.min(device.active_dies) };
-        let cells_ns = (units_ns / f64::from(units)).max(programs_ns / f64::from(active));
-        ((commands_ns as f64 + transfers_ns) / f64::from(device.channels)).max(cells_ns)
+        let powered = if device.active_dies == 0 { f64::INFINITY } else { f64::from(device.active_dies) / f64::from(device.slice) };
+        let cells_ns = (units_ns / f64::from(units)).max(programs_ns / powered.min(units.into()));
+        let buses = f64::from(device.channels) / f64::from(slices_per_bus);
+        ((commands_ns as f64 + transfers_ns) / buses).max(cells_ns)
     }
 }
 

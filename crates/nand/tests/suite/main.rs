@@ -41,6 +41,8 @@ fn settings() -> NandSettings {
         multi_plane: false,
         reports_data_in: false,
         has_timer: false,
+        slices: 1,
+        slices_per_bus: 1,
         active_dies: 0,
         suspend: None,
         cell: CellTimes::new(READ, PROGRAM, ERASE),

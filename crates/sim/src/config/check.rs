@@ -43,6 +43,7 @@ impl Config {
                 self.device.mapping_unit_bytes, self.device.program_pages
             ));
         }
+        self.check_slice(find_scheme(&self.scheme.name)?.redundancy)?;
         self.device.check_counts()?;
         self.device.check_cells()?;
         self.array.check(&self.device, find_scheme(&self.scheme.name)?, &self.run.until)?;

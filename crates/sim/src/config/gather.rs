@@ -92,10 +92,10 @@ pub(super) fn gather(
 }
 
 impl Device {
-    /// A preset, or the device that a TOML file describes: of an array, one of its SSDs.
+    /// A preset, or the device that a TOML file describes, all of it: of an array, one of its SSDs.
     pub fn load(device: &str) -> Result<Self, ConfigError> {
         let (device, _) = device_and_array(&load(device)?)?;
-        device.check()?;
+        device.sliced()?.check()?;
         Ok(device)
     }
 }

@@ -18,7 +18,8 @@ pub(super) fn build(described: &str, settings: &[Setting], entry: &Entry) -> Res
     let (device, array) = device_and_array(settings)?;
     Ok(Config {
         array: array.with_models_of(&device)?,
-        device,
+        device: device.sliced()?,
+        whole: device,
         scheme: SchemeChoice {
             name: entry.name.into(),
             parameters: entry.parameters().map(|parameter| read_parameter(settings, parameter)).collect::<Result<_, _>>()?,

@@ -9,7 +9,7 @@
 //! - what a setting is: `key` and `units`, `words`, `effect`, then `schema`; `preparation`, `faults` and `models` are keys with a grammar of their own;
 //! - where values come from: `setting`, `files` (with `sheet`, of which nothing follows), `from_drive`, `lookup`, `values`, `defaults` and `merge`, which `gather` joins; `older` is what results and drives of older versions mean; `asked` knows which of them were asked for;
 //! - what may be: `check`, `check_device`, `check_faults`; what is legal and misleads: `surprises`;
-//! - what follows: `built`, `capacity`, `buffer`, `survival`, `identity` (what decides what a drive is); `reference` is docs/configuration.md, and `json_schema` what a result says of it.
+//! - what follows: `slices` (what of the device is simulated), `built`, `capacity`, `buffer`, `survival`, `identity` (what decides what a drive is); `reference` is docs/configuration.md, and `json_schema` what a result says of it.
 
 mod asked;
 mod buffer;
@@ -40,6 +40,7 @@ mod schema;
 mod schemes;
 mod setting;
 mod sheet;
+mod slices;
 mod surprises;
 mod survival;
 mod units;

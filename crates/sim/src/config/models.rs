@@ -35,7 +35,7 @@ const OF_THE_ARRAY: [&str; 19] = [
     "write_latency_ns",
 ];
 /// What all SSDs have in common.
-const IN_COMMON: [&str; 4] = ["page_bytes", "mapping", "write_completes", "mirror_chips"];
+const IN_COMMON: [&str; 5] = ["page_bytes", "mapping", "write_completes", "mirror_chips", "slice"];
 
 /// The settings of a device, by key.
 fn settings_of(device: &Device) -> Map<String, Json> {

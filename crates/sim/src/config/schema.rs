@@ -22,13 +22,16 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Every setting, with defaults filled in. A result contains it, so that the run can be repeated from the result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Config {
-    /// Geometry, timing, FTL and buffers of the device.
+    /// Geometry, timing, FTL and buffers of the device, as given: with `slice`, of all of it.
+    #[serde(rename = "device")]
+    pub(super) whole: Device,
+    /// What is simulated of it: all, or its slice.
+    #[serde(skip)]
     pub device: Device,
     /// The SSDs of an array; absent for a single SSD.
-    #[serde(default, skip_serializing_if = "Array::is_single")]
+    #[serde(skip_serializing_if = "Array::is_single")]
     pub array: Array,
     /// The redundancy scheme and its parameters.
     pub scheme: SchemeChoice,

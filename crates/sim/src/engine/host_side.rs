@@ -15,7 +15,7 @@ use flashraid_vocabulary::{Action, Cause, HostOp};
 use std::collections::VecDeque;
 
 /// How long a request takes outside of the engine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostTimes {
     /// For one byte on the link to the drive, in picoseconds.
     pub write_ps_per_byte: u64,
@@ -31,9 +31,23 @@ pub struct HostTimes {
     pub read_latency_ns: u64,
     /// By which each write is put off.
     pub write_latency_ns: u64,
+    /// How many slices of a drive the links and the controller serve, of which this is one (SPEC 8.11).
+    pub slice: u32,
 }
 
 impl HostTimes {
+    /// Nothing takes time.
+    pub const NONE: Self = Self {
+        write_ps_per_byte: 0,
+        read_ps_per_byte: 0,
+        command_ns: 0,
+        unit_ns: 0,
+        gc_unit_ns: 0,
+        read_latency_ns: 0,
+        write_latency_ns: 0,
+        slice: 1,
+    };
+
     /// How long one request at most is put off by latencies.
     pub fn most_latency_ns(&self) -> u64 {
         self.read_latency_ns.max(self.write_latency_ns)
@@ -98,11 +112,13 @@ struct Line {
 }
 
 impl Line {
-    /// Uses a stage that serves one after the other for so long. Returns until when.
-    fn occupy(&mut self, now_ns: u64, duration_ns: u64) -> u64 {
-        self.until_ns = self.until_ns.max(now_ns).saturating_add(duration_ns).min(NEVER - 1);
-        self.busy_ns = self.busy_ns.saturating_add(duration_ns);
-        self.until_ns
+    /// Uses a stage that serves one after the other for so long. Returns until when. Then each other slice uses it as long.
+    fn occupy(&mut self, now_ns: u64, duration_ns: u64, slices: u32) -> u64 {
+        let of_all_ns = duration_ns.saturating_mul(slices.into());
+        let start_ns = self.until_ns.max(now_ns);
+        self.until_ns = start_ns.saturating_add(of_all_ns).min(NEVER - 1);
+        self.busy_ns = self.busy_ns.saturating_add(of_all_ns);
+        start_ns.saturating_add(duration_ns).min(NEVER - 1)
     }
 
     /// For how long it has been in use. Whatever it is to do still, it does from now on without a break.
@@ -122,7 +138,8 @@ pub struct HostSide {
 
 impl HostSide {
     pub(super) fn new(times: HostTimes) -> Option<Box<Self>> {
-        (times != HostTimes::default()).then(|| Box::new(Self { times, lines: Default::default(), moved_units: 0 }))
+        (times != HostTimes { slice: times.slice, ..HostTimes::NONE })
+            .then(|| Box::new(Self { times, lines: Default::default(), moved_units: 0 }))
     }
 
     /// Times that do not change.
@@ -152,15 +169,15 @@ impl HostSide {
         let line = &mut self.lines[stage as usize];
         let end_ns = match stage {
             Stage::WriteLink if is_write && times.write_ps_per_byte > 0 => {
-                line.occupy(now_ns, data_ns(load.bytes, times.write_ps_per_byte))
+                line.occupy(now_ns, data_ns(load.bytes, times.write_ps_per_byte), times.slice)
             }
             Stage::Controller if times.command_ns + times.unit_ns > 0 => {
                 let units = if is_write || load.op == HostOp::Read { load.units } else { 0 };
-                line.occupy(now_ns, units.saturating_mul(times.unit_ns).saturating_add(times.command_ns))
+                line.occupy(now_ns, units.saturating_mul(times.unit_ns).saturating_add(times.command_ns), times.slice)
             }
             Stage::WriteLatency if is_write && times.write_latency_ns > 0 => now_ns + times.write_latency_ns,
             Stage::ReadLatency if times.read_latency_ns > 0 => now_ns + times.read_latency_ns,
-            Stage::ReadLink if times.read_ps_per_byte > 0 => line.occupy(now_ns, data_ns(load.bytes, times.read_ps_per_byte)),
+            Stage::ReadLink if times.read_ps_per_byte > 0 => line.occupy(now_ns, data_ns(load.bytes, times.read_ps_per_byte), times.slice),
             _ => return false,
         };
         line.inside.push_back((end_ns, id));
@@ -181,7 +198,7 @@ impl HostSide {
         let units = programs[Cause::Gc as usize] + programs[Cause::Wear as usize];
         let more = units - std::mem::replace(&mut self.moved_units, units);
         if more > 0 {
-            self.lines[Stage::Controller as usize].occupy(now_ns, more * self.times.gc_unit_ns);
+            self.lines[Stage::Controller as usize].occupy(now_ns, more * self.times.gc_unit_ns, self.times.slice);
         }
     }
 
@@ -204,6 +221,7 @@ mod tests {
         gc_unit_ns: 3,
         read_latency_ns: 100,
         write_latency_ns: 1_000,
+        slice: 1,
     };
 
     fn programs(gc: u64, wear: u64) -> Counts {
@@ -267,12 +285,12 @@ mod tests {
     /// A discard takes a command, whatever it touches; a stage that takes no time for anybody is left out.
     #[test]
     fn what_takes_no_time_is_left_out() {
-        assert!(HostSide::new(HostTimes::default()).is_none());
+        assert!(HostSide::new(HostTimes::NONE).is_none());
         let discard = Load { op: HostOp::Trim, bytes: 1 << 40, units: 1 << 30 };
         let mut side = HostSide::new(TIMES).expect("it takes time");
         assert!(side.enter(Stage::INWARDS, 0, discard, 7) && side.take_due(17) == Some((Stage::Controller, 0)));
         assert!(!side.enter(Stage::Controller.rest(), 0, discard, 17));
-        let mut side = HostSide::new(HostTimes { read_latency_ns: 9, ..HostTimes::default() }).expect("it takes time");
+        let mut side = HostSide::new(HostTimes { read_latency_ns: 9, ..HostTimes::NONE }).expect("it takes time");
         let write = Load { op: HostOp::Write, bytes: 1, units: 1 };
         assert!(!side.enter(Stage::INWARDS, 0, write, 0) && side.next_ns() == NEVER);
         assert!(side.enter(Stage::OUTWARDS, 0, Load { op: HostOp::Read, ..write }, 1) && side.next_ns() == 10);

@@ -98,6 +98,13 @@ fn rule(key: &str) -> Option<Rule> {
             let may = draw.random.once_in(4) && !draw.is_hybrid() && !draw.is_asked("copyback", "true");
             may.then(|| draw.random.of_list(&together).to_string())
         }),
+        // Stripes over all channels do not fit into a slice of these: only chips are divided.
+        "slice" => Rule::By(|draw| {
+            let divides_chips = draw.number("channels") % 2 == 1 && draw.number("chips_per_channel").is_multiple_of(2);
+            let has_plain_chips = draw.entry.mirror_chips == 0 && draw.number("spare_chips") == 0 && draw.is("member", "channel");
+            let may = divides_chips && has_plain_chips && !draw.is_array() && !draw.is_hybrid();
+            (may && draw.random.once_in(2)).then(|| "2".into())
+        }),
         "active_dies" => Rule::By(|draw| draw.random.once_in(4).then(|| draw.random.within(1, 3).to_string())),
         "read_pages" => Rule::By(|draw| {
             let together = draw.number("program_pages");

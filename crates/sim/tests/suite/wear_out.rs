@@ -161,7 +161,8 @@ fn uneven_parity_wears_ssds_out_one_after_the_other() {
         let config = array(scheme, &[own, pairs].concat());
         let space = config.space_bytes(&*config.build_scheme().unwrap()) / 4096;
         let trace = trace(&format!("spread-{scheme}"), 3_000, space, 1_000, 'W');
-        let one = Config { run: flashraid_sim::config::Run { until: "worn:1".into(), ..config.run.clone() }, ..config.clone() };
+        let mut one = config.clone();
+        one.run.until = "worn:1".into();
         let first = replay(&trace, one).unwrap().result;
         let both = replay(&trace, config).unwrap().result;
         let ages: Vec<f64> = first.devices.as_ref().unwrap().iter().map(|ssd| ssd.age.unwrap()).collect();

@@ -41,7 +41,6 @@ fn a_result_can_be_run_again_from_its_json() {
     assert_eq!(Config::assemble(Some("adaptive-5p1"), Some("raid5"), Some(&file.0), &[]).unwrap(), config);
     let error = Config::assemble(Some("ssd1"), None, Some(&file.0), &[]).unwrap_err().to_string();
     assert!(error.ends_with("the whole device adaptive-5p1, but device ssd1 was also given: give only one of them"), "{error}");
-    assert_eq!(serde_json::from_value::<Config>(result["config"].clone()).unwrap(), config);
     // One of another version too, if its keys are known.
     result["schema"] = 1.into();
     let file = Scratch::new("old.json", &serde_json::to_string_pretty(&result).unwrap());
