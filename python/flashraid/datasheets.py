@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack, cast
 
 from . import _native, machine
 from ._native import InputError, __version__
@@ -72,7 +72,12 @@ class Plan:
     @property
     def runs(self) -> int:
         """How many there are."""
-        return len(MEASUREMENTS)
+        return len(self.measurements)
+
+    @property
+    def measurements(self) -> list[Measurement]:
+        """What can be measured of this drive."""
+        return [each for each in MEASUREMENTS if each.is_of(self.drive)]
 
     @property
     def drive(self) -> Drive:
@@ -107,6 +112,9 @@ def planned(
     detail = configuration(device, scheme, None, own)
     for idle in detail["idle"]:
         raise InputError(idle["text"])
+    slices = detail["config"]["device"]["slice"]
+    if slices > WORN_BY.queue_depth:
+        raise InputError(f"slice = {slices}: allowed in a data sheet is 1 to {WORN_BY.queue_depth}")
     if detail["user_bytes"] < LEAST_BYTES:
         name = detail["config"]["device"]["name"]
         raise InputError(f"{name}: the host gets {detail['user_bytes']:,} bytes: allowed is {LEAST_BYTES:,} or more")
@@ -176,19 +184,19 @@ def measured(plan: Plan, begin: Begin, say: Callable[[str], object] = lambda tex
     with ExitStack() as undo:
         no_files = undo.enter_context(Outputs({}).open())
         folder = undo.enter_context(scratch_folder())
-        shared = {state: SharedDevice(sum(each.state is state for each in MEASUREMENTS)) for state in State}
+        shared = {state: SharedDevice(sum(each.state is state for each in plan.measurements)) for state in State}
         # Beside a drive that runs share, each has one of its own.
         needed_bytes = [2 * plan.detail["memory_bytes"]] * plan.runs
         side_by_side = SideBySide(Place(plan.device, None), begin, machine.at_once(needed_bytes, plan.jobs))
         undo.callback(side_by_side.stop)
-        found = {each: _run(plan, each, folder, no_files, shared) for each in _ordered()}
+        found = {each: _run(plan, each, folder, no_files, shared) for each in _ordered(plan.measurements)}
         worn_by = found[WORN_BY][0]
         for text in doubts(worn_by.trace, plan.device, plan.scheme, None, worn_by.settings):
             say(text)
         done = {each: side_by_side.do(run) for each, (run, *_) in found.items()}
         side_by_side.wait()
         lines = []
-        for measurement in MEASUREMENTS:
+        for measurement in plan.measurements:
             future = done[measurement]
             result = None if future.cancelled() else future.result()
             if result is None or result.partial:
@@ -197,10 +205,10 @@ def measured(plan: Plan, begin: Begin, say: Callable[[str], object] = lambda tex
     return Datasheet(plan, lines)
 
 
-def _ordered() -> list[Measurement]:
+def _ordered(lines: Sequence[Measurement]) -> list[Measurement]:
     """The lines as they are begun: the one whose drive takes longest to prepare first, while others go on beside it."""
-    first, *others = (each for each in MEASUREMENTS if each.is_steady)
-    return [first, *(each for each in MEASUREMENTS if not each.is_steady), *others]
+    first, *others = (each for each in lines if each.is_steady)
+    return [first, *(each for each in lines if not each.is_steady), *others]
 
 
 def _run(
@@ -248,13 +256,15 @@ class Datasheet(Drawn):
     @property
     def title(self) -> str:
         """What the sheet is of."""
-        return f"{self.device} under {self.scheme}, seed {self.seed}: data sheet, simulated"
+        slices = self.plan.drive.slices
+        part = "" if slices == 1 else f" on one of {slices} slices"
+        return f"{self.device} under {self.scheme}, seed {self.seed}: data sheet, simulated{part}"
 
     @property
     def capacity(self) -> dict[str, int]:
         """The bytes of the flash, and those that the host gets."""
-        of = self.lines[0].result.capacity
-        return {"raw_bytes": of.raw_bytes, "user_bytes": of.user_bytes}
+        of, slices = self.lines[0].result.capacity, self.plan.drive.slices
+        return {"raw_bytes": slices * of.raw_bytes, "user_bytes": slices * of.user_bytes}
 
     @property
     def endurance(self) -> dict[str, Any]:
@@ -298,10 +308,10 @@ class Datasheet(Drawn):
         concerned: dict[str, list[str]] = {}
         for each in self.lines:
             for text in [*each.result.warnings, *_of_fresh(each)]:
-                # Nobody asked for the seed in this very run.
-                if text not in said and not text.startswith("seed = "):
+                # Nobody asked for the seed in this very run, and the title says that it is of a slice.
+                if text not in said and not text.startswith(("seed = ", "slice = ")):
                     concerned.setdefault(text, []).append(each.measurement.title)
-        return [f"{_named(of)}: {text}" for text, of in concerned.items()]
+        return [f"{_named(of, len(self.lines))}: {text}" for text, of in concerned.items()]
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object as plain dicts, lists, numbers and strings."""
@@ -313,6 +323,7 @@ class Datasheet(Drawn):
             "scheme": self.scheme,
             "seed": self.seed,
             "quick": self.plan.is_quick,
+            "slices": self.plan.drive.slices,
             "capacity": self.capacity,
             "figures": self.values,
             "endurance": self.endurance,
@@ -373,12 +384,10 @@ def _names() -> Iterator[str]:
 
 def _values(plan: Plan, lines: Sequence[Line]) -> Iterator[tuple[str, float | None]]:
     """The figures, by name; None of what could not be measured."""
-    for each in lines:
-        for place, name in each.measurement.figures.items():
-            value: Any = each.result
-            for key in place.split("."):
-                value = value[key]
-            yield name, value / 1e6 if name.endswith("_mb_s") and value is not None else value
+    results = {each.measurement: each.result for each in lines}
+    for measurement in MEASUREMENTS:
+        for place, name in measurement.figures.items():
+            yield name, _value(results[measurement], place, name, plan.drive) if measurement in results else None
     of = next(each.result for each in lines if each.measurement is WORN_BY)
     amplification = of.write_amplification
     yield AMPLIFICATION, amplification
@@ -390,11 +399,20 @@ def _values(plan: Plan, lines: Sequence[Line]) -> Iterator[tuple[str, float | No
         yield ENDURANCE, None
 
 
-def _named(titles: Sequence[str]) -> str:
-    """The lines that a warning concerns, by name if they are few."""
-    if len(titles) == len(MEASUREMENTS):
+def _value(result: Any, place: str, name: str, drive: Drive) -> float | None:
+    """A figure out of a result: rates are those of all slices together."""
+    for key in place.split("."):
+        result = result[key]
+    if result is None or name.endswith("_ns"):
+        return cast("float | None", result)
+    return float(result) * drive.slices / (1e6 if name.endswith("_mb_s") else 1)
+
+
+def _named(titles: Sequence[str], lines: int) -> str:
+    """The lines that a warning concerns, of so many, by name if they are few."""
+    if len(titles) == lines:
         return "all lines"
-    return "; ".join(titles) if len(titles) <= MOST_NAMED else f"{len(titles)} of {len(MEASUREMENTS)} lines"
+    return "; ".join(titles) if len(titles) <= MOST_NAMED else f"{len(titles)} of {lines} lines"
 
 
 def _of_fresh(line: Line) -> Iterator[str]:

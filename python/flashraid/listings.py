@@ -126,8 +126,11 @@ class Device(Record):
     sheet: Sheet  # if its file has that
 
     def _repr_html_(self) -> str:
+        slices = self.device["slice"]
+        part = "" if slices == 1 else f", of one of {slices} slices"
+        pages = f"{self.physical_pages:,} pages of {self.page_bytes:,} B{part}"
         facts = [
-            ("raw capacity", f"{format_bytes(self.raw_bytes)}: {self.physical_pages:,} pages of {self.page_bytes:,} B"),
+            ("raw capacity", f"{format_bytes(self.raw_bytes)}: {pages}"),
             ("members", f"{self.members} of {self.planes_per_member} planes"),
         ]
         rows = []

@@ -99,7 +99,7 @@ def test_a_deep_queue_is_as_fast_as_its_dies_and_steady_writes_are_slower(sheet)
 
 def test_steady_writes_come_after_what_fills_the_memory_and_the_spare():
     device = {key: 2 for key in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")}
-    device |= {"blocks_per_plane": 10, "pages_per_block": 16, "page_bytes": 16_384, "mapping_unit_bytes": 4096}
+    device |= {"blocks_per_plane": 10, "pages_per_block": 16, "page_bytes": 16_384, "mapping_unit_bytes": 4096, "slice": 1}
     drive = Drive.of(3 * 16 * 10 * 16 * 16_384 // 4, {**device, "staging_bytes": 2**20}, 1)
     # A quarter of the flash is spare: of 16 planes with blocks of 64 units, 256 units; and the memory holds as many.
     assert drive.spare_bytes == drive.staging_bytes == 256 * 4096
@@ -109,6 +109,36 @@ def test_steady_writes_come_after_what_fills_the_memory_and_the_spare():
     assert WORN_BY.warmup(drive, 100_000) == 10_000
     # And the memory holds a hundredth of what is measured, or a tenth.
     assert [WORN_BY.requests(drive, is_quick) for is_quick in (False, True)] == [25_600, 2_560]
+
+
+def test_the_sheet_of_a_slice_is_that_of_the_drive(tmp_path, sheet):
+    device = write_device(tmp_path, slice=2, **ROOM)
+    part = fr.datasheet(device, pe_cycles=3000)
+    assert part.title.endswith("data sheet, simulated on one of 2 slices")
+    assert (part.capacity, part.to_dict()["slices"]) == (sheet.capacity, 2)
+    # Two requests outstanding are the fewest that two slices have.
+    measured = [each.name for each in MEASUREMENTS if each.queue_depth > 1]
+    assert [each.measurement.name for each in part.lines] == measured
+    assert {name for name, value in part.values.items() if value is None} == {
+        name for each in MEASUREMENTS if each.queue_depth == 1 for name in each.figures.values()
+    }
+    for name in ("sequential_read_mb_s", "random_write_qd256_fresh_iops", "random_read_qd256_steady_p99_ns"):
+        assert part.values[name] == pytest.approx(sheet.values[name], rel=0.1)
+    assert part.values["write_amplification"] == pytest.approx(sheet.values["write_amplification"], rel=0.05)
+    assert all("--set queue_depth=" in each for each in part.commands())
+    depths = {of(part, name).result.config["run"]["queue_depth"] for name in measured}
+    assert depths == {16, 128}
+    assert not any("slice" in each for each in part.warnings)
+    run = fr.run(write_trace(tmp_path, writes(10)), device=device, scheme="raid0")
+    assert any(each.startswith("slice = 2: one of 2 equal parts of the drive is simulated") for each in run.warnings)
+    assert run.capacity.raw_bytes == sheet.capacity["raw_bytes"] // 2
+    assert run.config["device"]["channels"] == 4
+
+
+def test_a_sheet_of_a_slice_that_is_too_small_is_refused(command, tmp_path):
+    device = write_device(tmp_path, channels=64, chips_per_channel=8, slice=512)
+    error = command("datasheet", device, status=2).stderr
+    assert error == "error: slice = 512: allowed in a data sheet is 1 to 256\n"
 
 
 def test_the_endurance_follows_from_its_formula(sheet, device):
@@ -160,7 +190,7 @@ def test_how_many_requests_a_line_measures():
     named = {each.name: each for each in MEASUREMENTS}
     random, sequential = named["random_write_qd1_fresh"], named["sequential_read"]
     # A write of less than a unit programs one: of 4,096 units a quarter is written.
-    small, large = (Drive(size, 16_384, staging_bytes=0, spare_bytes=0) for size in (64 << 20, 1 << 40))
+    small, large = (Drive(1, size, 16_384, staging_bytes=0, spare_bytes=0) for size in (64 << 20, 1 << 40))
     assert random.requests(small, is_quick=False) == 1_024
     for is_quick, part in ((False, 1), (True, 10)):
         assert random.requests(large, is_quick) == 2_000 // part

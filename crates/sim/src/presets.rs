@@ -51,6 +51,10 @@ pub const PRESETS: &[Preset] = &[
         "nvme-2026",
         "A small NVMe drive of today: 4-KiB units, one-shot programs, suspension, paced GC; 8 channels of one die, 138 GB"
     ),
+    preset!(
+        "nvme-tlc-8t",
+        "An NVMe drive of TLC with 7.68 TB for data centres: 8 channels of 16 dies, of which one of 16 slices is simulated"
+    ),
     preset!("tlc", "A drive of TLC, with times of lower, middle and upper pages: 8 channels of 2 chips, 192 GiB"),
     preset!("qlc", "A drive of QLC, with times of its four page types: 8 channels of 2 chips, 256 GiB"),
     preset!("tiny", "A small drive for teaching and tests: 4 channels of 1 chip, 128 MiB, times of ssd1"),

@@ -171,7 +171,11 @@ def show_device(data: dict[str, Any]) -> None:
     """One device: its geometry, and its capacity under each scheme."""
     facts = _table(data["name"] + (f": {data['about']}" if data["about"] else ""), ["", ""])
     facts.columns[1].justify = "left"
-    facts.add_row("raw capacity", f"{format_bytes(data['raw_bytes'])} ({data['physical_pages']:,} physical pages)")
+    slices = data["device"]["slice"]
+    part = "" if slices == 1 else f", of one of {slices} slices"
+    facts.add_row(
+        "raw capacity", f"{format_bytes(data['raw_bytes'])} ({data['physical_pages']:,} physical pages{part})"
+    )
     facts.add_row("forward map", format_bytes(data["table_bytes"]))
     if data["buffer_bytes"]:
         facts.add_row("data buffer", format_bytes(data["buffer_bytes"]))

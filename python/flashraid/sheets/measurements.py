@@ -33,8 +33,9 @@ LEAST_BYTES = int(SEQUENTIAL_DEPTH * SEQUENTIAL_BYTES / FRESH_SEQUENTIAL)
 
 
 class Drive(NamedTuple):
-    """What a measurement depends on."""
+    """What a measurement depends on: of a drive of which a slice is simulated, that of the slice."""
 
+    slices: int
     user_bytes: int
     unit_bytes: int  # of a mapping unit
     staging_bytes: int  # of the memory in which units wait for their program
@@ -42,16 +43,17 @@ class Drive(NamedTuple):
 
     @classmethod
     def of(cls, user_bytes: int, device: Mapping[str, Any], ssds: int) -> "Drive":
-        """Of the device of a configuration."""
-        planes = ssds * prod(
-            device[key] for key in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")
-        )
+        """Of the device of a configuration, of which the host gets so many bytes of what is simulated."""
+        slices = device["slice"]
+        dies = prod(device[key] for key in ("channels", "chips_per_channel", "dies_per_chip"))
+        planes = ssds * dies // slices * device["planes_per_die"]
         block_bytes = device["pages_per_block"] * device["page_bytes"]
         spare_share = max(1 - user_bytes / (planes * device["blocks_per_plane"] * block_bytes), 0)
         return cls(
+            slices,
             user_bytes,
             device["mapping_unit_bytes"] or device["page_bytes"],
-            device["staging_bytes"],
+            device["staging_bytes"] // slices,
             int(planes * block_bytes * spare_share),
         )
 
@@ -110,6 +112,10 @@ class Measurement:
         latencies = {f"latency_ns.all.{each.value}": f"{self.name}_{each.value}_ns" for each in Latency}
         return {"bandwidth.requests_per_second": f"{self.name}_iops"} | latencies
 
+    def is_of(self, drive: Drive) -> bool:
+        """Whether it can be measured: each slice has a request under way."""
+        return self.queue_depth >= drive.slices
+
     def requests(self, drive: Drive, is_quick: bool) -> int:
         """How many requests are measured."""
         is_fresh = self.state is State.ERASED
@@ -160,7 +166,7 @@ class Measurement:
         warmup = self.warmup(drive, requests)
         return [
             *self.state.settings,
-            ("queue_depth", str(self.queue_depth)),
+            ("queue_depth", str(self.queue_depth // drive.slices)),
             *([("warmup", str(warmup))] if warmup else []),
         ]
 

@@ -511,8 +511,8 @@ impl Device {
         (least < too_much).then(|| (least, too_much - 1))
     }
 
-    /// Its flash as a share of that of the preset whose name it has, if it was made smaller.
-    pub(crate) fn share_of_preset(&self) -> Option<f64> {
+    /// Its flash as a share of that of the preset whose name it has, if it was made smaller. Both are whole drives.
+    pub(super) fn share_of_preset(&self) -> Option<f64> {
         let preset = PRESETS.iter().find(|preset| preset.name == self.name)?;
         let whole = Self::load(preset.name).ok()?.geometry().raw_bytes();
         let own = self.geometry().raw_bytes();

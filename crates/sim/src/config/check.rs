@@ -33,6 +33,16 @@ impl Config {
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
+        self.check_slice(find_scheme(&self.scheme.name)?.redundancy)?;
+        let slice = self.device.slice;
+        // Numbers of a slice are not those that were given.
+        self.check_simulated().map_err(|error| match error {
+            ConfigError(text) if slice > 1 => ConfigError(format!("one of {slice} slices: {text}")),
+            error => error,
+        })
+    }
+
+    fn check_simulated(&self) -> Result<(), ConfigError> {
         // What is wrong with columns takes more words than an entry of the table has.
         self.run.trace_options().map_err(|error| ConfigError(error.to_string()))?;
         self.device.check_units()?;
@@ -43,7 +53,6 @@ impl Config {
                 self.device.mapping_unit_bytes, self.device.program_pages
             ));
         }
-        self.check_slice(find_scheme(&self.scheme.name)?.redundancy)?;
         self.device.check_counts()?;
         self.device.check_cells()?;
         self.array.check(&self.device, find_scheme(&self.scheme.name)?, &self.run.until)?;

@@ -17,8 +17,9 @@ pub(super) fn build(described: &str, settings: &[Setting], entry: &Entry) -> Res
     refuse_missing(described, settings)?;
     let (device, array) = device_and_array(settings)?;
     Ok(Config {
+        // Of an array the check refuses slices.
+        device: if array.is_single() { device.sliced()? } else { device.clone() },
         array: array.with_models_of(&device)?,
-        device: device.sliced()?,
         whole: device,
         scheme: SchemeChoice {
             name: entry.name.into(),

@@ -69,6 +69,19 @@ impl Config {
         if self.device.slice == 1 { 1 } else { self.device.slice / (self.whole.channels / self.device.channels) }
     }
 
+    /// The flash of the drive, or of each SSD, as a share of that of the preset whose name it has, if it was made smaller.
+    pub(crate) fn share_of_preset(&self) -> Option<f64> {
+        self.whole.share_of_preset()
+    }
+
+    /// What is likely to be taken for the whole drive.
+    pub(super) fn is_a_slice(&self) -> Option<String> {
+        let slice = self.device.slice;
+        (slice > 1).then(|| {
+            format!("slice = {slice}: one of {slice} equal parts of the drive is simulated: capacities, counts and rates, also those of requests, are of the part")
+        })
+    }
+
     /// A slice is like the whole drive if its stripes are: each of them lies in one slice, or there are none.
     pub(super) fn check_slice(&self, redundancy: Redundancy) -> Result<(), ConfigError> {
         let (slice, scheme) = (self.device.slice, &self.scheme.name);

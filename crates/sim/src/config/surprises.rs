@@ -124,6 +124,7 @@ impl Config {
         let scheme = self.build_scheme()?;
         let mut warnings = self.surprises_of_gc(scheme.as_ref())?;
         warnings.extend(self.useless_nvram(scheme.as_ref()));
+        warnings.extend(self.is_a_slice());
         Ok(warnings)
     }
 

@@ -174,7 +174,7 @@ impl Simulation {
         let (page_bytes, space) = (u64::from(self.device.config.device.unit_bytes()), device.media.usage());
         Capacity {
             raw_bytes: self.device.config.array.derived(&self.device.config.device).raw_bytes,
-            share_of_preset: self.device.config.device.share_of_preset(),
+            share_of_preset: self.device.config.share_of_preset(),
             user_bytes: device.scheme.user_pages() * page_bytes,
             space_bytes: device.space_pages * page_bytes,
             filled_bytes: self.device.filled_pages * page_bytes,

@@ -100,11 +100,23 @@ fn work_ns(ssds: &[SsdRecord<'_>], now: &Snapshot, start: &Snapshot) -> (Vec<u12
         let luns = first..first + ssd.luns;
         let (transfers, arrays) = work_of_ssd_ns(ssd.settings, &now.flash_luns[luns.clone()], &start.flash_luns[luns.clone()]);
         let units = transfers_of_units_ns(ssd.settings, &now.luns[luns]);
-        transfers_ns.extend(transfers.into_iter().zip(units).map(|(pages_ns, units_ns)| pages_ns + units_ns));
-        arrays_ns += arrays;
+        let channels = transfers_ns.len();
+        // Each transfer is followed by those of the slices that share its bus.
+        let slices = u128::from(ssd.settings.slices_per_bus);
+        transfers_ns.extend(transfers.into_iter().zip(units).map(|(pages_ns, units_ns)| slices * (pages_ns + units_ns)));
+        let rests = rests(ssd.settings);
+        arrays_ns += arrays + rests * (arrays + transfers_ns[channels..].iter().sum::<u128>());
         first += ssd.luns;
     }
     (transfers_ns, arrays_ns)
+}
+
+/// If there is power for a part of a die only: how long at most it rests after each program, in times of that program.
+fn rests(settings: &Settings) -> u128 {
+    match settings.given.active_dies {
+        0 => 0,
+        active_dies => (settings.given.slice.div_ceil(active_dies) - 1).into(),
+    }
 }
 
 /// Whether reads of one flash page that are one operation transfer what each of them wants, so that a unit may cross the bus several times.

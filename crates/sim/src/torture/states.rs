@@ -136,6 +136,11 @@ impl Case<'_> {
     }
 
     /// A replacement takes its SSD out whatever has failed before.
+    /// Whether more may fail than the scheme survives.
+    pub(super) fn may_exceed(&self) -> bool {
+        self.second || self.takes_out()
+    }
+
     fn takes_out(&self) -> bool {
         self.replaces() && self.entry.takes_devices_out
     }
@@ -207,7 +212,7 @@ pub const STATES: &[State] = &[
     state("retired_block", 2, |known| known.now.has_retired(), |case| case.moves_pages()),
     state("spare_in_use", 1, |known| known.now.uses_spares(), |case| case.config.device.spare_chips > 0),
     state("both_chips_dead", 3, |known| known.now.has_lost_both(), |case| case.has_mirrors()),
-    state("second_failure", 1, |known| known.now.is_exceeded(), |case| case.second || case.takes_out()),
+    state("second_failure", 1, |known| known.now.is_exceeded(), |case| case.may_exceed()),
     state("replacement_running", 1, |known| known.in_flight().replaced.is_some(), |case| case.replaces()),
     state("replacement_10", 3, |known| is_replaced(known, 10.0), |case| case.replaces()),
     state("replacement_50", 8, |known| is_replaced(known, 50.0), |case| case.replaces()),

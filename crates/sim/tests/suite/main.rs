@@ -42,6 +42,7 @@ mod recompute;
 mod results;
 mod service;
 mod shift;
+mod slices;
 mod steps;
 mod stripe_map;
 #[path = "../support/mod.rs"]

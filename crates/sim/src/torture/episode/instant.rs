@@ -48,7 +48,8 @@ impl<M: Media> Instant for Episode<M> {
     }
 
     fn is_exceeded(&self) -> bool {
-        self.damage.exceeded
+        // Not by what the memory of an SSD gives up where no second unit may fail: that is no state to look for.
+        self.damage.exceeded && self.terms.may_exceed
     }
 
     fn has_retired(&self) -> bool {
@@ -65,7 +66,7 @@ impl<M: Media> Instant for Episode<M> {
     }
 
     fn lacks_both(&self) -> bool {
-        self.damage.exceeded && self.engine.executor.media.shape().has_mirrors && lacks_copy_and_base(&self.engine.executor.media)
+        self.is_exceeded() && self.engine.executor.media.shape().has_mirrors && lacks_copy_and_base(&self.engine.executor.media)
     }
 
     fn has_given_up(&self) -> bool {

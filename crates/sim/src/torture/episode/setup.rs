@@ -48,6 +48,8 @@ pub(super) struct Terms {
     pub(super) controller_lives: bool,
     /// Whether a second unit may fail before the first one is rebuilt.
     pub(super) second: bool,
+    /// Whether more may fail than the scheme survives: that, or an SSD that is taken out.
+    pub(super) may_exceed: bool,
     pub(super) drains: bool,
     /// Whether what is lost is rebuilt.
     pub(super) rebuilds: bool,
@@ -107,7 +109,8 @@ impl<M: Assembled> Episode<M> {
         let second = torture.second || random.once_in(if config.device.mirror_chips > 0 { SECONDS / 2 } else { SECONDS });
         let calm = random.of_list(&[0, 0, 2, 5, 10, KILLS]);
         let entry = find_scheme(scheme)?;
-        let wanted = Wanted::of(&Case { entry, config: &config, second });
+        let case = Case { entry, config: &config, second };
+        let wanted = Wanted::of(&case);
         let host = Host::new(&mut random, space, engine.scheme().width());
         let terms = Terms {
             entry,
@@ -115,6 +118,7 @@ impl<M: Assembled> Episode<M> {
             has_window: entry.has_window && torture.claims.is_none(),
             controller_lives: torture.claims.is_none(),
             second,
+            may_exceed: case.may_exceed(),
             drains: config.run.drain,
             rebuilds: config.rebuild_order().is_ok_and(|order| order.is_some()),
             calm,
