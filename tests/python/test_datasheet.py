@@ -99,8 +99,8 @@ def test_a_deep_queue_is_as_fast_as_its_dies_and_steady_writes_are_slower(sheet)
 
 def test_steady_writes_come_after_what_fills_the_memory_and_the_spare():
     device = {key: 2 for key in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")}
-    device |= {"blocks_per_plane": 10, "pages_per_block": 16, "page_bytes": 16_384, "mapping_unit_bytes": 4096, "slice": 1}
-    drive = Drive.of(3 * 16 * 10 * 16 * 16_384 // 4, {**device, "staging_bytes": 2**20}, 1)
+    device |= {"blocks_per_plane": 10, "pages_per_block": 16, "page_bytes": 16_384, "mapping_unit_bytes": 4096}
+    drive = Drive.of(3 * 16 * 10 * 16 * 16_384 // 4, {**device, "staging_bytes": 2**20, "slice": 1}, 1)
     # A quarter of the flash is spare: of 16 planes with blocks of 64 units, 256 units; and the memory holds as many.
     assert drive.spare_bytes == drive.staging_bytes == 256 * 4096
     warmups = {each.name: each.warmup(drive, 100) for each in MEASUREMENTS if each.is_steady}
@@ -111,9 +111,10 @@ def test_steady_writes_come_after_what_fills_the_memory_and_the_spare():
     assert [WORN_BY.requests(drive, is_quick) for is_quick in (False, True)] == [25_600, 2_560]
 
 
-def test_the_sheet_of_a_slice_is_that_of_the_drive(tmp_path, sheet):
-    device = write_device(tmp_path, slice=2, **ROOM)
-    part = fr.datasheet(device, pe_cycles=3000)
+def test_the_sheet_of_a_slice_is_that_of_the_drive(tmp_path):
+    room = ROOM | {"blocks_per_plane": 128}
+    device = write_device(tmp_path, slice=2, **room)
+    part, sheet = (fr.datasheet(each, pe_cycles=3000) for each in (device, write_device(tmp_path, **room)))
     assert part.title.endswith("data sheet, simulated on one of 2 slices")
     assert (part.capacity, part.to_dict()["slices"]) == (sheet.capacity, 2)
     # Two requests outstanding are the fewest that two slices have.

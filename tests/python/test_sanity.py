@@ -36,7 +36,10 @@ def test_the_load_knows_programs_of_several_pages_and_power(tmp_path, device):
     quick = {"bus_ps_per_byte": 0, "program_command_ns": 0}
     programs = {"program_pages": 4, "power_loss_protection": "true"}
     # Sixteen pages on four dies: sixteen programs, or four of four pages; one after the other with power for one die.
-    for given, one_after_the_other in ((quick, 4), (quick | programs, 1), (quick | programs | {"active_dies": 1}, 4)):
+    one_die = quick | programs | {"active_dies": 1}
+    # A slice of 2 has two dies, which have power for half of one.
+    slices = ((quick | {"slice": 2}, 8), (one_die | {"slice": 2}, 8))
+    for given, one_after_the_other in ((quick, 4), (quick | programs, 1), (one_die, 4), *slices):
         found = sanity(write_trace(tmp_path, rows), device, **given)
         assert found["expected_load"] == pytest.approx(one_after_the_other * 200_000 / 1000)
 

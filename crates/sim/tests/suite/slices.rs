@@ -42,7 +42,7 @@ fn a_shared_bus_serves_the_other_slices_as_well() {
     let (command_ns, sense_ns, data_ns) = (175, 20_000, 102_400);
     let lone_ns = command_ns + sense_ns + data_ns;
     assert_eq!(times, [lone_ns, lone_ns + data_ns + lone_ns]);
-    assert_eq!(result.channels.len(), 1);
+    assert_eq!(result.channels[0].busy_ns.total, 2 * 2 * (command_ns + data_ns));
 }
 
 /// (e): of 5 dies of which a slice has 2.5, and of 1 of which it has a half, to the nanosecond.
@@ -94,6 +94,7 @@ fn slices_do_their_share() {
         ("dies", &[][..], 0, 0.05),
         ("power", &[("active_dies", "6")], 0, 0.05),
         ("links", &[("host_write_ps_per_byte", "30000")], 0, 0.02),
+        ("controller", &[("unit_ns", "10000")], 0, 0.03),
         ("reads", &[("command_ns", "5000")], 100, 0.001),
         ("both", &[], 70, 0.1),
     ] {
@@ -143,4 +144,5 @@ fn a_slice_is_a_part_of_each_level() {
         let result = serde_json::json!({ "schema": SCHEMA, "config": json });
         assert_eq!(Config::of_result("result.json", &result.to_string()).unwrap(), config);
     }
+    assert_eq!(config("nvme-2026", "raid0", &[("mapping", "dftl"), ("slice", "4")]).device.cmt_entries, 65_536 / 4);
 }
