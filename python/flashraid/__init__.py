@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .comparing import compare
     from .comparison import Comparison
     from .datasheets import Datasheet, datasheet
+    from .fitting import fit_device
     from .listings import devices, schemes
     from .loading import load
     from .record import Record
@@ -41,6 +42,7 @@ else:
         "comparing": ("compare",),
         "comparison": ("Comparison",),
         "datasheets": ("Datasheet", "datasheet"),
+        "fitting": ("fit_device",),
         "listings": ("devices", "schemes"),
         "loading": ("load",),
         "record": ("Record",),
@@ -95,6 +97,7 @@ __all__ = [
     "datasheet",
     "devices",
     "fit",
+    "fit_device",
     "load",
     "profiles",
     "read_trace",

@@ -7,6 +7,7 @@ from typing import Any
 import rich_click as click
 
 from .. import _native
+from ..fitting import fit_device
 from . import tables
 from .completion import complete_devices, complete_schemes
 from .options import argument, flag, json_target, option
@@ -17,12 +18,19 @@ from .output import Target
 @argument("name", metavar="NAME", required=False, help="A preset, or a TOML file.", complete=complete_devices)
 @option("--scheme", metavar="NAME", help="Show only the capacity of this scheme.", complete=complete_schemes)
 @flag("--toml", help="Print the file of a preset, with its comments: a device to start from.")
+@option("--fit", metavar="SHEET.toml", help="Print a device file for the drive that has this data sheet.")
 @json_target
-def devices(name: str | None, scheme: str | None, toml: bool, json_target: str | None) -> int:
+def devices(name: str | None, scheme: str | None, toml: bool, fit: str | None, json_target: str | None) -> int:
     """List the device presets, or show the derived geometry and capacities of one device.
 
     Example: flashraid devices ssd1 --toml > mine.toml; then --device mine.toml gives the same results as --device ssd1.
+    With --fit, constants are fitted to the figures of a sheet (docs/datasheet.md).
     """
+    if fit is not None:
+        if name is not None or scheme is not None or toml or json_target is not None:
+            raise _native.InputError("--fit: allowed is devices --fit SHEET.toml, without other arguments")
+        print(fit_device(fit), end="")
+        return 0
     for given, is_given in (("--scheme", scheme is not None), ("--toml", toml)):
         if name is None and is_given:
             raise _native.InputError(f"{given} needs a device: allowed is devices NAME {given}")
