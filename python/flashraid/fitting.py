@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from . import _native, documents
 from ._native import InputError
+from .datasheets import default_scheme
 from .files import scratch_folder
 from .keys import said_at
 from .profile_text import toml
@@ -18,7 +19,6 @@ from .sizes import parse_bytes
 
 # What a sheet does not say is as in this preset.
 LIKE = "nvme-tlc-8t"
-SCHEME = "raid0"  # of the capacity of a drive: the device is the same under each
 READ, WRITE, IOPS = "sequential_read_mb_s", "sequential_write_mb_s", "random_read_qd256_fresh_iops"
 LONE = {"read": "random_read_qd1_fresh", "write": "random_write_qd1_fresh"}
 # Dies and buses carry so much more than what is behind them, as requests are not spread evenly over them.
@@ -128,12 +128,13 @@ def _figures(path: str, sheet: Mapping[str, Any]) -> dict[str, float]:
 
 def _check(stated: Stated, text: str) -> None:
     """Refuses a sheet of which no drive comes that can be simulated."""
+    scheme = default_scheme()
     with scratch_folder() as folder:
         file = os.path.join(folder, "fitted.toml")
         with open(file, "w", encoding="utf-8", newline="") as out:
             out.write(text)
         try:
-            capacity = json.loads(_native.device(file, SCHEME))["schemes"][SCHEME]
+            capacity = json.loads(_native.device(file, scheme))["schemes"][scheme]
             refused = capacity.get("refused")
         except InputError as error:
             refused = str(error).removeprefix(f"{file}: ")
@@ -168,7 +169,7 @@ class _Fit:
     stated: Stated
 
     def __post_init__(self) -> None:
-        self.like: dict[str, Any] = json.loads(_native.device(LIKE, SCHEME))["device"]
+        self.like: dict[str, Any] = json.loads(_native.device(LIKE, default_scheme()))["device"]
         self.fitted: list[str] = []
         self.found: dict[str, Constant] = {}
 
