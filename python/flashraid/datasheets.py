@@ -113,8 +113,8 @@ def planned(
     for idle in detail["idle"]:
         raise InputError(idle["text"])
     slices = detail["config"]["device"]["slice"]
-    if slices > WORN_BY.queue_depth:
-        raise InputError(f"slice = {slices}: allowed in a data sheet is 1 to {WORN_BY.queue_depth}")
+    if WORN_BY.queue_depth % slices:
+        raise InputError(f"slice = {slices}: allowed in a data sheet is what divides its depth of {WORN_BY.queue_depth}")
     if detail["user_bytes"] < LEAST_BYTES:
         name = detail["config"]["device"]["name"]
         raise InputError(f"{name}: the host gets {detail['user_bytes']:,} bytes: allowed is {LEAST_BYTES:,} or more")
@@ -400,7 +400,9 @@ def _values(plan: Plan, lines: Sequence[Line]) -> Iterator[tuple[str, float | No
 
 
 def _value(result: Any, place: str, name: str, drive: Drive) -> float | None:
-    """A figure out of a result: rates are those of all slices together."""
+    """A figure out of a result: rates are those of all slices together, latencies of a slice are not the drive's."""
+    if drive.slices > 1 and name.endswith("_ns"):
+        return None
     for key in place.split("."):
         result = result[key]
     if result is None or name.endswith("_ns"):

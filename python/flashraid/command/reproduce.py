@@ -12,6 +12,7 @@ import rich_click as click
 
 from .._native import InputError
 from ..causes import cause
+from ..figures.files import remove_if_empty
 from ..figures.files import write as write_figures
 from ..files import NewFile
 from ..interrupts import last_words
@@ -198,7 +199,8 @@ def _one(name: str, asked: Asked, target: Target) -> None:
     with ExitStack() as undo:
         files = {}
         if asked.write is not None:
-            _make_folder(os.path.join(asked.write, page.FIGURES))
+            _make_folder(asked.write, undo)
+            _make_folder(os.path.join(asked.write, page.FIGURES), undo)
         for end in ("md", "json") if asked.write is not None else ():
             files[end] = NewFile(os.path.join(str(asked.write), f"{name}.{end}"), "--write")
             undo.callback(files[end].discard)
@@ -280,11 +282,15 @@ def _beginning(status: "Status") -> str:
     return text
 
 
-def _make_folder(path: str) -> None:
+def _make_folder(path: str, undo: ExitStack) -> None:
+    """Makes the folder, unless it is there. It goes again if nothing is written to it."""
+    if os.path.isdir(path):
+        return
     try:
-        os.makedirs(path, exist_ok=True)
+        os.makedirs(path)
     except OSError as error:
         raise InputError(f"--write: {path}: cannot be made: {cause(error)}") from None
+    undo.callback(remove_if_empty, path)
 
 
 def _with_record(found: "Reproduction", asked: Asked) -> "Reproduction":

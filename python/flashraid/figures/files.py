@@ -31,7 +31,7 @@ def write(figures: "list[Figure]", folder: Path, option: str = "figures") -> lis
                 os.makedirs(path)
             except OSError as error:
                 raise InputError(f"{option}: {path}: cannot be made: {cause(error)}") from None
-            undo.callback(_remove_if_empty, path)
+            undo.callback(remove_if_empty, path)
         files = []
         for figure in figures:
             drawing = printed.figure(figure)
@@ -79,6 +79,6 @@ def _ending(path: str) -> str:
     return os.path.splitext(path)[1].lower()
 
 
-def _remove_if_empty(folder: str) -> None:
+def remove_if_empty(folder: str) -> None:
     with suppress(OSError):
         os.rmdir(folder)

@@ -15,7 +15,7 @@ def of_sheet(lines: Lines, values: Mapping[str, float | None]) -> list[Figure]:
     """The figures of a sheet with these lines and figures."""
     found = [_sequential(lines, values)]
     found += [_random(lines, values, depth) for depth in DEPTHS]
-    found += [_latencies(lines, depth) for depth in DEPTHS]
+    found += [_latencies(lines, values, depth) for depth in DEPTHS]
     return [figure for figure in found if figure is not None]
 
 
@@ -62,13 +62,13 @@ def _random(lines: Lines, values: Mapping[str, float | None], depth: int) -> Fig
     )
 
 
-def _latencies(lines: Lines, depth: int) -> Figure | None:
+def _latencies(lines: Lines, values: Mapping[str, float | None], depth: int) -> Figure | None:
     import polars
 
     rows = [
         {"line": f"{_kind(of)}, {_drive(of)}", "quantile": quantile, "latency_us": latency_ns / 1000}
         for of, result in lines
-        if _is_random(of, depth)
+        if _is_random(of, depth) and values[f"{of.name}_mean_ns"] is not None
         for quantile, latency_ns in distribution(result.latency_ns.all)
     ]
     if not rows:

@@ -113,8 +113,8 @@ class Measurement:
         return {"bandwidth.requests_per_second": f"{self.name}_iops"} | latencies
 
     def is_of(self, drive: Drive) -> bool:
-        """Whether it can be measured: each slice has a request under way."""
-        return self.queue_depth >= drive.slices
+        """Whether it can be measured: each slice has as many requests under way."""
+        return self.queue_depth % drive.slices == 0
 
     def requests(self, drive: Drive, is_quick: bool) -> int:
         """How many requests are measured."""

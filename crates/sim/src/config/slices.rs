@@ -3,6 +3,7 @@
 use super::error::refuse;
 use super::{Array, Config, ConfigError, Device};
 use flashraid_redundancy::Redundancy;
+use flashraid_vocabulary::{GcBlockingScope, Lun};
 
 /// Into how many parts a slice divides each level of the device.
 #[derive(Clone, Copy)]
@@ -48,17 +49,45 @@ impl Device {
         if self.mapping.is_hybrid() {
             return refuse(format!("slice = {}: allowed with mapping = page or dftl", self.slice));
         }
-        let bytes = |bytes: u64| bytes / u64::from(self.slice);
+        self.check_units_of_slices(chips > 1, dies > 1)?;
+        let slice = self.slice;
+        let part = |key: &str, all: u64| match all / u64::from(slice) {
+            0 if all > 0 => refuse(format!("{key} = {all}: a slice has none of it: allowed with slice = {slice} is 0, or {slice} or more")),
+            part => Ok(part),
+        };
         Ok(Self {
             channels: self.channels / channels,
             chips_per_channel: self.chips_per_channel / chips,
             dies_per_chip: self.dies_per_chip / dies,
-            staging_bytes: bytes(self.staging_bytes),
-            buffer_bytes: bytes(self.buffer_bytes),
-            nvram_buffer_bytes: bytes(self.nvram_buffer_bytes),
-            cmt_entries: (self.cmt_entries / self.slice).max(1),
+            staging_bytes: part("staging_bytes", self.staging_bytes)?,
+            buffer_bytes: part("buffer_bytes", self.buffer_bytes)?,
+            nvram_buffer_bytes: part("nvram_buffer_bytes", self.nvram_buffer_bytes)?,
+            destage_bytes_per_second: part("destage_bytes_per_second", self.destage_bytes_per_second)?,
+            cmt_entries: part("cmt_entries", self.cmt_entries.into())? as u32,
             ..self.clone()
         })
+    }
+}
+
+impl Device {
+    /// What works as one must lie in one slice: a LUN, and what GC blocks.
+    fn check_units_of_slices(&self, divides_channels: bool, divides_chips: bool) -> Result<(), ConfigError> {
+        if divides_chips && self.lun == Lun::Chip {
+            return refuse(format!("slice = {}: divides chips, which work as one: allowed with lun = die", self.slice));
+        }
+        let is_divided = match self.gc_blocking_scope {
+            GcBlockingScope::Channel => divides_channels || divides_chips,
+            GcBlockingScope::Chip => divides_chips,
+            GcBlockingScope::None | GcBlockingScope::Lun => false,
+        };
+        if is_divided {
+            let scope = self.gc_blocking_scope.name();
+            return refuse(format!(
+                "gc_blocking_scope = {scope}: slices of {} divide it, and GC blocks all of it: allowed is none or lun",
+                self.slice
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -78,7 +107,7 @@ impl Config {
     pub(super) fn is_a_slice(&self) -> Option<String> {
         let slice = self.device.slice;
         (slice > 1).then(|| {
-            format!("slice = {slice}: one of {slice} equal parts of the drive is simulated: capacities, counts and rates, also those of requests, are of the part")
+            format!("slice = {slice}: one of {slice} equal parts of the drive is simulated: capacities, counts and rates, also those of requests, are of the part, and requests wait for other times than in the drive")
         })
     }
 
@@ -93,7 +122,7 @@ impl Config {
         }
         if redundancy != Redundancy::None && Array::members(&self.array, &self.whole) != self.members() {
             return refuse(format!(
-                "slice = {slice}: {scheme} has stripes over all {} members, of which a slice has {}: allowed with it is 1",
+                "slice = {slice}: {scheme} has stripes over all {} members, of which a slice has {}: allowed is a slice with all of them, or 1",
                 self.array.members(&self.whole),
                 self.members()
             ));

@@ -87,7 +87,7 @@ fn suspensions_ns(ssds: &[SsdRecord<'_>], now: &Snapshot, start: &Snapshot) -> u
         let given = &ssd.settings.given;
         let before = start.programs + start.erases;
         let times = now.programs + now.erases - before + before.min(ssd.luns as u64);
-        u128::from(times) * u128::from(given.suspend_ns + given.resume_ns)
+        u128::from(times) * u128::from(given.suspend_ns + given.resume_ns) * (1 + rests(ssd.settings))
     };
     ssds.iter().zip(now.suspensions.iter().zip(&start.suspensions)).map(of_ssd).sum()
 }

@@ -60,6 +60,17 @@ fn power_for_a_part_of_a_die_rests() {
     }
 }
 
+/// (e): programs that reads suspend keep their power meanwhile, which rests the longer.
+#[test]
+fn suspended_programs_make_power_rest_longer() {
+    let given = [("slice", "4"), ("active_dies", "1"), ("suspend", "both"), ("suspend_min_ns", "0"), ("suspend_ns", "100000000")];
+    let requests: Vec<_> = (0..40).map(|page| pages(if page % 2 == 0 { HostOp::Write } else { HostOp::Read }, page, 1)).collect();
+    let (_, result) = served(config("tiny", "raid0", &[&given[..], &[("fill", "1")]].concat()), &requests);
+    assert!(result.suspensions.unwrap().programs > 0);
+    // Of 20 programs all but the last are followed by a rest of three times their time.
+    assert!(result.simulated_ns > 4 * 100_000_000 * result.suspensions.unwrap().programs / 2);
+}
+
 /// Requests a second, with so many always outstanding on a drive in steady state, and the write amplification.
 fn pace(pairs: Pairs, outstanding: u64, reads: u64) -> (f64, f64) {
     let shape = [
@@ -118,11 +129,23 @@ fn what_is_no_part_is_refused() {
     let uneven = told("nvme-2026", "raid0", &[("slice", "3")]);
     assert_eq!(uneven, "slice = 3: 8 channels of 1 chips of 1 dies cannot be divided evenly: allowed is 1, 2, 4, 8");
     let stripes = told("nvme-2026", "raid5", &[("slice", "2")]);
-    assert_eq!(stripes, "slice = 2: raid5 has stripes over all 8 members, of which a slice has 4: allowed with it is 1");
+    assert_eq!(
+        stripes,
+        "slice = 2: raid5 has stripes over all 8 members, of which a slice has 4: allowed is a slice with all of them, or 1"
+    );
     let spares = told("nvme-2026", "raid0", &[("slice", "2"), ("spare_chips", "1")]);
     assert_eq!(spares, "slice = 2: allowed with mirror_chips = 0 and spare_chips = 0");
     let hybrid = told("tiny", "raid0", &[("slice", "2"), ("mapping", "bast")]);
     assert_eq!(hybrid, "slice = 2: allowed with mapping = page or dftl");
+    let chips = told("tiny", "raid0", &[("channels", "1"), ("dies_per_chip", "2"), ("lun", "chip"), ("slice", "2")]);
+    assert_eq!(chips, "slice = 2: divides chips, which work as one: allowed with lun = die");
+    for (scope, shape) in [("chip", ("dies_per_chip", "4")), ("channel", ("chips_per_channel", "4"))] {
+        let blocked = told("tiny", "raid0", &[("channels", "1"), shape, ("gc_blocking_scope", scope), ("slice", "2")]);
+        let expected = format!("gc_blocking_scope = {scope}: slices of 2 divide it, and GC blocks all of it: allowed is none or lun");
+        assert_eq!(blocked, expected);
+    }
+    let buffer = told("tiny", "raid0", &[("slice", "4"), ("buffer_bytes", "3")]);
+    assert_eq!(buffer, "buffer_bytes = 3: a slice has none of it: allowed with slice = 4 is 0, or 4 or more");
     let staging = told("nvme-2026", "raid0", &[("slice", "8"), ("staging_bytes", "4MiB")]);
     assert!(staging.starts_with("one of 8 slices: staging_bytes = 524288: allowed is 0, or at least"), "{staging}");
     let array = told("array-5x", "raid5", &[("slice", "2")]);
