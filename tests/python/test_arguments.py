@@ -232,8 +232,9 @@ FUNCTIONS = {
     "windows": {"like": ["ali_0"], "step_ns": 600 * 10**9, "page_bytes": 4096, "most": 3, "progress": None},
     "schemes": {"name": "raid5"},
     "devices": {"name": "tiny", "scheme": "raid5"},
+    "fit_device": {"sheet": "sheet.toml"},
 }
-OF_NO_TRACE = ("sweep", "datasheet", "load", "synth", "reproduce", "schemes", "devices")
+OF_NO_TRACE = ("sweep", "datasheet", "load", "synth", "reproduce", "schemes", "devices", "fit_device")
 
 
 def test_every_function_is_tried():

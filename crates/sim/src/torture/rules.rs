@@ -170,6 +170,9 @@ fn rule(key: &str) -> Option<Rule> {
         "gc_blocking_scope" => Rule::By(|draw| {
             Some(if draw.is_asked("gc_pace", "debt") {
                 "none".into()
+            } else if draw.number("slice") > 1 {
+                // What GC blocks lies in one slice.
+                draw.random.of_list(&["lun", "none"]).into()
             } else {
                 draw.random.of_list(&words_of("gc_blocking_scope")).to_string()
             })
