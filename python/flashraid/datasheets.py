@@ -114,7 +114,8 @@ def planned(
         raise InputError(idle["text"])
     slices = detail["config"]["device"]["slice"]
     if WORN_BY.queue_depth % slices:
-        raise InputError(f"slice = {slices}: allowed in a data sheet is what divides its depth of {WORN_BY.queue_depth}")
+        depth = WORN_BY.queue_depth
+        raise InputError(f"slice = {slices}: allowed in a data sheet is what divides its depth of {depth}")
     if detail["user_bytes"] < LEAST_BYTES:
         name = detail["config"]["device"]["name"]
         raise InputError(f"{name}: the host gets {detail['user_bytes']:,} bytes: allowed is {LEAST_BYTES:,} or more")

@@ -122,10 +122,7 @@ def test_the_sheet_of_a_slice_is_that_of_the_drive(tmp_path):
     assert [each.measurement.name for each in part.lines] == measured
     # Requests wait in a slice for other times than in the drive.
     assert {name for name, value in part.values.items() if value is None} == {
-        name
-        for each in MEASUREMENTS
-        for name in each.figures.values()
-        if each.queue_depth == 1 or name.endswith("_ns")
+        name for each in MEASUREMENTS for name in each.figures.values() if each.queue_depth == 1 or name.endswith("_ns")
     }
     for name in ("sequential_read_mb_s", "random_write_qd256_fresh_iops", "random_read_qd256_steady_iops"):
         assert part.values[name] == pytest.approx(sheet.values[name], rel=0.1)
