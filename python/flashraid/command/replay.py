@@ -3,16 +3,13 @@
 import rich_click as click
 
 from .._native import InputError
-from ..comparison import Comparison
 from ..outputs import Outputs
-from ..replay import run_pairs
 from ..settings import Pairs, configuration, drive_file
-from . import options, results, sanity
+from . import options
 from .common import EPILOG, json_target_of, status_of, warn
 from .output import Target
 from .outputs import with_outputs
 from .progress import Progress
-from .report import drawings
 
 
 @click.command(epilog=EPILOG)
@@ -44,6 +41,12 @@ def run(
 
     Example: flashraid run trace.csv.gz --device ssd1 --scheme raid5 --fill 0.4 --verify --json result.json
     """
+    # Completion needs the options only.
+    from ..comparison import Comparison
+    from ..replay import run_pairs
+    from . import results, sanity
+    from .report import drawings
+
     json_target = json_target_of(json_target, outputs)
     if seeds == 1 and jobs is not None:
         raise InputError("--jobs: one run is the work of one core: allowed with --seeds")

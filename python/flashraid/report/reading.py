@@ -69,7 +69,7 @@ def read_object(path: str) -> dict[str, Any]:
     of = documents.read_json(path)
     allowed = "allowed is the JSON of run or compare"
     if not isinstance(of, dict) or not isinstance(of.get("schema"), int):
-        raise InputError(f"{path}: holds no result of flashraid: {allowed}")
+        raise InputError(f"{path}: holds no result of flashraid: {allowed}, which has a number for schema")
     version = checking.schema_version()
     if of["schema"] != version:
         remedy = "use a newer flashraid" if of["schema"] > version else "run it again with --config"

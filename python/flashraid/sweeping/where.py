@@ -1,7 +1,6 @@
 """Who does the runs of a sweep: this process, or a cluster, as options or arguments say it."""
 
 import re
-import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -74,6 +73,8 @@ def _tls(scheduler: str, files: dict[str, Path | None], label: Label) -> Tls | N
         raise InputError(f"{label(missing)}: needed with {label(next(iter(given)))}")
     if not scheduler.startswith("tls://"):
         raise InputError(f"{label('scheduler')} {scheduler!r}: allowed with {label('tls_ca')} is tls://host:8786")
+    import ssl  # few sweeps need it, and it takes long
+
     tls = Tls(given["tls_ca"], given["tls_cert"], given["tls_key"])
     for name, load in (("tls_ca", _load_ca), ("tls_cert", _load_ca), ("tls_key", _load_key)):
         try:
@@ -87,9 +88,13 @@ def _tls(scheduler: str, files: dict[str, Path | None], label: Label) -> Tls | N
 
 
 def _load_ca(_tls: Tls, path: str) -> None:
+    import ssl
+
     ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
 
 
 def _load_key(tls: Tls, path: str) -> None:
+    import ssl
+
     # Without a password given, the user would be asked for it on the terminal.
     ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(tls.cert, path, password="")
