@@ -77,7 +77,8 @@ class Plan:
     @property
     def measurements(self) -> list[Measurement]:
         """What can be measured of this drive."""
-        return [each for each in MEASUREMENTS if each.is_of(self.drive)]
+        drive = self.drive
+        return [each for each in MEASUREMENTS if each.is_of(drive)]
 
     @property
     def drive(self) -> Drive:
@@ -290,7 +291,7 @@ class Datasheet(Drawn):
         stated = (self.plan.sheet or {}).get("figures", {})
         return {
             name: found / stated[name] - 1
-            for name in _names()
+            for name in figure_names()
             if name in stated and (found := self.values.get(name)) is not None
         }
 
@@ -376,7 +377,7 @@ class Datasheet(Drawn):
         return f"<Datasheet: {self.device} under {self.scheme}, {len(self.lines)} lines>"
 
 
-def _names() -> Iterator[str]:
+def figure_names() -> Iterator[str]:
     """The names of all figures, in order."""
     for measurement in MEASUREMENTS:
         yield from measurement.figures.values()
@@ -385,10 +386,10 @@ def _names() -> Iterator[str]:
 
 def _values(plan: Plan, lines: Sequence[Line]) -> Iterator[tuple[str, float | None]]:
     """The figures, by name; None of what could not be measured."""
-    results = {each.measurement: each.result for each in lines}
+    results, slices = {each.measurement: each.result for each in lines}, plan.drive.slices
     for measurement in MEASUREMENTS:
         for place, name in measurement.figures.items():
-            yield name, _value(results[measurement], place, name, plan.drive) if measurement in results else None
+            yield name, _value(results[measurement], place, name, slices) if measurement in results else None
     of = next(each.result for each in lines if each.measurement is WORN_BY)
     amplification = of.write_amplification
     yield AMPLIFICATION, amplification
@@ -400,15 +401,15 @@ def _values(plan: Plan, lines: Sequence[Line]) -> Iterator[tuple[str, float | No
         yield ENDURANCE, None
 
 
-def _value(result: Any, place: str, name: str, drive: Drive) -> float | None:
+def _value(result: Any, place: str, name: str, slices: int) -> float | None:
     """A figure out of a result: rates are those of all slices together, latencies of a slice are not the drive's."""
-    if drive.slices > 1 and name.endswith("_ns"):
+    if slices > 1 and name.endswith("_ns"):
         return None
     for key in place.split("."):
         result = result[key]
     if result is None or name.endswith("_ns"):
         return cast("float | None", result)
-    return float(result) * drive.slices / (1e6 if name.endswith("_mb_s") else 1)
+    return float(result) * slices / (1e6 if name.endswith("_mb_s") else 1)
 
 
 def _named(titles: Sequence[str], lines: int) -> str:

@@ -3,18 +3,16 @@
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any, NamedTuple
 
 from . import _native, documents
 from ._native import InputError
-from .datasheets import default_scheme
+from .datasheets import default_scheme, figure_names
 from .files import scratch_folder
 from .keys import said_at
 from .profile_text import toml
 from .settings import Path, known_name, utf8_path
-from .sheets.measurements import MEASUREMENTS
 from .sizes import parse_bytes
 
 # What a sheet does not say is as in this preset.
@@ -113,9 +111,7 @@ def _source(path: str, sheet: Mapping[str, Any]) -> str:
 
 def _figures(path: str, sheet: Mapping[str, Any]) -> dict[str, float]:
     """The figures that the sheet states."""
-    names = [name for each in MEASUREMENTS for name in each.figures.values()]
-    names += ["write_amplification", "endurance_drive_writes_per_day"]
-    figures = {}
+    names, figures = list(figure_names()), {}
     for key, value in sheet.items():
         if key == "source":
             continue
@@ -162,13 +158,11 @@ def _lines(stated: Stated, constants: Mapping[str, Constant], fitted: list[str])
 # ---- the fit ----
 
 
-@dataclass
 class _Fit:
     """Constants, each of which may rest on those before it."""
 
-    stated: Stated
-
-    def __post_init__(self) -> None:
+    def __init__(self, stated: Stated) -> None:
+        self.stated = stated
         self.like: dict[str, Any] = json.loads(_native.device(LIKE, default_scheme()))["device"]
         self.fitted: list[str] = []
         self.found: dict[str, Constant] = {}

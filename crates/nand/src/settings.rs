@@ -31,9 +31,9 @@ pub struct NandSettings {
     pub reports_data_in: bool,
     /// The layer above has a timer.
     pub has_timer: bool,
-    /// Of how many SSDs this one is a part (SPEC 8.11), and how many of these share each of its buses.
+    /// Of how many equal slices of a drive this is one (SPEC 8.11).
     pub slices: u32,
-    /// See `slices`.
+    /// How many of them share each of its buses.
     pub slices_per_bus: u32,
     /// How many LUNs of all slices program or erase at the same time; 0 for any number.
     pub active_dies: u32,

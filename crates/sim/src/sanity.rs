@@ -1,7 +1,7 @@
 //! What a trace would ask of a device, looked at before it is run: most wrong results of simulators come from a trace read in the
 //! wrong unit, and that shows in rates, sizes and addresses that no device has.
 
-use crate::config::{Config, Device, Fit, Lun, Transfer};
+use crate::config::{Config, Fit, Lun, Transfer};
 use crate::error::RunError;
 use crate::listing;
 use flashraid_ftl::CellOperation;
@@ -102,8 +102,7 @@ pub fn sanity(path: &Path, config: Config) -> Result<Option<Sanity>, RunError> {
         beyond_space: sample.beyond_space,
         unaligned: sample.unaligned,
         devices: trace.devices(),
-        expected_load: (span_ns > 0 && config.run.queue_depth == 0)
-            .then(|| sample.busy_ns(&config.device, config.slices_per_bus()) / span_ns as f64),
+        expected_load: (span_ns > 0 && config.run.queue_depth == 0).then(|| sample.busy_ns(&config) / span_ns as f64),
         warnings: Vec::new(),
     };
     sanity.warnings = warnings(&sanity, &sample, unit, &config)?;
@@ -179,7 +178,8 @@ impl TraceSample {
     }
 
     /// Time that host pages occupy each bus, or each LUN if that is more, spread evenly; programs over as many as have power.
-    fn busy_ns(&self, device: &Device, slices_per_bus: u32) -> f64 {
+    fn busy_ns(&self, config: &Config) -> f64 {
+        let device = &config.device;
         let pages = (self.pages_read + self.pages_written) as f64;
         let commands_ns = self.pages_read * device.read_command_ns + self.pages_written * device.program_command_ns;
         let bytes = if device.transfer == Transfer::Page { pages * f64::from(device.page_bytes) } else { self.bytes as f64 };
@@ -192,7 +192,7 @@ impl TraceSample {
         let units = if device.lun == Lun::Chip { chips } else { chips * device.dies_per_chip };
         let powered = if device.active_dies == 0 { f64::INFINITY } else { f64::from(device.active_dies) / f64::from(device.slice) };
         let cells_ns = (units_ns / f64::from(units)).max(programs_ns / powered.min(units.into()));
-        let buses = f64::from(device.channels) / f64::from(slices_per_bus);
+        let buses = f64::from(device.channels) / f64::from(config.slices_per_bus());
         ((commands_ns as f64 + transfers_ns) / buses).max(cells_ns)
     }
 }

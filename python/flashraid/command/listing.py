@@ -7,7 +7,6 @@ from typing import Any
 import rich_click as click
 
 from .. import _native
-from ..fitting import fit_device
 from . import tables
 from .completion import complete_devices, complete_schemes
 from .options import argument, flag, json_target, option
@@ -29,6 +28,8 @@ def devices(name: str | None, scheme: str | None, toml: bool, fit: str | None, j
     if fit is not None:
         if name is not None or scheme is not None or toml or json_target is not None:
             raise _native.InputError("--fit: allowed is devices --fit SHEET.toml, without other arguments")
+        from ..fitting import fit_device
+
         print(fit_device(fit), end="")
         return 0
     for given, is_given in (("--scheme", scheme is not None), ("--toml", toml)):

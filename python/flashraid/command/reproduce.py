@@ -12,7 +12,7 @@ import rich_click as click
 
 from .._native import InputError
 from ..causes import cause
-from ..figures.files import remove_if_empty
+from ..figures.files import make_folder
 from ..figures.files import write as write_figures
 from ..files import NewFile
 from ..interrupts import last_words
@@ -199,8 +199,8 @@ def _one(name: str, asked: Asked, target: Target) -> None:
     with ExitStack() as undo:
         files = {}
         if asked.write is not None:
-            _make_folder(asked.write, undo)
-            _make_folder(os.path.join(asked.write, page.FIGURES), undo)
+            for folder in (asked.write, os.path.join(asked.write, page.FIGURES)):
+                make_folder(folder, "--write", undo)
         for end in ("md", "json") if asked.write is not None else ():
             files[end] = NewFile(os.path.join(str(asked.write), f"{name}.{end}"), "--write")
             undo.callback(files[end].discard)
@@ -280,17 +280,6 @@ def _beginning(status: "Status") -> str:
     if status.done < status.count and status.seconds_left is not None:
         text += f"; {duration(status.seconds_left)} on this machine, if it has nothing else to do"
     return text
-
-
-def _make_folder(path: str, undo: ExitStack) -> None:
-    """Makes the folder, unless it is there. It goes again if nothing is written to it."""
-    if os.path.isdir(path):
-        return
-    try:
-        os.makedirs(path)
-    except OSError as error:
-        raise InputError(f"--write: {path}: cannot be made: {cause(error)}") from None
-    undo.callback(remove_if_empty, path)
 
 
 def _with_record(found: "Reproduction", asked: Asked) -> "Reproduction":

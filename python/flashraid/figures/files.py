@@ -26,12 +26,7 @@ def write(figures: "list[Figure]", folder: Path, option: str = "figures") -> lis
 
     path = path_text(folder, option)
     with ExitStack() as undo:
-        if not os.path.isdir(path):
-            try:
-                os.makedirs(path)
-            except OSError as error:
-                raise InputError(f"{option}: {path}: cannot be made: {cause(error)}") from None
-            undo.callback(remove_if_empty, path)
+        make_folder(path, option, undo)
         files = []
         for figure in figures:
             drawing = printed.figure(figure)
@@ -79,6 +74,20 @@ def _ending(path: str) -> str:
     return os.path.splitext(path)[1].lower()
 
 
-def remove_if_empty(folder: str) -> None:
+def make_folder(path: str, option: str, undo: ExitStack) -> None:
+    """Makes the folder, unless it is there. It goes again if nothing is written to it.
+
+    `option` names it in messages.
+    """
+    if os.path.isdir(path):
+        return
+    try:
+        os.makedirs(path)
+    except OSError as error:
+        raise InputError(f"{option}: {path}: cannot be made: {cause(error)}") from None
+    undo.callback(_remove_if_empty, path)
+
+
+def _remove_if_empty(folder: str) -> None:
     with suppress(OSError):
         os.rmdir(folder)

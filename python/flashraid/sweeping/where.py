@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .. import machine
 from .._native import InputError
@@ -10,6 +11,9 @@ from ..causes import cause
 from ..extras import need
 from ..settings import Path, check_texts, path_text
 from ..sizes import check_range
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 # Gives the name of an argument in messages.
 Label = Callable[[str], str]
@@ -73,12 +77,12 @@ def _tls(scheduler: str, files: dict[str, Path | None], label: Label) -> Tls | N
         raise InputError(f"{label(missing)}: needed with {label(next(iter(given)))}")
     if not scheduler.startswith("tls://"):
         raise InputError(f"{label('scheduler')} {scheduler!r}: allowed with {label('tls_ca')} is tls://host:8786")
-    import ssl  # few sweeps need it, and it takes long
+    import ssl  # few sweeps need it, and it takes long to load
 
     tls = Tls(given["tls_ca"], given["tls_cert"], given["tls_key"])
     for name, load in (("tls_ca", _load_ca), ("tls_cert", _load_ca), ("tls_key", _load_key)):
         try:
-            load(tls, given[name])
+            load(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), tls, given[name])
         except ssl.SSLError as error:
             what = f"no key of {tls.cert} without a password" if name == "tls_key" else "no certificate"
             raise InputError(f"{label(name)} {given[name]}: {what} in PEM ({error.reason or 'not PEM'})") from None
@@ -87,14 +91,10 @@ def _tls(scheduler: str, files: dict[str, Path | None], label: Label) -> Tls | N
     return tls
 
 
-def _load_ca(_tls: Tls, path: str) -> None:
-    import ssl
-
-    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+def _load_ca(context: "SSLContext", _tls: Tls, path: str) -> None:
+    context.load_verify_locations(path)
 
 
-def _load_key(tls: Tls, path: str) -> None:
-    import ssl
-
+def _load_key(context: "SSLContext", tls: Tls, path: str) -> None:
     # Without a password given, the user would be asked for it on the terminal.
-    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(tls.cert, path, password="")
+    context.load_cert_chain(tls.cert, path, password="")

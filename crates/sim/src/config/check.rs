@@ -36,10 +36,7 @@ impl Config {
         self.check_slice(find_scheme(&self.scheme.name)?.redundancy)?;
         let slice = self.device.slice;
         // Numbers of a slice are not those that were given.
-        self.check_simulated().map_err(|error| match error {
-            ConfigError(text) if slice > 1 => ConfigError(format!("one of {slice} slices: {text}")),
-            error => error,
-        })
+        self.check_simulated().map_err(|error| if slice > 1 { ConfigError(format!("one of {slice} slices: {error}")) } else { error })
     }
 
     fn check_simulated(&self) -> Result<(), ConfigError> {

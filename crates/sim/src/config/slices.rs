@@ -1,7 +1,7 @@
 //! Slices: of a drive that is too large, or takes too long, one of several equal parts is simulated (SPEC 8.11).
 
 use super::error::refuse;
-use super::{Array, Config, ConfigError, Device};
+use super::{Config, ConfigError, Device};
 use flashraid_redundancy::Redundancy;
 use flashraid_vocabulary::{GcBlockingScope, Lun};
 
@@ -67,9 +67,7 @@ impl Device {
             ..self.clone()
         })
     }
-}
 
-impl Device {
     /// What works as one must lie in one slice: a LUN, and what GC blocks.
     fn check_units_of_slices(&self, divides_channels: bool, divides_chips: bool) -> Result<(), ConfigError> {
         if divides_chips && self.lun == Lun::Chip {
@@ -103,14 +101,6 @@ impl Config {
         self.whole.share_of_preset()
     }
 
-    /// What is likely to be taken for the whole drive.
-    pub(super) fn is_a_slice(&self) -> Option<String> {
-        let slice = self.device.slice;
-        (slice > 1).then(|| {
-            format!("slice = {slice}: one of {slice} equal parts of the drive is simulated: capacities, counts and rates, also those of requests, are of the part, and requests wait for other times than in the drive")
-        })
-    }
-
     /// A slice is like the whole drive if its stripes are: each of them lies in one slice, or there are none.
     pub(super) fn check_slice(&self, redundancy: Redundancy) -> Result<(), ConfigError> {
         let (slice, scheme) = (self.device.slice, &self.scheme.name);
@@ -120,7 +110,7 @@ impl Config {
         if !self.array.is_single() {
             return refuse(format!("slice = {slice}: allowed with devices = 1"));
         }
-        if redundancy != Redundancy::None && Array::members(&self.array, &self.whole) != self.members() {
+        if redundancy != Redundancy::None && self.array.members(&self.whole) != self.members() {
             return refuse(format!(
                 "slice = {slice}: {scheme} has stripes over all {} members, of which a slice has {}: allowed is a slice with all of them, or 1",
                 self.array.members(&self.whole),

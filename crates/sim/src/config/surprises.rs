@@ -124,7 +124,7 @@ impl Config {
         let scheme = self.build_scheme()?;
         let mut warnings = self.surprises_of_gc(scheme.as_ref())?;
         warnings.extend(self.useless_nvram(scheme.as_ref()));
-        warnings.extend(self.is_a_slice());
+        warnings.extend(self.part_of_the_drive());
         Ok(warnings)
     }
 
@@ -166,6 +166,17 @@ impl Config {
             first(&|device, spare| device.restless_gc(spare)),
         ];
         Ok(said.into_iter().flatten().collect())
+    }
+
+    /// A slice, which is easily taken for the whole drive.
+    fn part_of_the_drive(&self) -> Option<String> {
+        let slice = self.device.slice;
+        (slice > 1).then(|| {
+            format!(
+                "slice = {slice}: one of {slice} equal parts of the drive is simulated: capacities, counts and rates, also those of requests, are \
+                 of the part, and requests wait for other times than in the drive"
+            )
+        })
     }
 
     /// NVRAM that is absent or too small to serve its purpose.

@@ -135,12 +135,12 @@ impl Case<'_> {
         self.replaces() && !self.takes_out()
     }
 
-    /// A replacement takes its SSD out whatever has failed before.
     /// Whether more may fail than the scheme survives.
     pub(super) fn may_exceed(&self) -> bool {
         self.second || self.takes_out()
     }
 
+    /// A replacement takes its SSD out whatever has failed before.
     fn takes_out(&self) -> bool {
         self.replaces() && self.entry.takes_devices_out
     }
