@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from math import ceil, floor
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from .files import scratch_folder
 from .keys import said_at
 from .profile_text import toml
 from .settings import Path, known_name, utf8_path
-from .sizes import parse_bytes
+from .sizes import parse_bytes, parse_time
 
 # What a sheet does not say is as in this preset.
 LIKE = "nvme-tlc-8t"
@@ -26,6 +27,12 @@ CHANNELS, MOST_CHIPS = 8, 64
 STAGING_BYTES = 2 * 1024 * 1024  # of each die
 FREE_BLOCKS = 6  # of a plane, at which GC starts
 LEAST_SPARE = 0.01
+# Settings with which the fit computes, of those that may be known: whole numbers, those that divide from 1 on.
+DIVIDED_BY = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block")
+DIVIDED_BY += ("page_bytes", "program_pages", "program_ns")
+ADDED = ("read_ns", "bus_ps_per_byte", "active_dies", "command_ns", "buffer_ns")
+ADDED += ("host_read_ps_per_byte", "host_write_ps_per_byte")
+UNITS = {"ns": parse_time, "bytes": parse_bytes}
 MOST_WHOLE_BYTES, MOST_BYTES = 1.2e12, 640e9  # of flash that is simulated as a whole, and of a slice
 UNIT_BYTES = 4096
 
@@ -77,14 +84,30 @@ def _stated(path: str) -> Stated:
         raise InputError(f"{path}: user_bytes is missing: allowed is the capacity of the drive, as in 3.84TB")
     sheet, known = (_table(path, tables, name) for name in ("sheet", "device"))
     figures = _figures(path, sheet)
-    settings = {each["key"] for each in json.loads(_native.settings()) if each["table"] == "device"} - {"name"}
-    for key in known:
-        known_name(f"{path}: device", key, settings)
     sizes = {key: _bytes(path, tables, key) for key in ("user_bytes", "raw_bytes") if key in tables}
     name = tables.get("name", os.path.splitext(os.path.basename(path))[0])
     if not isinstance(name, str) or not name:
         raise InputError(f"{path}: name = {toml(name)}: allowed is a text")
-    return Stated(path, name, sizes["user_bytes"], sizes.get("raw_bytes"), _source(path, sheet), figures, known)
+    return Stated(
+        path, name, sizes["user_bytes"], sizes.get("raw_bytes"), _source(path, sheet), figures, _known(path, known)
+    )
+
+
+def _known(path: str, device: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of the device, as the fit computes with it; what else may be wrong with it, the engine finds."""
+    settings = {each["key"]: each for each in json.loads(_native.settings()) if each["table"] == "device"}
+    del settings["name"]
+    known = {}
+    for key, value in device.items():
+        setting = settings[known_name(f"{path}: device", key, settings)]
+        what = f"{said_at(path, key)}: {key} ="
+        if isinstance(value, str) and setting["unit"] in UNITS:
+            value = UNITS[setting["unit"]](what, value)
+        least = 1 if key in DIVIDED_BY else 0
+        if key in (*DIVIDED_BY, *ADDED) and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            raise InputError(f"{what} {toml(value)}: allowed is {setting['allowed']}")
+        known[str(key)] = value
+    return known
 
 
 def _table(path: str, tables: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -133,7 +156,7 @@ def _check(stated: Stated, text: str) -> None:
             capacity = json.loads(_native.device(file, scheme))["schemes"][scheme]
             refused = capacity.get("refused")
         except InputError as error:
-            refused = str(error).removeprefix(f"{file}: ")
+            refused = re.sub(rf"^{re.escape(file)}(:\d+:\d+)?: ", "", str(error))
     if refused:
         raise InputError(f"{stated.path}: the drive that comes of it cannot be simulated: {refused}")
 

@@ -79,7 +79,7 @@ def test_dies_and_buses_are_as_fast_as_the_sheet_needs(tmp_path):
 
 
 def test_what_is_known_counts(tmp_path):
-    given = "[device]\nchannels = 16\nread_ns = 60_000\ncommand_ns = 900\nidle_ns = 5\n"
+    given = "[device]\nchannels = 16\nread_ns = '60us'\ncommand_ns = 900\nidle_ns = 5\n"
     text = fitted(tmp_path, SHEET.replace("random_read_qd256_fresh_iops = 900_000\n", "") + given)
     device = tomllib.loads(text)["device"]
     known = ("channels", "chips_per_channel", "read_ns", "command_ns", "idle_ns")
@@ -115,6 +115,10 @@ def test_a_small_drive_is_as_its_sheet_says(tmp_path, monkeypatch):
         ("[sheet]", "raw_bytes = '7.7TB'\n[sheet]", "user_bytes = 7,680,000,000,000: allowed is at most 99% of the"),
         ("[sheet]", "[device]\nchanels = 3\n[sheet]", "sheet.toml:4:1: device chanels: there is none; the nearest"),
         ("[sheet]", "[device]\nname = 'x'\n[sheet]", "device name: there is none"),
+        ("[sheet]", "[device]\nchannels = 0\n[sheet]", "sheet.toml:4:1: channels = 0: allowed is a whole number from 1 to 64"),
+        ("[sheet]", "[device]\npage_bytes = '16KiB'\nread_ns = true\n[sheet]", "sheet.toml:5:1: read_ns = true: allowed is"),
+        ("[sheet]", "[device]\nread_ns = '60'\n[sheet]", "sheet.toml:4:1: read_ns = 60: allowed is a time"),
+        ("[sheet]", "[device]\npe_limit = -1\n[sheet]", "cannot be simulated: pe_limit = -1: allowed is"),
         ("[sheet]", "[device]\ngc_pace = 'fast'\n[sheet]", "the drive that comes of it cannot be simulated: "),
         ("900_000", "20_000_000", "128 dies would need read_ns = 1511, allowed is 5000 or more: more dies"),
         ("3500", "900_000", "128 dies would need program_ns = "),
