@@ -28,10 +28,26 @@ STAGING_BYTES = 2 * 1024 * 1024  # of each die
 FREE_BLOCKS = 6  # of a plane, at which GC starts
 LEAST_SPARE = 0.01
 # Settings with which the fit computes, of those that may be known: whole numbers, those that divide from 1 on.
-DIVIDED_BY = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block")
-DIVIDED_BY += ("page_bytes", "program_pages", "program_ns")
-ADDED = ("read_ns", "bus_ps_per_byte", "active_dies", "command_ns", "buffer_ns")
-ADDED += ("host_read_ps_per_byte", "host_write_ps_per_byte")
+DIVIDED_BY = (
+    "channels",
+    "chips_per_channel",
+    "dies_per_chip",
+    "planes_per_die",
+    "blocks_per_plane",
+    "pages_per_block",
+    "page_bytes",
+    "program_pages",
+    "program_ns",
+)
+ADDED = (
+    "read_ns",
+    "bus_ps_per_byte",
+    "active_dies",
+    "command_ns",
+    "buffer_ns",
+    "host_read_ps_per_byte",
+    "host_write_ps_per_byte",
+)
 UNITS = {"ns": parse_time, "bytes": parse_bytes}
 MOST_WHOLE_BYTES, MOST_BYTES = 1.2e12, 640e9  # of flash that is simulated as a whole, and of a slice
 UNIT_BYTES = 4096
