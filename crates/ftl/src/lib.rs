@@ -30,6 +30,7 @@ pub use flashraid_nand::{
 };
 pub use gc::pace::finish_gc;
 pub use gc::state::{GcCounts, GcUnderWay, MergeKind};
+pub use mapping::overwritten::Overwrites;
 pub use memory::MemorySettings;
 pub use news::{GcQuery, Held, MapEvent};
 pub use settings::{Given, Placement, Settings};

@@ -6,6 +6,7 @@ use crate::gc::state::Collection;
 use crate::mapping::filling::Filling;
 use crate::mapping::hybrid::{Hybrid, Reserved};
 use crate::mapping::maps::LARGE_SHARE;
+use crate::mapping::overwritten::Overwrites;
 use crate::mapping::phases::Phases;
 use crate::memory::TakenPage;
 use crate::store::Store;
@@ -81,14 +82,14 @@ impl Preparation<'_> {
         }
     }
 
-    /// The same of a fill of so many pages that leaves them where uniform random writes would have (SPEC 8.10). Returns the write amplification that goes with it;
-    /// `None` if nothing is spare.
-    pub fn begin_overwritten_fill(self, pages: u64, phases: bool, random: &mut dyn FnMut() -> u64) -> Option<f64> {
+    /// The same of a fill that leaves pages where uniform random writes would have (SPEC 8.10). Returns how many pages are programmed then while each page with data is
+    /// overwritten once; `None` if nothing is spare.
+    pub fn begin_overwritten_fill(self, overwrites: &mut Overwrites<'_>) -> Option<f64> {
         let Store { maps, space, .. } = self.store;
         maps.expect_fill();
-        let (filling, write_amplification) = Filling::begin_overwritten(pages, phases, space, self.nand, random)?;
+        let (filling, programs) = Filling::begin_overwritten(overwrites, space, self.nand)?;
         self.untimed.filling = Some(Box::new(filling));
-        Some(write_amplification)
+        Some(programs)
     }
 
     /// The fill is over, or something else is to happen.
@@ -126,10 +127,17 @@ impl Preparation<'_> {
     /// `collect_low` of the plane must follow when the content is noted.
     // Always inlined, so that what this lends is not stored for each page of a fill.
     #[inline(always)]
-    pub fn place<O: Observer>(&mut self, address: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
+    pub fn place<O: Observer>(
+        &mut self,
+        address: MemberPage,
+        version: Version,
+        keep_base: bool,
+        cause: Cause,
+        observer: &mut O,
+    ) -> (u32, Ppn) {
         let (domain, slot) = (self.store.space.domain_of(address, version), self.store.maps.slot(address));
         if let Some(filling) = &mut self.untimed.filling
-            && let Some(placed) = filling.place(domain, version, slot, self.store, self.nand)
+            && let Some(placed) = filling.place((domain, slot), version, cause, self.store, self.nand)
         {
             self.untimed.programmed += 1;
             return placed;

@@ -6,8 +6,8 @@ use crate::config::{Config, ConfigError};
 use crate::engine::content::Untracked;
 use crate::engine::recorder::Recorder;
 use crate::engine::tags::Tags;
-use crate::engine::{CompletedRequest, Engine, Halted, Reached, Survey, fill};
-use crate::media::{Flash, Media, Overwrites, Recording, SsdArray};
+use crate::engine::{CompletedRequest, Engine, Halted, Reached, Survey, fill_overwritten};
+use crate::media::{Flash, Media, Recording, SsdArray};
 use crate::verify::{Checked, Checks, Verified};
 use flashraid_vocabulary::{Failure, HostRequest, Lpn, Persistent};
 use std::any::Any;
@@ -47,8 +47,10 @@ pub(crate) trait Device: Lifecycle + Recorded {
 
 /// What a device goes through before its first request and after its last one. What is saved of it is its durable state.
 pub(crate) trait Lifecycle: Persistent + Any + Send + Sync {
-    /// Writes the first `pages` pages of the logical space, in no time, and may leave them as overwrites would have: see `Engine::fill`.
-    fn fill(&mut self, pages: u64, overwrites: Option<Overwrites<'_>>) -> Option<Reached>;
+    /// Writes the first `pages` pages of the logical space, in no time: see `Engine::fill`.
+    fn fill(&mut self, pages: u64);
+    /// The same, with pages where overwrites would have left them: see `preparation::fill_overwritten`.
+    fn fill_overwritten(&mut self, pages: u64, with_phases: bool, random: &mut dyn FnMut() -> u64) -> Option<Reached>;
     /// Overwrites random pages among the first `pages`, in no time: see `Engine::precondition`.
     fn precondition(
         &mut self,
@@ -177,8 +179,12 @@ impl<C: Checked, M: Media> Device for Engine<C, M> {
 }
 
 impl<C: Checked, M: Media> Lifecycle for Engine<C, M> {
-    fn fill(&mut self, pages: u64, overwrites: Option<Overwrites<'_>>) -> Option<Reached> {
-        fill(self, pages, overwrites)
+    fn fill(&mut self, pages: u64) {
+        self.fill(pages);
+    }
+
+    fn fill_overwritten(&mut self, pages: u64, with_phases: bool, random: &mut dyn FnMut() -> u64) -> Option<Reached> {
+        fill_overwritten(self, pages, with_phases, random)
     }
 
     fn precondition(

@@ -1,13 +1,12 @@
 //! A device before its first request: built, filled and preconditioned, or as a run left it (`drive`). To prepare it can take much longer than a run, so that
 //! many runs may begin with clones of one.
 
-use crate::config::{Config, ConfigError, GcPhases, Precondition, Survival, find_scheme, share_of};
+use crate::config::{Config, ConfigError, GcPhases, Precondition, Survival, share_of};
 use crate::device::{self, Device};
 use crate::drive::{Header, file};
 use crate::engine::Reached;
-use crate::media::{Inspect, Overwrites};
+use crate::media::Inspect;
 use crate::result::types::Drive;
-use flashraid_redundancy::Redundancy;
 use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::wall::Stopwatch;
 
@@ -114,18 +113,17 @@ pub(crate) fn prepare(
     let phases = config.run.gc_phases == GcPhases::Random;
     match precondition {
         Precondition::None => {
-            engine.fill(filled, None);
+            engine.fill(filled);
             Ok((filled, None))
         }
         Precondition::Direct => {
-            let copies = if find_scheme(&config.scheme.name)?.redundancy == Redundancy::Copies { 2 } else { 1 };
-            let reached = engine.fill(filled, Some(Overwrites { copies, phases, random: &mut random }));
+            let reached = engine.fill_overwritten(filled, phases, &mut random);
             let nothing_is_spare =
                 || ConfigError("precondition = direct: allowed with more over_provisioning or less fill, as nothing is spare".into());
             Ok((filled, Some(reached.ok_or_else(nothing_is_spare)?)))
         }
         Precondition::Random { most_spaces, is_steady } => {
-            engine.fill(filled, None);
+            engine.fill(filled);
             if !go_on(0) {
                 return Ok((filled, None));
             }

@@ -5,13 +5,13 @@
 //! else may happen ends this first: pages are then placed as always (`untimed`), and all is as if they had been from the beginning.
 
 use super::maps::Maps;
-use super::overwritten::Overwritten;
+use super::overwritten::{Overwrites, Overwritten};
 use crate::Placement;
 use crate::space::Space;
 use crate::space::blocks::{BlockState, NONE, WriteStream};
 use crate::store::Store;
 use flashraid_nand::{DATA, Nand};
-use flashraid_vocabulary::{Ppn, Version};
+use flashraid_vocabulary::{Cause, Ppn, Version};
 
 /// So many turns ahead the processor is asked for what the page's number will be written to.
 const AHEAD: usize = 8;
@@ -60,34 +60,34 @@ impl Filling {
         Some(Self { turns, left: vec![Left { next: 0, end: 0 }; space.blocks.planes.len()], overwritten: None })
     }
 
-    /// The same, with pages where uniform random writes would have left them, and the write amplification that goes with that (`Overwritten::begin`).
-    pub(crate) fn begin_overwritten(
-        pages: u64,
-        phases: bool,
-        space: &mut Space,
-        nand: &Nand,
-        random: &mut dyn FnMut() -> u64,
-    ) -> Option<(Self, f64)> {
+    /// The same, with pages where uniform random writes would have left them (`Overwritten::begin`).
+    pub(crate) fn begin_overwritten(overwrites: &mut Overwrites<'_>, space: &mut Space, nand: &Nand) -> Option<(Self, f64)> {
         let filling = Self::begin(space, nand)?;
-        let (overwritten, amplification) = Overwritten::begin(pages, phases, space, random)?;
-        Some((Self { overwritten: Some(overwritten), ..filling }, amplification))
+        let (overwritten, programs) = Overwritten::begin(overwrites, space)?;
+        Some((Self { overwritten: Some(overwritten), ..filling }, programs))
     }
 
     /// Programs and commits a page of the fill: its plane and its number. `None` if this must be done as always.
     #[inline]
-    pub(crate) fn place(&mut self, domain: u32, version: Version, slot: u32, store: &mut Store, nand: &mut Nand) -> Option<(u32, Ppn)> {
+    pub(crate) fn place(
+        &mut self,
+        (domain, slot): (u32, u32),
+        version: Version,
+        cause: Cause,
+        store: &mut Store,
+        nand: &mut Nand,
+    ) -> Option<(u32, Ppn)> {
         let Store { maps, space, .. } = store;
         if version != Version::Current || maps.get(version, slot).is_some() {
             return None;
         }
-        let turns = &mut self.turns[domain as usize];
-        let plane = turns.planes[turns.next];
         if let Some(overwritten) = &mut self.overwritten {
-            let ppn = overwritten.planes[plane as usize].take(space)?;
-            turns.advance();
+            let (plane, ppn) = overwritten.take(domain, cause == Cause::Parity, space)?;
             name(version, slot, ppn, maps);
             return Some((plane, ppn));
         }
+        let turns = &mut self.turns[domain as usize];
+        let plane = turns.planes[turns.next];
         let cursor = &mut self.left[plane as usize];
         if cursor.next == cursor.end {
             // A plane without a page for the host is passed over, and turns are no longer the same.

@@ -3,7 +3,7 @@
 use super::error::refuse;
 use super::{Allocation, Array, Config, ConfigError, Device, Ftl, GcPace, Mapping, Precondition, Until, Unwritten, find_scheme};
 use flashraid_ftl::Placement;
-use flashraid_redundancy::{Bases, Choice, Entry, Redundancy, Scheme};
+use flashraid_redundancy::{Bases, Choice, Entry, Scheme};
 use flashraid_vocabulary::SemivalidAction;
 
 /// SSDs are kept as bits of a word.
@@ -15,15 +15,15 @@ fn of_model(number: usize, ConfigError(text): ConfigError) -> ConfigError {
 }
 
 impl Config {
-    /// What is constructed without overwrites is right if each page is overwritten as often as any other.
-    fn check_direct(&self) -> Result<(), ConfigError> {
+    /// What is constructed without overwrites is right if the scheme programs a parity with each page of its stripe.
+    fn check_direct(&self, scheme: &dyn Scheme) -> Result<(), ConfigError> {
         if self.run.precondition.parse() != Ok(Precondition::Direct) {
             return Ok(());
         }
-        let scheme = &self.scheme.name;
-        if find_scheme(scheme)?.redundancy == Redundancy::Parity {
+        if scheme.deferring().is_some() {
             return refuse(format!(
-                "precondition = direct: allowed with {scheme} is steady, as parities are overwritten more often than data"
+                "precondition = direct: allowed with {}, which programs parities later than data, is steady",
+                self.scheme.name
             ));
         }
         if self.device.mapping.is_hybrid() {
@@ -63,8 +63,8 @@ impl Config {
                 self.scheme.name
             ));
         }
-        self.check_direct()?;
         let scheme = self.build_scheme()?;
+        self.check_direct(scheme.as_ref())?;
         self.check_hybrid()?;
         self.check_ftl(scheme.as_ref())?;
         let placement = self.placement(scheme.as_ref());

@@ -1,10 +1,11 @@
 //! Before the first request: the fill and the precondition, in no simulated time (`executor::instant`).
 
 use super::content::{Content, FILL};
+use super::executor::Executor;
 use super::state::Engine;
 use crate::media::{Media, Overwrites};
 use flashraid_redundancy::Decisions;
-use flashraid_vocabulary::{Lpn, one_of};
+use flashraid_vocabulary::{Lpn, Version, one_of};
 use serde::{Deserialize, Serialize};
 
 /// What the precondition reached.
@@ -43,7 +44,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Writes the first `pages` pages of the logical space, stripe by stripe with their parity, where an idle device would have
     /// put them. Costs nothing: neither time nor counts.
     pub fn fill(&mut self, pages: u64) {
-        fill(self, pages, None);
+        self.executor.media.set_untimed(true);
+        self.executor.media.begin_fill(pages);
+        fill(self, pages);
     }
 
     /// Overwrites random pages among the first `pages` (which must be filled), one at a time, until GC is steady or
@@ -98,16 +101,51 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 }
 
-/// `Engine::fill`. With `overwrites` pages lie where uniform random overwrites would have left them when GC was steady, of a scheme that programs so many copies and
-/// nothing else: then it returns what that amounts to; `None` if nothing is spare.
-pub(crate) fn fill<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64, mut overwrites: Option<Overwrites<'_>>) -> Option<Reached> {
-    debug_assert!(pages <= engine.executor.space.pages);
+/// `Engine::fill`, with pages where uniform random overwrites would have left them when GC was steady, of a scheme that programs a parity with each page of its stripe
+/// (SPEC 8.10). Returns what that amounts to; `None` if nothing is spare.
+pub(crate) fn fill_overwritten<C: Content, M: Media>(
+    engine: &mut Engine<C, M>,
+    pages: u64,
+    phases: bool,
+    random: &mut dyn FnMut() -> u64,
+) -> Option<Reached> {
+    let written = written(engine, pages);
+    let parities: u64 = written.iter().map(|[_, parities]| parities).sum();
+    let parity_rate = if parities == 0 { 0.0 } else { pages as f64 / parities as f64 };
     engine.executor.media.set_untimed(true);
-    let programs = pages * overwrites.as_ref().map_or(1, |overwrites| overwrites.copies);
-    let amplification = engine.executor.media.begin_fill(programs, overwrites.as_mut());
-    if overwrites.is_some() && amplification.is_none() {
-        return None;
+    let programs = engine.executor.media.begin_overwritten_fill(&mut Overwrites { pages: &written, parity_rate, phases, random })?;
+    fill(engine, pages);
+    Some(Reached { overwritten_pages: 0, write_amplification: programs / pages as f64, steady: true })
+}
+
+/// What a fill of so many pages writes, by space domain: pages with data or copies of it, and parities.
+fn written<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64) -> Vec<[u64; 2]> {
+    let Executor { scheme, media, .. } = &mut engine.executor;
+    let mut written = vec![[0; 2]; media.shape().domains as usize];
+    let mut count = |page, class: usize| written[media.domain_of(page, Version::Current) as usize][class] += 1;
+    let (mut copies, mut last_parity) = (Vec::new(), None);
+    for lpn in (0..pages).map(Lpn) {
+        scheme.create(lpn);
+        count(scheme.locate(lpn), 0);
+        match scheme.parity_of(lpn) {
+            None => {
+                scheme.redundancy_of(lpn, &mut copies);
+                copies.drain(..).for_each(|copy| count(copy, 0));
+            }
+            // The pages of a stripe follow each other.
+            parity if parity == last_parity => {}
+            parity => {
+                parity.into_iter().for_each(|page| count(page, 1));
+                last_parity = parity;
+            }
+        }
     }
+    written
+}
+
+/// Writes the first `pages` pages of the logical space in no simulated time, as media have been told.
+fn fill<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64) {
+    debug_assert!(pages <= engine.executor.space.pages);
     let mut wave = engine.executor.empty_wave();
     let mut filled = 0;
     for index in 0.. {
@@ -136,5 +174,4 @@ pub(crate) fn fill<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64, 
     engine.executor.wave = Some(wave);
     engine.executor.media.set_untimed(false);
     engine.executor.forget_counts();
-    amplification.map(|write_amplification| Reached { overwritten_pages: 0, write_amplification, steady: true })
 }

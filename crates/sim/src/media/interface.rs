@@ -1,8 +1,8 @@
 //! The traits of media: every question and order of the engine, and the words in which they are put.
 
-use super::{About, Completion, Counts, Done, Examine, FlashFault, GcQuery, MapEvent, Slice};
+use super::{About, Completion, Counts, Done, Examine, FlashFault, GcQuery, MapEvent, Overwrites, Slice};
 use flashraid_vocabulary::{
-    Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Persistent, Ppn, SemivalidAction, Version, View,
+    Cause, Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Persistent, Ppn, SemivalidAction, Version, View,
 };
 
 /// See `media`.
@@ -94,24 +94,15 @@ pub trait Serving {
     fn prefetch(&self, ahead: Ahead);
 }
 
-/// A fill that leaves pages where uniform random overwrites would have (SPEC 8.10).
-pub struct Overwrites<'a> {
-    /// Pages that the scheme programs for each.
-    pub copies: u64,
-    /// Whether each plane is at a point of its own between two GC runs.
-    pub phases: bool,
-    /// Uniform 64-bit numbers.
-    pub random: &'a mut dyn FnMut() -> u64,
-}
-
 /// Work in no simulated time: fill, precondition, first touch.
 pub trait Preparing {
     /// Whether work in no simulated time is going on: then GC does not start by itself.
     fn set_untimed(&mut self, untimed: bool);
-    /// Such work has begun, nothing has been written yet, and it writes about so many pages, each once: until it ends, or does anything else. With `overwrites` it
-    /// writes exactly so many, and leaves them where uniform random writes would have: then it returns the write amplification that goes with that, or `None` if
-    /// nothing is spare.
-    fn begin_fill(&mut self, pages: u64, overwrites: Option<&mut Overwrites<'_>>) -> Option<f64>;
+    /// Such work has begun, nothing has been written yet, and it writes about so many pages, each once: until it ends, or does anything else.
+    fn begin_fill(&mut self, pages: u64);
+    /// The same of exactly the pages of `overwrites`, which are left where uniform random writes would have left them. Returns how many pages are programmed then,
+    /// those of GC included, while each page with data is overwritten once; `None` if nothing is spare.
+    fn begin_overwritten_fill(&mut self, overwrites: &mut Overwrites<'_>) -> Option<f64>;
     /// From now on each plane first takes some pages, a number of its own below those of a block. Returns how many these are together.
     fn begin_phases(&mut self, random: &mut dyn FnMut() -> u64) -> u64;
     /// Whether a plane in which this page may be placed is still to take pages.
@@ -122,7 +113,14 @@ pub trait Preparing {
     fn place(&mut self, page: MemberPage, version: Version) -> Ppn;
     /// Programs and commits a page, and collects until there is one for it. Returns its plane and its number; `collect_low_now` must follow once
     /// the content is noted.
-    fn place_untimed<O: Observer>(&mut self, page: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn);
+    fn place_untimed<O: Observer>(
+        &mut self,
+        page: MemberPage,
+        version: Version,
+        keep_base: bool,
+        cause: Cause,
+        observer: &mut O,
+    ) -> (u32, Ppn);
     /// Collects a victim of the plane if it is short, as after a program into it.
     fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O);
     /// No programs will come: GC runs that wait for some go on to their ends.

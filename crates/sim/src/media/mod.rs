@@ -17,10 +17,12 @@ pub use array::{LinkTimes, SsdArray};
 pub use examine::Examine;
 #[cfg(feature = "mutants")]
 pub use flashraid_ftl::accounting;
-pub use flashraid_ftl::{About, Activity, Completion, Counts, Done, Flash, FlashFault, GcQuery, MapEvent, Progress, Slice, Track};
+pub use flashraid_ftl::{
+    About, Activity, Completion, Counts, Done, Flash, FlashFault, GcQuery, MapEvent, Overwrites, Progress, Slice, Track,
+};
 pub use inspect::{Inspect, LunRecord, Place, SsdRecord};
 pub use interface::{
-    Ahead, Answer, Clocked, Counted, Counting, Failing, Lun, Media, News, Overwrites, Preparing, Program, Recording, Repeated, Reserving,
-    Serving, Untimed,
+    Ahead, Answer, Clocked, Counted, Counting, Failing, Lun, Media, News, Preparing, Program, Recording, Repeated, Reserving, Serving,
+    Untimed,
 };
 pub use shape::Shape;

@@ -1,11 +1,11 @@
 //! One SSD: its flash serves all members.
 
 use super::{
-    About, Ahead, Answer, Clocked, Completion, Counted, Counting, Counts, Done, Failing, FlashFault, Lun, MapEvent, Media, News,
-    Overwrites, Preparing, Program, Recording, Repeated, Reserving, Serving, Slice, Untimed,
+    About, Ahead, Answer, Clocked, Completion, Counted, Counting, Counts, Done, Failing, FlashFault, Lun, MapEvent, Media, News, Preparing,
+    Program, Recording, Repeated, Reserving, Serving, Slice, Untimed,
 };
-use flashraid_ftl::{Flash, finish_gc, packed};
-use flashraid_vocabulary::{Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
+use flashraid_ftl::{Flash, Overwrites, finish_gc, packed};
+use flashraid_vocabulary::{Cause, Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
 
 impl Media for Flash {}
 
@@ -196,12 +196,12 @@ impl Preparing for Flash {
         self.preparation().set_untimed(untimed);
     }
 
-    fn begin_fill(&mut self, pages: u64, overwrites: Option<&mut Overwrites<'_>>) -> Option<f64> {
-        let Some(Overwrites { phases, random, .. }) = overwrites else {
-            self.preparation().begin_fill(pages);
-            return None;
-        };
-        self.preparation().begin_overwritten_fill(pages, *phases, random)
+    fn begin_fill(&mut self, pages: u64) {
+        self.preparation().begin_fill(pages);
+    }
+
+    fn begin_overwritten_fill(&mut self, overwrites: &mut Overwrites<'_>) -> Option<f64> {
+        self.preparation().begin_overwritten_fill(overwrites)
     }
 
     fn begin_phases(&mut self, random: &mut dyn FnMut() -> u64) -> u64 {
@@ -221,8 +221,15 @@ impl Preparing for Flash {
     }
 
     #[inline(always)]
-    fn place_untimed<O: Observer>(&mut self, page: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
-        self.preparation().place(page, version, keep_base, observer)
+    fn place_untimed<O: Observer>(
+        &mut self,
+        page: MemberPage,
+        version: Version,
+        keep_base: bool,
+        cause: Cause,
+        observer: &mut O,
+    ) -> (u32, Ppn) {
+        self.preparation().place(page, version, keep_base, cause, observer)
     }
 
     fn finish_gc(&mut self) {

@@ -45,14 +45,18 @@ fn reads_of_a_drive_in_steady_state_wait_for_no_victim() {
     assert!(reads[reads.len() * 999 / 1000] < 1_000_000, "{} ns", reads[reads.len() * 999 / 1000]);
 }
 
-/// 8.10: a drive that is constructed in steady state is in the one that overwrites lead to. Every page is there, and what GC does follows.
+/// 8.10: a drive that is constructed in steady state is in the one that overwrites lead to. Every page is there, and what GC does follows. Parities rotate, or differ by
+/// SSD and by plane.
 #[test]
 fn a_drive_constructed_in_steady_state_is_in_steady_state() {
-    let shape = [("channels", "1"), ("blocks_per_plane", "128"), ("pages_per_block", "384"), ("gc_threshold", "0.03125"), ("fill", "1")];
-    for scheme in ["raid0", "raid1"] {
+    let shape = [("blocks_per_plane", "128"), ("pages_per_block", "384"), ("gc_threshold", "0.03125"), ("fill", "1")];
+    let planes = [("channels", "2"), ("chips_per_channel", "2"), ("allocation", "static"), ("over_provisioning", "0.2")];
+    let uneven = [&planes[..], &[("devices", "3"), ("parity_shares", "60,30,10")]].concat();
+    let cases: [(&str, &[(&str, &str)]); 4] =
+        [("raid0", &[("channels", "1")]), ("raid1", &[("channels", "2")]), ("raid5", &[("channels", "3")]), ("diff-raid", &uneven)];
+    for (scheme, given) in cases {
         let [direct, overwritten] = ["direct", "steady"].map(|precondition| {
-            let channels = if scheme == "raid1" { "2" } else { "1" };
-            let given = [&shape[..], &[("precondition", precondition), ("verify", "true"), ("channels", channels)]].concat();
+            let given = [&shape[..], given, &[("precondition", precondition), ("verify", "true")]].concat();
             let mut simulation = Simulation::new(config("nvme-2026", scheme, &given), |_| true).unwrap();
             assert!(simulation.verify().unwrap().is_clean(), "{scheme}");
             let (mut random, space) = (SplitMix64::new(3), simulation.space_bytes() / 4096);

@@ -63,11 +63,11 @@ impl<C: Content, M: Media> Executor<C, M> {
     /// A program of an operation that is performed at once.
     #[inline(always)]
     fn place_program(&mut self, slot: u32, operation: &Operation, program: &PageOperation) {
-        let PageOperation { address, version, keep_base, sources, .. } = *program;
+        let PageOperation { address, version, cause, keep_base, sources, .. } = *program;
         if C::TRACKED {
             self.content.program(slot, operation, sources, slot);
         }
-        let (plane, ppn) = self.media.place_untimed(address, version, keep_base, &mut self.content);
+        let (plane, ppn) = self.media.place_untimed(address, version, keep_base, cause, &mut self.content);
         if C::TRACKED {
             self.content.programmed(slot, ppn);
         }

@@ -4,7 +4,7 @@ use super::state::{Translation, lock_of, stamp};
 use crate::engine::content::Content;
 use crate::engine::locks::Locks;
 use crate::media::{Media, Shape};
-use flashraid_vocabulary::{MemberPage, Version};
+use flashraid_vocabulary::{Cause, MemberPage, Version};
 
 impl Translation {
     /// Before the workload: every translation page with a mapped entry is on flash.
@@ -19,7 +19,7 @@ impl Translation {
             if self.on_flash[page as usize] == 0 && self.layout.entries_of(page).any(is_mapped) {
                 self.placed(page);
                 for copy in self.layout.copies(page) {
-                    let (plane, ppn) = media.place_untimed(copy, Version::Current, false, content);
+                    let (plane, ppn) = media.place_untimed(copy, Version::Current, false, Cause::Metadata, content);
                     content.placed_stamp(ppn, stamp(page, 1));
                     media.collect_low_now(plane, content);
                 }

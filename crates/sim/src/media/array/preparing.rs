@@ -3,19 +3,28 @@
 use super::members::inner;
 use super::{Behind, SsdArray};
 use crate::media::{Flash, Overwrites, Preparing};
-use flashraid_vocabulary::{MemberPage, Observer, Ppn, Version};
+use flashraid_vocabulary::{Cause, MemberPage, Observer, Ppn, Version};
 
 impl Preparing for SsdArray {
     fn set_untimed(&mut self, untimed: bool) {
         self.members.numbers().for_each(|ssd| self.at(ssd, |flash| flash.set_untimed(untimed)));
     }
 
-    fn begin_fill(&mut self, pages: u64, mut overwrites: Option<&mut Overwrites<'_>>) -> Option<f64> {
+    fn begin_fill(&mut self, pages: u64) {
         let of_each = pages.div_ceil(u64::from(self.members.shape().members));
-        let of_ssds: Vec<Option<f64>> =
-            self.members.numbers().map(|ssd| self.at(ssd, |flash| flash.begin_fill(of_each, overwrites.as_deref_mut()))).collect();
-        let host_shares = of_ssds.iter().map(|amplification| amplification.map(f64::recip)).sum::<Option<f64>>();
-        host_shares.map(|shares| of_ssds.len() as f64 / shares)
+        self.members.numbers().for_each(|ssd| self.at(ssd, |flash| flash.begin_fill(of_each)));
+    }
+
+    fn begin_overwritten_fill(&mut self, overwrites: &mut Overwrites<'_>) -> Option<f64> {
+        let Overwrites { pages, parity_rate, phases, ref mut random } = *overwrites;
+        let mut programs = 0.0;
+        for ssd in self.members.numbers() {
+            let domains = self.members.domains(ssd);
+            // Spare SSDs have none.
+            let pages = pages.get(domains.start as usize..domains.end as usize).unwrap_or_default();
+            programs += self.at(ssd, |flash| flash.begin_overwritten_fill(&mut Overwrites { pages, parity_rate, phases, random }))?;
+        }
+        Some(programs)
     }
 
     fn begin_phases(&mut self, random: &mut dyn FnMut() -> u64) -> u64 {
@@ -36,11 +45,18 @@ impl Preparing for SsdArray {
         self.members.ppn(ssd, ppn)
     }
 
-    fn place_untimed<O: Observer>(&mut self, page: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
+    fn place_untimed<O: Observer>(
+        &mut self,
+        page: MemberPage,
+        version: Version,
+        keep_base: bool,
+        cause: Cause,
+        observer: &mut O,
+    ) -> (u32, Ppn) {
         let ssd = self.members.ssd(page.member);
         let first = self.members.first_of(ssd);
         let mut behind = Behind(observer, first.page);
-        let (plane, ppn) = self.at(ssd, |flash| flash.place_untimed(inner(page), version, keep_base, &mut behind));
+        let (plane, ppn) = self.at(ssd, |flash| flash.place_untimed(inner(page), version, keep_base, cause, &mut behind));
         (first.plane + plane, Ppn(first.page + ppn.0))
     }
 

@@ -483,14 +483,17 @@ fn a_buffer_has_whole_pages_that_it_can_hold() {
 }
 
 #[test]
-fn what_is_constructed_in_steady_state_is_overwritten_evenly() {
+fn what_is_constructed_in_steady_state_programs_parities_with_data() {
     let direct = ("precondition", "direct");
-    assert!(on("tiny", "raid1", &[direct]).is_ok());
+    let buffer = ("nvram_buffer_bytes", "65536");
+    for (scheme, more) in [("raid1", vec![]), ("raid4", vec![]), ("raid5", vec![]), ("adaptive", vec![]), ("no-pc", vec![buffer])] {
+        assert!(on("tiny", scheme, &[&[direct], &more[..]].concat()).is_ok(), "{scheme}");
+    }
     let refused = |scheme, more: &[(&str, &str)]| on("tiny", scheme, &[&[direct], more].concat()).unwrap_err();
-    assert_eq!(
-        refused("raid5", &[]),
-        "precondition = direct: allowed with raid5 is steady, as parities are overwritten more often than data"
-    );
+    for scheme in ["fra", "fpc", "ppc"] {
+        let expected = format!("precondition = direct: allowed with {scheme}, which programs parities later than data, is steady");
+        assert_eq!(refused(scheme, &[("over_provisioning", "0.5")]), expected);
+    }
     assert_eq!(
         refused("raid0", &[("mapping", "bast"), ("log_blocks", "4"), ("over_provisioning", "0.5")]),
         "precondition = direct: allowed with mapping = bast is steady"
