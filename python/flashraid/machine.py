@@ -4,6 +4,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from .sizes import format_bytes
+
 MEMORY = Path("/proc/meminfo")
 GROUPS = Path("/sys/fs/cgroup")
 MEMBERSHIP = Path("/proc/self/cgroup")
@@ -23,6 +25,17 @@ def free_bytes() -> int | None:
     """
     found = [each for each in (_of_system(), _of_groups()) if each is not None]
     return min(found, default=None)
+
+
+def shortage(needed_bytes: int) -> list[str]:
+    """What there is to say of a run that needs so much memory: that more is needed than is free, or nothing."""
+    free = free_bytes()
+    if free is None or needed_bytes <= free:
+        return []
+    return [
+        f"once all of the device is written, a run takes {format_bytes(needed_bytes)} of memory, of which"
+        f" {format_bytes(free)} are free: less is taken by a smaller device, larger mapping units, or a slice of it"
+    ]
 
 
 def at_once(needed_bytes: Sequence[int], jobs: int | None = None) -> int:

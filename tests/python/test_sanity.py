@@ -6,7 +6,9 @@ import pytest
 from conftest import PAGE, SAMPLE, write_device, write_trace, writes
 
 import flashraid as fr
-from flashraid import _native
+from flashraid import _native, machine
+from flashraid.command.sanity import show
+from flashraid.settings import configuration
 
 
 def sanity(trace, device, **settings):
@@ -182,3 +184,17 @@ def test_devices_that_the_trace_has_not_are_named(tmp_path, command, device):
         "--device-filter: the part of the trace that was read has no requests of 7" in command(*arguments, "1,7").stderr
     )
     assert "that was read has no requests of" not in command(*arguments, "1,2").stderr
+
+
+@pytest.mark.parametrize(("spare", "is_short"), [(0, False), (-1, True)])
+def test_what_takes_more_memory_than_is_free_is_said_before_the_run(
+    tmp_path, device, monkeypatch, capsys, spare, is_short
+):
+    needed = configuration(str(device), "raid0", None, [])["memory_bytes"]
+    monkeypatch.setattr(machine, "free_bytes", lambda: needed + spare)
+    trace = write_trace(tmp_path, writes(3))
+    assert len(show(str(trace), str(device), "raid0", None, [])) == is_short
+    found = capsys.readouterr().err
+    assert ("warning: once all of the device is written, a run takes " in found) == is_short, found
+    monkeypatch.setattr(machine, "free_bytes", lambda: None)
+    assert show(str(trace), str(device), "raid0", None, []) == []

@@ -74,6 +74,7 @@ def datasheet(
     Outputs({}, {"json": "--json", "report": "--report"}, report=report).check(json_target, device=device)
     refuse_same({}, {"--figure": figure, "--report": report, "--json": json_target})
     plan = datasheets.planned(device, scheme, settings, pe_cycles=pe_cycles, is_quick=quick, jobs=jobs, label=option_of)
+    warn([] if quiet else machine.shortage(plan.detail["memory_bytes"]))
     # An interrupt is recorded from the first file on.
     with (
         Progress(quiet=quiet, runs=plan.runs) as progress,

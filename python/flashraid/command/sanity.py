@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from .. import _native
-from ..settings import Pairs
+from .. import _native, machine
+from ..settings import Pairs, configuration
 from ..sizes import format_bytes
 from .layout import say
 
@@ -15,12 +15,13 @@ def show(
     """Prints a line of figures, and a line for each warning, to standard error, behind the name of the scheme if there
     are others. Returns the warnings.
     """
+    warnings = machine.shortage(configuration(device, scheme, config, settings)["memory_bytes"])
     text = _native.sanity(trace, device, scheme, config, settings)
-    if text is None:  # a pipe, which the run itself will read
-        return []
-    found = json.loads(text)
-    say(f"trace: {_figures(found)}")
-    warnings = [f"{scheme}: {text}" if is_named else text for text in found["warnings"]]
+    if text is not None:  # else a pipe, which the run itself will read
+        found = json.loads(text)
+        say(f"trace: {_figures(found)}")
+        warnings += found["warnings"]
+    warnings = [f"{scheme}: {text}" if is_named else text for text in warnings]
     for warning in warnings:
         say(f"warning: {warning}")
     return warnings
