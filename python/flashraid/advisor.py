@@ -285,9 +285,10 @@ def search(question: Question, out: str | None, place: Where, watch: Watch) -> "
         raise InputError(
             f"a run on this device takes {needed} of memory: allowed is {most}, or what is free with jobs = 1"
         )
-    counts = counts_of(question)
+    info, fixed = info_of(question), fixed_of(question, choice)
+    counts = counts_of(question, info)
     requests = counts["requests"]
-    fixed = fixed_of(question, choice)
+    refuse_addresses(question, int(info["max_address_bytes"]), int(fixed["space_bytes"]))
     with scratch_folder() as scratch, Dataset(out or os.path.join(scratch, "runs")) as dataset:
         do = Runs(dataset, place, watch)
         stored_pages = int(fixed.get("fill_bytes", 0)) // next(iter(choice.values()))["config"]["device"]["page_bytes"]
@@ -327,14 +328,28 @@ def _needed_bytes(question: Question, choice: Mapping[Candidate, Mapping[str, An
     return int(configuration(question.device, largest.scheme, question.config, settings)["memory_bytes"])
 
 
-def counts_of(question: Question) -> dict[str, int]:
-    """How many requests a run replays, and how many of each kind about are measured."""
+def info_of(question: Question) -> dict[str, Any]:
+    """What there is to know of the requests that a run replays."""
     reading = [*reading_of(question), ("limit", setting_text(question.run["limit"]))]
-    info = json.loads(_native.trace_info(question.trace, reading, 4096, None, None))
+    info: dict[str, Any] = json.loads(_native.trace_info(question.trace, reading, 4096, None, None))
+    return info
+
+
+def counts_of(question: Question, info: Mapping[str, Any]) -> dict[str, int]:
+    """How many requests a run replays, and how many of each kind about are measured."""
     requests, warmup = int(info["requests"]), str(question.run["warmup"])
     measured = max(0, requests - int(warmup)) / max(1, requests) if warmup.isdecimal() else 1
     kinds = {"read": "reads", "write": "writes", "flush": "flushes"}
     return {"requests": requests} | {kind: round(measured * info[key]) for kind, key in kinds.items()}
+
+
+def refuse_addresses(question: Question, end: int, space: int) -> None:
+    """Raises InputError if requests end here, beyond the space of all candidates, so that none of them could be run."""
+    if end > space and (question.run["fit"], question.run["on_error"]) == ("error", "stop"):
+        raise InputError(
+            f"{question.trace}: requests end at byte {end}, but the logical space that all schemes have in common has"
+            f" {space} bytes: use --fit compact, --fit wrap, or a larger device"
+        )
 
 
 def reading_of(question: Question) -> Pairs:

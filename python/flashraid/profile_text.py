@@ -61,10 +61,16 @@ def with_writes_weighing(trace: str, factor: float) -> dict[str, dict[str, Any]]
     """What to change of the streams of a profile, by number, so that writes weigh so many times more."""
     changes = {}
     for number, stream in enumerate(_parsed(trace)["streams"]):
-        ops = {op: weight * (factor if op == "write" else 1) for op, weight in stream.get("ops", {"write": 1}).items()}
-        scale = sum(ops.values()) / sum(stream.get("ops", {"write": 1}).values())
-        changes[str(number)] = {"ops": ops, "weight": stream.get("weight", 1) * scale}
+        before = stream.get("ops", {"write": 1})
+        ops = {op: _weight(weight * (factor if op == "write" else 1)) for op, weight in before.items()}
+        scale = sum(ops.values()) / sum(before.values())
+        changes[str(number)] = {"ops": ops, "weight": _weight(stream.get("weight", 1) * scale)}
     return changes
+
+
+def _weight(value: float) -> float:
+    """The nearest weight that a profile may have: it has at most nine decimals."""
+    return round(value, 9)
 
 
 def with_seed(trace: str, seed: int) -> str:

@@ -148,6 +148,11 @@ def test_parameters_that_are_set_hold_for_the_schemes_that_have_them(trace, tmp_
         (["--scheduler", "nowhere"], "--scheduler 'nowhere': allowed is an address, as tcp://host:8786"),
         (["--out", ""], "--out: empty name: allowed is the name of a folder"),
         (["--seeds", "0"], "--seeds 0: allowed is a whole number from 1"),
+        (["--set", "space_bytes=1048576"], "trace.csv: requests end at byte "),
+        (
+            ["--schemes", "raid0,raid5", "--set", "space_bytes=1048576", "--set", "limit=1000"],
+            "trace.csv: requests end at byte ",
+        ),
     ],
 )
 def test_wrong_questions_are_refused(arguments, text, trace, command):

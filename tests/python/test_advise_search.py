@@ -93,7 +93,10 @@ def test_a_change_does_again_what_it_changes_and_no_more(trace, monkeypatch, has
 @settings(deadline=None)
 def test_writes_weigh_more_across_streams(tmp_path_factory, streams):
     path = tmp_path_factory.mktemp("profile") / "p.toml"
-    path.write_text("".join(f"[[streams]]\nweight = {w}\nops = {{ write = {a}, read = {b} }}\n" for w, a, b in streams))
+    text = "".join(
+        f"[[streams]]\nweight = {w / 10}\nops = {{ write = {a / 10}, read = {b / 10} }}\n" for w, a, b in streams
+    )
+    path.write_text(text)
     shares = [w / sum(each for each, *_ in streams) for w, *_ in streams]
     writes = [share * a / (a + b) for share, (_, a, b) in zip(shares, streams, strict=True)]
     reads = [share * b / (a + b) for share, (_, a, b) in zip(shares, streams, strict=True)]
@@ -106,6 +109,8 @@ def test_writes_weigh_more_across_streams(tmp_path_factory, streams):
         weights = each["ops"]
         assert share * weights["write"] / sum(weights.values()) == pytest.approx(2 * writes[number] / whole)
         assert share * weights["read"] / sum(weights.values()) == pytest.approx(reads[number] / whole)
+        # More decimals are refused.
+        assert all(float(f"{weight:.9f}") == weight for weight in (each["weight"], *weights.values()))
 
 
 def test_a_search_keeps_to_its_memory_unless_the_user_says_how_many_runs_there_are(trace, monkeypatch):

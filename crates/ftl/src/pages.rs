@@ -76,7 +76,7 @@ impl Pages for Flash {
         page
     }
 
-    #[inline]
+    #[inline(always)]
     fn program_started(&mut self, plane: u32) {
         self.attend(Due::Program(plane));
     }

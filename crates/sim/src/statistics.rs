@@ -202,7 +202,7 @@ impl Statistics {
     }
 
     /// A measured request completed or failed.
-    #[inline]
+    #[inline(always)]
     pub fn completed(&mut self, op: HostOp, arrival_ns: u64, latency_ns: u64, size_bytes: u64, failed: Option<Failure>) {
         self.waits.answered(arrival_ns, failed.is_none().then_some(latency_ns));
         #[cfg(feature = "mutants")]

@@ -8,7 +8,7 @@ use flashraid_vocabulary::{MemberPage, Ppn, Version};
 impl Flash {
     /// Ends a program: its page becomes the version it was programmed for; what that version named before becomes garbage, or
     /// the base if the plan says so and there is none yet.
-    #[inline]
+    #[inline(always)]
     pub fn commit(&mut self, record: u32) {
         let Record { slot, ppn, version, keep_base, .. } = *self.nand.record(record);
         if self.store.has_failures() && self.store.is_unallocated(self.nand.record(record)) {

@@ -20,7 +20,7 @@ impl Space {
     }
 
     /// Takes the next page of a plane for a host program. The page stays pending.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_host_page(&mut self, nand: &mut Nand, plane: u32) -> Ppn {
         let (block, offset) = self.blocks.take(plane, WriteStream::Host);
         self.victims.program();
