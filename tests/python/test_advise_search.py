@@ -40,12 +40,20 @@ def points_of_rounds(monkeypatch):
     return done
 
 
-def test_a_changed_workload_is_what_its_name_says(monkeypatch):
-    """Each change with the points of its runs, and what all of them have in common."""
+@pytest.mark.parametrize("has_excerpts", [False, True])
+def test_a_changed_workload_is_what_its_name_says(monkeypatch, has_excerpts):
+    """Each change with the points of its runs, and what all of them have in common.
+
+    The mix of a profile is not changed in an excerpt of what it was.
+    """
+    if has_excerpts:
+        monkeypatch.setattr(excerpts, "MOST_OPERATIONS", 0)
+        monkeypatch.setattr(excerpts, "FEWEST_REQUESTS", 100)
     done = points_of_rounds(monkeypatch)
     asked = {"device": "tiny", "fit": "wrap", "limit": 300, "jobs": 1, "seeds": 1, "fill": 0.5}
     found = fr.advise("profile:cr5m-uniform", schemes=["raid0", "raid1"], **asked)  # both are on the front
-    plain = done["final"][0]
+    plain = done["other runs" if has_excerpts else "final"][0]
+    assert all(each.choice for each in found.changes), "there is something to choose from"
     changed = {
         each.what: {
             key: value for key, value in done[each.what][0].items() if plain.get(key) != value and key != "scheme"
@@ -58,8 +66,10 @@ def test_a_changed_workload_is_what_its_name_says(monkeypatch):
     assert changed.pop("90% of the space filled") == {"fill_bytes": int(0.9 * space) // 65536 * 65536}
     for what, factor in (("half the weight of writes", 0.5), ("twice the weight of writes", 2)):
         ops = changed.pop(what)["profile.streams.0.ops"]
-        before = done["final"][0].get("profile.streams.0.ops", {"write": 1})
-        assert ops["write"] == factor * before["write"]
+        assert ops["write"] == factor * plain.get("profile.streams.0.ops", {"write": 1})["write"]
+        assert {point["trace"] for point in done[what]} == {"profile:cr5m-uniform"}
+        of_failing = {int(point["limit"]) for point in done[what] if "fail" in point}
+        assert of_failing == {96 if has_excerpts else 300}
     assert not changed
 
 

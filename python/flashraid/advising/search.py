@@ -148,7 +148,10 @@ class Workload:
         if is_excerpt and not self.excerpts[run].is_all:
             excerpt = self.excerpts[run]
             share = excerpt.requests / self.requests
-            point |= {"trace": excerpt.path, "limit": 0, **AS_WRITTEN}
+            if any(key.startswith("profile.") for key in point):
+                point["limit"] = excerpt.requests  # the excerpt is of the profile as it was
+            else:
+                point |= {"trace": excerpt.path, "limit": 0, **AS_WRITTEN}
         elif run == CLOSED and self.requests > MOST_CLOSED:
             share = MOST_CLOSED / self.requests
             point["limit"] = MOST_CLOSED
