@@ -2,7 +2,7 @@
 
 use crate::support::{GIVEN, Host, ONE_PLANE, operation, settings};
 use flashraid_ftl::{Given, MemorySettings, Placement, Settings, finish_gc};
-use flashraid_vocabulary::{Action, Cause, Fault, GcPace, Geometry, Health, MemberId, MemberPage, Part, Version, View};
+use flashraid_vocabulary::{Action, Cause, Fault, GcPace, Geometry, Health, MemberId, MemberPage, Part, Version, View, WearLeveling};
 
 const GC: usize = Cause::Gc as usize;
 
@@ -53,6 +53,24 @@ fn a_run_moves_what_programs_make_it_owe() {
     let mut unpaced = low(Settings { given: GIVEN, ..paced() });
     unpaced.finish();
     assert_eq!(collected(&unpaced), (6, 1));
+}
+
+/// A run for wear leveling owes nothing to anybody, and rests for nobody: once it has begun it goes on to its erase, though no program comes.
+#[test]
+fn a_run_for_wear_leveling_does_not_rest() {
+    let given = Given { gc_pace: GcPace::Debt, wear_leveling: WearLeveling::Static, wear_leveling_threshold: 1, ..GIVEN };
+    let mut host = Host::new(Settings { given, ..paced() });
+    // More than half of the pages, so that the plane stays below the threshold, and runs that may rest do.
+    (0..72).for_each(|number| write(&mut host, number));
+    let counts = |host: &Host| [1, 2].map(|action| host.flash.nand().counts()[action][Cause::Wear as usize]);
+    let mut before = counts(&host);
+    for number in 0..300 {
+        write(&mut host, number % 8);
+        let now = counts(&host);
+        assert_eq!(now[0] > before[0], now[1] > before[1], "write {number}: pages moved and blocks erased, {before:?} to {now:?}");
+        before = now;
+    }
+    assert!(before[1] > 5, "{before:?}");
 }
 
 /// v = 7 and f = 1 would be 7 moves for each program; v = 1 and f = 7 is one for seven.
