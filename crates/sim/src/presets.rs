@@ -55,6 +55,7 @@ pub const PRESETS: &[Preset] = &[
         "nvme-tlc-8t",
         "An NVMe drive of TLC with 7.68 TB for data centres: 8 channels of 16 dies, of which one of 16 slices is simulated"
     ),
+    preset!("nvme-tlc-1t", "An NVMe drive of TLC with 1 TB for data centres: 8 channels of 2 dies, of which 6 program at a time"),
     preset!("tlc", "A drive of TLC, with times of lower, middle and upper pages: 8 channels of 2 chips, 192 GiB"),
     preset!("qlc", "A drive of QLC, with times of its four page types: 8 channels of 2 chips, 256 GiB"),
     preset!("tiny", "A small drive for teaching and tests: 4 channels of 1 chip, 128 MiB, times of ssd1"),

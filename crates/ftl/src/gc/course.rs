@@ -126,11 +126,15 @@ impl Flash {
                 self.carry_out(plane, next);
             }
             WorkKind::Erase => {
+                // What this run has blocked: where space is gained, another of the plane may begin, which blocks other LUNs, or none.
+                let mut blocked = self.gc.luns_blocked_by(plane, &self.store.space, &self.nand).peekable();
                 self.gc.erased(plane, &mut self.store, &mut self.nand, observer);
                 self.space_gained();
                 self.gc.report_end(plane, &self.store.space.settings);
-                self.gc.mark_luns(plane, false, &self.store.space, &mut self.nand);
-                self.carry_out(plane, Next::Unblocks);
+                if blocked.peek().is_some() {
+                    blocked.for_each(|lun| self.nand.set_blocked(lun, false));
+                    kick_plane(self, plane);
+                }
                 self.attend(Due::Collection(plane));
                 if self.store.has_failures() {
                     self.attend(Due::Draining(plane));

@@ -128,7 +128,10 @@ fn rule(key: &str) -> Option<Rule> {
         }),
         "ftl" | "blocks_per_plane" | "over_provisioning" | "space_bytes" | "fill" | "fill_bytes" | "buffer_bytes_per_gib" => Rule::Last,
         "mapping" => Rule::By(mapping),
-        "cmt_entries" => Rule::By(|draw| draw.is("mapping", "dftl").then(|| draw.random.of_list(&["1", "4", "16", "16", "64"]).into())),
+        "cmt_entries" => Rule::By(|draw| {
+            let slices = draw.slices();
+            draw.is("mapping", "dftl").then(|| (slices * draw.random.of_list(&[1, 4, 16, 16, 64])).to_string())
+        }),
         "log_blocks" => Rule::By(|draw| {
             let least = if draw.is("mapping", "fast") { 2 } else { 1 };
             let planes = draw.number("dies_per_chip") * draw.number("planes_per_die");
@@ -442,7 +445,13 @@ impl Drawing<'_> {
     }
 
     fn buffered_bytes(&mut self) -> String {
-        (self.random.within(1, 12) * self.unit_bytes()).to_string()
+        let pages = self.random.within(1, 12);
+        (pages * self.unit_bytes() * self.slices()).to_string()
+    }
+
+    /// Into how many slices the drive is divided, which divide its memory.
+    fn slices(&mut self) -> u64 {
+        self.number("slice").max(1)
     }
 
     /// All that is drawn so far, and all that is asked for.
