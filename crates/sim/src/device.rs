@@ -6,7 +6,7 @@ use crate::config::{Config, ConfigError};
 use crate::engine::content::Untracked;
 use crate::engine::recorder::Recorder;
 use crate::engine::tags::Tags;
-use crate::engine::{CompletedRequest, Engine, Halted, Reached, Survey, fill_overwritten};
+use crate::engine::{AsOverwritten, CompletedRequest, Engine, Halted, Reached, Survey, fill};
 use crate::media::{Flash, Media, Recording, SsdArray};
 use crate::verify::{Checked, Checks, Verified};
 use flashraid_vocabulary::{Failure, HostRequest, Lpn, Persistent};
@@ -47,10 +47,8 @@ pub(crate) trait Device: Lifecycle + Recorded {
 
 /// What a device goes through before its first request and after its last one. What is saved of it is its durable state.
 pub(crate) trait Lifecycle: Persistent + Any + Send + Sync {
-    /// Writes the first `pages` pages of the logical space, in no time: see `Engine::fill`.
-    fn fill(&mut self, pages: u64);
-    /// The same, with pages where overwrites would have left them: see `preparation::fill_overwritten`.
-    fn fill_overwritten(&mut self, pages: u64, with_phases: bool, random: &mut dyn FnMut() -> u64) -> Option<Reached>;
+    /// Writes the first `pages` pages of the logical space, in no time, and may leave them as overwrites would have: see `preparation::fill`.
+    fn fill(&mut self, pages: u64, state: Option<AsOverwritten<'_>>) -> Option<Reached>;
     /// Overwrites random pages among the first `pages`, in no time: see `Engine::precondition`.
     fn precondition(
         &mut self,
@@ -179,12 +177,8 @@ impl<C: Checked, M: Media> Device for Engine<C, M> {
 }
 
 impl<C: Checked, M: Media> Lifecycle for Engine<C, M> {
-    fn fill(&mut self, pages: u64) {
-        self.fill(pages);
-    }
-
-    fn fill_overwritten(&mut self, pages: u64, with_phases: bool, random: &mut dyn FnMut() -> u64) -> Option<Reached> {
-        fill_overwritten(self, pages, with_phases, random)
+    fn fill(&mut self, pages: u64, state: Option<AsOverwritten<'_>>) -> Option<Reached> {
+        fill(self, pages, state)
     }
 
     fn precondition(

@@ -4,7 +4,7 @@
 use crate::config::{Config, ConfigError, GcPhases, Precondition, Survival, share_of};
 use crate::device::{self, Device};
 use crate::drive::{Header, file};
-use crate::engine::Reached;
+use crate::engine::{AsOverwritten, Reached};
 use crate::media::Inspect;
 use crate::result::types::Drive;
 use flashraid_vocabulary::SplitMix64;
@@ -113,17 +113,17 @@ pub(crate) fn prepare(
     let phases = config.run.gc_phases == GcPhases::Random;
     match precondition {
         Precondition::None => {
-            engine.fill(filled);
+            engine.fill(filled, None);
             Ok((filled, None))
         }
         Precondition::Direct => {
-            let reached = engine.fill_overwritten(filled, phases, &mut random);
+            let reached = engine.fill(filled, Some(AsOverwritten { phases, random: &mut random }));
             let nothing_is_spare =
                 || ConfigError("precondition = direct: allowed with more over_provisioning or less fill, as nothing is spare".into());
             Ok((filled, Some(reached.ok_or_else(nothing_is_spare)?)))
         }
         Precondition::Random { most_spaces, is_steady } => {
-            engine.fill(filled);
+            engine.fill(filled, None);
             if !go_on(0) {
                 return Ok((filled, None));
             }

@@ -57,7 +57,7 @@ pub use front_end::FrontEnd;
 pub use host_side::HostTimes;
 pub use options::{Dftl, Options};
 pub use preparation::Reached;
-pub(crate) use preparation::fill_overwritten;
+pub(crate) use preparation::{AsOverwritten, fill};
 pub use replacement::{Outcome, ReplacementRecord};
 pub use request::{CompletedRequest, Service};
 pub use state::Engine;

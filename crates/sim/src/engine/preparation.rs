@@ -44,9 +44,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Writes the first `pages` pages of the logical space, stripe by stripe with their parity, where an idle device would have
     /// put them. Costs nothing: neither time nor counts.
     pub fn fill(&mut self, pages: u64) {
-        self.executor.media.set_untimed(true);
-        self.executor.media.begin_fill(pages);
-        fill(self, pages);
+        fill(self, pages, None);
     }
 
     /// Overwrites random pages among the first `pages` (which must be filled), one at a time, until GC is steady or
@@ -101,20 +99,29 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 }
 
-/// `Engine::fill`, with pages where uniform random overwrites would have left them when GC was steady, of a scheme that programs a parity with each page of its stripe
-/// (SPEC 8.10). Returns what that amounts to; `None` if nothing is spare.
-pub(crate) fn fill_overwritten<C: Content, M: Media>(
-    engine: &mut Engine<C, M>,
-    pages: u64,
-    phases: bool,
-    random: &mut dyn FnMut() -> u64,
-) -> Option<Reached> {
+/// A fill that leaves pages where uniform random overwrites would have (SPEC 8.10).
+pub(crate) struct AsOverwritten<'a> {
+    /// Whether each plane is at a point of its own between two GC runs.
+    pub phases: bool,
+    /// Uniform 64-bit numbers.
+    pub random: &'a mut dyn FnMut() -> u64,
+}
+
+/// `Engine::fill`, perhaps with pages where overwrites would have left them when GC was steady, of a scheme that programs a parity with each page of its stripe: then it
+/// returns what that amounts to; `None` if nothing is spare.
+pub(crate) fn fill<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64, state: Option<AsOverwritten<'_>>) -> Option<Reached> {
+    let Some(AsOverwritten { phases, random }) = state else {
+        engine.executor.media.set_untimed(true);
+        engine.executor.media.begin_fill(pages, None);
+        write(engine, pages);
+        return None;
+    };
     let written = written(engine, pages);
     let parities: u64 = written.iter().map(|[_, parities]| parities).sum();
     let parity_rate = if parities == 0 { 0.0 } else { pages as f64 / parities as f64 };
     engine.executor.media.set_untimed(true);
-    let programs = engine.executor.media.begin_overwritten_fill(&mut Overwrites { pages: &written, parity_rate, phases, random })?;
-    fill(engine, pages);
+    let programs = engine.executor.media.begin_fill(pages, Some(&mut Overwrites { pages: &written, parity_rate, phases, random }))?;
+    write(engine, pages);
     Some(Reached { overwritten_pages: 0, write_amplification: programs / pages as f64, steady: true })
 }
 
@@ -144,7 +151,7 @@ fn written<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64) -> Vec<[
 }
 
 /// Writes the first `pages` pages of the logical space in no simulated time, as media have been told.
-fn fill<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64) {
+fn write<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64) {
     debug_assert!(pages <= engine.executor.space.pages);
     let mut wave = engine.executor.empty_wave();
     let mut filled = 0;

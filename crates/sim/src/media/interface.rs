@@ -98,11 +98,10 @@ pub trait Serving {
 pub trait Preparing {
     /// Whether work in no simulated time is going on: then GC does not start by itself.
     fn set_untimed(&mut self, untimed: bool);
-    /// Such work has begun, nothing has been written yet, and it writes about so many pages, each once: until it ends, or does anything else.
-    fn begin_fill(&mut self, pages: u64);
-    /// The same of exactly the pages of `overwrites`, which are left where uniform random writes would have left them. Returns how many pages are programmed then,
-    /// those of GC included, while each page with data is overwritten once; `None` if nothing is spare.
-    fn begin_overwritten_fill(&mut self, overwrites: &mut Overwrites<'_>) -> Option<f64>;
+    /// Such work has begun, nothing has been written yet, and it writes about so many pages, each once: until it ends, or does anything else. With `overwrites` it writes
+    /// exactly those pages, and leaves them where uniform random writes would have: then it returns how many pages are programmed, those of GC included, while each page
+    /// with data is overwritten once, or `None` if nothing is spare.
+    fn begin_fill(&mut self, pages: u64, overwrites: Option<&mut Overwrites<'_>>) -> Option<f64>;
     /// From now on each plane first takes some pages, a number of its own below those of a block. Returns how many these are together.
     fn begin_phases(&mut self, random: &mut dyn FnMut() -> u64) -> u64;
     /// Whether a plane in which this page may be placed is still to take pages.

@@ -196,11 +196,11 @@ impl Preparing for Flash {
         self.preparation().set_untimed(untimed);
     }
 
-    fn begin_fill(&mut self, pages: u64) {
-        self.preparation().begin_fill(pages);
-    }
-
-    fn begin_overwritten_fill(&mut self, overwrites: &mut Overwrites<'_>) -> Option<f64> {
+    fn begin_fill(&mut self, pages: u64, overwrites: Option<&mut Overwrites<'_>>) -> Option<f64> {
+        let Some(overwrites) = overwrites else {
+            self.preparation().begin_fill(pages);
+            return None;
+        };
         self.preparation().begin_overwritten_fill(overwrites)
     }
 

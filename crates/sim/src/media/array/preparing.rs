@@ -10,19 +10,19 @@ impl Preparing for SsdArray {
         self.members.numbers().for_each(|ssd| self.at(ssd, |flash| flash.set_untimed(untimed)));
     }
 
-    fn begin_fill(&mut self, pages: u64) {
+    fn begin_fill(&mut self, pages: u64, overwrites: Option<&mut Overwrites<'_>>) -> Option<f64> {
         let of_each = pages.div_ceil(u64::from(self.members.shape().members));
-        self.members.numbers().for_each(|ssd| self.at(ssd, |flash| flash.begin_fill(of_each)));
-    }
-
-    fn begin_overwritten_fill(&mut self, overwrites: &mut Overwrites<'_>) -> Option<f64> {
-        let Overwrites { pages, parity_rate, phases, ref mut random } = *overwrites;
+        let Some(Overwrites { pages, parity_rate, phases, random }) = overwrites else {
+            self.members.numbers().for_each(|ssd| _ = self.at(ssd, |flash| flash.begin_fill(of_each, None)));
+            return None;
+        };
         let mut programs = 0.0;
         for ssd in self.members.numbers() {
             let domains = self.members.domains(ssd);
             // Spare SSDs have none.
             let pages = pages.get(domains.start as usize..domains.end as usize).unwrap_or_default();
-            programs += self.at(ssd, |flash| flash.begin_overwritten_fill(&mut Overwrites { pages, parity_rate, phases, random }))?;
+            let mut own = Overwrites { pages, parity_rate: *parity_rate, phases: *phases, random };
+            programs += self.at(ssd, |flash| flash.begin_fill(of_each, Some(&mut own)))?;
         }
         Some(programs)
     }
