@@ -124,7 +124,7 @@ impl Preparation<'_> {
 
     /// Programs and commits a page at once, where an idle device would have put it: runs GC in its domain until there is a page, without a reservation.
     /// Panics if there is none to be had, which the configuration's capacity rule excludes. Returns its plane and its number;
-    /// `collect_low` of the plane must follow when the content is noted.
+    /// `collect_low` of the plane must follow when the content is noted. `cause` tells parities, which lie elsewhere in a fill as overwrites would have left it.
     // Always inlined, so that what this lends is not stored for each page of a fill.
     #[inline(always)]
     pub fn place<O: Observer>(

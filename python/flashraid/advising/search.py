@@ -9,7 +9,7 @@ from typing import Any
 
 from ..quantities import Kind
 from ..sizes import parse_time
-from ..sweeping.plan import Plan, Point
+from ..sweeping.plan import PROFILE, Plan, Point
 from .candidates import Candidate
 from .excerpts import AS_WRITTEN, LONG_REQUESTS, SHARES, Excerpt
 from .front import select
@@ -148,7 +148,7 @@ class Workload:
         if is_excerpt and not self.excerpts[run].is_all:
             excerpt = self.excerpts[run]
             share = excerpt.requests / self.requests
-            if any(key.startswith("profile.") for key in point):
+            if any(key.startswith(PROFILE) for key in point):
                 point["limit"] = excerpt.requests  # the excerpt is of the profile as it was
             else:
                 point |= {"trace": excerpt.path, "limit": 0, **AS_WRITTEN}

@@ -250,9 +250,7 @@ impl Collection {
 
     /// The run of the plane is over.
     fn end_run(&mut self, plane: u32) -> Gc {
-        let run = &mut self.runs[plane as usize];
-        let idle = Gc { pagewise: run.pagewise, ..Gc::IDLE };
-        std::mem::replace(run, idle)
+        std::mem::replace(&mut self.runs[plane as usize], Gc::IDLE)
     }
 
     /// The victim is erased: its block is free again.
@@ -280,12 +278,13 @@ impl Collection {
 
     /// Ends the GC run of a plane as it is, without the erase. LUNs that it blocked are not offered anything yet.
     pub(crate) fn cut(&mut self, plane: u32, space: &mut Space, nand: &mut Nand) -> Gc {
+        let Gc { victim, stage, .. } = self.runs[plane as usize];
+        if victim != NONE && stage.blocks_luns() {
+            self.mark_luns(plane, false, space, nand);
+        }
         let gc = self.end_run(plane);
-        if gc.victim != NONE {
-            load_of_plane(plane, nand).gc_runs -= u32::from(gc.stage != GcStage::Resting);
-            if gc.stage.blocks_luns() {
-                self.mark_luns(plane, false, space, nand);
-            }
+        if victim != NONE {
+            load_of_plane(plane, nand).gc_runs -= u32::from(stage != GcStage::Resting);
             space.forget_loan(nand, plane);
             self.report_end(plane, &space.settings);
             self.queries.retain(|query| !matches!(query, GcQuery::Semivalid(of, _) if *of == plane));

@@ -36,7 +36,7 @@ pub(crate) struct Gc {
     pub(crate) cursor: u16,
     pub(crate) stage: GcStage,
     pub(crate) wear: bool,
-    /// It blocks no LUN, whatever the blocking scope. Still known after its end, for who unblocks LUNs.
+    /// It blocks no LUN, whatever the blocking scope.
     pub(crate) pagewise: bool,
     /// It goes before the host.
     pub(crate) urgent: bool,

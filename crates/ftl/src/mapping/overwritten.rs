@@ -15,10 +15,10 @@ const CLASSES: usize = 2;
 /// Pages of a domain or a plane, by class.
 type Classes = [u64; CLASSES];
 
-/// What a fill leaves, and as what.
+/// What a fill writes, and how it was overwritten since.
 pub struct Overwrites<'a> {
     /// By space domain: its pages with data or copies of it, and its parities.
-    pub pages: &'a [[u64; 2]],
+    pub pages: &'a [[u64; CLASSES]],
     /// How often a parity is overwritten while each page with data is overwritten once.
     pub parity_rate: f64,
     /// Whether each plane is at a point of its own between two GC runs.
@@ -42,17 +42,18 @@ impl Overwritten {
     pub(super) fn begin(overwrites: &mut Overwrites<'_>, space: &mut Space) -> Option<(Self, f64)> {
         let (mut spots, mut full, mut programs) = (vec![<[Vec<u32>; CLASSES]>::default(); space.domains.len()], Vec::new(), 0.0);
         for (domain, pages) in (0..).zip(overwrites.pages) {
-            let planes: Vec<u32> = (0..space.shape.data_planes()).filter(|plane| space.domain_of_plane(*plane) == domain).collect();
             if pages.iter().sum::<u64>() == 0 {
                 continue;
             }
+            let planes: Vec<u32> = (0..space.shape.data_planes()).filter(|plane| space.domain_of_plane(*plane) == domain).collect();
             for (number, &plane) in (0..).zip(&planes) {
                 let live = pages.map(|pages| (pages + number) / planes.len() as u64);
                 let phase = if overwrites.phases { unit((overwrites.random)()) } else { 0.0 };
                 let aging = Aging::of_plane(plane, live, overwrites.parity_rate, phase, space)?;
-                programs += aging.written_by_others(live) / aging.share_of_others();
+                let share_of_others = aging.share_of_others();
+                programs += aging.written_by_others(live) / share_of_others;
                 let blocks = aging.lay_out(plane, live, &mut spots[domain as usize], space, overwrites.random);
-                full.push((blocks, (aging.share_of_others() * f64::from(space.shape.pages_per_block)) as u32));
+                full.push((blocks, (share_of_others * f64::from(space.shape.pages_per_block)) as u32));
             }
             spots[domain as usize].iter_mut().for_each(|spots| shuffle(spots, overwrites.random));
         }

@@ -110,49 +110,22 @@ pub(crate) struct AsOverwritten<'a> {
 /// `Engine::fill`, perhaps with pages where overwrites would have left them when GC was steady, of a scheme that programs a parity with each page of its stripe: then it
 /// returns what that amounts to; `None` if nothing is spare.
 pub(crate) fn fill<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64, state: Option<AsOverwritten<'_>>) -> Option<Reached> {
-    let Some(AsOverwritten { phases, random }) = state else {
-        engine.executor.media.set_untimed(true);
-        engine.executor.media.begin_fill(pages, None);
-        write(engine, pages);
-        return None;
-    };
-    let written = written(engine, pages);
-    let parities: u64 = written.iter().map(|[_, parities]| parities).sum();
-    let parity_rate = if parities == 0 { 0.0 } else { pages as f64 / parities as f64 };
-    engine.executor.media.set_untimed(true);
-    let programs = engine.executor.media.begin_fill(pages, Some(&mut Overwrites { pages: &written, parity_rate, phases, random }))?;
-    write(engine, pages);
-    Some(Reached { overwritten_pages: 0, write_amplification: programs / pages as f64, steady: true })
-}
-
-/// What a fill of so many pages writes, by space domain: pages with data or copies of it, and parities.
-fn written<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64) -> Vec<[u64; 2]> {
-    let Executor { scheme, media, .. } = &mut engine.executor;
-    let mut written = vec![[0; 2]; media.shape().domains as usize];
-    let mut count = |page, class: usize| written[media.domain_of(page, Version::Current) as usize][class] += 1;
-    let (mut copies, mut last_parity) = (Vec::new(), None);
-    for lpn in (0..pages).map(Lpn) {
-        scheme.create(lpn);
-        count(scheme.locate(lpn), 0);
-        match scheme.parity_of(lpn) {
-            None => {
-                scheme.redundancy_of(lpn, &mut copies);
-                copies.drain(..).for_each(|copy| count(copy, 0));
-            }
-            // The pages of a stripe follow each other.
-            parity if parity == last_parity => {}
-            parity => {
-                parity.into_iter().for_each(|page| count(page, 1));
-                last_parity = parity;
-            }
-        }
-    }
-    written
-}
-
-/// Writes the first `pages` pages of the logical space in no simulated time, as media have been told.
-fn write<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64) {
     debug_assert!(pages <= engine.executor.space.pages);
+    engine.executor.media.set_untimed(true);
+    let reached = match state {
+        None => {
+            engine.executor.media.begin_fill(pages, None);
+            None
+        }
+        Some(AsOverwritten { phases, random }) => {
+            let written = written(engine, pages);
+            let parities: u64 = written.iter().map(|[_, parities]| parities).sum();
+            let parity_rate = if parities == 0 { 0.0 } else { pages as f64 / parities as f64 };
+            let overwrites = &mut Overwrites { pages: &written, parity_rate, phases, random };
+            let programs = engine.executor.media.begin_fill(pages, Some(overwrites))?;
+            Some(Reached { overwritten_pages: 0, write_amplification: programs / pages as f64, steady: true })
+        }
+    };
     let mut wave = engine.executor.empty_wave();
     let mut filled = 0;
     for index in 0.. {
@@ -181,4 +154,30 @@ fn write<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64) {
     engine.executor.wave = Some(wave);
     engine.executor.media.set_untimed(false);
     engine.executor.forget_counts();
+    reached
+}
+
+/// What a fill of so many pages writes, by space domain: pages with data or copies of it, and parities.
+fn written<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64) -> Vec<[u64; 2]> {
+    let Executor { scheme, media, .. } = &mut engine.executor;
+    let mut written = vec![[0; 2]; media.shape().domains as usize];
+    let mut count = |page, class: usize| written[media.domain_of(page, Version::Current) as usize][class] += 1;
+    let (mut copies, mut last_parity) = (Vec::new(), None);
+    for lpn in (0..pages).map(Lpn) {
+        scheme.create(lpn);
+        count(scheme.locate(lpn), 0);
+        match scheme.parity_of(lpn) {
+            None => {
+                scheme.redundancy_of(lpn, &mut copies);
+                copies.drain(..).for_each(|copy| count(copy, 0));
+            }
+            // The pages of a stripe follow each other.
+            parity if parity == last_parity => {}
+            parity => {
+                parity.into_iter().for_each(|page| count(page, 1));
+                last_parity = parity;
+            }
+        }
+    }
+    written
 }
