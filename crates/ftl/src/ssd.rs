@@ -4,11 +4,12 @@
 //! beside the parts that this concerns: `submission` (what comes in), `mapping::versions`, `gc::course`, `memory::write_points` and `faults`.
 
 use crate::check::Checked;
+use crate::faults::programs::waste;
 use crate::faults::{Faults, Parts};
 use crate::gc::state::Collection;
 use crate::mapping::hybrid::Hybrid;
 use crate::mapping::maps::Maps;
-use crate::memory::Memory;
+use crate::memory::{Memory, TakenPage};
 use crate::space::Space;
 use crate::space::blocks::Blocks;
 use crate::space::changes::Due;
@@ -155,19 +156,29 @@ impl Flash {
     }
 
     /// Programs and commits a page at once, where an idle device would have put it, while time goes on. Takes a reserved page of its domain (`reserve`).
+    /// A program that fails is repeated, as elsewhere, if there is another page; if not, the version is lost.
     pub fn place(&mut self, address: MemberPage, version: Version) -> Ppn {
         let (domain, slot) = (self.store.space.domain_of(address, version), self.store.maps.slot(address));
-        self.store.space.domains[domain as usize].reserved -= 1;
-        let taken = self.preparation().take_page(domain, slot);
-        if taken.closes {
-            self.attend(Due::Program(taken.plane));
+        loop {
+            self.store.space.domains[domain as usize].reserved -= 1;
+            let TakenPage { plane, ppn, closes } = self.preparation().take_page(domain, slot);
+            if closes {
+                self.attend(Due::Program(plane));
+            }
+            let fails = self.store.is_lost_page(ppn) && self.reserve(address, version);
+            if fails {
+                waste(self, slot, ppn);
+            } else {
+                self.store.maps.label(ppn, version, slot);
+                self.name(version, slot, ppn, false);
+            }
+            if self.store.space.blocks.host_pages(plane) == 0 {
+                self.attend(Due::Collection(plane));
+            }
+            if !fails {
+                return ppn;
+            }
         }
-        self.store.maps.label(taken.ppn, version, slot);
-        self.name(version, slot, taken.ppn, false);
-        if self.store.space.blocks.host_pages(taken.plane) == 0 {
-            self.attend(Due::Collection(taken.plane));
-        }
-        taken.ppn
     }
 
     // ---- checks ----

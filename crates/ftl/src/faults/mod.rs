@@ -8,7 +8,7 @@
 
 mod failing;
 mod parts;
-mod programs;
+pub(crate) mod programs;
 mod state;
 
 pub use parts::Parts;

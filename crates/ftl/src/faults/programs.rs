@@ -98,12 +98,17 @@ impl Flash {
         let Record { ppn, slot, .. } = *self.nand.record(record);
         self.nand.record_mut(record).ppn = NIL;
         if ppn != NIL && ppn != self.store.space.lost.0 {
-            let due = self.store.space.settle(self.store.space.shape.block_of(Ppn(ppn)));
-            self.attend(due);
-            if let Some(hybrid) = &mut self.hybrid {
-                let waits = hybrid.page_settled(slot, Ppn(ppn), &self.store.space);
-                self.wake(waits);
-            }
+            waste(self, slot, Ppn(ppn));
         }
+    }
+}
+
+/// The page, which was taken for a version of this slot, is garbage.
+pub(crate) fn waste(flash: &mut Flash, slot: u32, ppn: Ppn) {
+    let due = flash.store.space.settle(flash.store.space.shape.block_of(ppn));
+    flash.attend(due);
+    if let Some(hybrid) = &mut flash.hybrid {
+        let waits = hybrid.page_settled(slot, ppn, &flash.store.space);
+        flash.wake(waits);
     }
 }

@@ -336,6 +336,32 @@ fn an_unreadable_page_stays_lost_when_its_block_is_collected() {
     assert!(host.flash.store().is_lost_page(ppn) && host.flash.pages_gone(MemberId(0)) == 4);
 }
 
+/// A page that is placed at once goes where its program would have succeeded, if there is such a page.
+#[test]
+fn what_is_placed_at_once_can_be_read() {
+    let page = |number| MemberPage::new(0, number);
+    let one_plane = Settings { geometry: ONE_PLANE, pages_per_member: 16, ..settings(Placement::Member) };
+    let one_plane_in_blocks = Settings { geometry: ONE_PLANE, pages_per_member: 16, ..settings(Placement::Blocks) };
+    let hybrid = Settings { log_blocks: 1, gc_threshold: 0.0, ..one_plane_in_blocks };
+    for settings in [one_plane, hybrid] {
+        let mut host = Host::new(settings);
+        assert!(host.write(page(0), Version::Current, false));
+        host.finish();
+        let first = host.flash.store().lookup(page(0), Version::Current).unwrap();
+        let (_, next) = parts_of(&host.flash, Ppn(first.0 + 1));
+        host.fail(Fault::Loss(next));
+        let mut stuck = host.flash.clone();
+        assert!(host.flash.reserve(page(1), Version::Current));
+        let ppn = host.flash.place(page(1), Version::Current);
+        assert!(ppn.0 > first.0 + 1 && host.lost(0) == (0, 2), "{ppn:?}");
+        host.settle();
+        // The last page that nobody has reserved is the one that is lost.
+        while stuck.reserve(page(1), Version::Current) {}
+        stuck.place(page(1), Version::Current);
+        assert!(stuck.store().is_lost(page(1), Version::Current));
+    }
+}
+
 /// Programs that nobody will make a page for end: they fail, and cannot be repeated.
 #[test]
 fn stuck_programs_fail() {

@@ -57,7 +57,7 @@ impl<C: Content, M: Media> Executor<C, M> {
                 continue;
             }
             if has_failures && self.media.program(record).is_unallocated {
-                self.ended_unplaced(record);
+                self.ended_unplaced(self.media.program(record).page);
             } else {
                 programs += 1;
             }

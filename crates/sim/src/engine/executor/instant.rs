@@ -160,6 +160,9 @@ impl<C: Content, M: Media> Executor<C, M> {
                         self.statistics.prefilled_pages += 1;
                     }
                 }
+                if self.media.is_lost(address, Version::Current) {
+                    self.ended_unplaced(address);
+                }
             }
         }
         self.pages = pages;

@@ -6,7 +6,7 @@ use crate::engine::front_end::FrontEnd;
 use crate::engine::slot::NIL;
 use crate::media::{About, Media, Program, Repeated};
 use flashraid_redundancy::{Method, Operation, OperationKind, Outcomes};
-use flashraid_vocabulary::{Action, Cause, Delivery, PageOperation, Version, Wave};
+use flashraid_vocabulary::{Action, Cause, Delivery, MemberPage, PageOperation, Version, Wave};
 
 impl<C: Content, M: Media> Executor<C, M> {
     /// A page operation that cannot even be submitted: a read of what is lost, or of a base that is gone since it was planned;
@@ -186,13 +186,12 @@ impl<C: Content, M: Media> Executor<C, M> {
         self.failures.deliveries.remove(&id);
     }
 
-    /// An operation ends although a program found no page: it is to be made when there is space.
-    pub(super) fn ended_unplaced(&mut self, record: u32) {
+    /// An operation ends although a program found no page for this one: it is to be made when there is space.
+    pub(super) fn ended_unplaced(&mut self, address: MemberPage) {
         #[cfg(feature = "mutants")]
         if self.mutant.has(crate::mutants::EngineFault::ForgetUnplaced) {
             return;
         }
-        let address = self.media.program(record).page;
         if self.rebuild().is_none() {
             return;
         }
