@@ -39,6 +39,14 @@ impl Flash {
                 }
             },
         }
+        if *fault == Fault::Loss(Part::Device) {
+            // Its memory is lost with it.
+            let held = self.store.memory.as_ref().map_or_else(Vec::new, |memory| memory.to_move());
+            for page in held {
+                let due = self.store.leave_place(page);
+                self.attend(due);
+            }
+        }
         for domain in 0..self.store.space.domains.len() as u32 {
             if !self.store.space.domain_is_alive(domain) {
                 self.fail_waiting(domain);

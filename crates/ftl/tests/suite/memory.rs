@@ -152,6 +152,21 @@ fn what_finds_no_place_stays_until_a_flush_waits_for_it() {
     assert_eq!((told(&mut host), host.lost(0), host.flash.store().given_up()), (Some(7), (4, 4), 1));
 }
 
+/// The memory of an SSD is lost with it, at once.
+#[test]
+fn nothing_is_held_for_a_dead_ssd() {
+    let mut host = Host::new(volatile());
+    (0..4).for_each(|number| write(&mut host, number));
+    while host.completed[1] < 4 {
+        assert!(host.advance());
+    }
+    assert!(host.flash.nand().next_event_ns() != u64::MAX && host.lost(0) == (0, 4), "the program of their flash page is under way");
+    host.flash.fail(&Fault::Loss(Part::Device));
+    assert_eq!(host.lost(0), (4, 4));
+    host.finish();
+    assert_eq!((host.lost(0), host.flash.store().given_up()), ((4, 4), 0));
+}
+
 /// It goes before what others reserve as soon as there is space, and then others are told.
 #[test]
 fn what_finds_no_place_has_the_next_that_is_free() {
