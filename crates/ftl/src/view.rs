@@ -1,6 +1,7 @@
 //! What schemes may look at.
 
 use crate::Flash;
+use crate::store::Store;
 use flashraid_vocabulary::{Health, LoadView, LocalPage, MemberId, MemberPage, ReadLoad, SsdView, Version, View};
 
 impl View for Flash {
@@ -27,8 +28,11 @@ impl View for Flash {
     }
 
     fn can_allocate(&self, address: MemberPage) -> bool {
-        let domain = &self.store.space.domains[self.space_of(address) as usize];
+        let Store { maps, space, .. } = &self.store;
+        let domain = &space.domains[self.space_of(address) as usize];
+        let is_merging = |plane| self.gc.is_collecting(plane);
         domain.free_pages > domain.reserved
+            && self.hybrid.as_ref().is_none_or(|hybrid| hybrid.may_have_place(maps.slot(address), is_merging, space))
     }
 
     fn space_of(&self, address: MemberPage) -> u32 {

@@ -3,7 +3,8 @@
 use crate::support::{GIVEN, Host, ONE_PLANE, Random, settings};
 use flashraid_ftl::{GcQuery, Given, MergeKind, Placement, Settings};
 use flashraid_vocabulary::{
-    Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberId, MemberPage, Part, Scheduling, SemivalidAction, Version, WriteCompletes,
+    Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberId, MemberPage, Part, Scheduling, SemivalidAction, Version, View,
+    WriteCompletes,
 };
 use std::collections::VecDeque;
 
@@ -163,6 +164,7 @@ fn semivalid_pages_are_committed_before_a_merge() {
     assert_eq!((host.asked[0], host.commits.len()), (2, 2), "pages 1 and 3 have bases in the data block");
     assert_eq!(host.flash.nand().next_event_ns(), u64::MAX, "nothing is copied");
     assert!(!host.write(page(0), Version::Current, false), "nothing of the logical block is given out");
+    assert!(host.flash.can_allocate(page(4)), "the merge makes room");
     assert!(host.read(page(0), Version::Current) && host.advance() && host.advance() && host.completed[0] == 1, "reads go on");
     host.end_commit();
     assert_eq!(host.flash.nand().next_event_ns(), u64::MAX);
@@ -173,7 +175,9 @@ fn semivalid_pages_are_committed_before_a_merge() {
     assert_eq!((host.asked[0], host.flash.nand().counts()[2][GC]), (3, 0));
     assert_eq!(host.flash.nand().loads()[MemberId(0)].gc_runs, 0, "put off: asking again at once does not help");
     assert_eq!((host.flash.store_mut().space_mut().take_freed(), host.flash.checked().check()), (None, Ok(())));
+    assert_eq!([4, 8].map(|number| host.flash.can_allocate(page(number))), [false, true], "page 8 has a block of its own");
     host.flash.unmap(page(3), Version::Base);
+    assert!(host.flash.can_allocate(page(4)));
     assert_eq!(host.flash.store_mut().space_mut().take_freed(), Some(0), "nothing else would tell who waits that the merge may begin");
     assert!(!host.write(page(4), Version::Current, false));
     host.finish();

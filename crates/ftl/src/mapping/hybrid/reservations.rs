@@ -149,6 +149,13 @@ impl Hybrid {
         Reserved::Granted
     }
 
+    /// Whether a page would be reserved for this slot, at once or when a merge has made room: nothing is in the way of that which nobody has cleared yet.
+    pub(crate) fn may_have_place(&self, slot: u32, is_merging: impl Fn(u32) -> bool, space: &Space) -> bool {
+        let spot = self.spot(slot, space);
+        let merges = is_merging(space.domains[spot.domain as usize].plane);
+        merges || !self.instances[spot.domain as usize].starved || self.place_for(spot, merges, space).is_some()
+    }
+
     /// The block at an offset of which a page is reserved.
     pub(super) fn reserved_block(&self, Spot { domain, logical, offset }: Spot, space: &Space) -> Option<u16> {
         let plane = space.domains[domain as usize].plane;
