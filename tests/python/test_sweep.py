@@ -179,6 +179,17 @@ def test_runs_on_one_device_follow_each_other(trace, monkeypatch):
     assert frame["speed"].to_list() == [1, 1, 2, 2, 3, 3]
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_device_is_given_up_after_the_last_run_on_it(trace, monkeypatch, threads):
+    devices = job._Devices()
+    monkeypatch.setattr(job, "_devices", devices)
+    seen = []
+    fixed = {"trace": trace, "scheme": "raid5", "device": "tiny"}
+    said = {"fixed": fixed, "grid": {"speed": [1, 2, 3], "fill": [0.2, 0.3, 0.4, 0.5]}}
+    fr.sweep(said, jobs=threads, progress=lambda _: seen.append(len(devices._kept)))
+    assert max(seen) <= threads, "there is memory for all"
+
+
 def test_a_device_that_cannot_be_prepared_is_tried_by_each(trace, tmp_path):
     fixed = {"trace": trace, "scheme": "raid5", "device": "tiny", "fill": 0.5}
     jobs = list(resolved.jobs_of(resolved.resolve(plan.made({"fixed": fixed, "grid": {"speed": [1, 2]}}))))

@@ -178,6 +178,8 @@ pub struct Parameter {
     pub values: Values,
     /// What it needs to have effect in any run: in words, and whether it is so. `None`: it has, whatever else is chosen.
     pub needs: Option<(&'static str, Condition)>,
+    /// It decides only how requests are served: a device that is filled is the same, whatever its value.
+    pub runtime: bool,
     /// Which values torture draws: those that lead to different states of a small device.
     pub draws: Draws,
     /// What a result or a drive of an older version means that lacks the parameter, where that is not the default; the oldest first.
@@ -187,10 +189,9 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// What parameters have in common unless they state otherwise: without unit, with effect in any run, the default is what was done without it, and torture draws each word. A parameter states
-    /// its name, its values and its sentence.
+    /// What parameters have in common unless they state otherwise. Each states its name, its values and its sentence.
     pub const PLAIN: Self =
-        Self { name: "", unit: "", values: Values::Words(&[]), needs: None, draws: Draws::Words, before: &[], about: "" };
+        Self { name: "", unit: "", values: Values::Words(&[]), needs: None, runtime: false, draws: Draws::Words, before: &[], about: "" };
 
     /// The values that torture draws on pages of `page_bytes` bytes, each as likely.
     pub fn drawn(&self, page_bytes: u32) -> Vec<String> {
@@ -281,8 +282,7 @@ impl Build {
     pub fn percentages(&self, parameter: &Parameter) -> Result<Percentages, ParameterError> {
         let (name, text, members) = (parameter.name, self.text(parameter)?, usize::from(self.members));
         let mut shares = listed(&text).expect("allowed percentages");
-        let (count, sum) = (shares.len(), shares.iter().sum::<u32>());
-        let left = Percentages::WHOLE - sum;
+        let (count, left) = (shares.len(), Percentages::WHOLE - shares.iter().sum::<u32>());
         if count > members || count == members && left > 0 {
             let why = format!("allowed are at most {members}, one for each member, which add up to 100 if there are as many");
             return Err(ParameterError(format!("{name} = {text}: {why}")));

@@ -9,8 +9,10 @@ use crate::engine::tags::Tags;
 use crate::engine::{AsOverwritten, CompletedRequest, Engine, Halted, Reached, Survey, fill};
 use crate::media::{Flash, Media, Recording, SsdArray};
 use crate::verify::{Checked, Checks, Verified};
+use flashraid_redundancy::Scheme;
 use flashraid_vocabulary::{Failure, HostRequest, Lpn, Persistent};
 use std::any::Any;
+use std::io;
 use std::ops::Range;
 
 /// An engine, whatever its media and contents are: requests, time, failures, and what there is to know.
@@ -82,8 +84,8 @@ pub(crate) trait Lifecycle: Persistent + Any + Send + Sync {
     fn count_gone(&self) -> u64;
     /// SSDs that the user or their age wants replaced, but whose replacement has not begun.
     fn awaiting_replacement(&self) -> Vec<u32>;
-    /// A clone.
-    fn boxed(&self) -> Box<dyn Device>;
+    /// A clone; perhaps with this scheme, which differs in parameters `runtime` alone and goes on with what that of the device keeps on a drive.
+    fn copy(&self, scheme: Option<Box<dyn Scheme>>) -> io::Result<Box<dyn Device>>;
 }
 
 /// What a device keeps for outputs beside the result.
@@ -114,7 +116,7 @@ pub(crate) fn assemble(config: &Config) -> Result<Box<dyn Device>, ConfigError> 
 
 impl Clone for Box<dyn Device> {
     fn clone(&self) -> Self {
-        self.boxed()
+        self.copy(None).expect("a clone is not read from anywhere")
     }
 }
 
@@ -240,8 +242,15 @@ impl<C: Checked, M: Media> Lifecycle for Engine<C, M> {
         self.awaiting_replacement().collect()
     }
 
-    fn boxed(&self) -> Box<dyn Device> {
-        Box::new(self.clone())
+    fn copy(&self, scheme: Option<Box<dyn Scheme>>) -> io::Result<Box<dyn Device>> {
+        let mut copy = self.clone();
+        if let Some(mut scheme) = scheme {
+            let mut kept = Vec::new();
+            copy.executor.scheme.save(&mut kept)?;
+            scheme.restore(&mut &kept[..])?;
+            copy.executor.scheme = scheme;
+        }
+        Ok(Box::new(copy))
     }
 }
 

@@ -7,8 +7,10 @@ use crate::drive::{Header, file};
 use crate::engine::{AsOverwritten, Reached};
 use crate::media::Inspect;
 use crate::result::types::Drive;
+use flashraid_redundancy::find;
 use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::wall::Stopwatch;
+use serde_json::Value as Json;
 
 /// See the module.
 #[derive(Clone)]
@@ -68,10 +70,13 @@ impl Prepared {
 
     /// A clone of it for runs of this configuration, which must prepare a device in the same way.
     pub(crate) fn for_runs_of(&self, config: Config) -> Result<Self, ConfigError> {
-        if config.run.drive != self.config.run.drive || config.identity() != self.config.identity() {
-            return Err(ConfigError("the device was prepared in another way than this configuration says".into()));
+        let refuse = || ConfigError("the device was prepared in another way than this configuration says".into());
+        if config.run.drive != self.config.run.drive || prepared_as(&config) != prepared_as(&self.config) {
+            return Err(refuse());
         }
-        Ok(Self { config, ..self.clone() })
+        let scheme = if config.scheme == self.config.scheme { None } else { Some(config.build_scheme()?) };
+        let engine = self.engine.copy(scheme).map_err(|_| refuse())?;
+        Ok(Self { config, engine, survival: self.survival.clone(), drive: self.drive.clone(), ..*self })
     }
 }
 
@@ -79,7 +84,20 @@ impl Prepared {
 pub fn preparation(config: &Config) -> Option<String> {
     let run = &config.run;
     let is_erased = run.fill == 0.0 && run.fill_bytes == 0 && run.precondition == "none" && run.drive.is_empty();
-    (!is_erased).then(|| format!("{} {}", run.drive, config.identity()))
+    (!is_erased).then(|| format!("{} {}", run.drive, prepared_as(config)))
+}
+
+/// The part of a configuration that decides how a device is prepared. A fill alone is the same whatever a scheme will do with requests.
+fn prepared_as(config: &Config) -> Json {
+    let mut json = config.identity();
+    if config.run.precondition == "none"
+        && config.run.drive.is_empty()
+        && let Some(parameters) = json["scheme"].as_object_mut()
+        && let Some(entry) = find(&config.scheme.name)
+    {
+        entry.parameters().filter(|each| each.runtime).for_each(|each| _ = parameters.remove(each.name));
+    }
+    json
 }
 
 /// What is done before the first request may not wear out an SSD, which cannot fail before time begins.

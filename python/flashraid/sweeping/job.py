@@ -166,6 +166,11 @@ class _Devices:
                     if kept.device is None:
                         del self._kept[job.preparation]
 
+    def drop(self, preparation: str) -> None:
+        """Gives up a device that no job will begin with any more."""
+        with self._lock:
+            self._kept.pop(preparation, None)
+
     def forget(self) -> bool:
         """Gives up all that nobody uses. Returns whether that is all that there was."""
         with self._lock:
@@ -197,6 +202,11 @@ _devices = _Devices()
 def forget() -> bool:
     """Gives up the prepared devices that this process keeps for further jobs. Returns whether no run uses one."""
     return _devices.forget()
+
+
+def drop(preparation: str) -> None:
+    """Gives up the device that jobs of this preparation began with: all of them have ended."""
+    _devices.drop(preparation)
 
 
 def do(job: Job, go_on: Callable[[], bool] = lambda: True, most_bytes: int | None = None) -> str:

@@ -29,6 +29,7 @@ enum Sequence {
 const DECIDE: Parameter = Parameter {
     name: "decide",
     values: Values::Words(&["auto", "before_all", "at_arrival", "after_data"]),
+    runtime: true,
     about: "When a partial-stripe write chooses its method, and when it programs its data: before_all chooses, pre-reads, and then programs data and parity \
             together; at_arrival chooses, and programs the data while it pre-reads; after_data programs the data first, and then chooses. auto is after_data \
             for adaptive and bpu, as in the paper, and before_all for all else.",
@@ -40,6 +41,7 @@ const DECISION_NS: Parameter = Parameter {
     unit: "ns",
     values: Values::Whole { least: 0, most: 1_000_000_000, default: 0 },
     needs: Some(("update = adaptive or bpu", |build| UpdateRule::from_build(build).is_ok_and(UpdateRule::looks_at_load))),
+    runtime: true,
     draws: Draws::OneOf(&["0", "5700"]),
     about: "How long adaptive and bpu take to choose a method. A partial-stripe write waits for it.",
     ..Parameter::PLAIN

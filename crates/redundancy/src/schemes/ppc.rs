@@ -64,6 +64,7 @@ pub const ENTRY: Entry = Entry {
 pub(super) const PPC_UPDATE: Parameter = Parameter {
     name: "ppc_update",
     values: Values::Words(&["paper", "min"]),
+    runtime: true,
     about: "Which pages an update reads: paper reads the old versions of the changing strips that the partial parity covers; min reads the covered \
             strips that do not change if these are fewer.",
     ..Parameter::PLAIN

@@ -30,6 +30,7 @@ const READ: Parameter = Parameter {
     name: "read",
     values: Values::Words(&["round_robin", "least_busy"]),
     needs: Some(("groups from 2", has_mirror)),
+    runtime: true,
     about: "Which copy a page read uses: round_robin uses each group in turn; least_busy uses the one with the fewest queued \
             operations (at its LUN, then on its channel; ties are broken in turn).",
     ..Parameter::PLAIN

@@ -6,7 +6,7 @@
 
 use crate::support::archive::{self, Archive};
 use crate::support::committed::{check_file, in_repository, is_blessing};
-use crate::support::{Golden, accepted, goldens, own_folder};
+use crate::support::{Golden, accepted, goldens, own_folder, some_of};
 use flashraid_redundancy::{SCHEMES, find};
 use flashraid_sim::{Config, Outputs, Prepared, Simulation, Source, Status, preparation, run, run_on, text};
 use flashraid_vocabulary::SplitMix64;
@@ -195,6 +195,25 @@ fn runs_on_a_prepared_device_are_those_that_prepare_one() {
             assert!(found.json() == expected, "{}", case.name);
         }
     }
+}
+
+/// A fill is the same whatever a scheme does with requests; a precondition need not be.
+#[test]
+fn runtime_parameters_share_a_prepared_device() {
+    for (row, entry) in SCHEMES.iter().enumerate() {
+        let plain = verified(entry.name, &[]);
+        let device = Prepared::new(plain.clone(), &mut |_| true).unwrap();
+        let values = entry.parameters().filter(|parameter| parameter.runtime).map(|parameter| (parameter.name, parameter.drawn(4096)));
+        let pairs: Vec<_> = values.flat_map(|(name, values)| values.into_iter().map(move |value| (name, value))).collect();
+        for (name, value) in some_of(pairs, row, 5) {
+            let config = verified(entry.name, &[(name, &value)]);
+            assert_eq!(preparation(&config), preparation(&plain), "{name} = {value}");
+            let found = run_on(&device, &golden("trace.csv"), config.clone(), &Outputs::default(), false, &mut |_| true).unwrap();
+            assert!(found.json() == replay(config, false).json(), "{}: {name} = {value}", entry.name);
+        }
+    }
+    let overwritten = |update| verified("raid5", &[("precondition", "random:0.5"), ("update", update)]);
+    assert_ne!(preparation(&overwritten("rmw")), preparation(&overwritten("rcw")));
 }
 
 #[test]

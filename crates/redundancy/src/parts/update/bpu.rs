@@ -32,7 +32,12 @@ pub struct Thresholds {
 }
 
 const fn threshold(default: u32) -> Parameter {
-    Parameter { values: Values::Whole { least: 0, most: 1_000_000, default }, draws: Draws::OneOf(&["0", "1", "3"]), ..Parameter::PLAIN }
+    Parameter {
+        values: Values::Whole { least: 0, most: 1_000_000, default },
+        draws: Draws::OneOf(&["0", "1", "3"]),
+        runtime: true,
+        ..Parameter::PLAIN
+    }
 }
 
 pub(super) const THETA_LOAD: Parameter = Parameter {

@@ -73,6 +73,7 @@ impl Chosen {
 const UPDATE: Parameter = Parameter {
     name: "update",
     values: Values::Words(&["fewest", "rmw", "rcw", "bpu", "adaptive"]),
+    runtime: true,
     about: "How a partial-stripe write computes the parity, or a commit that reads pages: fewest chooses the method with fewer pre-reads (rcw on a tie; \
             commits as in the paper), rmw always uses read-modify-write, rcw always uses reconstruct write, adaptive chooses the method whose \
             pre-reads cost less time in view of queues and GC, bpu weighs pre-reads against queue lengths. The number of pre-reads counts strips only, as \
@@ -90,6 +91,7 @@ const TIE: Parameter = Parameter {
     name: "tie",
     values: Values::Words(&["rmw", "fewest"]),
     needs: Some(("update = adaptive", |build| build.choice(&UPDATE) == Ok("adaptive"))),
+    runtime: true,
     about: "What adaptive chooses if both methods cost the same time: rmw, as in the paper, or the method with fewer pre-reads.",
     ..Parameter::PLAIN
 };

@@ -40,6 +40,7 @@ const CONSOLIDATE: Parameter = Parameter {
     name: "consolidate",
     values: Values::Words(&["last_strip", "never"]),
     needs: Some(("mw_limit above 0", |build| build.thousandths(&MW_LIMIT) != Ok(0))),
+    runtime: true,
     about: "When a write consolidates a mirrored stripe, that is recomputes its parity: if it changes the last strips that are not \
             mirrored, or never.",
     ..Parameter::PLAIN
@@ -49,6 +50,7 @@ const MIRROR_READ: Parameter = Parameter {
     name: "mirror_read",
     values: Values::Words(&["either", "data"]),
     needs: Some(("mw_limit above 0", |build| build.thousandths(&MW_LIMIT) != Ok(0))),
+    runtime: true,
     about: "Which copy of a mirrored strip a read uses: either, the one whose chip is free earlier, or always the one on the data chip, while it is \
             there.",
     ..Parameter::PLAIN

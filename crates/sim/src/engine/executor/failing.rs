@@ -108,12 +108,20 @@ impl<C: Content, M: Media> Executor<C, M> {
     }
 
     /// Host pages that nothing rebuilds, as things are now: lost, beyond what the scheme can recover, and not written anew as a whole since, which the
-    /// data buffer may still have; or gone on their way to flash.
+    /// data buffer may still have; or gone on their way to flash. Looks at all rows in which something is written.
     pub fn lost_pages(&self, front: &FrontEnd) -> impl Iterator<Item = Lpn> {
         let lost = |address, version| self.media.is_lost(address, version);
         let mut sources = Vec::new();
         let pages = if self.media.has_failures() || !front.gone.is_empty() { self.space.pages } else { 0 };
-        (0..pages).map(Lpn).filter(move |lpn| {
+        let row_pages = self.space.row_pages;
+        let rows = pages.div_ceil(row_pages) as u32;
+        let next = move |row: u32| {
+            let row = if front.gone.is_empty() { self.next_row(row.into(), rows) } else { row };
+            (row < rows).then_some(row)
+        };
+        let pages_of = move |row: u32| u64::from(row) * row_pages..pages.min((u64::from(row) + 1) * row_pages);
+        let written = std::iter::successors(next(0), move |row| next(row + 1)).flat_map(pages_of);
+        written.map(Lpn).filter(move |lpn| {
             let is_lost = lost(self.scheme.locate(*lpn), Version::Current) && !self.scheme.recover(*lpn, &lost, &mut sources);
             is_lost && !front.is_renewed(*lpn) || front.is_gone(*lpn, &self.operations)
         })
