@@ -7,7 +7,10 @@ from conftest import PAGE, SAMPLE, write_device, write_trace, writes
 
 import flashraid as fr
 from flashraid import _native, machine
+from flashraid.command.compare import compare_as_planned
 from flashraid.command.sanity import show
+from flashraid.comparing import planned
+from flashraid.outputs import Outputs
 from flashraid.settings import configuration
 
 
@@ -198,3 +201,16 @@ def test_what_takes_more_memory_than_is_free_is_said_before_the_run(
     assert ("warning: once all of the device is written, a run takes " in found) == is_short, found
     monkeypatch.setattr(machine, "free_bytes", lambda: None)
     assert show(str(trace), str(device), "raid0", None, []) == []
+
+
+def test_a_comparison_names_the_scheme_that_takes_most_memory(tmp_path, device, monkeypatch, capsys):
+    trace = write_trace(tmp_path, writes(3))
+    chosen = (str(trace), str(device), None, ["raid0", "ppc"], [], Outputs({}))
+    plan = planned(*chosen, engine=False, seeds=1, capacity=False, jobs=1)
+    needs = dict(zip(plan.schemes, plan.needed_bytes, strict=True))
+    assert needs["ppc"] > needs["raid0"]
+    monkeypatch.setattr(machine, "free_bytes", lambda: needs["raid0"])
+    assert compare_as_planned(plan, None, quiet=False) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if "of memory, of which" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith("warning: ppc: "), lines

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import rich_click as click
 
+from .. import machine
 from ..comparing import Plan, compare_planned, planned
 from ..outputs import Outputs
 from ..settings import Pairs
@@ -92,6 +93,9 @@ def compare_as_planned(plan: Plan, json_target: str | None, quiet: bool, shows_a
     ):
         said: list[str] = []
         if not quiet:
+            needs = dict(zip(plan.schemes, plan.needed_bytes, strict=True))
+            largest = max(needs, key=needs.__getitem__)
+            warn([f"{largest}: {text}" for text in machine.shortage(needs[largest])])
             said = sanity.show(plan.trace, device, first, plan.config, of_first, is_named=True)
         with Progress(quiet=quiet, runs=plan.runs) as progress:
             comparison = compare_planned(

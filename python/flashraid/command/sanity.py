@@ -13,9 +13,10 @@ def show(
     trace: str, device: str | None, scheme: str | None, config: str | None, settings: Pairs, *, is_named: bool = False
 ) -> list[str]:
     """Prints a line of figures, and a line for each warning, to standard error, behind the name of the scheme if there
-    are others. Returns the warnings.
+    are others, which may need more memory. Returns the warnings.
     """
-    warnings = machine.shortage(configuration(device, scheme, config, settings)["memory_bytes"])
+    needed_bytes = 0 if is_named else configuration(device, scheme, config, settings)["memory_bytes"]
+    warnings = machine.shortage(needed_bytes)
     text = _native.sanity(trace, device, scheme, config, settings)
     if text is not None:  # else a pipe, which the run itself will read
         found = json.loads(text)
