@@ -26,7 +26,7 @@ impl Prepared {
     ) -> PyResult<Self> {
         let config = py.detach(|| Asked::assemble(device, scheme, config.as_deref(), &settings)).map_err(config_error)?.config;
         let mut caller = Caller::new(progress);
-        let prepared = py.detach(|| flashraid_sim::Prepared::new(config, &mut |pages| caller.go_on(Stage::Preconditioning(pages))));
+        let prepared = py.detach(|| flashraid_sim::Prepared::to_share(config, &mut |pages| caller.go_on(Stage::Preconditioning(pages))));
         match caller.error {
             Some(error) => Err(error),
             None => Ok(Self(prepared.map_err(config_error)?)),

@@ -5,6 +5,7 @@
 
 #![warn(missing_docs)]
 
+pub mod array;
 mod divisor;
 mod faults;
 mod geometry;

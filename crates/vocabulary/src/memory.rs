@@ -52,14 +52,12 @@ pub fn want_huge<T>(array: &[T]) {
     let _ = array;
 }
 
-/// As `zeroed`, with all memory in place: for an array that is accessed at random from the start, where the system would otherwise
-/// have to find memory in the middle of the run.
-pub fn zeroed_in_place(len: usize) -> Vec<u32> {
+/// Has all memory of a zeroed array in place, which is accessed at random from the start: else the system would have to find memory in the middle of
+/// the run.
+pub fn put_in_place(array: &mut [u32]) {
     const PAGE_WORDS: usize = 1024;
-    let mut array = zeroed(len);
     // The compiler must not know that this writes what is there already.
     array.iter_mut().step_by(PAGE_WORDS).for_each(|word| *word = std::hint::black_box(0));
-    array
 }
 
 /// A vector of `len` copies of `value`, on huge pages if the system grants them. For records that are no plain zeroes.

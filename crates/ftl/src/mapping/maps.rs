@@ -6,6 +6,7 @@
 //! has to be written to a page's entry when it is superseded.
 
 use crate::Held;
+use flashraid_vocabulary::array::Array;
 use flashraid_vocabulary::{MemberId, MemberPage, Persistent, Ppn, Version, memory};
 use std::io::{self, Read, Write};
 
@@ -31,12 +32,12 @@ pub(crate) enum Superseded {
 /// Forward and reverse maps, and how many versions there are beside the current ones.
 #[derive(Debug)]
 pub struct Maps {
-    forward: [Vec<u32>; 3],
-    reverse: Vec<u32>,
+    forward: [Array<u32>; 3],
+    reverse: Array<u32>,
     /// Mapped current pages in each run of 1024 slots, so that a large discard skips what is unmapped.
-    chunks: Vec<u16>,
+    chunks: Array<u16>,
     /// Bases and copies in each of these runs.
-    others: Vec<u16>,
+    others: Array<u16>,
     /// Bases and copies of each member.
     held: Vec<Held>,
 }
@@ -44,10 +45,10 @@ pub struct Maps {
 impl Clone for Maps {
     fn clone(&self) -> Self {
         Self {
-            forward: self.forward.each_ref().map(|map| memory::copy_of(map, true)),
-            reverse: memory::copy_of(&self.reverse, self.is_largely_used()),
-            chunks: memory::copy_of(&self.chunks, true),
-            others: memory::copy_of(&self.others, true),
+            forward: self.forward.each_ref().map(|map| map.copy(true)),
+            reverse: self.reverse.copy(self.is_largely_used()),
+            chunks: self.chunks.copy(true),
+            others: self.others.copy(true),
             held: self.held.clone(),
         }
     }
@@ -77,13 +78,16 @@ impl Maps {
     pub fn new(slots: usize, physical_pages: usize, members: u32) -> Self {
         // A small map costs memory as it is used. Of a large one each early request would make the system find and clear memory.
         const LARGE: usize = 1 << 26;
-        let current = if slots < LARGE { memory::zeroed(slots) } else { memory::zeroed_in_place(slots) };
+        let mut current = Array::zeroed(slots);
+        if slots >= LARGE {
+            memory::put_in_place(&mut current);
+        }
         Self {
-            forward: [current, memory::zeroed(slots), memory::zeroed(slots)],
+            forward: [current, Array::zeroed(slots), Array::zeroed(slots)],
             // Programmed in order, a block at a time, so small pages do, and only those in use cost memory; but see `expect_fill`.
-            reverse: vec![0; physical_pages],
-            chunks: memory::zeroed((slots >> CHUNK_SHIFT) + 1),
-            others: memory::zeroed((slots >> CHUNK_SHIFT) + 1),
+            reverse: Array::zeroed_on_small_pages(physical_pages),
+            chunks: Array::zeroed((slots >> CHUNK_SHIFT) + 1),
+            others: Array::zeroed((slots >> CHUNK_SHIFT) + 1),
             held: vec![Held::default(); members as usize],
         }
     }
@@ -241,8 +245,8 @@ impl Maps {
     }
 
     /// Bases and copies in each run, counted.
-    pub(crate) fn count_others(&self) -> Vec<u16> {
-        let mut others = memory::zeroed(self.others.len());
+    pub(crate) fn count_others(&self) -> Array<u16> {
+        let mut others: Array<u16> = Array::zeroed(self.others.len());
         for map in &self.forward[1..] {
             for (found, run) in others.iter_mut().zip(map.chunks(1 << CHUNK_SHIFT)) {
                 *found += run.iter().filter(|entry| **entry != 0).count() as u16;
@@ -253,7 +257,7 @@ impl Maps {
 
     /// Whether `others` is what is mapped.
     pub(crate) fn has_right_counts(&self) -> bool {
-        self.others == self.count_others()
+        self.others[..] == self.count_others()[..]
     }
 
     /// A slot from this one on before which, from it on, no version is mapped; `None` if none is from it on.

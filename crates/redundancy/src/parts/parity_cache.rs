@@ -14,7 +14,8 @@
 
 use crate::parts::bits;
 use bytemuck::Zeroable;
-use flashraid_vocabulary::{StripeId, memory, persistent, prefetch};
+use flashraid_vocabulary::array::Array;
+use flashraid_vocabulary::{StripeId, persistent, prefetch};
 
 /// No entry, or no neighbor in a list.
 const NIL: u32 = u32::MAX;
@@ -45,7 +46,7 @@ pub struct Update {
 }
 
 /// What is decided of a stripe.
-#[derive(Clone, Copy, Debug, Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, Zeroable)]
 struct StripeEntry {
     /// Its entry plus 1, 0 if it has none.
     entry: u32,
@@ -116,7 +117,7 @@ pub struct ParityCache {
     /// The last updates whose entries are no victims.
     spared: u64,
     evicts_locked: bool,
-    stripes: Vec<StripeEntry>,
+    stripes: Array<StripeEntry>,
     entries: Vec<CacheEntry>,
     /// Places that were given back.
     free: Vec<u32>,
@@ -144,7 +145,7 @@ impl ParityCache {
             most_entries,
             spared: if spares_recent { u64::from(most_entries) / 2 } else { 0 },
             evicts_locked,
-            stripes: memory::zeroed(stripes as usize),
+            stripes: Array::zeroed(stripes as usize),
             entries: Vec::new(),
             free: Vec::new(),
             recency: EMPTY,

@@ -21,6 +21,7 @@ use crate::{
     WorksWhenIdle,
 };
 use bytemuck::Zeroable;
+use flashraid_vocabulary::array::Array;
 use flashraid_vocabulary::{
     Change, GcAdvisor, HostOp, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave, memory, persistent, prefetch,
 };
@@ -47,7 +48,7 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
 }
 
 /// The recorded state of a stripe; `next` is its state after the operation that holds the stripe.
-#[derive(Clone, Copy, Debug, Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, Zeroable)]
 struct Notes {
     /// Strips that have changed since the parity was computed.
     changed: u64,
@@ -66,7 +67,7 @@ persistent!(Notes { keeps [changed, noted, next_changed, next_noted, is_void, is
 #[derive(Clone, Debug)]
 pub struct Fra<M> {
     raid: Raid<M>,
-    stripes: Vec<Notes>,
+    stripes: Array<Notes>,
     /// Stripes whose parity is out of date, oldest first.
     queue: VecDeque<StripeId>,
     counts: GuardCounts,
@@ -82,7 +83,7 @@ impl<M: StripeMap> Fra<M> {
     pub fn new(map: M, page_bytes: u32) -> Self {
         let stripes = map.stripes() as usize;
         Self {
-            stripes: memory::zeroed(stripes),
+            stripes: Array::zeroed(stripes),
             queue: memory::reserved(stripes).into(),
             raid: Raid::new(map, page_bytes),
             counts: GuardCounts::default(),

@@ -98,7 +98,10 @@ fn run_opened(
     let requests = count_requests(trace, &config, progress)?;
     let device = match device {
         None => Prepared::new(config, &mut |pages| progress(Stage::Preconditioning(pages)))?,
-        Some(device) => device.for_runs_of(config)?,
+        Some(device) => {
+            let most_requests = requests.or_else(|| most_requests(trace, &config, opened.format().name));
+            device.for_run_of(config, most_requests)?
+        }
     };
     let mut simulation = Simulation::of(device, requests)?;
     let stopwatch = Stopwatch::start();
@@ -209,6 +212,16 @@ fn count_requests(path: &Path, config: &Config, progress: &mut dyn FnMut(Stage) 
             }
         }
     })
+}
+
+/// How many requests there may be at most, if that can be told at once: it decides how a device is copied, and no figure.
+fn most_requests(path: &Path, config: &Config, format: &str) -> Option<u64> {
+    const LEAST_BYTES: u64 = 4; // of a request in a compressed trace
+    if config.run.limit > 0 {
+        return Some(config.run.limit);
+    }
+    let file = std::fs::metadata(path).ok().filter(|file| file.is_file() && format != "profile")?;
+    Some(file.len() / LEAST_BYTES)
 }
 
 /// Writes the buffer and the parities that are deferred to flash, checks what is stored then, and adds to the result the cost, which is not counted otherwise,

@@ -39,7 +39,8 @@ use crate::{
     Before, Build, Choice, CommitCause, Draws, GuardCounts, Members, Method, Operation, OperationKind, Parameter, ParameterError, Values,
 };
 use bytemuck::Zeroable;
-use flashraid_vocabulary::{Cause, Change, SemivalidAction, StripeId, Version, View, Wave, memory, persistent};
+use flashraid_vocabulary::array::Array;
+use flashraid_vocabulary::{Cause, Change, SemivalidAction, StripeId, Version, View, Wave, persistent};
 
 /// How much NVRAM there is for parities.
 pub const PARITY_CACHE_BYTES: Parameter = Parameter {
@@ -120,7 +121,7 @@ fn can_be_covered<R: Row>(stripe: &Stripe<R>, changed: u64, is_made: bool) -> bo
 }
 
 /// Durable state of a stripe. `next` is what the operation that has it makes of it.
-#[derive(Clone, Copy, Debug, Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, Zeroable)]
 struct Durable {
     associated: u32,
     /// Associated strips that have a base.
@@ -147,7 +148,7 @@ pub struct DeferredParity<M, R> {
     commits_first: bool,
     /// Decided.
     cache: ParityCache,
-    stripes: Vec<Durable>,
+    stripes: Array<Durable>,
     /// Entries being made.
     making: u32,
     /// Stripes that have an entry and no place, as their commits have failed.
@@ -181,7 +182,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         let most_entries = entries(build, map.stripes())?;
         Ok(Self {
             cache: ParityCache::new(map.stripes(), map.most_strips(), most_entries, replacement),
-            stripes: memory::zeroed(map.stripes() as usize),
+            stripes: Array::zeroed(map.stripes() as usize),
             raid: Raid::new(map, build.page_bytes),
             rule,
             page_bytes: build.page_bytes,
