@@ -13,7 +13,7 @@ pub const PADDING: usize = 8;
 pub const SECTOR_BYTES: u64 = 512;
 
 /// Characters of a field that a message shows.
-const LONGEST_FIELD: usize = 40;
+pub(crate) const LONGEST_FIELD: usize = 40;
 
 /// What is expected instead of a decimal comma.
 pub const NO_COMMA: &str = "a decimal number, with a point before its fraction and not a comma";

@@ -4,9 +4,9 @@
 
 use super::format::START_NS;
 use super::{lost, rwbs};
-use crate::error::RecordError;
+use crate::error::{RecordError, excerpt};
 use crate::gate::Gate;
-use crate::line::{BLANKS, Line, PADDING, SECTOR_BYTES};
+use crate::line::{BLANKS, LONGEST_FIELD, Line, PADDING, SECTOR_BYTES};
 use crate::options::BlockAction;
 use crate::parser::{LineFormat, TraceRecord};
 use crate::position::Position;
@@ -325,6 +325,6 @@ fn queueing_time(line: &mut Line<'_, BLANKS>) -> Result<u64, Box<RecordError>> {
 
 #[cold]
 fn not_letters(line: Line<'_, BLANKS>, letters: &[u8]) -> Box<RecordError> {
-    let what = format!("the type is '{}'", letters.escape_ascii());
+    let what = format!("the type is '{}'", excerpt(letters, LONGEST_FIELD));
     line.line_fault(what, "letters as R, W, WS, D or FF")
 }
