@@ -84,7 +84,7 @@ pub(crate) trait Lifecycle: Persistent + Any + Send + Sync {
     fn count_gone(&self) -> u64;
     /// SSDs that the user or their age wants replaced, but whose replacement has not begun.
     fn awaiting_replacement(&self) -> Vec<u32>;
-    /// A clone; perhaps with this scheme, which differs in parameters `runtime` alone and goes on with what that of the device keeps on a drive.
+    /// A clone; perhaps with this scheme, which differs in runtime parameters alone and goes on with what that of the device keeps on a drive.
     fn copy(&self, scheme: Option<Box<dyn Scheme>>) -> io::Result<Box<dyn Device>>;
 }
 

@@ -56,8 +56,8 @@ pub struct Array<T> {
 
 /// Where its elements are.
 enum Home {
-    /// In a vector of this capacity.
-    Heap(usize),
+    /// In a box.
+    Heap,
     /// In a file, which others map.
     #[cfg(target_os = "linux")]
     File(std::os::fd::OwnedFd),
@@ -160,17 +160,16 @@ impl<T: Zeroable + Copy + PartialEq> Clone for Array<T> {
 
 impl<T> From<Vec<T>> for Array<T> {
     fn from(vector: Vec<T>) -> Self {
-        let mut vector = std::mem::ManuallyDrop::new(vector);
-        let start = NonNull::new(vector.as_mut_ptr()).expect("a vector begins somewhere");
-        Self { start, len: vector.len(), home: Home::Heap(vector.capacity()) }
+        let elements = Box::leak(vector.into_boxed_slice());
+        Self { len: elements.len(), start: NonNull::from(elements).cast(), home: Home::Heap }
     }
 }
 
 impl<T> Drop for Array<T> {
     fn drop(&mut self) {
         match self.home {
-            // SAFETY: these are the parts of a vector that nobody has dropped.
-            Home::Heap(capacity) => drop(unsafe { Vec::from_raw_parts(self.start.as_ptr(), self.len, capacity) }),
+            // SAFETY: it is the box that `From` has leaked, and nobody has dropped it.
+            Home::Heap => drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(self.start.as_ptr(), self.len)) }),
             // SAFETY: it is the whole mapping of this array, whose elements need no drop.
             #[cfg(target_os = "linux")]
             Home::File(_) | Home::OnFile => _ = unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes()) },
@@ -238,8 +237,8 @@ mod tests {
         let of = shared(|| [numbered(LEN), numbered(3)]);
         assert_eq!(of.each_ref().map(is_in_file), [true, false]);
         assert!(!is_in_file(&numbered(LEN)) && matches!(of[0].copy(true).home, Home::OnFile));
-        assert!(matches!(copied(|| of[0].copy(true)).home, Home::Heap(_)));
+        assert!(matches!(copied(|| of[0].copy(true)).home, Home::Heap));
         // A copy of a copy has what that has written.
-        assert!(matches!(of[0].copy(true).copy(true).home, Home::Heap(_)));
+        assert!(matches!(of[0].copy(true).copy(true).home, Home::Heap));
     }
 }

@@ -15,8 +15,9 @@ def show(
     """Prints a line of figures, and a line for each warning, to standard error, behind the name of the scheme if there
     are others, which may need more memory. Returns the warnings.
     """
-    needed_bytes = 0 if is_named else configuration(device, scheme, config, settings)["memory_bytes"]
-    warnings = machine.shortage(needed_bytes)
+    warnings = []
+    if not is_named:
+        warnings += machine.shortage(configuration(device, scheme, config, settings)["memory_bytes"])
     text = _native.sanity(trace, device, scheme, config, settings)
     if text is not None:  # else a pipe, which the run itself will read
         found = json.loads(text)

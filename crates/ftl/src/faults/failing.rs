@@ -1,6 +1,7 @@
 //! Failures as they happen, and spare chips that take the place of dead ones.
 
 use crate::Flash;
+use crate::memory::leave_places;
 use crate::space::changes::Due;
 use flashraid_nand::{NIL, kick};
 use flashraid_vocabulary::{Fault, Part, RebuildTarget};
@@ -42,10 +43,7 @@ impl Flash {
         if *fault == Fault::Loss(Part::Device) {
             // Its memory is lost with it.
             let held = self.store.memory.as_ref().map_or_else(Vec::new, |memory| memory.to_move());
-            for page in held {
-                let due = self.store.leave_place(page);
-                self.attend(due);
-            }
+            leave_places(self, &held);
         }
         for domain in 0..self.store.space.domains.len() as u32 {
             if !self.store.space.domain_is_alive(domain) {

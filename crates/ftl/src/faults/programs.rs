@@ -1,6 +1,7 @@
 //! Programs that fail: they are repeated, given up, or end without a page.
 
 use crate::Flash;
+use crate::memory::leave_places;
 use flashraid_nand::{NEVER, NIL, Record};
 use flashraid_vocabulary::{Cause, MemberId, PageOperation, Ppn};
 
@@ -47,10 +48,7 @@ impl Flash {
         }
         let is_awaited = self.store.memory.as_ref().is_some_and(|memory| memory.has_flushes());
         let to_give_up = if is_awaited { self.store.take_rescues() } else { Vec::new() };
-        for page in &to_give_up {
-            let due = self.store.leave_place(*page);
-            self.attend(due);
-        }
+        leave_places(self, &to_give_up);
         !to_give_up.is_empty()
     }
 

@@ -45,10 +45,10 @@ pub struct Maps {
 impl Clone for Maps {
     fn clone(&self) -> Self {
         Self {
-            forward: self.forward.each_ref().map(|map| map.copy(true)),
+            forward: self.forward.clone(),
             reverse: self.reverse.copy(self.is_largely_used()),
-            chunks: self.chunks.copy(true),
-            others: self.others.copy(true),
+            chunks: self.chunks.clone(),
+            others: self.others.clone(),
             held: self.held.clone(),
         }
     }

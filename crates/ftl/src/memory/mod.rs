@@ -19,3 +19,4 @@ mod write_points;
 pub(crate) use pages::TakenPage;
 pub(crate) use state::Memory;
 pub use state::MemorySettings;
+pub(crate) use write_points::leave_places;

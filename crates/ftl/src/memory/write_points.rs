@@ -154,10 +154,7 @@ impl Flash {
             memory_of(&mut self.store).renew_flushes();
         }
         // Flushes wait for what has taken their pages before they leave.
-        for page in moved {
-            let due = self.store.leave_place(page);
-            self.attend(due);
-        }
+        leave_places(self, &moved);
         for page in pages {
             let plane = self.store.space.shape.plane_of(Ppn(page * self.settings().units_per_program()));
             if !self.gc.is_collecting(plane) {
@@ -195,6 +192,14 @@ impl Flash {
             self.attend(due);
         }
         !waits
+    }
+}
+
+/// Nothing is needed any more of these program units, or they are given up.
+pub(crate) fn leave_places(flash: &mut Flash, pages: &[u32]) {
+    for page in pages {
+        let due = flash.store.leave_place(*page);
+        flash.attend(due);
     }
 }
 

@@ -45,7 +45,7 @@ fn asked_on(drive: &Path, pairs: &[(&str, &str)]) -> Result<Asked, flashraid_sim
 }
 
 /// Settings of a golden case that concern its requests alone.
-fn runtime(case: &Golden) -> Vec<(&str, &str)> {
+fn of_requests(case: &Golden) -> Vec<(&str, &str)> {
     let is_free = |key: &str| {
         matches!(key, "fail" | "replace" | "seed") || flashraid_sim::config::find_key(key).is_some_and(|key| key.effect.of_replays)
     };
@@ -97,7 +97,7 @@ fn a_drive_saved_before_its_first_run_is_the_one_that_was_prepared() {
         let (drive, again) = (file("prepared"), file("prepared-again"));
         let device = Prepared::new(config.clone(), &mut |_| true).unwrap();
         device.save(&drive).unwrap();
-        let loaded = on(&drive, &runtime(&case));
+        let loaded = on(&drive, &of_requests(&case));
         let found = replay(loaded.clone());
         assert!(found.result.drive.as_ref().is_some_and(|drive| drive.runs == 0), "{}", case.name);
         // Parities that the precondition has deferred are written when the drive is switched off: it is another one then.

@@ -149,7 +149,7 @@ impl Hybrid {
         Reserved::Granted
     }
 
-    /// Whether a page would be reserved for this slot, at once or when a merge has made room: nothing is in the way of that which nobody has cleared yet.
+    /// Whether a page would be reserved for this slot at once, or when a merge has made room: one runs, or may begin, as none of the domain was put off.
     pub(crate) fn may_have_place(&self, slot: u32, is_merging: impl Fn(u32) -> bool, space: &Space) -> bool {
         let spot = self.spot(slot, space);
         let merges = is_merging(space.domains[spot.domain as usize].plane);
