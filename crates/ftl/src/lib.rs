@@ -32,7 +32,7 @@ pub use gc::pace::finish_gc;
 pub use gc::state::{GcCounts, GcUnderWay, MergeKind};
 pub use mapping::overwritten::Overwrites;
 pub use memory::MemorySettings;
-pub use news::{GcQuery, Held, MapEvent};
+pub use news::{GcQuery, Held, MapEvent, Untold};
 pub use settings::{Given, Placement, Settings};
 pub use space::Space;
 pub use space::blocks::Usage;

@@ -85,11 +85,10 @@ impl Flash {
         while !self.has_news() && serve_due_bus(self) {}
     }
 
-    /// Whether a domain gained space, a flush need wait no longer, or GC has a question or did something to the map.
-    #[inline]
+    /// Whether there is anything to be taken (`Untold`).
+    #[inline(always)]
     pub fn has_news(&self) -> bool {
-        let Store { space, memory, .. } = &self.store;
-        !space.freed.is_empty() || self.gc.has_news() || memory.as_ref().is_some_and(|memory| memory.has_flushed())
+        self.store.space.news.is_any()
     }
 
     // ---- its parts ----
@@ -123,16 +122,10 @@ impl Flash {
         &mut self.store
     }
 
-    /// What GC runs have done beside the page operations that NAND counts, and what they have to tell.
+    /// What GC runs have done beside the page operations that NAND counts.
     #[inline]
     pub fn gc(&self) -> &Collection {
         &self.gc
-    }
-
-    /// What GC has to tell.
-    #[inline]
-    pub fn gc_mut(&mut self) -> &mut Collection {
-        &mut self.gc
     }
 
     /// Channels, chips, planes and blocks: where they are, and which of them live.

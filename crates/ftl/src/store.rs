@@ -139,11 +139,6 @@ impl Store {
         self.faults.any && self.space.has_losses(domain)
     }
 
-    /// Takes a flush that need wait no longer.
-    pub fn take_flushed(&mut self) -> Option<u32> {
-        self.memory.as_mut()?.take_flushed()
-    }
-
     /// Pages of padding so far.
     pub fn padded(&self) -> u64 {
         self.memory.as_ref().map_or(0, |memory| memory.padded())

@@ -35,7 +35,7 @@ impl Flash {
         let domain = self.store.space.domain_of(address, version);
         self.store.space.domains[domain as usize].reserved -= 1;
         self.store.space.domains[domain as usize].is_short = false;
-        self.store.space.freed.push(domain);
+        self.store.space.news.free(domain);
         let entry = &self.store.space.domains[domain as usize];
         if entry.owed > 0 || entry.to_rescue > 0 {
             self.space_gained();

@@ -281,6 +281,12 @@ impl EventQueue {
         (self.due_ns < self.top_ns).then(|| self.due.trailing_zeros())
     }
 
+    /// The first event but for those of buses that are due. There must be one.
+    #[inline(always)]
+    pub(crate) fn first_in_heap(&self) -> u32 {
+        (self.top & ((1 << self.resource_bits) - 1)) as u32
+    }
+
     /// The earliest event's time, `NEVER` if there is none.
     #[inline]
     pub fn first_ns(&self) -> u64 {
@@ -290,7 +296,7 @@ impl EventQueue {
     /// The earliest event: (time, resource). There must be one.
     #[inline]
     pub fn first(&self) -> (u64, u32) {
-        let top = (self.top & ((1 << self.resource_bits) - 1)) as u32;
+        let top = self.first_in_heap();
         let due = self.buses + self.due.trailing_zeros();
         let first = match self.due_ns.cmp(&self.top_ns) {
             Ordering::Less => due,

@@ -352,19 +352,22 @@ pub fn advance<P: Pages, O: Observer>(ssd: &mut P, observer: &mut O) {
     if let Some(bus) = nand.events.bus_alone() {
         return bus_event(ssd, bus);
     }
-    let (_, resource) = nand.events.first();
     let (luns, channels) = (nand.luns.len() as u32, nand.channels.len() as u32);
-    match resource.checked_sub(luns) {
-        None => lun_event(ssd, resource, observer),
-        Some(channel) if channel < channels => bus_event(ssd, channel),
-        Some(other) if other == channels && nand.settings.has_timer => ssd.timer_due(Timer::Idle, observer),
-        Some(_) if let Some(is_work) = packed::is_of_memory(nand, resource as usize) => {
+    let in_heap = nand.events.first_in_heap();
+    if in_heap < luns {
+        return lun_event(ssd, in_heap, observer);
+    }
+    let (_, resource) = nand.events.first();
+    match resource - luns {
+        channel if channel < channels => bus_event(ssd, channel),
+        other if other == channels && nand.settings.has_timer => ssd.timer_due(Timer::Idle, observer),
+        _ if let Some(is_work) = packed::is_of_memory(nand, resource as usize) => {
             nand.events.set(resource as usize, NEVER);
             let timer = if is_work { Timer::Memory } else { Timer::Padding };
             ssd.timer_due(timer, observer);
         }
-        Some(_) if power::is_of_power(nand, resource) => power::rested(nand),
-        Some(_) => decoded(ssd, observer),
+        _ if power::is_of_power(nand, resource) => power::rested(nand),
+        _ => decoded(ssd, observer),
     }
 }
 

@@ -130,7 +130,7 @@ impl Flash {
                 let mut blocked = self.gc.luns_blocked_by(plane, &self.store.space, &self.nand).peekable();
                 self.gc.erased(plane, &mut self.store, &mut self.nand, observer);
                 self.space_gained();
-                self.gc.report_end(plane, &self.store.space.settings);
+                self.gc.report_end(plane, &mut self.store.space);
                 if blocked.peek().is_some() {
                     blocked.for_each(|lun| self.nand.set_blocked(lun, false));
                     kick_plane(self, plane);
@@ -214,7 +214,7 @@ impl Flash {
     /// Takes the next question of GC. Questions about a page that was released before they were taken are not asked.
     pub fn take_gc_query(&mut self) -> Option<GcQuery> {
         loop {
-            match self.gc.take_query(&self.store, self.hybrid.is_some())? {
+            match self.gc.take_query(&mut self.store, self.hybrid.is_some())? {
                 Taken::Asked(query) => return Some(query),
                 Taken::Settled(plane) => self.committed(plane),
             }

@@ -6,7 +6,7 @@ use crate::space::Space;
 use crate::space::blocks::{BlockState, NONE};
 use crate::store::Store;
 use flashraid_nand::Nand;
-use flashraid_vocabulary::{Ppn, Version};
+use flashraid_vocabulary::{MemberPage, Ppn, Version};
 
 /// What is next of the questions of GC.
 pub(super) enum Taken {
@@ -19,34 +19,25 @@ pub(super) enum Taken {
 impl Collection {
     // ---- questions ----
 
-    /// Which block of the plane is reclaimed, as some have semivalid pages to commit.
-    pub(super) fn ask_for_victim(&mut self, plane: u32) {
-        let query = GcQuery::Victim(plane);
-        if !self.queries.contains(&query) {
-            self.queries.push(query);
-        }
-    }
-
     /// How the semivalid page at the cursor is handled.
-    pub(super) fn ask_about(&mut self, plane: u32, cursor: u16, slot: u32, store: &Store) {
+    pub(super) fn ask_about(&mut self, plane: u32, cursor: u16, slot: u32, store: &mut Store) {
         let state = &mut self.runs[plane as usize];
         (state.cursor, state.stage) = (cursor, GcStage::Asking);
-        self.queries.push(GcQuery::Semivalid(plane, store.maps.address(slot)));
+        store.space.news.ask(GcQuery::Semivalid(plane, store.maps.address(slot)));
     }
 
     /// The first phase: all semivalid pages of the victim are asked about.
     #[cold]
-    pub(super) fn ask_about_bases(&mut self, plane: u32, victim: u16, store: &Store) {
-        let before = self.queries.len();
-        self.queries.extend(store.bases_in(plane, victim).map(|slot| GcQuery::Semivalid(plane, store.maps.address(slot))));
-        self.queries[before..].reverse(); // the last is taken first
+    pub(super) fn ask_about_bases(&mut self, plane: u32, victim: u16, store: &mut Store) {
+        let bases: Vec<MemberPage> = store.bases_in(plane, victim).map(|slot| store.maps.address(slot)).collect();
         let state = &mut self.runs[plane as usize];
-        (state.stage, state.uncommitted) = (GcStage::Committing, (self.queries.len() - before) as u16);
+        (state.stage, state.uncommitted) = (GcStage::Committing, bases.len() as u16);
+        store.space.news.ask_about(plane, bases.into_iter());
     }
 
     /// Takes the next question. One about a page that was released before it was taken is not asked. `is_hybrid`: runs are merges.
-    pub(super) fn take_query(&mut self, store: &Store, is_hybrid: bool) -> Option<Taken> {
-        while let Some(query) = self.queries.pop() {
+    pub(super) fn take_query(&mut self, store: &mut Store, is_hybrid: bool) -> Option<Taken> {
+        while let Some(query) = store.space.news.take_query() {
             let GcQuery::Semivalid(plane, address) = query else { return Some(Taken::Asked(query)) };
             let Gc { victim, cursor, stage, .. } = self.runs[plane as usize];
             if victim == NONE {

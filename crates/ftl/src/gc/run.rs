@@ -77,7 +77,7 @@ impl Collection {
         if !store.space.settings.commit_aware {
             return self.collect_cheapest(plane, &|_| (0, 0), store, nand);
         }
-        self.ask_for_victim(plane);
+        store.space.news.ask(GcQuery::Victim(plane));
         Next::Waits
     }
 
@@ -273,7 +273,9 @@ impl Collection {
             faults.readable_again(first, space.shape.pages_per_block);
         }
         nand.note_erased(block);
-        space.change_space(nand, plane, |blocks| blocks.erased(plane, victim));
+        if space.change_space(nand, plane, |blocks| blocks.erased(plane, victim)) {
+            space.news.wear_out();
+        }
     }
 
     /// Ends the GC run of a plane as it is, without the erase. LUNs that it blocked are not offered anything yet.
@@ -286,8 +288,8 @@ impl Collection {
         if victim != NONE {
             load_of_plane(plane, nand).gc_runs -= u32::from(stage != GcStage::Resting);
             space.forget_loan(nand, plane);
-            self.report_end(plane, &space.settings);
-            self.queries.retain(|query| !matches!(query, GcQuery::Semivalid(of, _) if *of == plane));
+            self.report_end(plane, space);
+            space.news.take_back(plane);
         }
         gc
     }

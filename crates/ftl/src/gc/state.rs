@@ -1,8 +1,9 @@
 //! How far the GC run of a plane is, and what GC runs have done.
 
+use crate::space::Space;
 use crate::space::blocks::NONE;
 use crate::store::Store;
-use crate::{GcQuery, MapEvent, Settings};
+use crate::{MapEvent, Settings};
 use flashraid_nand::{ERASE, Nand, WorkKind, action_index};
 use flashraid_vocabulary::{Action, Cause, Health, Ppn, Version};
 
@@ -113,8 +114,6 @@ pub struct Collection {
     pub(crate) is_untimed: bool,
     /// By plane.
     pub(crate) runs: Vec<Gc>,
-    pub(crate) queries: Vec<GcQuery>,
-    map_events: Vec<MapEvent>,
     /// Of each LUN, pages that GC moved to it, and erases of GC, before the device was switched on.
     pub(crate) before: Vec<[u64; 2]>,
     pub(crate) counts: GcCounts,
@@ -129,8 +128,6 @@ impl Collection {
             health: Health::ReadWrite,
             is_untimed: false,
             runs: vec![Gc::IDLE; planes as usize],
-            queries: Vec::new(),
-            map_events: Vec::new(),
             before: vec![[0; 2]; luns as usize],
             counts: GcCounts::default(),
             migrations: 0,
@@ -186,46 +183,23 @@ impl Collection {
         self.counts
     }
 
-    /// Whether there is a question, or a change of the map to be told.
-    #[inline]
-    pub(crate) fn has_news(&self) -> bool {
-        !self.queries.is_empty() || self.has_map_events()
-    }
-
-    /// Questions that are not taken.
-    pub fn queries_waiting(&self) -> usize {
-        self.queries.len()
-    }
-
     /// Whether somebody stores the map, and must hear of moves.
     pub(crate) fn reports_moves(&self, settings: &Settings) -> bool {
         settings.translation_blocks > 0 && !self.is_untimed
     }
 
-    /// Whether GC did anything to the map that nobody has taken over.
-    #[inline]
-    pub fn has_map_events(&self) -> bool {
-        !self.map_events.is_empty()
-    }
-
-    /// Takes over what GC did to the map, in order, and leaves an empty list.
-    pub fn swap_map_events(&mut self, news: &mut Vec<MapEvent>) {
-        debug_assert!(news.is_empty());
-        std::mem::swap(&mut self.map_events, news);
-    }
-
     /// A version that was in this plane is elsewhere, or lost.
-    pub(super) fn report_move(&mut self, plane: u32, (version, slot): (Version, u32), store: &Store) {
+    pub(super) fn report_move(&self, plane: u32, (version, slot): (Version, u32), store: &mut Store) {
         let settings = &store.space.settings;
         if self.reports_moves(settings) && !settings.is_translation(store.maps.address(slot).page) {
-            self.map_events.push(MapEvent::Moved { plane, version, slot });
+            store.space.news.report(MapEvent::Moved { plane, version, slot });
         }
     }
 
     /// No page is moved out of the plane's victim any more.
-    pub(crate) fn report_end(&mut self, plane: u32, settings: &Settings) {
-        if self.reports_moves(settings) {
-            self.map_events.push(MapEvent::Ended { plane });
+    pub(crate) fn report_end(&self, plane: u32, space: &mut Space) {
+        if self.reports_moves(&space.settings) {
+            space.news.report(MapEvent::Ended { plane });
         }
     }
 }

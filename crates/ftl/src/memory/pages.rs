@@ -126,7 +126,7 @@ impl Memory {
         if !held.is_of_gc {
             self.room += i64::from(held.taken);
             self.held_of_plans -= 1;
-            self.pass_flushes(held.number);
+            self.pass_flushes(held.number, &mut space.news);
         }
         space.settle(space.shape.block_of(first))
     }

@@ -1,6 +1,7 @@
 //! What is in the memory, and what waits for it.
 
 use super::held::HeldPages;
+use crate::news::Untold;
 use crate::space::Space;
 use crate::space::blocks::{Block, BlockState};
 use flashraid_nand::NIL;
@@ -54,8 +55,6 @@ pub(crate) struct Memory {
     /// Some of what is held must move.
     pub(super) has_to_move: bool,
     pub(super) barriers: VecDeque<Barrier>,
-    /// Owners of flushes that need wait no longer.
-    pub(super) flushed: Vec<u32>,
     /// Pages of padding so far.
     pub(super) padded: u64,
     /// Program units given up so far: there was nowhere to program them, and a flush waited for them.
@@ -79,7 +78,6 @@ impl Memory {
             deadlines: VecDeque::new(),
             has_to_move: false,
             barriers: VecDeque::new(),
-            flushed: Vec::new(),
             padded: 0,
             given_up: 0,
         }
@@ -139,25 +137,14 @@ impl Memory {
     }
 
     /// A program unit with this number is held no more.
-    pub(super) fn pass_flushes(&mut self, number: u64) {
+    pub(super) fn pass_flushes(&mut self, number: u64, news: &mut Untold) {
         if let Some(barrier) = self.barriers.iter_mut().find(|barrier| barrier.before > number) {
             barrier.left -= 1;
         }
         while let Some(Barrier { owner, left: 0, .. }) = self.barriers.front() {
-            self.flushed.push(*owner);
+            news.pass_flush(*owner);
             self.barriers.pop_front();
         }
-    }
-
-    /// Whether `take_flushed` has something.
-    #[inline]
-    pub(crate) fn has_flushed(&self) -> bool {
-        !self.flushed.is_empty()
-    }
-
-    /// Takes a flush that need wait no longer.
-    pub(crate) fn take_flushed(&mut self) -> Option<u32> {
-        self.flushed.pop()
     }
 
     // ---- checks ----

@@ -113,7 +113,7 @@ impl Flash {
         }
     }
 
-    /// A flush has come. Returns whether it waits until what is in the memory is programmed: its owner is told (`Store::take_flushed`).
+    /// A flush has come. Returns whether it waits until what is in the memory is programmed: its owner is told (`Untold::take_flushed`).
     pub fn flush(&mut self, owner: u32) -> bool {
         if !self.store.memory.as_ref().is_some_and(|memory| memory.must_program()) {
             return false;
@@ -158,10 +158,10 @@ impl Flash {
         for page in pages {
             let plane = self.store.space.shape.plane_of(Ppn(page * self.settings().units_per_program()));
             if !self.gc.is_collecting(plane) {
-                self.gc.report_end(plane, &self.store.space.settings);
+                self.gc.report_end(plane, &mut self.store.space);
             }
         }
-        self.store.space.freed.extend(waited);
+        waited.into_iter().for_each(|domain| self.store.space.news.free(domain));
         self.accept_waiting();
     }
 

@@ -3,20 +3,21 @@
 use super::Space;
 use super::blocks::{BlockState, Blocks, WriteStream, share_of_pages};
 use crate::Placement;
+use crate::news::Untold;
 use flashraid_nand::{DATA, NIL, Nand, Takers, after, at_or_after};
 use flashraid_vocabulary::Ppn;
 
 impl Space {
-    /// Domains that gained space, in order. Who takes them empties the list.
+    /// What nobody has taken of what the SSD has to tell.
     #[inline]
-    pub fn freed(&mut self) -> &mut Vec<u32> {
-        &mut self.freed
+    pub fn news(&self) -> &Untold {
+        &self.news
     }
 
-    /// Takes a domain that gained space since the last call; operations may wait for it.
+    /// The same, to be taken.
     #[inline]
-    pub fn take_freed(&mut self) -> Option<u32> {
-        self.freed.pop()
+    pub fn news_mut(&mut self) -> &mut Untold {
+        &mut self.news
     }
 
     /// Takes the next page of a plane for a host program. The page stays pending.
@@ -43,7 +44,7 @@ impl Space {
             nand.set_writable(plane, domain, after > 0);
             if after > before {
                 self.domains[domain as usize].is_short = false;
-                self.freed.push(domain);
+                self.news.free(domain);
             } else {
                 self.pool_if_short(nand, domain);
             }

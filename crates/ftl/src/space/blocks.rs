@@ -174,8 +174,6 @@ pub struct Blocks {
     pub(crate) total_erases: u64,
     /// The sum at which the device is worn out.
     pub(crate) endurance: u64,
-    /// It was reached, and nobody has been told.
-    pub(crate) wears_out: bool,
     /// Planes.
     pub planes: Vec<Plane>,
     blocks_per_plane: u32,
@@ -192,7 +190,7 @@ pub struct Blocks {
 persistent!(Blocks {
     keeps [total_erases, free_blocks],
     arrays [blocks, erases, planes],
-    anew [preset, endurance, wears_out, blocks_per_plane, stride, pages_per_block, gc_reserve_blocks, wear_dynamic, is_hybrid],
+    anew [preset, endurance, blocks_per_plane, stride, pages_per_block, gc_reserve_blocks, wear_dynamic, is_hybrid],
 });
 
 /// So large a share of these pages, rounded up.
@@ -239,7 +237,6 @@ impl Blocks {
             preset: 0,
             total_erases: 0,
             endurance: u64::MAX,
-            wears_out: false,
             planes,
             blocks_per_plane,
             stride,
@@ -465,13 +462,13 @@ impl Blocks {
         self.planes[plane as usize].most_erases
     }
 
-    /// Returns an erased victim to the plane's free blocks and ends the loan.
-    pub fn erased(&mut self, plane: u32, block: u16) {
+    /// Returns an erased victim to the plane's free blocks and ends the loan. Returns whether the device wears out by that.
+    #[must_use]
+    pub fn erased(&mut self, plane: u32, block: u16) -> bool {
         let index = self.index(plane, block);
         debug_assert!(self.blocks[index].live == 0 && self.blocks[index].pending == 0);
         self.erases[index] += 1;
         self.total_erases += 1;
-        self.wears_out |= self.total_erases == self.endurance;
         // Nobody reads it, or else their number must stay right.
         self.blocks[index] = Block { reads: self.blocks[index].reads, ..Block::default() };
         let state = &mut self.planes[plane as usize];
@@ -483,5 +480,6 @@ impl Blocks {
         state.free_pages += self.pages_per_block;
         state.debt = false;
         self.free_blocks += 1;
+        self.total_erases == self.endurance
     }
 }

@@ -175,7 +175,7 @@ impl Space {
     pub(crate) fn owe_padding(&mut self, domain: u32, pages: u32) {
         let owed = std::mem::replace(&mut self.domains[domain as usize].owed, pages.into());
         if owed > 0 && pages == 0 {
-            self.freed.push(domain);
+            self.news.free(domain);
         }
     }
 
@@ -191,6 +191,6 @@ impl Space {
         self.domain_of_plane[old as usize] = flashraid_nand::NIL;
         self.blocks.set_in_use(old, false);
         self.join_domain(nand, new);
-        self.freed.push(id);
+        self.news.free(id);
     }
 }

@@ -15,15 +15,13 @@ mod usage;
 pub mod victim;
 
 use crate::Settings;
+use crate::news::Untold;
 use blocks::{BlockState, Blocks};
 use cold::Cold;
 use domain::Domain;
 use flashraid_nand::Shape;
 use flashraid_vocabulary::{Ppn, persistent};
 use victim::{Sizes, Victims};
-
-/// Domains that gain space at one instant, each as often as it does, hardly ever more.
-const MOST_FREED: usize = 64;
 
 /// Blocks and the domains that share them: what is free, and what may be collected.
 #[derive(Clone, Debug)]
@@ -44,15 +42,15 @@ pub struct Space {
     pub(crate) translation_domains: u32,
     /// The planes of a member in the order in which static placement cycles through them, as offsets from its first channel's first plane.
     pub(crate) static_planes: Vec<u32>,
-    /// Domains that gained space, of which nobody has been told.
-    pub(crate) freed: Vec<u32>,
+    /// What the SSD has to tell, of space and of all else.
+    pub(crate) news: Untold,
 }
 
 persistent!(Space {
     keeps [blocks, victims],
     arrays [domains],
     // What is made of the configuration, and news, of which there are none.
-    anew [settings, shape, members, cold, lost, domain_of_plane, translation_domains, static_planes, freed],
+    anew [settings, shape, members, cold, lost, domain_of_plane, translation_domains, static_planes, news],
 });
 
 impl Space {
@@ -71,7 +69,7 @@ impl Space {
             domain_of_plane: Vec::new(),
             translation_domains: 0,
             static_planes: Vec::new(),
-            freed: Vec::with_capacity(MOST_FREED),
+            news: Untold::new(),
             settings: settings.clone(),
             shape,
         }

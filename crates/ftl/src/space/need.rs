@@ -145,18 +145,6 @@ impl Space {
         freed > 0 && (is_needed || freed >= share_of_pages(self.settings.gc_idle_gain, self.shape.pages_per_block))
     }
 
-    /// Whether `take_wear_out` has something to tell.
-    #[inline]
-    pub fn wears_out(&self) -> bool {
-        self.blocks.wears_out
-    }
-
-    /// Whether the device is worn out, and this was not asked since then.
-    #[inline]
-    pub fn take_wear_out(&mut self) -> bool {
-        std::mem::take(&mut self.blocks.wears_out)
-    }
-
     /// Every block endures so many erases, and has been erased `preset` times before. For a new device. Spare chips that replace none are new, and count
     /// once they replace one; then the chip that they replace counts no more.
     pub fn limit_erases(&mut self, pe_limit: u32, preset: u32) {

@@ -43,7 +43,7 @@ fn release(host: &mut Host) {
 }
 
 fn told(host: &mut Host) -> Option<u32> {
-    host.flash.store_mut().take_flushed()
+    host.flash.store_mut().space_mut().news_mut().take_flushed()
 }
 
 /// The next program of a flash page fails, and nobody has room for what was in it.
@@ -96,7 +96,7 @@ fn padding_that_is_no_longer_needed_is_forgotten() {
     assert!(host.flash.flush(7));
     host.settle();
     (1..4).for_each(|number| submit(&mut host, number));
-    assert_eq!(host.flash.store_mut().space_mut().take_freed(), Some(0));
+    assert_eq!(host.flash.store_mut().space_mut().news_mut().take_freed(), Some(0));
     host.finish();
     assert_eq!((told(&mut host), host.flash.store().padded()), (Some(7), 0));
 }
@@ -175,9 +175,9 @@ fn what_finds_no_place_has_the_next_that_is_free() {
     (0..29).for_each(|_| release(&mut host));
     assert!(!host.flash.reserve(page(0), Version::Current), "one is left, which it has");
     (29..reserved).for_each(|_| release(&mut host));
-    while host.flash.store_mut().space_mut().take_freed().is_some() {}
+    while host.flash.store_mut().space_mut().news_mut().take_freed().is_some() {}
     host.flash.advance(&mut NoObserver);
-    assert_eq!(host.flash.store_mut().space_mut().take_freed(), Some(0));
+    assert_eq!(host.flash.store_mut().space_mut().news_mut().take_freed(), Some(0));
     assert_eq!(host.flash.nand().counts()[Action::Program as usize][Cause::Retry as usize], 4);
     host.finish();
     assert!(!host.flash.checked().is_at_work() && host.lost(0) == (0, 4));

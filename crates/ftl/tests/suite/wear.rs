@@ -17,12 +17,15 @@ fn erases_until_worn_out(host: &mut Host, most: u64) -> u64 {
         while host.flash.nand().next_event_ns() != u64::MAX {
             let before = host.flash.store().space().total_erases();
             host.advance();
-            if host.flash.store_mut().space_mut().take_wear_out() {
+            if host.flash.store_mut().space_mut().news_mut().take_wear_out() {
                 assert_eq!(
                     (before + 1, host.flash.store().space().total_erases()),
                     (host.flash.store().space().endurance(), host.flash.store().space().endurance())
                 );
-                assert!(host.flash.store().space().is_worn_out() && !host.flash.store_mut().space_mut().take_wear_out(), "it is told once");
+                assert!(
+                    host.flash.store().space().is_worn_out() && !host.flash.store_mut().space_mut().news_mut().take_wear_out(),
+                    "it is told once"
+                );
                 assert_eq!(host.flash.erases(member), SsdView::endurance(&host.flash, member));
                 return erases(host);
             }
@@ -60,7 +63,7 @@ fn without_a_limit_nothing_wears_out() {
     assert!(
         host.flash.store().space().total_erases() > 500
             && !host.flash.store().space().is_worn_out()
-            && !host.flash.store_mut().space_mut().take_wear_out()
+            && !host.flash.store_mut().space_mut().news_mut().take_wear_out()
     );
     assert_eq!((host.flash.store().space().age(), SsdView::endurance(&host.flash, MemberId(0))), (None, u64::MAX));
 }

@@ -75,7 +75,7 @@ impl<S: OfSsds + Inspect> Examine for S {
     }
 
     fn has_map_events(&self) -> bool {
-        self.parts().ssds().iter().any(|flash| flash.gc().has_map_events())
+        self.parts().ssds().iter().any(|flash| flash.store().space().news().has_map_events())
     }
 
     fn is_at_work(&self) -> bool {

@@ -55,20 +55,20 @@ impl Clocked for Flash {
 
     #[inline(always)]
     fn has_news(&self) -> bool {
-        Flash::has_news(self) || self.store().space().wears_out()
+        Flash::has_news(self)
     }
 
     #[inline(always)]
     fn take_news(&mut self) -> Option<News> {
-        let news =
-            self.store_mut().space_mut().take_freed().map(News::Freed).or_else(|| self.store_mut().take_flushed().map(News::Flushed));
+        let untold = self.store_mut().space_mut().news_mut();
+        let news = untold.take_freed().map(News::Freed).or_else(|| untold.take_flushed().map(News::Flushed));
         let news = news.or_else(|| self.take_gc_query().map(News::Asked));
-        news.or_else(|| self.store_mut().space_mut().take_wear_out().then_some(News::WornOut(0)))
+        news.or_else(|| self.store_mut().space_mut().news_mut().take_wear_out().then_some(News::WornOut(0)))
     }
 
     #[inline(always)]
     fn swap_map_events(&mut self, news: &mut Vec<MapEvent>) {
-        self.gc_mut().swap_map_events(news);
+        self.store_mut().space_mut().news_mut().swap_map_events(news);
     }
 
     fn answer(&mut self, answer: Answer<'_>) {

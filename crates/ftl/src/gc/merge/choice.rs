@@ -1,10 +1,10 @@
 //! Which log block is merged, and when.
 
 use super::Merging;
-use crate::FlashFault;
 use crate::gc::state::Next;
 use crate::mapping::hybrid::Spot;
 use crate::space::blocks::NONE;
+use crate::{FlashFault, GcQuery};
 use flashraid_vocabulary::{MemberId, MemberPage, Ppn, Version};
 
 impl Merging<'_> {
@@ -26,7 +26,7 @@ impl Merging<'_> {
         }
         let weighs_commits = self.store.space.settings.commit_aware && !hybrid.shared;
         if weighs_commits && self.store.maps.held(member).bases > 0 && !self.gc.is_untimed {
-            self.gc.ask_for_victim(plane);
+            self.store.space.news.ask(GcQuery::Victim(plane));
             return Next::Waits;
         }
         self.merge_cheapest(plane, &|_| (0, 0))

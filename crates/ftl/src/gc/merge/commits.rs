@@ -1,11 +1,12 @@
 //! A merge from its start to its end, and its first phase: commits of the semivalid pages of what it is to erase.
 
 use super::Merging;
+use crate::FlashFault;
 use crate::gc::run::load_of_plane;
 use crate::gc::state::{Gc, GcStage, Merge, Next};
 use crate::space::blocks::NONE;
-use crate::{FlashFault, GcQuery};
 use flashraid_nand::NIL;
+use flashraid_vocabulary::MemberPage;
 
 impl Merging<'_> {
     pub(super) fn begin(&mut self, plane: u32, log: u16) -> Next {
@@ -77,10 +78,8 @@ impl Merging<'_> {
         let state = &mut self.gc.runs[plane as usize];
         (state.stage, state.uncommitted) = (GcStage::Committing, bases);
         for block in blocks.into_iter().rev() {
-            let before = self.gc.queries.len();
-            let slots = self.store.bases_in(plane, block);
-            self.gc.queries.extend(slots.map(|slot| GcQuery::Semivalid(plane, self.store.maps.address(slot))));
-            self.gc.queries[before..].reverse();
+            let bases: Vec<MemberPage> = self.store.bases_in(plane, block).map(|slot| self.store.maps.address(slot)).collect();
+            self.store.space.news.ask_about(plane, bases.into_iter());
         }
         Next::Waits
     }

@@ -174,7 +174,9 @@ impl Merging<'_> {
             self.hybrid.forget_block(index);
         }
         self.nand.note_erased(index);
-        self.store.space.blocks.erased(plane, block);
+        if self.store.space.blocks.erased(plane, block) {
+            self.store.space.news.wear_out();
+        }
     }
 
     /// Nothing is left to be erased: the next logical block, or the log block that they shared, or the end.

@@ -28,7 +28,7 @@ impl Hybrid {
         // Nothing would tell whoever waits for a page to try again, though nothing is in the way of a merge.
         let has_bases = blocks.iter().any(|block| block.bases > 0);
         let is_forgotten = instance.starved && !is_merging && !has_bases && logical.iter().all(|logical| logical.active == 0);
-        if is_forgotten && !space.freed.contains(&domain) {
+        if is_forgotten && !space.news.tells_of(domain) {
             return Err("somebody waits for a page, and nothing is merged".into());
         }
         let (mut data_blocks, mut held) = (0, 0);

@@ -201,7 +201,7 @@ impl Hybrid {
     /// Whoever waits for a page of the domain may try again. Returns whether programs wait, too: only after failures.
     pub(crate) fn wake(&mut self, domain: u32, space: &mut Space) -> bool {
         self.instances[domain as usize].starved = false;
-        space.freed.push(domain);
+        space.news.free(domain);
         !self.waiting.is_empty()
     }
 }

@@ -7,6 +7,11 @@ use flashraid_vocabulary::{
 };
 use std::collections::BTreeMap;
 
+/// How much a test does: a proof (`FLASHRAID_PROVE`, `make prove`), or the slice of it that `make test` has time for.
+pub fn proving<T>(proof: T, slice: T) -> T {
+    if std::env::var_os("FLASHRAID_PROVE").is_some() { proof } else { slice }
+}
+
 /// What the commit of the stripe of a page costs.
 pub fn commit_cost(address: MemberPage) -> (u32, u32) {
     (address.page.0 % 3, 1)
@@ -191,7 +196,7 @@ impl Host {
                 self.completed(completion.record, completion.progress);
             }
             self.flash.nand_mut().completions().clear();
-            while self.flash.store_mut().space_mut().take_freed().is_some() {}
+            while self.flash.store_mut().space_mut().news_mut().take_freed().is_some() {}
             self.flash.nand_mut().recording_mut().started().clear();
             let mut any = false;
             while let Some(query) = self.flash.take_gc_query() {

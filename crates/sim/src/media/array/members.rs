@@ -237,12 +237,17 @@ impl Members {
         if flash.has_news() {
             let first = member * self.domains_each;
             let is_current = |_: &u32| self.ssd_of[member as usize] as usize == ssd;
-            to.freed.extend(flash.store_mut().space_mut().freed().drain(..).filter(is_current).map(|domain| first + domain));
-            to.flushed.extend(std::iter::from_fn(|| flash.store_mut().take_flushed()));
-            to.note_questions(ssd, flash.gc().queries_waiting());
-        }
-        if flash.store_mut().space_mut().take_wear_out() {
-            to.worn_out.push(ssd as u32);
+            let untold = flash.store_mut().space_mut().news_mut();
+            untold.take_all_freed(|domain| {
+                if is_current(&domain) {
+                    to.freed.push(first + domain);
+                }
+            });
+            to.flushed.extend(std::iter::from_fn(|| untold.take_flushed()));
+            to.note_questions(ssd, untold.queries_waiting());
+            if untold.take_wear_out() {
+                to.worn_out.push(ssd as u32);
+            }
         }
     }
 
