@@ -10,8 +10,9 @@ PROVE := $(if $(QUICK),,FLASHRAID_PROVE=1)
 PROFILE := $(if $(QUICK),,--profile prove)
 # Some tests wait for processes, so that one worker more than there are cores keeps all busy.
 PYTEST := $(PYTHON) -m pytest -q -n $$(( $$($(PYTHON) -c 'import os; print(os.cpu_count())') + 1 )) --dist worksteal
-# How the extension is compiled: what everybody uses is fast. CI takes what the tests are made of, which is compiled anyway.
+# How the extension is compiled: what everybody uses is fast. CI takes what the tests are made of (AS_TESTED), which is compiled anyway.
 EXTENSION := release
+AS_TESTED := $(if $(filter dev,$(EXTENSION)),--features as-tested)
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -83,7 +84,7 @@ test:
 test-rust:
 	cargo fmt --all -- --check $(IN_LISTS)
 	$(if $(RUSTC_WORKSPACE_WRAPPER),,cargo clippy -q --workspace --all-targets --all-features -- -D warnings)
-	env -u MAKEFLAGS cargo test -q --workspace --all-features --tests --examples
+	env -u MAKEFLAGS PROPTEST_CASES=64 cargo test -q --workspace --all-features --tests --examples
 
 # A test that waits for ever says where; the longest one takes seconds.
 test-python: .venv/built .venv/testing .venv/browser
@@ -156,7 +157,7 @@ clean:
 
 .venv/built: .venv/installed $(SOURCES)
 	@echo 'Building the engine (two minutes the first time) ...'
-	@VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop -q --profile $(EXTENSION) --extras plot,sweep
+	@VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop -q --profile $(EXTENSION) $(AS_TESTED) --extras plot,sweep
 	@touch $@
 
 .venv/wheel: .venv/installed

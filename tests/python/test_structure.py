@@ -6,6 +6,8 @@ No file is too long to read at once, and only a scheme's own file names it. `tes
 import ast
 import json
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -242,3 +244,17 @@ def test_fuzz_targets_are_built_from_what_the_product_is():
         manifest = tomllib.loads((CRATES / crate / "Cargo.toml").read_text())
         needed = {name for name, given in manifest["dependencies"].items() if "optional" not in given}
         assert needed <= set(fuzzed[manifest["package"]["name"]]["dependencies"]), crate
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
+def test_the_extension_under_test_is_compiled_of_what_the_tests_of_crates_are():
+    """A package with other features would be compiled again, and all that depends on it: two minutes of CI."""
+
+    def packages(*selected):
+        line = ["cargo", "tree", "--locked", "--prefix", "none", "--format", "{p} [{f}]", *selected]
+        shown = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        return {row.removesuffix(" (*)") for row in shown.splitlines()}
+
+    of_tests = packages("--workspace", "--all-features", "--edges", "normal,build,dev")
+    of_extension = packages("--package", "flashraid-py", "--features", "as-tested", "--edges", "normal,build")
+    assert of_extension - of_tests == set()
