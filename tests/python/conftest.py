@@ -36,6 +36,7 @@ GOLDEN = ROOT / "tests" / "golden"
 SAMPLE = ROOT / "samples" / "pgbench-transactions.csv.gz"
 COMMAND = Path(sys.executable).with_name("flashraid")
 PROVE = os.environ.get("FLASHRAID_PROVE") == "1"
+long = pytest.mark.skipif(not PROVE, reason="seconds: in make prove (FLASHRAID_PROVE=1)")
 HEADER = "ts_us,op,offset,size,flags,latency_us\n"
 PAGE = 4096
 LONG_REQUESTS = 3_000_000
@@ -61,6 +62,11 @@ DEVICE = {
     "erase_command_ns": 125,
     "over_provisioning": 0.15,
 }
+
+
+def some_of(every, first, of):
+    """All for a proof; else one in `of`, from the `first` on. Tests that look at the same list begin elsewhere."""
+    return list(every)[0 if PROVE else first :: 1 if PROVE else of]
 
 
 def golden_results():

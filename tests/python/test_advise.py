@@ -8,7 +8,7 @@ import shlex
 import polars as pl
 import pytest
 from advice_cases import DEVICE, SOME, bursts
-from conftest import write_trace
+from conftest import long, write_trace
 
 import flashraid as fr
 from flashraid import advisor, intervals
@@ -32,6 +32,7 @@ def advice(trace, runs):
     return fr.advise(trace, survives="chip", schemes=SOME, seeds=2, precondition="random:0.3", out=runs, **DEVICE)
 
 
+@long
 def test_what_must_be_is_kept_to(trace, tmp_path):
     common = {"schemes": SOME, "seeds": 1, "out": tmp_path / "out", **DEVICE}  # where each finds the runs of the first
     read_p99, write_p99 = "latency_ns.read.p99", "latency_ns.write.p99"  # of which limits are, whatever is ranked
@@ -69,6 +70,7 @@ def test_a_configuration_file_says_how_much_is_replayed_and_how_fast(trace, tmp_
     assert set(frame["config.run.speed"]) == {3.0, 1.5, 6.0}, "as it is, and half and twice as fast"
 
 
+@long
 def test_nothing_is_recommended_if_nothing_has_what_is_asked(trace, command):
     line = ["advise", trace, "--device", "tiny", "--fill", "0.5", "--fit", "wrap", "--schemes", "raid0", "--jobs", "1"]
     done = command(*line, "--survives", "chip", status=3)
@@ -166,6 +168,7 @@ def test_the_best_is_first_and_protected(advice):
     assert advice.sentences[0] == f"Recommended: {advice.recommended.name}."
 
 
+@long
 def test_unprotected_schemes_come_last_and_preferences_count(trace):
     found = fr.advise(trace, schemes=["raid0", "raid1", "raid5"], seeds=1, **DEVICE)
     assert found.front[-1].tried.candidate.scheme == "raid0"

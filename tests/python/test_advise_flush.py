@@ -1,6 +1,6 @@
 """Flushes and the kinds of a data buffer in the answers of the advisor."""
 
-from conftest import write_trace
+from conftest import long, write_trace
 
 import flashraid as fr
 from flashraid.advising import choice, objectives
@@ -8,6 +8,7 @@ from flashraid.advising import choice, objectives
 DEVICE = {"device": "tiny", "fill": 0.5, "fit": "wrap", "jobs": 1}
 
 
+@long
 def test_flushes_and_the_kinds_of_a_buffer_are_part_of_the_answer(tmp_path):
     """A flush after every eighth write, of a database, behind a buffer in DRAM."""
     rows = [

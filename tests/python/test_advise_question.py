@@ -2,7 +2,7 @@
 
 import pytest
 from advice_cases import DEVICE, asked, bursts
-from conftest import write_trace
+from conftest import long, write_trace
 
 import flashraid as fr
 from flashraid import advisor
@@ -42,6 +42,7 @@ def test_what_must_be_survived_is_what_fails(trace, survives, devices, fault, co
     assert must.why_not({**row, "survives.chip": devices > 1, "survives.device": devices == 1})
 
 
+@long
 def test_drive_writes_a_day_are_those_of_a_warranty(trace):
     """Two a day for five years are 3,650; of 7,300 for 1,000 erases a candidate with 500 has as many."""
     must = asked(trace, [("pe_limit", "500")], min_dwpd=2.0).musts[0]
@@ -82,6 +83,7 @@ def test_a_full_drive_can_be_asked_about(trace):
     assert len(fills) == 1
 
 
+@long
 def test_a_setting_that_one_scheme_alone_can_have_is_no_wrong_question(trace):
     mirrored = DEVICE | {"chips_per_channel": 2, "fill": 0.1}
     found = fr.advise(trace, schemes=["cr5m"], seeds=1, limit=100, rebuild="mcr", **mirrored)

@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 from advice_cases import DEVICE, SOME, asked, bursts
-from conftest import PROVE, ROOT, write_trace
+from conftest import PROVE, ROOT, long, write_trace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -252,6 +252,7 @@ def test_few_candidates_are_searched_as_all_of_them_are(tmp_path, monkeypatch):
     assert found.cost <= 0.2 * 60 / len(found.tried) * whole.cost < 0.5 * whole.cost
 
 
+@long
 def test_what_is_out_after_the_excerpt_is_no_finalist(tmp_path, monkeypatch):
     """One that lacks what it must have is out after the excerpt, and has no part in how the budget is spent."""
     monkeypatch.setattr(changes, "MOST_CHANGED", 1)
@@ -292,6 +293,7 @@ def test_the_front_is_that_of_an_exhaustive_search_at_a_fifth_of_its_cost(trace,
     assert missed(found, whole) == MISSED.get(trace.name.partition(".")[0], [])
 
 
+@long
 def test_excerpts_have_pieces_of_all_of_the_trace(tmp_path, monkeypatch):
     """Reads come only in the last third of this one: what is judged by the first requests does not know them."""
     rows = [(at * 300, "R" if at > 18_000 else "W", at * 7 % 500 * 4096, 4096) for at in range(27_000)]

@@ -4,7 +4,7 @@ import dataclasses
 import random
 
 import pytest
-from conftest import write_trace
+from conftest import long, write_trace
 
 import flashraid as fr
 from flashraid.advising import candidates, changes, choice, excerpts, forecast, objectives, search
@@ -281,6 +281,7 @@ class Timed(Told):
         return rows
 
 
+@long
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize(("seeds", "random_runs"), [(3, objectives.RUNS), (3, ()), (1, objectives.RUNS)])
 @pytest.mark.parametrize("has_excerpts", [True, False])

@@ -98,7 +98,7 @@ PAGES = {str(path.relative_to(ROOT)): path for path in DOCUMENTS if blocks(path.
 # Reports, figures and reproductions take many seconds: `make test` tries them elsewhere. And pages of schemes are all
 # generated alike: it runs some.
 OF_SCHEMES = [name for name in PAGES if name.startswith("docs/schemes/")]
-LONG = {"docs/report.md", "docs/reproduce.md", *OF_SCHEMES} - set(OF_SCHEMES[::4])
+LONG = {"docs/advisor.md", "docs/arrays.md", "docs/report.md", "docs/reproduce.md", *OF_SCHEMES} - set(OF_SCHEMES[::4])
 RUN = [name for name in PAGES if PROVE or name not in LONG]
 
 

@@ -110,11 +110,10 @@ def test_what_a_drive_was_chosen_by_is_no_claim(found):
     fitted = {each.line.id for of_paper in found.values() for each in of_paper if each.category == FITTED}
     assert "fig8.bursty.slow" in fitted
     for name, of_paper in found.items():
-        kinds = {claim.id: claim.kind for claim in papers.find(name).claims}
+        paper = papers.find(name)
+        kinds = {claim.id: claim.kind for claim in paper.claims}
         for each in of_paper:
-            decided = [
-                kinds[claim.id] for claim in register.claims_of(each.line, papers.find(name)) if claim.id in kinds
-            ]
+            decided = [kinds[claim.id] for claim in register.claims_of(each.line, paper) if claim.id in kinds]
             assert (each.category == FITTED) == ("fitted" in decided), each.line.id
 
 

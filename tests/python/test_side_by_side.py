@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Barrier, Event, Thread, main_thread
 
 import pytest
-from conftest import PROVE, fill, write_trace, writes
+from conftest import fill, long, write_trace, writes
 
 import flashraid as fr
 from flashraid import _native, comparing, machine, profile_text, side_by_side
@@ -128,7 +128,7 @@ def test_a_run_that_fails_ends_all(tmp_path):
 def test_progress_is_that_of_all_runs(long_trace):
     told = []
     settings = {"schemes": "raid0,raid5", "fit": "wrap", **ONCE}
-    fr.compare(long_trace, progress=lambda *of: told.append(of) or True, limit=200_000, **settings)
+    fr.compare(long_trace, progress=lambda *of: told.append(of) or True, limit=50_000, **settings)
     shares = [share for _, _, share in told]
     assert shares
     assert all(0 <= share <= 1 for share in shares)
@@ -225,9 +225,6 @@ SMALL_BLOCKS = {"blocks_per_plane": "16384", "pages_per_block": "1"}
 FLASH_MAP = {"mapping": "dftl", "cmt_entries": "1000000"}
 
 
-long = pytest.mark.skipif(not PROVE, reason="seconds each: in make prove")
-
-
 @pytest.mark.parametrize(
     ("scheme", "settings"),
     [
@@ -236,10 +233,10 @@ long = pytest.mark.skipif(not PROVE, reason="seconds each: in make prove")
         ("raid5", OVERWRITTEN | FLASH_MAP),
         ("raid5", OVERWRITTEN | SMALL_BLOCKS),
         pytest.param("fra", OVERWRITTEN | {"blocks_per_plane": "1024"}, marks=long),
-        ("fra", OVERWRITTEN | {"channels": "3"}),
+        pytest.param("fra", OVERWRITTEN | {"channels": "3"}, marks=long),
         pytest.param("ppc", OVERWRITTEN | {"blocks_per_plane": "2048"}, marks=long),
-        ("ppc", OVERWRITTEN | SMALL_BLOCKS),
-        ("ppc", OVERWRITTEN | {"verify": "true"}),
+        pytest.param("ppc", OVERWRITTEN | SMALL_BLOCKS, marks=long),
+        pytest.param("ppc", OVERWRITTEN | {"verify": "true"}, marks=long),
         ("cr5m", OVERWRITTEN),
     ],
 )

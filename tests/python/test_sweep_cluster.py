@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, PROVE, write_trace
+from conftest import COMMAND, PROVE, long, write_trace
 from distributed import Client
 from sweep_cases import results, write_plan
 
@@ -152,6 +152,7 @@ def test_a_cluster_makes_the_rows_of_this_process_and_gets_the_traces(cluster, t
     assert sent[0].parent.name == frame["workload.sha256"][0]
 
 
+@long
 def test_a_killed_worker_costs_what_it_had_in_flight(cluster, tmp_path, long_trace):
     first, second = cluster.start_worker(), cluster.start_worker()
     out, said = tmp_path / "dataset", plan(long_trace, 3, limit=80_000)
@@ -165,6 +166,7 @@ def test_a_killed_worker_costs_what_it_had_in_flight(cluster, tmp_path, long_tra
     assert not differences(frame, fr.sweep(said, jobs=2).to_frame())
 
 
+@long
 def test_a_restarted_scheduler_goes_on_with_what_is_left(cluster, tmp_path, long_trace):
     worker = cluster.start_worker()
     out, said = tmp_path / "dataset", plan(long_trace, 3, limit=80_000)
@@ -185,6 +187,7 @@ def test_a_restarted_scheduler_goes_on_with_what_is_left(cluster, tmp_path, long
     assert not differences(frame, fr.sweep(said, jobs=2).to_frame())
 
 
+@long
 def test_no_worker_starts_a_run_that_does_not_fit(cluster, trace, tmp_path):
     out = tmp_path / "dataset"
     said = {"fixed": {"trace": trace, "scheme": "raid0", "fit": "wrap"}, "grid": {"device": ["tiny", "ssd1"]}}
@@ -205,6 +208,7 @@ def test_no_worker_starts_a_run_that_does_not_fit(cluster, trace, tmp_path):
     assert dataset.read(out).height == 2
 
 
+@long
 def test_a_run_whose_only_large_worker_has_gone_is_a_row(cluster, long_trace, monkeypatch):
     monkeypatch.setattr(on_dask, "PATIENCE_SECONDS", 2.0)
     cluster.start_worker("--memory-limit", "150MB")
@@ -221,6 +225,7 @@ def test_a_run_whose_only_large_worker_has_gone_is_a_row(cluster, long_trace, mo
     assert "MiB of memory; the largest worker has 143" in found.failed["reason"][0]
 
 
+@long
 def test_a_run_that_kills_its_workers_is_a_row(cluster, trace, tmp_path):
     """As one for which the system has no memory: each worker that begins it is killed."""
     preload = tmp_path / "deadly.py"
@@ -336,6 +341,7 @@ def test_what_is_stopped_stops_on_the_workers_too(cluster, tmp_path, long_trace)
 # ---- a cluster that others use too ----
 
 
+@long
 def test_a_cluster_of_others_is_left_as_it_was_found(tmp_path, trace):
     """Neither its scheduler nor its first worker has flashraid; both live on, and so does one that joins afterwards."""
     cluster = Cluster(tmp_path)
@@ -384,6 +390,7 @@ def _traces(cluster):
         )
 
 
+@long
 def test_an_interrupt_ends_the_command_within_seconds_whatever_it_waits_for(cluster, tmp_path, long_trace):
     path = write_plan(tmp_path, long_trace, "fit = 'wrap'")
 

@@ -89,7 +89,7 @@ fn healthy() -> impl Iterator<Item = Config> {
 
 #[test]
 fn a_drive_saved_before_its_first_run_is_the_one_that_was_prepared() {
-    for (number, case) in some_of(goldens().into_iter().enumerate(), 0, 2) {
+    for (number, case) in some_of(goldens().into_iter().enumerate(), 0, 6) {
         let mut config = case.config();
         if number / 2 % 2 == 1 {
             config.run.precondition = "random:0.3".into();
@@ -118,7 +118,7 @@ fn a_drive_saved_before_its_first_run_is_the_one_that_was_prepared() {
 
 #[test]
 fn a_drive_that_is_loaded_and_saved_is_the_same_file() {
-    for config in healthy() {
+    for config in some_of(healthy(), 0, 3) {
         let (first, second, third) = (file("same-1"), file("same-2"), file("same-3"));
         replay_and_save(config, &first);
         let simulation = Simulation::new(on(&first, &[]), |_| true).unwrap();

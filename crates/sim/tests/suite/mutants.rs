@@ -284,7 +284,7 @@ const TORTURED: &[(EngineFault, &[&str], &str)] = &[
 const MOST_KILLS: u64 = 20_000;
 
 /// What takes more kills than this is looked for by the proof alone; till then the page's figure stands.
-const SLICE_KILLS: u64 = 30;
+const SLICE_KILLS: u64 = 10;
 
 /// Kills that the table of the page names for a fault under a scheme.
 fn kills_of(table: &str, what: &str, scheme: &str) -> Option<u64> {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Schemes under which a variant is tried: all, or every sixth one in turn.
 fn schemes_of(variant: usize) -> impl Iterator<Item = &'static str> {
-    some_of(SCHEMES, variant, 6).map(|entry| entry.name)
+    some_of(SCHEMES, variant, 12).map(|entry| entry.name)
 }
 
 pub const KINDS: [&str; 4] = ["read", "write", "trim", "flush"];

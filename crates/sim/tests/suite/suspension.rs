@@ -78,7 +78,7 @@ fn the_tail_of_reads_is_shorter() {
 #[test]
 fn nothing_is_lost_around_suspensions() {
     let protecting = SCHEMES.iter().filter(|entry| entry.protects != Protects::None);
-    for entry in some_of(protecting, 1, 4) {
+    for entry in some_of(protecting, 3, 6) {
         for (what, min_ns) in [("both", "0"), ("program", "20000")] {
             let settings = [("suspend", what), ("suspend_min_ns", min_ns), ("scheduling", "read_first"), ("erase_ns", "1500000")];
             let settings = settings.map(|(key, value)| (key.to_string(), value.to_string())).to_vec();

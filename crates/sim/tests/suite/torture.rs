@@ -17,9 +17,8 @@ fn protecting() -> impl Iterator<Item = &'static Entry> {
 }
 
 /// A state is met in one of so many kills of a scheme at least, and two states at once so often in a million. A slice has few devices, and
-/// some mappings on hardly any of them.
+/// some mappings on hardly any of them: there some scheme must meet it.
 const STATE_ONCE_IN: u64 = 100;
-const STATE_OF_SLICE_ONCE_IN: u64 = 500;
 const PAIR_PER_MILLION: u64 = 100;
 /// Pairs that schemes which take an SSD out need only meet at all. That SSD is the one failure that is survived, and no replacement begins during a
 /// rebuild: a program on a dead part while half is replaced, and half a rebuild before a fifth is replaced, mostly take a second failure.
@@ -28,12 +27,13 @@ const PAIRS_BY_SECOND_FAILURES: [&str; 2] = ["write_on_dead_part + replacement_5
 /// Nothing is lost that the scheme protects; and the kills were of all kinds that its devices allow.
 #[test]
 fn nothing_is_lost_within_tolerance() {
+    let mut met: BTreeMap<_, u64> = BTreeMap::new();
     for (row, entry) in protecting().enumerate() {
         let (mut states, mut pairs, mut kills): (BTreeMap<_, u64>, BTreeMap<_, u64>, u64) = Default::default();
         let orders: Vec<_> = ORDERS.iter().filter(|order| (order.suits)(entry).is_ok()).collect();
         for order in some_of(&orders, row, orders.len()) {
-            // A replacement takes many kills, and a device has few of them.
-            let slice = if entry.replaces_devices { 1_500 } else { 900 };
+            // A replacement takes many kills, and a device has few of them; and some scheme must meet each state.
+            let slice = if row == 0 { 900 } else { 250 + 350 * u64::from(entry.replaces_devices) };
             // Where parity is deferred some pairs of states are met on few devices, and often there: of fewer kills their number is a matter of chance.
             let whole = if entry.parity_cache.is_some() { 40_000 } else { 20_000 };
             let torture =
@@ -55,7 +55,8 @@ fn nothing_is_lost_within_tolerance() {
         }
         println!("{}: {kills} kills, {states:?}", entry.name);
         for (state, count) in states {
-            assert!(count * proving(STATE_ONCE_IN, STATE_OF_SLICE_ONCE_IN) >= kills, "{}: {state} in {count} of {kills}", entry.name);
+            *met.entry(state).or_default() += count;
+            assert!(count * STATE_ONCE_IN >= proving(kills, 0), "{}: {state} in {count} of {kills}", entry.name);
         }
         if proving(true, false) {
             if entry.takes_devices_out {
@@ -72,16 +73,18 @@ fn nothing_is_lost_within_tolerance() {
             assert!(rare.is_empty(), "{}: of {kills} kills too few found {rare:?}", entry.name);
         }
     }
+    let never: Vec<_> = met.iter().filter(|(_, count)| **count == 0).collect();
+    assert!(never.is_empty(), "{never:?}");
 }
 
 /// Of arrays too, in which whole SSDs fail, and chips, blocks and pages of them.
 #[test]
 fn nothing_is_lost_in_arrays() {
-    for entry in some_of(protecting(), 0, 3).filter(|entry| entry.mirror_chips == 0 && entry.mirror_groups.is_none()) {
+    for entry in some_of(protecting(), 0, 5).filter(|entry| entry.mirror_chips == 0 && entry.mirror_groups.is_none()) {
         let devices = entry.members.legal(1).find(|count| *count > 3).expect("as many members");
         for second in [false, true] {
             let settings = vec![("devices".to_string(), devices.to_string())];
-            let torture = Torture { scheme: entry.name.into(), kills: proving(20_000, 400), second, settings, ..Torture::default() };
+            let torture = Torture { scheme: entry.name.into(), kills: proving(20_000, 200), second, settings, ..Torture::default() };
             let report = run(&torture);
             let [found] = report.schemes.as_slice() else { panic!("one scheme") };
             assert_eq!(found.violation, None, "{}", entry.name);
@@ -109,7 +112,7 @@ fn nothing_is_lost_today() {
 #[test]
 fn nothing_is_lost_with_log_blocks() {
     let stays = |entry: &&Entry| entry.mirror_chips == 0 && entry.mirror_groups.is_none();
-    for scheme in some_of(protecting(), 1, 3).filter(stays).map(|entry| entry.name) {
+    for scheme in some_of(protecting(), 1, 6).filter(stays).map(|entry| entry.name) {
         for mapping in ["bast", "fast"] {
             let settings = vec![("mapping".to_string(), mapping.to_string())];
             let torture = Torture { scheme: scheme.into(), settings, kills: proving(5_000, 150), ..Torture::default() };
@@ -126,10 +129,15 @@ fn nothing_is_lost_with_log_blocks() {
 #[test]
 fn a_second_failure_loses_what_it_must() {
     for entry in some_of(protecting(), 2, 3) {
-        let report = run(&Torture { scheme: entry.name.into(), second: true, kills: proving(5_000, 600), ..Torture::default() });
+        let report = run(&Torture { scheme: entry.name.into(), second: true, kills: proving(5_000, 250), ..Torture::default() });
         let found = &report.schemes[0];
         assert_eq!(found.violation, None, "{}", found.scheme);
-        assert!(found.faults["second"] > 10 && found.pages_gone >= proving(50, 1), "{}: {} pages", found.scheme, found.pages_gone);
+        assert!(
+            found.faults["second"] > proving(10, 2) && found.pages_gone >= proving(50, 1),
+            "{}: {} pages",
+            found.scheme,
+            found.pages_gone
+        );
     }
 }
 
@@ -138,7 +146,7 @@ fn a_second_failure_loses_what_it_must() {
 fn a_second_failure_under_early_answers_loses_what_it_must() {
     for (key, value) in [("write_completes", "data_in"), ("parity_in_response", "false")] {
         let (settings, scheme) = (vec![(key.to_string(), value.to_string())], proving("all", "ppc").to_string());
-        for found in run(&Torture { scheme, second: true, settings, kills: proving(2_000, 600), ..Torture::default() }).schemes {
+        for found in run(&Torture { scheme, second: true, settings, kills: proving(2_000, 200), ..Torture::default() }).schemes {
             assert_eq!(found.violation, None, "{} {key}", found.scheme);
         }
     }
@@ -171,7 +179,7 @@ fn answers_with_the_first_copy_are_convicted() {
     let violation = |completes: &str, claims: Option<Protects>| {
         let fixed = [("completes", completes), ("buffer_bytes", "0"), ("write_completes", "program_end")];
         let settings = fixed.map(|(key, value)| (key.into(), value.into())).to_vec();
-        let torture = Torture { scheme: "sirf1".into(), claims, settings, kills: 1_000, ..Torture::default() };
+        let torture = Torture { scheme: "sirf1".into(), claims, settings, kills: proving(1_000, 300), ..Torture::default() };
         run(&torture).schemes[0].violation.clone()
     };
     assert_eq!(violation("all_copies", Some(Protects::Channel)), None);

@@ -370,11 +370,11 @@ fn nothing_is_lost_of_what_is_programmed_together() {
         &[("mapping_unit_bytes", "512"), ("program_pages", "3"), ("pages_per_block", "6"), ("read_pages", "3")],
     ];
     let protecting = SCHEMES.iter().filter(|entry| entry.protects != Protects::None);
-    for (number, entry) in some_of(protecting, 0, 4).enumerate() {
+    for (number, entry) in some_of(protecting, 0, 6).enumerate() {
         for second in [false, true] {
             let settings =
                 TOGETHER[(number + usize::from(second)) % 3].iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-            let torture = Torture { scheme: entry.name.into(), settings, kills: proving(20_000, 300), second, ..Torture::default() };
+            let torture = Torture { scheme: entry.name.into(), settings, kills: proving(20_000, 200), second, ..Torture::default() };
             let report = torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"));
             let [found] = report.schemes.as_slice() else { panic!("one scheme") };
             assert_eq!(found.violation, None, "{}", entry.name);

@@ -6,7 +6,7 @@ use flashraid_workload::{Figures, TraceStatistics};
 use std::num::NonZeroU64;
 
 /// Requests generated of a profile that has more, unless FLASHRAID_PROVE asks for all.
-const QUICK: u64 = 400_000;
+const QUICK: u64 = 250_000;
 
 /// What a table says. Sizes in KiB, times between arrivals in ns at 20, 40, 60 and 80 %; 0 where it says nothing.
 #[derive(Clone, Copy, Default)]

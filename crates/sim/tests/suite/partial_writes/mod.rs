@@ -168,7 +168,7 @@ fn random_requests_under_every_scheme() {
             seed[usize::from(byte) % 32] = seed[usize::from(byte) % 32].wrapping_mul(31).wrapping_add(byte);
             seed
         });
-        let rules = ProptestConfig { cases: proving(600, 28), failure_persistence: None, ..ProptestConfig::default() };
+        let rules = ProptestConfig { cases: proving(600, 10), failure_persistence: None, ..ProptestConfig::default() };
         let mut runner = TestRunner::new_with_rng(rules, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
         let seen = std::cell::Cell::new((0, 0));
         let outcome = runner.run(&cases(entry.name), |case| {

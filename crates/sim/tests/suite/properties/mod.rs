@@ -25,7 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How many times as many cases a proof runs as a test names, and by how much `make test` divides that number.
 const PROOF: u64 = 2;
-const SLICE: u64 = 14;
+const SLICE: u64 = 40;
 /// Pages that looks between two events may scan for each event, on average: nearly all of a case's time goes into them. How
 /// rarely that may be is what `tags_convict_faults` shows.
 const PROOF_PAGES_AN_EVENT: u64 = 120;
