@@ -191,7 +191,9 @@ impl Untold {
     /// Whether the device has worn out since this was last asked.
     pub fn take_wear_out(&mut self) -> bool {
         let wears_out = std::mem::take(&mut self.wears_out);
-        self.look_again();
+        if wears_out {
+            self.look_again();
+        }
         wears_out
     }
 }

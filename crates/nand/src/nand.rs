@@ -45,6 +45,8 @@ pub struct Nand {
     pub(crate) power: Option<Box<Power>>,
     /// Whether what begins is subject to power, suspension, or the use of buses by other slices.
     pub(crate) has_rules: bool,
+    /// See `NandSettings::reads_alone`.
+    pub(crate) reads_alone: bool,
     pub(crate) loads: Loads,
     pub(crate) completions: Vec<Completion>,
     pub(crate) recording: Recording,
@@ -65,7 +67,7 @@ persistent!(Nand {
         // Levels are saved behind all else (`Levels::save`).
         settings, shape, sites, levels,
         // Work, of which there is none; time and statistics.
-        waiting, suspension, power, has_rules,
+        waiting, suspension, power, has_rules, reads_alone,
         now_ns, events, records, loads, completions, recording, counts, flash_counts, others_have_events,
         #[cfg(feature = "mutants")]
         mutant,
@@ -92,6 +94,7 @@ impl Nand {
             waiting: Waiting::default(),
             levels: settings.cell.ldpc().map(|ldpc| Box::new(Levels::new(ldpc, blocks))),
             suspension: settings.suspend.map(|suspend| Box::new(Suspension::new(suspend, luns))),
+            reads_alone: settings.reads_alone(),
             has_rules: power.is_some() || settings.suspend.is_some() || settings.slices_per_bus > 1,
             power,
             loads: Loads::new(members),

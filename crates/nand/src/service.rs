@@ -140,6 +140,7 @@ pub(crate) fn start_bound<P: Pages>(ssd: &mut P, lun_id: u32) {
     nand.records.prefetch(next);
     let Record { work, ppn: from, cause, .. } = nand.records[id];
     match work {
+        WorkKind::Read | WorkKind::MoveRead if nand.reads_alone => start_read(nand, lun_id, id),
         WorkKind::Read | WorkKind::MoveRead => start_reads(ssd, lun_id, id, index),
         WorkKind::Program => start_programs(ssd, lun_id, id, |nand| {
             let next = nand.luns[lun_id as usize].queues[index].head;
@@ -167,8 +168,20 @@ pub(crate) fn start_bound<P: Pages>(ssd: &mut P, lun_id: u32) {
     }
 }
 
+/// Starts a read, where each goes alone.
+#[inline(always)]
+fn start_read(nand: &mut Nand, lun_id: u32, id: u32) {
+    let Record { ppn, cause, work, .. } = nand.records[id];
+    if work == WorkKind::Read {
+        nand.note_start(id, Ppn(ppn), -1, 0);
+    }
+    nand.count(lun_id, action_index(Action::Read), cause);
+    nand.begin(lun_id, id, LunState::Reading, nand.settings.read_command_ns, nand.sense_ns(ppn, 0));
+}
+
 /// Starts a read, and those behind it that fit: of the same flash page, of pages that one read senses together, and with multi-plane at the same place of other
 /// planes.
+#[inline(never)]
 fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
     let mut last = first;
     let mut planes = 0u64;

@@ -51,6 +51,11 @@ impl NandSettings {
         self.units_per_page * self.pages_per_program > 1
     }
 
+    /// Whether no read is served together with others, or suspends anything, and one attempt is enough for each.
+    pub(crate) fn reads_alone(&self) -> bool {
+        !self.multi_plane && !self.packs() && !self.transfers_pages && self.suspend.is_none() && self.cell.ldpc().is_none()
+    }
+
     /// Pages of the map that one read can sense: those of a read group.
     #[inline]
     pub(crate) fn units_per_read(&self) -> u32 {

@@ -60,6 +60,9 @@ impl Clocked for Flash {
 
     #[inline(always)]
     fn take_news(&mut self) -> Option<News> {
+        if !self.has_news() {
+            return None;
+        }
         let untold = self.store_mut().space_mut().news_mut();
         let news = untold.take_freed().map(News::Freed).or_else(|| untold.take_flushed().map(News::Flushed));
         let news = news.or_else(|| self.take_gc_query().map(News::Asked));
