@@ -134,11 +134,14 @@ impl Untold {
         }
     }
 
-    /// Asks about these pages of the plane's victim, in order.
-    pub(crate) fn ask_about(&mut self, plane: u32, pages: impl Iterator<Item = MemberPage>) {
-        let before = self.queries.len();
-        self.queries.extend(pages.map(|page| GcQuery::Semivalid(plane, page)));
-        self.queries[before..].reverse(); // the last is taken first
+    /// Lends the list of questions, the last of which is taken first, to be given back with more.
+    pub(crate) fn lend_queries(&mut self) -> Vec<GcQuery> {
+        std::mem::take(&mut self.queries)
+    }
+
+    /// See `lend_queries`.
+    pub(crate) fn give_back_queries(&mut self, queries: Vec<GcQuery>) {
+        self.queries = queries;
         self.look_again();
     }
 

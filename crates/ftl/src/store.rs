@@ -2,6 +2,7 @@
 //!
 //! Nothing here starts work: who changes something is told what is due (`Due`).
 
+use crate::GcQuery;
 use crate::faults::{Faults, Parts};
 use crate::mapping::maps::{Maps, Superseded};
 use crate::memory::{Memory, TakenPage};
@@ -67,6 +68,17 @@ impl Store {
         let (first, count) = (space.shape.first_ppn(block).0, usize::from(space.blocks.blocks[block].bases));
         let live = (first..first + space.shape.pages_per_block).filter_map(|ppn| self.maps.live(Ppn(ppn)));
         live.filter(|(version, _)| *version == Version::Base).map(|(_, slot)| slot).take(count)
+    }
+
+    /// GC asks about the semivalid pages of a block, in order. Returns how many these are.
+    pub(crate) fn ask_about_bases(&mut self, plane: u32, number: u16) -> u16 {
+        let mut queries = self.space.news.lend_queries();
+        let before = queries.len();
+        queries.extend(self.bases_in(plane, number).map(|slot| GcQuery::Semivalid(plane, self.maps.address(slot))));
+        queries[before..].reverse(); // the last is taken first
+        let asked = queries.len() - before;
+        self.space.news.give_back_queries(queries);
+        asked as u16
     }
 
     /// The plane's cheapest block to collect, if any frees enough. `commit_cost` says how many pages the commit of a semivalid page's stripe reads and

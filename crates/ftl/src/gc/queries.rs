@@ -6,7 +6,7 @@ use crate::space::Space;
 use crate::space::blocks::{BlockState, NONE};
 use crate::store::Store;
 use flashraid_nand::Nand;
-use flashraid_vocabulary::{MemberPage, Ppn, Version};
+use flashraid_vocabulary::{Ppn, Version};
 
 /// What is next of the questions of GC.
 pub(super) enum Taken {
@@ -29,10 +29,8 @@ impl Collection {
     /// The first phase: all semivalid pages of the victim are asked about.
     #[cold]
     pub(super) fn ask_about_bases(&mut self, plane: u32, victim: u16, store: &mut Store) {
-        let bases: Vec<MemberPage> = store.bases_in(plane, victim).map(|slot| store.maps.address(slot)).collect();
         let state = &mut self.runs[plane as usize];
-        (state.stage, state.uncommitted) = (GcStage::Committing, bases.len() as u16);
-        store.space.news.ask_about(plane, bases.into_iter());
+        (state.stage, state.uncommitted) = (GcStage::Committing, store.ask_about_bases(plane, victim));
     }
 
     /// Takes the next question. One about a page that was released before it was taken is not asked. `is_hybrid`: runs are merges.

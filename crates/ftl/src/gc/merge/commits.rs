@@ -6,7 +6,6 @@ use crate::gc::run::load_of_plane;
 use crate::gc::state::{Gc, GcStage, Merge, Next};
 use crate::space::blocks::NONE;
 use flashraid_nand::NIL;
-use flashraid_vocabulary::MemberPage;
 
 impl Merging<'_> {
     pub(super) fn begin(&mut self, plane: u32, log: u16) -> Next {
@@ -78,8 +77,7 @@ impl Merging<'_> {
         let state = &mut self.gc.runs[plane as usize];
         (state.stage, state.uncommitted) = (GcStage::Committing, bases);
         for block in blocks.into_iter().rev() {
-            let bases: Vec<MemberPage> = self.store.bases_in(plane, block).map(|slot| self.store.maps.address(slot)).collect();
-            self.store.space.news.ask_about(plane, bases.into_iter());
+            self.store.ask_about_bases(plane, block);
         }
         Next::Waits
     }
