@@ -80,6 +80,7 @@ test:
 
 # No example stands in rustdoc (those of documents are tested with the package), so that nobody waits for rustdoc to look for some.
 # If Clippy compiles the tests (.ci/run), it needs no pass of its own.
+# Properties are tried with a quarter of the cases that they have elsewhere.
 # Two programs beside each other are jobs of make's; what cargo starts are not, and rustdoc complains of a job server that it cannot reach.
 test-rust:
 	cargo fmt --all -- --check $(IN_LISTS)

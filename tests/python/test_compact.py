@@ -5,7 +5,7 @@ import json
 import random
 
 import pytest
-from conftest import PAGE, PROVE, ROOT, SAMPLE, write_device, write_trace, writes
+from conftest import PAGE, PROVE, ROOT, SAMPLE, some_of, write_device, write_trace, writes
 
 import flashraid as fr
 
@@ -211,7 +211,7 @@ BEYOND = (
 
 
 @pytest.mark.skipif(not TRACES.exists(), reason="no traces beside the repository (shared/)")
-@pytest.mark.parametrize("name", BEYOND if PROVE else BEYOND[::3])
+@pytest.mark.parametrize("name", some_of(BEYOND, 0, 3))
 def test_real_traces_that_are_too_large_for_the_device(name):
     """Each is refused as it is, and runs whole when it is compacted, with the counts of the model."""
     trace = next(TRACES.glob(f"{name}.*"))

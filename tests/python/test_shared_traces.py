@@ -6,7 +6,7 @@ What their requests are is compared with published counts in crates/workload/tes
 import math
 
 import pytest
-from conftest import PROVE, ROOT, write_device
+from conftest import PROVE, ROOT, some_of, write_device
 
 import flashraid as fr
 
@@ -50,7 +50,7 @@ def devices_that_fit(info):
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.skipif(not TRACES, reason=f"no traces beside the repository ({SHARED.name}/)")
-@pytest.mark.parametrize("trace", TRACES if PROVE else TRACES[::3], ids=lambda path: path.name)
+@pytest.mark.parametrize("trace", some_of(TRACES, 0, 3), ids=lambda path: path.name)
 @pytest.mark.parametrize("scheme", ["raid5", "cr5m"] if PROVE else ["cr5m"])
 def test_runs_verified_on_a_device_that_fits(tmp_path, trace, scheme):
     reading = {"format": next((name for word, name in FORMATS.items() if word in trace.name), "auto")}

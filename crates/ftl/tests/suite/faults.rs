@@ -1,6 +1,6 @@
 //! What fails, stays lost and is retired, what goes on, and what takes its place.
 
-use crate::support::{GIVEN, Host, ONE_PLANE, Random, operation, proving, settings};
+use crate::support::{GIVEN, Host, ONE_PLANE, Random, operation, settings};
 use flashraid_ftl::{CellTimes, ChosenPolicy, Flash, Given, Placement, Progress, Settings};
 use flashraid_vocabulary::{
     Action, Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberId, MemberPage, NoObserver, PageOperation, Part, Ppn,
@@ -53,7 +53,7 @@ fn random_part(random: &mut Random, settings: &Settings) -> Part {
 #[test]
 fn random_failures_leave_everything_consistent() {
     let (mut repeated, mut unplaced, mut replaced, mut failed, mut retired, mut completed, mut asked) = (0, 0, 0, 0, 0, 0, [0; 2]);
-    for seed in 1..=proving(150u64, 40) {
+    for seed in 1..=150u64 {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         (0..10).for_each(|_| _ = random.below(2));
         let mut coin = || random.below(2) == 1;
@@ -135,10 +135,9 @@ fn random_failures_leave_everything_consistent() {
         completed += host.completed[1];
         asked = [asked[0] + host.asked[0], asked[1] + host.asked[1]];
     }
-    let least = |count| proving(count, count / 5);
-    assert!(completed > least(50_000) && asked[0] > least(1000) && asked[1] > least(500), "{completed} {asked:?}");
+    assert!(completed > 50_000 && asked[0] > 1000 && asked[1] > 500, "{completed} {asked:?}");
     assert!(
-        repeated > least(100) && unplaced > least(20) && replaced > least(20) && failed > least(100) && retired > least(1000),
+        repeated > 100 && unplaced > 20 && replaced > 20 && failed > 100 && retired > 1000,
         "{repeated} {unplaced} {replaced} {failed} {retired}"
     );
 }

@@ -1,6 +1,6 @@
 //! Hybrid mapping (SPEC 6.3): each kind of merge by hand, FAST beside a small model, reservations and merges under random work.
 
-use crate::support::{GIVEN, Host, ONE_PLANE, Random, proving, settings};
+use crate::support::{GIVEN, Host, ONE_PLANE, Random, settings};
 use flashraid_ftl::{GcQuery, Given, MergeKind, Placement, Settings};
 use flashraid_vocabulary::{
     Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberId, MemberPage, Part, Scheduling, SemivalidAction, Version, View,
@@ -355,7 +355,7 @@ fn fast_does_what_a_small_model_does() {
 #[test]
 fn random_work_leaves_everything_consistent() {
     let (mut merges, mut refused, mut asked, mut replaced, mut completed) = ([0; 3], 0, [0; 2], 0, 0);
-    for seed in 1..=proving(120u64, 40) {
+    for seed in 1..=120u64 {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         (0..10).for_each(|_| _ = random.below(2));
         let shared_logs = random.below(2) == 1;
@@ -434,8 +434,6 @@ fn random_work_leaves_everything_consistent() {
         asked = [asked[0] + host.asked[0], asked[1] + host.asked[1]];
         completed += host.completed[1];
     }
-    let is_enough = |count: u64, least: u64| count > proving(least, least / 5);
-    assert!(merges.iter().all(|count| is_enough(*count, 10)) && is_enough(completed.into(), 10_000), "{merges:?} {completed}");
-    let enough = [(refused, 1000), (asked[0], 1000), (asked[1], 50), (replaced, 3)];
-    assert!(enough.into_iter().all(|(count, least)| is_enough(count.into(), least)), "{enough:?}");
+    assert!(merges.iter().all(|count| *count > 10) && completed > 10_000, "{merges:?} {completed}");
+    assert!(refused > 1000 && asked[0] > 1000 && asked[1] > 50 && replaced > 3, "{refused} {asked:?} {replaced}");
 }

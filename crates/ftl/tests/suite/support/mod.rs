@@ -7,11 +7,6 @@ use flashraid_vocabulary::{
 };
 use std::collections::BTreeMap;
 
-/// How much a test does: a proof (`FLASHRAID_PROVE`, `make prove`), or the slice of it that `make test` has time for.
-pub fn proving<T>(proof: T, slice: T) -> T {
-    if std::env::var_os("FLASHRAID_PROVE").is_some() { proof } else { slice }
-}
-
 /// What the commit of the stripe of a page costs.
 pub fn commit_cost(address: MemberPage) -> (u32, u32) {
     (address.page.0 % 3, 1)
