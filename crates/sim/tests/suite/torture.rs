@@ -54,11 +54,11 @@ fn nothing_is_lost_within_tolerance() {
             found.pairs.iter().for_each(|(pair, count)| *pairs.entry(pair.clone()).or_default() += count);
         }
         println!("{}: {kills} kills, {states:?}", entry.name);
-        for (state, count) in states {
-            *met.entry(state).or_default() += count;
-            assert!(count * STATE_ONCE_IN >= proving(kills, 0), "{}: {state} in {count} of {kills}", entry.name);
-        }
+        states.iter().for_each(|(state, count)| *met.entry(*state).or_default() += count);
         if proving(true, false) {
+            for (state, count) in states {
+                assert!(count * STATE_ONCE_IN >= kills, "{}: {state} in {count} of {kills}", entry.name);
+            }
             if entry.takes_devices_out {
                 let report = run(&Torture { scheme: entry.name.into(), kills, second: true, ..Torture::default() });
                 let [found] = report.schemes.as_slice() else { panic!("one scheme") };

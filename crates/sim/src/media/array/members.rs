@@ -236,10 +236,10 @@ impl Members {
         }
         if flash.has_news() {
             let first = member * self.domains_each;
-            let is_current = |_: &u32| self.ssd_of[member as usize] as usize == ssd;
+            let is_current = self.ssd_of[member as usize] as usize == ssd;
             let untold = flash.store_mut().space_mut().news_mut();
             untold.take_all_freed(|domain| {
-                if is_current(&domain) {
+                if is_current {
                     to.freed.push(first + domain);
                 }
             });
