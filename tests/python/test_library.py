@@ -199,6 +199,18 @@ def test_progress_and_stopping(long_trace):
         fr.run(long_trace, device="ssd1", scheme="raid5", progress=lambda *call: 1 / 0)
 
 
+def test_a_progress_function_that_returns_nothing_only_listens(long_trace, tmp_path):
+    told = []
+    replayed = {"device": "ssd1", "limit": 300_000, "progress": lambda *call: told.append(call)}
+    assert not fr.run(long_trace, scheme="raid5", **replayed).partial
+    assert not fr.compare(long_trace, schemes=["raid0", "raid5"], jobs=2, capacity=False, **replayed).partial
+    assert fr.trace_info(long_trace, progress=lambda *call: told.append(call))["requests"] == LONG_REQUESTS
+    made = tmp_path / "made.csv"
+    laws = {"requests": 1_000_000, "space_bytes": 1 << 30, "interval_ns": 1000}
+    fr.synth(made, **laws, progress=lambda *call: told.append(call))
+    assert {stage for stage, _, _ in told} == {"replaying", "reading", "writing"}
+
+
 def test_a_run_that_checks_all_that_is_stored_is_stopped_between_two_checks(long_trace):
     """A check takes as long as many requests."""
     with pytest.raises(fr.Interrupted) as stopped:

@@ -3,7 +3,9 @@
 use crate::errors::trace_error;
 use flashraid_sim::Stage;
 use flashraid_workload::{GoOn, TraceError};
+use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 
 /// Work on traces with the interpreter's lock released, which asks Python about ten times a second whether to go on.
 pub fn watched<T: Send>(
@@ -18,6 +20,14 @@ pub fn watched<T: Send>(
         Some(error) => Err(error),
         None => done.map_err(trace_error),
     }
+}
+
+/// Whether to go on: signals are looked at, then `progress` is asked, which says no by returning False. What returns nothing, as `print` and
+/// `list.append` do, only listens.
+pub fn ask<'py>(py: Python<'py>, progress: Option<&Py<PyAny>>, told: impl PyCallArgs<'py>) -> PyResult<bool> {
+    py.check_signals()?;
+    let Some(progress) = progress else { return Ok(true) };
+    Ok(!progress.bind(py).call1(told)?.is(PyBool::new(py, false)))
 }
 
 /// Calls Python now and then while the lock is released: signals are looked at, then `progress` is asked.
@@ -47,10 +57,7 @@ impl Caller {
     /// The same, told in words.
     pub fn tell(&mut self, name: &str, count: u64, share: Option<f64>) -> bool {
         if !self.is_stopped {
-            let answer = Python::attach(|py| {
-                py.check_signals()?;
-                self.progress.as_ref().map_or(Ok(true), |progress| progress.call1(py, (name, count, share))?.is_truthy(py))
-            });
+            let answer = Python::attach(|py| ask(py, self.progress.as_ref(), (name, count, share)));
             self.is_stopped = !matches!(answer, Ok(true));
             self.error = answer.err();
         }

@@ -1,5 +1,6 @@
 //! Torture.
 
+use crate::caller::ask;
 use crate::errors::{INTERRUPTED, json, to_python};
 use flashraid_sim::torture::Torture;
 use flashraid_vocabulary::wall::Stopwatch;
@@ -37,10 +38,7 @@ pub fn torture(
     let (mut error, mut is_stopped, mut stopwatch) = (None, false, Stopwatch::start());
     let mut go_on = |scheme: &str, kills: u64| {
         if stopwatch.is_due() {
-            let answer = Python::attach(|py| {
-                py.check_signals()?;
-                progress.as_ref().map_or(Ok(true), |progress| progress.call1(py, (scheme, kills))?.is_truthy(py))
-            });
+            let answer = Python::attach(|py| ask(py, progress.as_ref(), (scheme, kills)));
             is_stopped = !matches!(answer, Ok(true));
             error = answer.err();
         }
