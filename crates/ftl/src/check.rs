@@ -54,8 +54,8 @@ impl Checked<'_> {
             return Err("bases and copies in runs of slots are counted wrongly".into());
         }
         let (members, settings) = (space.members, &space.settings);
-        let mut live = vec![0u16; space.blocks.blocks.len()];
-        let mut bases = vec![0u16; space.blocks.blocks.len()];
+        let mut live = vec![0u32; space.blocks.blocks.len()];
+        let mut bases = vec![0u32; space.blocks.blocks.len()];
         let mut held = vec![Held::default(); members as usize];
         for version in [Version::Current, Version::Base, Version::Copy] {
             for slot in 0..(settings.pages_per_member + settings.translation_pages) * members {
@@ -68,7 +68,7 @@ impl Checked<'_> {
                         return Err(format!("{version:?} of slot {slot} is at {ppn:?}, labeled {:?}", maps.labeled(ppn)));
                     }
                     live[space.shape.block_of(ppn)] += 1;
-                    bases[space.shape.block_of(ppn)] += u16::from(version == Version::Base && !settings.moves_bases);
+                    bases[space.shape.block_of(ppn)] += u32::from(version == Version::Base && !settings.moves_bases);
                 }
                 let held = &mut held[(slot % members) as usize];
                 held.bases += u32::from(version == Version::Base);

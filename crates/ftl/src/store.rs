@@ -65,20 +65,20 @@ impl Store {
     /// Slots of the semivalid pages of a block.
     pub(crate) fn bases_in(&self, plane: u32, number: u16) -> impl Iterator<Item = u32> {
         let (space, block) = (&self.space, self.space.blocks.index(plane, number));
-        let (first, count) = (space.shape.first_ppn(block).0, usize::from(space.blocks.blocks[block].bases));
+        let (first, count) = (space.shape.first_ppn(block).0, space.blocks.blocks[block].bases as usize);
         let live = (first..first + space.shape.pages_per_block).filter_map(|ppn| self.maps.live(Ppn(ppn)));
         live.filter(|(version, _)| *version == Version::Base).map(|(_, slot)| slot).take(count)
     }
 
     /// GC asks about the semivalid pages of a block, in order. Returns how many these are.
-    pub(crate) fn ask_about_bases(&mut self, plane: u32, number: u16) -> u16 {
+    pub(crate) fn ask_about_bases(&mut self, plane: u32, number: u16) -> u32 {
         let mut queries = self.space.news.lend_queries();
         let before = queries.len();
         queries.extend(self.bases_in(plane, number).map(|slot| GcQuery::Semivalid(plane, self.maps.address(slot))));
         queries[before..].reverse(); // the last is taken first
         let asked = queries.len() - before;
         self.space.news.give_back_queries(queries);
-        asked as u16
+        asked as u32
     }
 
     /// The plane's cheapest block to collect, if any frees enough. `commit_cost` says how many pages the commit of a semivalid page's stripe reads and
@@ -89,11 +89,11 @@ impl Store {
         let space = &self.space;
         let cost_ns = |reads: u32, programs: u32| space.settings.cell.mean_cost_ns(reads.into(), programs.into());
         let block_of = |number: u16| space.blocks.blocks[space.blocks.index(plane, number)];
-        let unpinned = best.map(|number| (u32::from(block_of(number).live), number));
+        let unpinned = best.map(|number| (block_of(number).live, number));
         let unpinned = unpinned.filter(|(live, _)| space.frees_enough(plane, *live));
         let mut best = unpinned.map(|(live, number)| (cost_ns(live, live), number));
         for &number in space.victims.pinned(plane) {
-            let moves = u32::from(block_of(number).to_move());
+            let moves = block_of(number).to_move();
             if !space.frees_enough(plane, moves) {
                 continue;
             }
@@ -363,7 +363,7 @@ impl Store {
         let most = self.space.spare_move_pages(plane);
         let fits = |number: &u16| {
             let block = &self.space.blocks.blocks[self.space.blocks.index(plane, *number)];
-            block.pending == 0 && u32::from(block.live) <= most
+            block.pending == 0 && block.live <= most
         };
         self.faults.doomed_of(plane).find(fits)
     }

@@ -291,7 +291,7 @@ impl Preparation<'_> {
     fn victim(&mut self, plane: u32) -> Option<u16> {
         let space = &mut self.store.space;
         let best = space.victim(plane);
-        let live = |number: u16| u32::from(space.blocks.blocks[space.blocks.index(plane, number)].live);
+        let live = |number: u16| space.blocks.blocks[space.blocks.index(plane, number)].live;
         let blocks = best.into_iter().chain(space.victims.pinned(plane).iter().copied());
         blocks.filter(|number| live(*number) < space.shape.pages_per_block).min_by_key(|number| live(*number))
     }

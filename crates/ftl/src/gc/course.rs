@@ -203,7 +203,7 @@ impl Flash {
             self.carry_out(plane, Next::Retires);
         } else {
             // The page is moved again, if it is still there.
-            self.gc.runs[plane as usize].cursor = (moving - self.store.space.shape.first_ppn(block).0) as u16;
+            self.gc.runs[plane as usize].cursor = moving - self.store.space.shape.first_ppn(block).0;
             self.carry_out(plane, Next::GoesOn);
         }
         true

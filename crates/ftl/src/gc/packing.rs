@@ -23,8 +23,8 @@ impl Collection {
         let (block, units) = (store.space.blocks.index(plane, victim), store.space.settings.units_per_read());
         let first = store.space.shape.first_ppn(block).0;
         while store.space.blocks.blocks[block].live > 0 {
-            let ppn = first + u32::from(cursor);
-            if u32::from(cursor).is_multiple_of(units) && !move_semivalid && self.rests(plane, &store.space, nand) {
+            let ppn = first + cursor;
+            if cursor.is_multiple_of(units) && !move_semivalid && self.rests(plane, &store.space, nand) {
                 self.runs[plane as usize].cursor = cursor;
                 return Next::Waits;
             }
@@ -39,8 +39,8 @@ impl Collection {
                 }
                 _ => (cursor, move_semivalid) = (cursor + 1, false),
             }
-            if (u32::from(cursor)).is_multiple_of(units) {
-                let group = first + u32::from(cursor) - units;
+            if (cursor).is_multiple_of(units) {
+                let group = first + cursor - units;
                 self.read(plane, group..group + units, store, nand);
                 if self.runs[plane as usize].reading > 0 {
                     let state = &mut self.runs[plane as usize];
@@ -132,7 +132,7 @@ impl Collection {
     fn read_again(&mut self, plane: u32, page: Ppn, store: &Store) {
         let run = &mut self.runs[plane as usize];
         let offset = page.0 - store.space.shape.first_ppn(store.space.blocks.index(plane, run.victim)).0;
-        run.cursor = (offset - offset % store.space.settings.units_per_read()) as u16;
+        run.cursor = offset - offset % store.space.settings.units_per_read();
     }
 
     /// The program unit is programmed that the run waits for.

@@ -20,7 +20,7 @@ impl Collection {
     // ---- questions ----
 
     /// How the semivalid page at the cursor is handled.
-    pub(super) fn ask_about(&mut self, plane: u32, cursor: u16, slot: u32, store: &mut Store) {
+    pub(super) fn ask_about(&mut self, plane: u32, cursor: u32, slot: u32, store: &mut Store) {
         let state = &mut self.runs[plane as usize];
         (state.cursor, state.stage) = (cursor, GcStage::Asking);
         store.space.news.ask(GcQuery::Semivalid(plane, store.maps.address(slot)));
@@ -79,7 +79,7 @@ impl Collection {
     pub(super) fn bases_settled(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
         let Gc { victim, wear, retires, .. } = self.runs[plane as usize];
         let block = store.space.blocks.index(plane, victim);
-        if u32::from(store.space.blocks.blocks[block].live) < store.space.shape.pages_per_block || wear || retires {
+        if store.space.blocks.blocks[block].live < store.space.shape.pages_per_block || wear || retires {
             self.start_moves(plane, store, nand)
         } else {
             self.leave_victim(plane, victim, store, nand)
@@ -102,6 +102,6 @@ fn is_to_be_erased(plane: u32, victim: u16, ppn: Ppn, is_hybrid: bool, space: &S
     if is_hybrid { space.shape.plane_of(ppn) == plane } else { space.shape.block_of(ppn) == space.blocks.index(plane, victim) }
 }
 
-fn page_at(plane: u32, victim: u16, cursor: u16, space: &Space) -> Ppn {
-    Ppn(space.shape.first_ppn(space.blocks.index(plane, victim)).0 + u32::from(cursor))
+fn page_at(plane: u32, victim: u16, cursor: u32, space: &Space) -> Ppn {
+    Ppn(space.shape.first_ppn(space.blocks.index(plane, victim)).0 + cursor)
 }

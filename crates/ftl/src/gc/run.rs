@@ -169,7 +169,7 @@ impl Collection {
         let block = store.space.blocks.index(plane, victim);
         let first = store.space.shape.first_ppn(block).0;
         while store.space.blocks.blocks[block].live > 0 {
-            let ppn = first + u32::from(cursor);
+            let ppn = first + cursor;
             match store.maps.live(Ppn(ppn)) {
                 None => cursor += 1,
                 Some(_) if store.has_failures() && store.is_lost_page(Ppn(ppn)) => self.give_up(plane, Ppn(ppn), store),

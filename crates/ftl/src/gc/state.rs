@@ -34,7 +34,7 @@ impl GcStage {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gc {
     pub(crate) victim: u16,
-    pub(crate) cursor: u16,
+    pub(crate) cursor: u32,
     pub(crate) stage: GcStage,
     pub(crate) wear: bool,
     /// It blocks no LUN, whatever the blocking scope.
@@ -49,11 +49,11 @@ pub(crate) struct Gc {
     /// Where program units have several pages: flash pages that it reads now.
     pub(super) reading: u8,
     /// First phase: semivalid pages without an answer, and commits that have not ended.
-    pub(crate) uncommitted: u16,
+    pub(crate) uncommitted: u32,
     /// When the victim was chosen.
     pub(crate) since_ns: u64,
     /// Pages that were to be moved then.
-    pub(crate) to_move: u16,
+    pub(crate) to_move: u32,
     /// Whether it rests while it owes nothing. (One for wear leveling, or that retires its victim, does not.)
     pub(super) may_rest: bool,
     /// Moves that it owes, in parts: each move takes as many as the run frees pages.

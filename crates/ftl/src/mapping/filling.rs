@@ -166,7 +166,7 @@ fn take_filled(plane: u32, end: u32, space: &mut Space, nand: &mut Nand) {
     let count = end - space.shape.first_ppn(block).0;
     space.blocks.planes[plane as usize].free_pages -= count;
     let entry = &mut space.blocks.blocks[block];
-    (entry.written, entry.live) = (count as u16, count as u16);
+    (entry.written, entry.live) = (count, count);
     if count < space.shape.pages_per_block {
         return;
     }

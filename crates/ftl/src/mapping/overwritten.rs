@@ -149,7 +149,7 @@ impl Aging {
             let block = space.blocks.open(plane, WriteStream::Host);
             let index = space.blocks.index(plane, block);
             let (first, taken) = (space.shape.first_ppn(index).0, left.min(pages));
-            space.blocks.blocks[index].written = taken as u16;
+            space.blocks.blocks[index].written = taken;
             if taken == pages {
                 space.blocks.blocks[index].state = BlockState::Closed;
                 space.blocks.planes[plane as usize].open[WriteStream::Host as usize] = NONE;

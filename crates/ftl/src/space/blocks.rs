@@ -8,9 +8,10 @@
 //! what the host may still take in a plane never shrinks by GC. `Plane::debt` is the block on loan.
 
 use flashraid_nand::plane_stride;
-use flashraid_vocabulary::{memory, persistent, persistent_words};
+use flashraid_vocabulary::{Persistent, memory, persistent, persistent_words};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::io::{self, Read, Write};
 
 /// "No block".
 pub(crate) const NONE: u16 = u16::MAX;
@@ -40,25 +41,25 @@ pub enum BlockState {
 
 persistent_words!(BlockState { Free, Open, Closed, Doomed, Data, Log, Victim, Retired });
 
-/// A block; four fit a cache line.
+/// A block; two fit a cache line.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(C, align(16))]
+#[repr(C, align(32))]
 pub struct Block {
     /// Neighbors in a list of the plane's closed blocks, if the GC policy has such lists.
     pub(crate) previous: u16,
     /// See `previous`.
     pub(crate) next: u16,
     /// Pages that a forward map names.
-    pub live: u16,
+    pub live: u32,
     /// Of these, semivalid ones, where GC runs commit them instead of moving them (`Settings::moves_bases`); else 0.
-    pub bases: u16,
+    pub bases: u32,
     /// Next page to program. (Not beside `pending`: both grow together, and the compiler would add them as one word, which the
     /// processor cannot load while its halves are still being stored.)
-    pub written: u16,
+    pub written: u32,
     /// Dispatched reads that have not ended: the block must not be erased.
-    pub reads: u16,
+    pub reads: u32,
     /// Programmed pages whose operation has not ended, and pages whose program is in flight.
-    pub pending: u16,
+    pub pending: u32,
     /// State.
     pub state: BlockState,
     /// Closed, with no page in flight: the GC policy knows it.
@@ -68,21 +69,53 @@ pub struct Block {
 impl Block {
     /// Pages that GC moves of it.
     #[inline]
-    pub fn to_move(&self) -> u16 {
+    pub fn to_move(&self) -> u32 {
         self.live - self.bases
     }
 
     /// Whether any of its pages is garbage, once all of them are programmed.
     #[inline]
     pub fn has_garbage(&self, pages_per_block: u32) -> bool {
-        u32::from(self.live) < pages_per_block
+        self.live < pages_per_block
     }
 }
 
-persistent!(Block {
-    keeps [previous, next, live, bases, written, state, listed],
-    anew [reads, pending], // none, as nothing is in flight
-});
+impl Persistent for Block {
+    fn save(&self, to: &mut dyn Write) -> io::Result<()> {
+        let Self { previous, next, live, bases, written, state, listed, reads: _, pending: _ } = self; // nothing is in flight
+        previous.save(to)?;
+        next.save(to)?;
+        [live, bases, written].into_iter().try_for_each(|count| save_count(*count, to))?;
+        state.save(to)?;
+        listed.save(to)
+    }
+
+    fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        let Self { previous, next, live, bases, written, state, listed, reads: _, pending: _ } = self;
+        previous.restore(from)?;
+        next.restore(from)?;
+        [live, bases, written].into_iter().try_for_each(|count| restore_count(count, from))?;
+        state.restore(from)?;
+        listed.restore(from)
+    }
+}
+
+/// In a drive file, in place of a count of two bytes: one of four follows. Only blocks over several dies have so many pages.
+const FOUR_BYTES: u16 = u16::MAX;
+
+fn save_count(count: u32, to: &mut dyn Write) -> io::Result<()> {
+    match u16::try_from(count) {
+        Ok(count) if count != FOUR_BYTES => count.save(to),
+        _ => FOUR_BYTES.save(to).and_then(|()| count.save(to)),
+    }
+}
+
+fn restore_count(count: &mut u32, from: &mut dyn Read) -> io::Result<()> {
+    let mut short = 0u16;
+    short.restore(from)?;
+    *count = short.into();
+    if short == FOUR_BYTES { count.restore(from) } else { Ok(()) }
+}
 
 /// How full flash is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -324,7 +357,7 @@ impl Blocks {
     pub(crate) fn left(&self, plane: u32, stream: WriteStream) -> u32 {
         match self.planes[plane as usize].open[stream as usize] {
             NONE => 0,
-            block => self.pages_per_block - u32::from(self.blocks[self.index(plane, block)].written),
+            block => self.pages_per_block - self.blocks[self.index(plane, block)].written,
         }
     }
 
@@ -332,7 +365,7 @@ impl Blocks {
     pub(crate) fn next_offset(&self, plane: u32, stream: WriteStream) -> u32 {
         match self.planes[plane as usize].open[stream as usize] {
             NONE => 0,
-            block => u32::from(self.blocks[self.index(plane, block)].written),
+            block => self.blocks[self.index(plane, block)].written,
         }
     }
 
@@ -346,10 +379,10 @@ impl Blocks {
         }
         let index = self.index(plane, block);
         let entry = &mut self.blocks[index];
-        let offset = u32::from(entry.written);
+        let offset = entry.written;
         entry.written += 1;
         entry.pending += 1;
-        if u32::from(entry.written) == self.pages_per_block {
+        if entry.written == self.pages_per_block {
             entry.state = BlockState::Closed;
             self.planes[plane as usize].open[stream as usize] = NONE;
         }
@@ -407,7 +440,7 @@ impl Blocks {
         let index = self.index(plane, block);
         let entry = &mut self.blocks[index];
         debug_assert!(!entry.listed);
-        let free = self.pages_per_block - u32::from(entry.written);
+        let free = self.pages_per_block - entry.written;
         let plane = &mut self.planes[plane as usize];
         match entry.state {
             BlockState::Free => {

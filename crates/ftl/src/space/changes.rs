@@ -83,7 +83,7 @@ impl Space {
 
     /// A page of the block became a base, or is one no more. Only who commits bases needs to know.
     #[inline]
-    pub(crate) fn count_base(&mut self, ppn: Ppn, change: i16) -> Due {
+    pub(crate) fn count_base(&mut self, ppn: Ppn, change: i32) -> Due {
         if self.settings.moves_bases || ppn == self.lost {
             return Due::Nothing;
         }
@@ -101,7 +101,7 @@ impl Space {
 
     /// A live page is at another place now, or lost: the block that it was in has one less, and the other, if there is one, one more.
     pub(crate) fn count_moved(&mut self, from: usize, to: Option<usize>, is_base: bool) {
-        let bases = u16::from(is_base && !self.settings.moves_bases);
+        let bases = u32::from(is_base && !self.settings.moves_bases);
         let old = &mut self.blocks.blocks[from];
         old.live -= 1;
         old.bases -= bases;

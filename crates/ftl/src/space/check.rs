@@ -6,7 +6,7 @@ use flashraid_nand::{NIL, Nand};
 
 impl Space {
     /// Checks blocks against the live pages and the bases of each that the maps name.
-    pub(crate) fn check_blocks(&self, live: &[u16], bases: &[u16]) -> Result<(), String> {
+    pub(crate) fn check_blocks(&self, live: &[u32], bases: &[u32]) -> Result<(), String> {
         for (index, block) in self.blocks.blocks.iter().enumerate() {
             if (block.live, block.bases) != (live[index], bases[index]) {
                 let (live, bases) = (live[index], bases[index]);
@@ -48,7 +48,7 @@ impl Space {
         let plane = &self.blocks.planes[id as usize];
         let blocks = &self.blocks.in_plane(id)[..plane.blocks as usize];
         let count = |state: BlockState| blocks.iter().filter(|block| block.state == state).count() as u32;
-        let unwritten = |block: &Block| self.shape.pages_per_block - u32::from(block.written);
+        let unwritten = |block: &Block| self.shape.pages_per_block - block.written;
         let programmable = blocks.iter().filter(|block| matches!(block.state, BlockState::Free | BlockState::Open));
         let free_pages: u32 = programmable.map(unwritten).sum();
         let open = plane.open.iter().filter(|open| **open != NONE).count() as u32;

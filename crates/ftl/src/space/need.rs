@@ -43,7 +43,7 @@ impl Space {
 
     /// Whether there are pages for the live ones of a victim: always, unless failures took from what is kept for that.
     pub(crate) fn can_move(&self, plane: u32, victim: u16) -> bool {
-        let live = u32::from(self.blocks.blocks[self.blocks.index(plane, victim)].live);
+        let live = self.blocks.blocks[self.blocks.index(plane, victim)].live;
         let free_blocks = self.blocks.planes[plane as usize].free_blocks;
         self.settings.taken_by_gc(live) <= self.blocks.left(plane, WriteStream::Gc) + free_blocks * self.shape.pages_per_block
     }
@@ -104,7 +104,7 @@ impl Space {
     /// Whether collecting the block frees enough.
     #[inline]
     pub(crate) fn is_worth(&self, plane: u32, victim: u16) -> bool {
-        self.frees_enough(plane, self.blocks.blocks[self.blocks.index(plane, victim)].to_move().into())
+        self.frees_enough(plane, self.blocks.blocks[self.blocks.index(plane, victim)].to_move())
     }
 
     /// The victim, if its pages can be moved; else another one of which that is so, if there is any.
@@ -130,7 +130,7 @@ impl Space {
 
     /// Of the listed blocks of a plane that have a cost, the first of those that cost least.
     #[cold]
-    fn fewest(&self, plane: u32, cost: impl Fn(u16, &Block) -> Option<u16>) -> Option<u16> {
+    fn fewest(&self, plane: u32, cost: impl Fn(u16, &Block) -> Option<u32>) -> Option<u16> {
         let blocks = (0..).zip(&self.blocks.in_plane(plane)[..self.blocks.planes[plane as usize].blocks as usize]);
         let costs = blocks.filter(|(_, block)| block.listed).filter_map(|(number, block)| Some((cost(number, block)?, number)));
         costs.min().map(|(_, number)| number)

@@ -86,7 +86,7 @@ fn gc_never_takes_more_than_its_loan() {
             let full: Vec<u16> = (0..16).filter(|number| blocks.blocks[usize::from(*number)].state == BlockState::Closed).collect();
             for number in &full {
                 let live = &mut blocks.blocks[usize::from(*number)].live;
-                *live = (*live).min(random.below(u64::from(PAGES)) as u16);
+                *live = (*live).min(random.below(u64::from(PAGES)) as u32);
             }
             if let Some(victim) = full.get(random.below(full.len().max(1) as u64) as usize) {
                 let before = blocks.host_pages(0);
@@ -95,7 +95,7 @@ fn gc_never_takes_more_than_its_loan() {
                 assert!(!blocks.planes[0].debt);
                 assert!(blocks.planes[0].free_blocks >= gc_reserve_blocks - 1);
             }
-            let free: u32 = blocks.blocks[..16].iter().map(|block| PAGES - u32::from(block.written)).sum();
+            let free: u32 = blocks.blocks[..16].iter().map(|block| PAGES - block.written).sum();
             assert_eq!(blocks.planes[0].free_pages, free);
         }
     }

@@ -6,10 +6,10 @@ use flashraid_ftl::space::victim::{Sizes, Victims};
 use flashraid_ftl::{ChosenPolicy, policies};
 use flashraid_vocabulary::Persistent;
 
-const PAGES: u16 = 70; // more than a word of lists
+const PAGES: u32 = 70; // more than a word of lists
 const BLOCKS: u16 = 20;
 const PLANES: u32 = 2;
-const SIZES: Sizes = Sizes { planes: PLANES, blocks_per_plane: BLOCKS as u32, pages_per_block: PAGES as u32 };
+const SIZES: Sizes = Sizes { planes: PLANES, blocks_per_plane: BLOCKS as u32, pages_per_block: PAGES };
 
 /// A closed block of the model.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ struct Closed {
     /// In its plane.
     number: u16,
     /// Pages to move.
-    moves: u16,
+    moves: u32,
     has_garbage: bool,
     /// When that changed last.
     since: u64,
@@ -50,8 +50,8 @@ fn drive(policy: &str, has_bases: bool, steps: u64, mut check: impl FnMut(&mut V
         match known {
             None => {
                 // Every third block has no garbage yet.
-                block.live = if random.below(3) == 0 { PAGES } else { random.below(u64::from(PAGES) + 1) as u16 };
-                block.bases = if has_bases { random.below(u64::from(block.live.min(3)) + 1) as u16 } else { 0 };
+                block.live = if random.below(3) == 0 { PAGES } else { random.below(u64::from(PAGES) + 1) as u32 };
+                block.bases = if has_bases { random.below(u64::from(block.live.min(3)) + 1) as u32 } else { 0 };
                 let (moves, has_garbage) = (block.live - block.bases, block.live < PAGES);
                 model.push(Closed { number, moves, has_garbage, since: time, order: closed, programmed });
                 closed += 1;
@@ -156,7 +156,7 @@ fn draws_are_even() {
         let mut blocks = vec![Block::default(); usize::from(BLOCKS)];
         for number in 0..BLOCKS {
             // The last two have none.
-            blocks[usize::from(number)].live = PAGES.min(PAGES - (BLOCKS - 2) + number);
+            blocks[usize::from(number)].live = PAGES.min(PAGES - u32::from(BLOCKS - 2) + u32::from(number));
             victims.close(1, number, &mut blocks);
         }
         let mut counts = [0; BLOCKS as usize];

@@ -60,14 +60,14 @@ impl Merging<'_> {
             return !is_active(self.hybrid.owner[index]);
         }
         let entry = &self.store.space.blocks.blocks[index];
-        u32::from(entry.written) == self.store.space.shape.pages_per_block && entry.pending == 0 && !self.logicals_in(index).any(is_active)
+        entry.written == self.store.space.shape.pages_per_block && entry.pending == 0 && !self.logicals_in(index).any(is_active)
     }
 
     /// Logical blocks of the valid pages of a log block, page by page.
     pub(super) fn logicals_in(&self, block: usize) -> impl Iterator<Item = u32> {
         let space = &self.store.space;
         let (first, entry) = (space.shape.first_ppn(block).0, &space.blocks.blocks[block]);
-        let live = (first..first + u32::from(entry.written)).filter_map(|ppn| self.store.maps.live(Ppn(ppn)));
+        let live = (first..first + entry.written).filter_map(|ppn| self.store.maps.live(Ppn(ppn)));
         live.filter(|(version, _)| *version == Version::Current).map(|(_, slot)| self.hybrid.logical_of(slot, space))
     }
 
@@ -80,7 +80,7 @@ impl Merging<'_> {
     fn cost_ns(&self, plane: u32, log: u16, commit_cost: &dyn Fn(MemberPage) -> (u32, u32)) -> u64 {
         let owner = self.hybrid.owner[self.index(plane, log)];
         let data = self.hybrid.logical[owner as usize].data;
-        let valid = |block: u16| u32::from(self.store.space.blocks.blocks[self.index(plane, block)].to_move());
+        let valid = |block: u16| self.store.space.blocks.blocks[self.index(plane, block)].to_move();
         let copies = valid(data) + if self.is_in_order(plane, log) { 0 } else { valid(log) };
         let cost_ns = |(reads, programs): (u32, u32)| self.store.space.settings.cell.mean_cost_ns(reads.into(), programs.into());
         let bases = [data, log].into_iter().flat_map(|block| self.store.bases_in(plane, block));

@@ -54,7 +54,7 @@ impl Merging<'_> {
     /// Asks about the semivalid pages of the blocks to be erased, or goes on if there are none.
     pub(crate) fn commit_or_go_on(&mut self, plane: u32) -> Next {
         let blocks = self.doomed_blocks(plane);
-        let bases: u16 = blocks.iter().map(|block| self.store.space.blocks.blocks[self.index(plane, *block)].bases).sum();
+        let bases: u32 = blocks.iter().map(|block| self.store.space.blocks.blocks[self.index(plane, *block)].bases).sum();
         let Merge { begun, refused, released, asked, .. } = *self.merge(plane);
         if bases == 0 {
             self.gc.runs[plane as usize].stage = GcStage::Moving;

@@ -21,7 +21,7 @@ impl Merging<'_> {
         let is_own = self.hybrid.owner[index] == logicals[*current];
         let written = self.store.space.blocks.blocks[index].written;
         let kind = match is_own && self.is_in_order(plane, log) {
-            true if u32::from(written) == self.store.space.shape.pages_per_block => MergeKind::Switch,
+            true if written == self.store.space.shape.pages_per_block => MergeKind::Switch,
             true => MergeKind::Partial,
             false => MergeKind::Full,
         };
@@ -68,7 +68,7 @@ impl Merging<'_> {
         }
         let Merge { target, offset, .. } = *self.merge(plane);
         let index = self.index(plane, target);
-        self.hybrid.take(index, offset as u16 - 1);
+        self.hybrid.take(index, offset - 1);
         let entry = &mut self.store.space.blocks.blocks[index];
         entry.written += 1;
         entry.pending += 1;

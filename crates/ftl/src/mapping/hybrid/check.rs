@@ -37,7 +37,7 @@ impl Hybrid {
             held += self.check_logical(number, *logical, plane, is_merging, space)?;
             self.check_pages(number, space, maps)?;
         }
-        let pending: u32 = blocks.iter().map(|block| u32::from(block.pending)).sum();
+        let pending: u32 = blocks.iter().map(|block| block.pending).sum();
         // The page that a merge is programming is pending too, and so is no logical block's.
         if pending != held && !(is_merging && pending == held + 1) {
             return Err(format!("{pending} pages are pending, and logical blocks hold {held}"));
@@ -71,7 +71,7 @@ impl Hybrid {
                 return Err(format!("data block of {number} {logical:?} is {block:?}"));
             }
             let taken: u32 = self.taken[index * self.words..][..self.words].iter().map(|word| word.count_ones()).sum();
-            if taken != u32::from(block.written) + self.reservations_in(index) {
+            if taken != block.written + self.reservations_in(index) {
                 return Err(format!("{taken} offsets of {block:?} are taken"));
             }
         }

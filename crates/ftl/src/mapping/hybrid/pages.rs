@@ -46,7 +46,7 @@ impl Hybrid {
         let instance = &mut self.instances[domain as usize];
         instance.reserved_random -= 1;
         let (plane, newest) = (space.domains[domain as usize].plane, instance.newest);
-        if newest != NONE && u32::from(space.blocks.blocks[space.blocks.index(plane, newest)].written) < space.shape.pages_per_block {
+        if newest != NONE && space.blocks.blocks[space.blocks.index(plane, newest)].written < space.shape.pages_per_block {
             return newest;
         }
         self.open_log(domain, NIL, space)

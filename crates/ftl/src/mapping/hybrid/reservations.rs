@@ -46,7 +46,7 @@ impl Hybrid {
     pub(super) fn spot(&self, slot: u32, space: &Space) -> Spot {
         let address = MemberPage::of_entry(slot, space.members);
         let pages = space.shape.pages_per_block;
-        let (block, offset) = (address.page.0 / pages, (address.page.0 % pages) as u16);
+        let (block, offset) = (address.page.0 / pages, address.page.0 % pages);
         let domain = space.domain_of_block(address);
         Spot { domain, logical: domain * self.per_instance + block / space.static_planes.len() as u32, offset }
     }
@@ -71,7 +71,7 @@ impl Hybrid {
         let instance = &self.instances[domain as usize];
         let plane = space.domains[domain as usize].plane;
         let index = |block: u16| space.blocks.index(plane, block);
-        let left = |block: u16| space.shape.pages_per_block - u32::from(space.blocks.blocks[index(block)].written);
+        let left = |block: u16| space.shape.pages_per_block - space.blocks.blocks[index(block)].written;
         if merging {
             return None;
         }
@@ -93,7 +93,7 @@ impl Hybrid {
             // The former one may still have to be erased.
             return (sequential == NONE && !is_merging).then_some(Destination::NewSequential);
         }
-        if sequential != NONE && self.owner[index(sequential)] == logical && instance.sequential_next == offset {
+        if sequential != NONE && self.owner[index(sequential)] == logical && u32::from(instance.sequential_next) == offset {
             return Some(Destination::Offset(sequential));
         }
         let open = if instance.newest == NONE { 0 } else { left(instance.newest) };

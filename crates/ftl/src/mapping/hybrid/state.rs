@@ -79,7 +79,7 @@ pub(crate) struct Spot {
     /// Number of its logical block among those of all instances.
     pub(crate) logical: u32,
     /// Its offset in that.
-    pub(crate) offset: u16,
+    pub(crate) offset: u32,
 }
 
 /// Everything about hybrid mapping.
@@ -140,21 +140,21 @@ impl Hybrid {
         }
     }
 
-    pub(super) fn bit(&self, block: usize, offset: u16) -> (usize, u64) {
-        (block * self.words + usize::from(offset) / 64, 1 << (offset % 64))
+    pub(super) fn bit(&self, block: usize, offset: u32) -> (usize, u64) {
+        (block * self.words + offset as usize / 64, 1 << (offset % 64))
     }
 
-    pub(super) fn is_taken(&self, block: usize, offset: u16) -> bool {
+    pub(super) fn is_taken(&self, block: usize, offset: u32) -> bool {
         let (word, bit) = self.bit(block, offset);
         self.taken[word] & bit != 0
     }
 
-    pub(crate) fn take(&mut self, block: usize, offset: u16) {
+    pub(crate) fn take(&mut self, block: usize, offset: u32) {
         let (word, bit) = self.bit(block, offset);
         self.taken[word] |= bit;
     }
 
-    pub(super) fn is_reserved(&self, block: usize, offset: u16) -> bool {
+    pub(super) fn is_reserved(&self, block: usize, offset: u32) -> bool {
         let (word, bit) = self.bit(block, offset);
         self.reserved[word] & bit != 0
     }

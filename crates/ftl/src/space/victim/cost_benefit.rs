@@ -68,12 +68,12 @@ impl CostBenefit {
         (plane * self.sizes.blocks_per_plane) as usize + usize::from(block)
     }
 
-    fn heap_of(&self, plane: u32, to_move: u16) -> usize {
-        (plane * self.sizes.pages_per_block) as usize + usize::from(to_move)
+    fn heap_of(&self, plane: u32, to_move: u32) -> usize {
+        (plane * self.sizes.pages_per_block) as usize + to_move as usize
     }
 
     /// Whether an entry of the heap for so many pages to move still says what is.
-    fn holds(&self, plane: u32, to_move: u16, (order, block): (u64, u16), blocks: &[Block]) -> bool {
+    fn holds(&self, plane: u32, to_move: u32, (order, block): (u64, u16), blocks: &[Block]) -> bool {
         let entry = blocks[usize::from(block)];
         let is_there = entry.listed && entry.has_garbage(self.sizes.pages_per_block) && entry.to_move() == to_move;
         is_there && self.orders[self.index(plane, block)] == order
@@ -104,7 +104,7 @@ impl CostBenefit {
     }
 
     /// The oldest block with so many pages to move, and its place in the order.
-    fn oldest(&mut self, plane: u32, to_move: u16, blocks: &[Block]) -> Option<(u64, u16)> {
+    fn oldest(&mut self, plane: u32, to_move: u32, blocks: &[Block]) -> Option<(u64, u16)> {
         let heap = self.heap_of(plane, to_move);
         if self.counts[heap] == 0 {
             self.heaps[heap].clear();
@@ -137,7 +137,7 @@ impl Policy for CostBenefit {
     }
 
     fn choose(&mut self, plane: u32, blocks: &mut [Block]) -> Option<u16> {
-        let pages = self.sizes.pages_per_block as u16;
+        let pages = self.sizes.pages_per_block;
         // Freed pages times age, pages to move, place in the order, number.
         let mut best: Option<(u128, u128, u64, u16)> = None;
         for to_move in 0..pages {
@@ -163,7 +163,7 @@ impl Policy for CostBenefit {
     }
 
     fn check(&self, plane: u32, blocks: &[Block]) -> Result<(), String> {
-        for to_move in 0..self.sizes.pages_per_block as u16 {
+        for to_move in 0..self.sizes.pages_per_block {
             let heap = self.heap_of(plane, to_move);
             let entries: Vec<_> =
                 self.heaps[heap].iter().filter(|entry| self.holds(plane, to_move, entry.0, blocks)).map(|entry| entry.0.1).collect();

@@ -68,7 +68,7 @@ impl Greedy {
         if entry.bases > 0 {
             return self.pinned[plane as usize].push(block);
         }
-        let live = usize::from(entry.live);
+        let live = entry.live as usize;
         let list = &mut self.lists[plane as usize * self.counts + live];
         (entry.previous, entry.next) = (list.1, NONE);
         match list.1 {
@@ -87,7 +87,7 @@ impl Greedy {
         if counted.bases > 0 {
             return self.pinned[plane as usize].retain(|other| *other != block);
         }
-        let live = usize::from(counted.live);
+        let live = counted.live as usize;
         let list = &mut self.lists[plane as usize * self.counts + live];
         match counted.previous {
             NONE => list.0 = counted.next,

@@ -56,7 +56,7 @@ impl Policy for Windowed {
         }
         loop {
             // The emptiest of the window so far, the oldest of several.
-            let mut best: Option<(u16, u16)> = None;
+            let mut best: Option<(u32, u16)> = None;
             let (mut next, newest) = (self.queue.oldest(plane), self.queue.newest(plane));
             for _ in 0..self.window {
                 let Some(number) = next else { break };
