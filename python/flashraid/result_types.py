@@ -442,6 +442,11 @@ class Device(Record):
     gc_pace: Literal["block", "debt"]
     """How fast a GC run goes once it has begun."""
 
+    superblock: bool
+    """Whether the blocks of one number in all planes that share their free space are one superblock: opened, filled
+    die by die, collected and erased together.
+    """
+
     gc_reserve_blocks: int
     """With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough. Unit:
     blocks.
@@ -1532,7 +1537,7 @@ class GarbageCollection(Record):
     """Garbage collection."""
 
     collections: int
-    """Blocks collected by GC and wear leveling; with log blocks, merges of all kinds. Unit: runs."""
+    """Blocks, or superblocks, collected by GC and wear leveling; with log blocks, merges of all kinds. Unit: runs."""
 
     merges_switch: int
     """Switch merges: a log block that was fully written in order became the data block. Unit: merges."""

@@ -259,6 +259,11 @@ class SimulationSettings(TypedDict, total=False):
     gc_pace: Literal["block", "debt"] | None
     """How fast a GC run goes once it has begun. Default: block."""
 
+    superblock: bool | None
+    """Whether the blocks of one number in all planes that share their free space are one superblock: opened, filled
+    die by die, collected and erased together. Default: false.
+    """
+
     gc_reserve_blocks: int | None
     """With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough. Unit:
     blocks. Default: 2.

@@ -34,7 +34,7 @@ macro_rules! given_settings {
             /// Chips on each channel, of `chips_per_channel`, that hold only mirror copies. A scheme that uses mirror chips sets its own default.
             mirror_chips: u32 = Some("0"), "", whole(0, 63), EVER;
             /// Additional chips on each channel that stay idle until a chip fails and then replace it. They are not part of any other capacity.
-            spare_chips: u32 = Some("0"), "", whole(0, 63), EVER, Draw::OneOf(&["0", "0", "1", "2", "3", "4"]);
+            spare_chips: u32 = Some("0"), "", whole(0, 63), EVER;
             /// Where a rebuild programs what it restores of a member that has several living chips. Programs of the host take any of them.
             rebuild_target: RebuildTarget = Some("replacement"), "", Kind::Word(RebuildTarget::WORDS), REBUILT_ON_SPARE_CHIPS;
             /// Bus time of one byte in either direction, in picoseconds (25,000 is 40 MB/s); with 0, transfers take no time.
@@ -87,6 +87,8 @@ macro_rules! given_settings {
             gc_blocking_scope: GcBlockingScope = Some("chip"), "", Kind::Word(GcBlockingScope::WORDS), COLLECTED;
             /// How fast a GC run goes once it has begun.
             gc_pace: GcPace = Some("block"), "", Kind::Word(GcPace::WORDS), PACED;
+            /// Whether the blocks of one number in all planes that share their free space are one superblock: opened, filled die by die, collected and erased together.
+            superblock: bool = Some("false"), "", Kind::Flag, WITH_SHARED_PLANES;
             /// With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough.
             gc_reserve_blocks: u32 = Some("2"), "blocks", whole(2, 65_534), EVER, Draw::OneOf(&["2", "2", "3"]);
             /// The SSD is idle when no page operation that the host waits for has arrived for this time; then come GC in idle time (`gc_idle_threshold`)
@@ -275,7 +277,22 @@ impl Settings {
 
     /// Numbers of LUNs, planes, blocks and pages.
     pub fn shape(&self) -> Shape {
-        Shape::new(&self.geometry, self.given.spare_chips, self.chip_serial())
+        let shape = Shape::new(&self.geometry, self.given.spare_chips, self.chip_serial());
+        match self.lanes(&shape) {
+            1 => shape,
+            lanes => shape.with_superblocks(&self.geometry, lanes, self.units_per_program()),
+        }
+    }
+
+    /// Planes of a space domain, which superblocks join; 1 without them.
+    fn lanes(&self, shape: &Shape) -> u32 {
+        let domains = match self.placement {
+            _ if !self.given.superblock => shape.data_planes(),
+            Placement::Static | Placement::Blocks => shape.data_planes(),
+            Placement::Member => self.members(),
+            Placement::Groups(groups) => groups,
+        };
+        shape.data_planes() / domains
     }
 
     /// Flash pages of a word line (SPEC 8.2 (f)): those that are programmed together, or one of each type.

@@ -36,6 +36,7 @@ impl Flash {
     pub fn new(settings: Settings) -> Self {
         let (geometry, shape, members) = (settings.geometry, settings.shape(), settings.members());
         let has_translation = settings.translation_blocks > 0;
+        // Of devices without superblocks, which have no mirror chips, spare chips or translation pages.
         let chip = |plane: u32| shape.chip_of_lun(plane / shape.planes_per_lun);
         // A spare chip gets them when it replaces a chip that has them.
         let data_chips = geometry.chips_per_channel - settings.given.mirror_chips;
@@ -47,11 +48,12 @@ impl Flash {
         let mut blocks = Blocks::new(
             data_planes.chain(translation_planes),
             geometry.blocks_per_plane,
-            geometry.pages_per_block,
+            shape.pages_per_block,
             settings.given.gc_reserve_blocks,
             settings.given.wear_leveling != WearLeveling::None,
         );
         let planes = blocks.planes.len() as u32;
+        blocks.set_lanes(shape.lanes, shape.pages_per_turn());
         blocks.is_hybrid = settings.placement == Placement::Blocks;
         let slots = (settings.pages_per_member + settings.translation_pages) as usize * members as usize;
         let page_limit = ppn_limit(&geometry, settings.given.spare_chips, has_translation) as usize;
@@ -62,7 +64,8 @@ impl Flash {
         space.form_domains(&mut nand);
         hybrid.iter_mut().for_each(|hybrid| hybrid.form_instances(&space));
         let units = settings.units_per_program();
-        let memory = (units > 1).then(|| Box::new(Memory::new(settings.memory, units, page_limit / units as usize, space.domains.len())));
+        let memory = (units > 1)
+            .then(|| Box::new(Memory::new(settings.memory, units, page_limit / units as usize, space.domains.len(), planes as usize)));
         Self {
             store: Store { maps: Maps::new(slots, page_limit, members), faults: Faults::new(&settings), space, memory },
             gc: Collection::new(planes, shape.luns()),

@@ -368,14 +368,14 @@ impl Store {
         self.faults.doomed_of(plane).find(fits)
     }
 
-    /// A flash page of the block is lost.
-    pub(crate) fn lose_flash_page(&mut self, block: usize, page: u32, nand: &mut Nand) {
+    /// A flash page of a lane of the block is lost.
+    pub(crate) fn lose_flash_page(&mut self, block: usize, lane: u32, page: u32, nand: &mut Nand) {
         let Self { space, faults, memory, .. } = self;
         if space.blocks.blocks[block].state == BlockState::Retired {
             return;
         }
         let units = space.settings.units_per_page;
-        let first = space.shape.first_ppn(block).0 + page * units;
+        let first = space.shape.page_of_lane(block, lane, page * units).0;
         faults.unreadable.extend(first..first + units);
         if let Some(memory) = memory {
             memory.lose_place(Ppn(first), space, nand);

@@ -272,7 +272,7 @@ impl Preparation<'_> {
         while self.store.space.blocks.blocks[block].live > 0 {
             if self.store.maps.live(ppn).is_some() {
                 let page = if self.store.memory.is_some() {
-                    self.gc.take_packed_page(plane, self.store, self.nand).map(|(ppn, _)| ppn)
+                    self.gc.take_packed_page(plane, self.store, self.nand)
                 } else {
                     self.store.space.take_move_page(self.nand, plane, self.store.faults.any, false)
                 };

@@ -165,11 +165,13 @@ pub fn kick<P: Pages>(ssd: &mut P, channel_id: u32) {
     }
 }
 
-/// `kick` of the channel of a plane.
+/// `kick` of the channel of a plane, or of each of its lanes.
 pub fn kick_plane<P: Pages>(ssd: &mut P, plane: u32) {
-    let nand = ssd.nand();
-    let channel_id = nand.channel_of_lun(nand.lun_of_plane(plane));
-    kick(ssd, channel_id);
+    for lane in 0..ssd.nand().shape.lanes {
+        let nand = ssd.nand();
+        let channel_id = nand.channel_of_lun(nand.lun_of_lane(plane, lane));
+        kick(ssd, channel_id);
+    }
 }
 
 /// The bus is free, or due to look whether it is.

@@ -118,9 +118,9 @@ impl Nand {
 
     #[cfg(feature = "mutants")]
     fn forget_failed_program(&mut self, id: u32) {
-        let Record { work, plane, cause, .. } = self.records[id];
+        let Record { work, plane, ppn, cause, .. } = self.records[id];
         if work == crate::WorkKind::Program && accounting::makes(Slip::FailedProgramIdle) {
-            let lun = self.lun_of_plane(plane) as usize;
+            let lun = self.lun_of_page(plane, flashraid_vocabulary::Ppn(ppn)) as usize;
             self.luns[lun].busy_ns[cause as usize] -= self.now_ns - self.luns[lun].since_ns;
         }
     }

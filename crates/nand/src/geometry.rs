@@ -3,6 +3,10 @@
 //! LUNs are numbered channel by channel, in a channel die by die, so that going round them visits all chips first; planes LUN by LUN. The planes of
 //! translation pages, if the device has any, come behind all others, in the same order: they are other blocks of the same planes. Blocks are numbered
 //! plane by plane with a gap behind each plane, and pages block by block.
+//!
+//! With superblocks (SPEC 8.12) the planes that share their free space are one plane here, and each of them is a *lane* of it. A block of such a plane is
+//! a superblock: the blocks of the same number in all lanes. Its pages are numbered as they are programmed: a program unit of the first lane, then one of the
+//! next, round and round.
 
 use flashraid_vocabulary::{Divisor, Geometry, Ppn};
 use std::ops::Range;
@@ -38,8 +42,12 @@ pub struct Shape {
     pub planes_per_die: u32,
     /// A LUN is a chip; else it is a die.
     pub lun_is_chip: bool,
-    /// Pages of a block.
+    /// Pages of a block, or superblock.
     pub pages_per_block: u32,
+    /// Lanes of a plane: 1 without superblocks.
+    pub lanes: u32,
+    /// Pages of a lane that follow each other in a superblock: those of a program unit.
+    pages_per_turn: u32,
     per_block: Divisor,
     per_plane: Divisor,
 }
@@ -57,8 +65,23 @@ impl Shape {
             planes_per_die: geometry.planes_per_die,
             lun_is_chip,
             pages_per_block: geometry.pages_per_block,
+            lanes: 1,
+            pages_per_turn: geometry.pages_per_block,
             per_block: Divisor::new(geometry.pages_per_block),
             per_plane: Divisor::new(plane_stride(geometry.blocks_per_plane) * geometry.pages_per_block),
+        }
+    }
+
+    /// The same with superblocks: so many planes are one, and program units have so many pages.
+    pub fn with_superblocks(self, geometry: &Geometry, lanes: u32, pages_per_program: u32) -> Self {
+        let pages_per_block = geometry.pages_per_block * lanes;
+        Self {
+            pages_per_block,
+            lanes,
+            pages_per_turn: pages_per_program,
+            per_block: Divisor::new(pages_per_block),
+            per_plane: Divisor::new(plane_stride(geometry.blocks_per_plane) * pages_per_block),
+            ..self
         }
     }
 
@@ -85,11 +108,6 @@ impl Shape {
         lun / self.luns_per_channel
     }
 
-    /// The LUN of a plane.
-    pub fn lun_of_plane(&self, plane: u32) -> u32 {
-        plane % self.data_planes() / self.planes_per_lun
-    }
-
     /// The LUNs of a LUN's channel.
     pub fn neighbors(&self, lun: u32) -> Range<u32> {
         let first = lun / self.luns_per_channel * self.luns_per_channel;
@@ -106,7 +124,7 @@ impl Shape {
     /// Planes that are none of translation pages.
     #[inline]
     pub fn data_planes(&self) -> u32 {
-        self.luns() * self.planes_per_lun
+        self.luns() * self.planes_per_lun / self.lanes
     }
 
     /// Number of a plane inside its channel.
@@ -118,9 +136,10 @@ impl Shape {
         }
     }
 
-    /// The first of a LUN's planes: those of data, which are kind 0, or of translation pages, which are kind 1.
+    /// The first of a LUN's planes: those of data, which are kind 0, or of translation pages, which are kind 1. Without superblocks.
     #[inline]
     pub fn first_plane(&self, lun: u32, kind: usize) -> u32 {
+        debug_assert_eq!(self.lanes, 1);
         (lun + kind as u32 * self.luns()) * self.planes_per_lun
     }
 
@@ -142,6 +161,39 @@ impl Shape {
     #[inline]
     pub fn first_ppn(&self, block: usize) -> Ppn {
         Ppn(block as u32 * self.pages_per_block)
+    }
+
+    // ---- lanes ----
+
+    /// Pages of a lane in a block.
+    #[inline]
+    pub fn pages_per_lane(&self) -> u32 {
+        self.pages_per_block / self.lanes
+    }
+
+    /// Pages of a lane that follow each other in a superblock.
+    #[inline]
+    pub fn pages_per_turn(&self) -> u32 {
+        self.pages_per_turn
+    }
+
+    /// The lane of a physical page.
+    #[inline]
+    pub fn lane_of(&self, ppn: Ppn) -> u32 {
+        if self.lanes == 1 { 0 } else { ppn.0 % self.pages_per_block / self.pages_per_turn % self.lanes }
+    }
+
+    /// The number of a page among those of its lane in its block.
+    #[inline(always)]
+    pub fn page_in_lane(&self, ppn: Ppn) -> u32 {
+        let page = ppn.0 % self.pages_per_block;
+        if self.lanes == 1 { page } else { page / (self.pages_per_turn * self.lanes) * self.pages_per_turn + page % self.pages_per_turn }
+    }
+
+    /// The inverse: the page of this number in a lane of a block.
+    pub fn page_of_lane(&self, block: usize, lane: u32, page: u32) -> Ppn {
+        let turn = self.pages_per_turn;
+        Ppn(self.first_ppn(block).0 + page / turn * turn * self.lanes + lane * turn + page % turn)
     }
 }
 

@@ -24,6 +24,13 @@ struct Site {
     bit: u64,
 }
 
+impl Site {
+    fn of(plane: u32, shape: Shape) -> Self {
+        let in_all = plane % (shape.luns() * shape.planes_per_lun);
+        Self { lun: in_all / shape.planes_per_lun, bit: 1 << (plane % shape.planes_per_lun) }
+    }
+}
+
 /// Buses, LUNs, and what is in flight on them.
 #[derive(Clone, Debug)]
 pub struct Nand {
@@ -32,8 +39,10 @@ pub struct Nand {
     pub(crate) now_ns: u64,
     pub(crate) channels: Vec<Channel>,
     pub(crate) luns: Vec<Lun>,
-    /// By plane.
+    /// By plane: of its first lane.
     sites: Vec<Site>,
+    /// With superblocks, the planes of flash that are their lanes, plane by plane.
+    lanes: Vec<u32>,
     pub(crate) events: EventQueue,
     pub(crate) records: Records,
     pub(crate) waiting: Waiting,
@@ -65,7 +74,7 @@ persistent!(Nand {
     arrays [channels, luns],
     anew [
         // Levels are saved behind all else (`Levels::save`).
-        settings, shape, sites, levels,
+        settings, shape, sites, lanes, levels,
         // Work, of which there is none; time and statistics.
         waiting, suspension, power, has_rules, reads_alone,
         now_ns, events, records, loads, completions, recording, counts, flash_counts, others_have_events,
@@ -83,12 +92,12 @@ impl Nand {
         let resources = (shape.channels + luns) as usize + others;
         let power = Power::new(&settings, resources);
         let rests = usize::from(power.as_ref().is_some_and(|power| power.rests()));
-        let site = |plane: u32| Site { lun: shape.lun_of_plane(plane), bit: 1 << (plane % shape.planes_per_lun) };
         Self {
             now_ns: 0,
             channels: (0..shape.channels).map(|channel| Channel::new(channel, shape.luns_per_channel)).collect(),
             luns: (0..luns).map(|lun| Lun::new(lun / shape.luns_per_channel, lun % shape.luns_per_channel)).collect(),
-            sites: (0..planes).map(site).collect(),
+            sites: (0..planes).map(|plane| Site::of(plane, shape)).collect(),
+            lanes: Vec::new(),
             events: EventQueue::with_buses(resources + rests, luns),
             records: Records::new(),
             waiting: Waiting::default(),
@@ -155,7 +164,29 @@ impl Nand {
 
     /// The LUN of a physical page.
     pub fn lun_of(&self, ppn: Ppn) -> u32 {
-        self.lun_of_plane(self.shape.plane_of(ppn))
+        self.lun_of_page(self.shape.plane_of(ppn), ppn)
+    }
+
+    /// The LUN of a physical page of this plane.
+    #[inline(always)]
+    pub fn lun_of_page(&self, plane: u32, ppn: Ppn) -> u32 {
+        if self.shape.lanes == 1 { self.lun_of_plane(plane) } else { self.lun_of_lane(plane, self.shape.lane_of(ppn)) }
+    }
+
+    /// The LUN of a lane.
+    pub fn lun_of_lane(&self, plane: u32, lane: u32) -> u32 {
+        self.place_of_lane(plane, lane) / self.shape.planes_per_lun
+    }
+
+    /// The plane of flash that a lane is, numbered LUN by LUN.
+    pub fn place_of_lane(&self, plane: u32, lane: u32) -> u32 {
+        if self.shape.lanes == 1 { plane % self.shape.data_planes() } else { self.lanes[(plane * self.shape.lanes + lane) as usize] }
+    }
+
+    /// Superblocks have these lanes, plane by plane.
+    pub fn set_lanes(&mut self, lanes: Vec<u32>) {
+        self.sites = lanes.chunks(self.shape.lanes as usize).map(|lanes| Site::of(lanes[0], self.shape)).collect();
+        self.lanes = lanes;
     }
 
     /// The member that a LUN belongs to; `None` for those of spare chips that replace none.
@@ -271,7 +302,7 @@ impl Nand {
     /// The number of a page's flash page in its block.
     #[inline(always)]
     pub(crate) fn number_in_block(&self, ppn: u32) -> u32 {
-        ppn % self.shape.pages_per_block / self.settings.units_per_page
+        self.shape.page_in_lane(Ppn(ppn)) / self.settings.units_per_page
     }
 
     /// Whether nothing is in flight. The timer may still be set, and so may the time for padding.

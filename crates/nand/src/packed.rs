@@ -46,8 +46,8 @@ pub fn complete_in_memory(nand: &mut Nand, id: u32, failed: bool) {
 // ---- counts ----
 
 /// A page of the map is programmed, or read by GC, in a flash page with others.
-pub fn count_unit(nand: &mut Nand, plane: u32, action: Action, cause: Cause) {
-    nand.count(nand.lun_of_plane(plane), action_index(action), cause);
+pub fn count_unit(nand: &mut Nand, lun: u32, action: Action, cause: Cause) {
+    nand.count(lun, action_index(action), cause);
 }
 
 /// A LUN starts this action on so many flash pages, or erases a block: beside `Nand::count`.

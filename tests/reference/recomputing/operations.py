@@ -141,6 +141,11 @@ def of_collections(run: Run, found: dict[str, Any], done: dict[str, dict[str, in
         found["collection/collections"] = Between(0, len(ended))
         found["collection/time_ns"] = Between(0, inf)
         return
+    if run.device["superblock"]:
+        # Blocks of several dies are erased together, at times those of several domains at the same instant.
+        found["collection/collections"] = Between(len({(erase.block, erase.submitted) for erase in ended}), len(ended))
+        found["collection/time_ns"] = Between(0, inf)
+        return
     extra = len(ended) if run.has_warmup else 0
     found["collection/collections"] = Between(len(ended), len(ended) + extra)
     # A collection begins when its first work is submitted, unless it waits before that: for reads of its victim, or for

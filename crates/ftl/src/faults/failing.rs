@@ -2,6 +2,7 @@
 
 use crate::Flash;
 use crate::memory::leave_places;
+use crate::space::blocks::BlockState;
 use crate::space::changes::Due;
 use flashraid_nand::{NIL, kick};
 use flashraid_vocabulary::{Fault, Part, RebuildTarget};
@@ -17,24 +18,30 @@ impl Flash {
             Fault::Program(_) | Fault::Erase(_) => return self.store.faults.arm(*fault),
             Fault::ParityCache => return, // no flash is concerned
             Fault::Loss(part) => match (self.parts().block_of(&part), self.settings().flash_pages_of(&part)) {
-                (Some((plane, number)), Some(pages)) => {
+                (Some((plane, number, lane)), Some(pages)) => {
                     let block = self.store.space.blocks.index(plane, number);
-                    pages.for_each(|page| self.store.lose_flash_page(block, page, &mut self.nand));
+                    pages.for_each(|page| self.store.lose_flash_page(block, lane, page, &mut self.nand));
                 }
-                (Some((plane, number)), _) => {
+                (Some((plane, number, lane)), _) if self.store.space.shape.lanes > 1 => self.lose_block_of(plane, number, lane),
+                (Some((plane, number, _)), _) => {
                     self.gc.retire_block(plane, number, &mut self.store, &mut self.nand);
                     if self.store.space.blocks.planes[plane as usize].in_use {
                         self.attend(Due::Collection(plane));
                     }
                 }
                 (None, _) => {
-                    for plane in self.parts().planes_of(&part) {
+                    for (plane, lane) in self.parts().lanes_of(&part) {
                         let domain = self.store.space.domain_of_plane(plane);
-                        if self.gc.lose_plane(plane, &mut self.store, &mut self.nand)
+                        if self.gc.lose_lane(plane, lane, &mut self.store, &mut self.nand)
                             && domain != NIL
                             && let Some(hybrid) = &mut self.hybrid
                         {
                             hybrid.forget_instance(domain, plane, &self.store.space);
+                        }
+                        if self.store.space.shape.lanes > 1 && self.store.space.blocks.planes[plane as usize].in_use {
+                            // There are fewer free pages, and more garbage.
+                            self.attend(Due::Collection(plane));
+                            self.attend(Due::Draining(plane));
                         }
                     }
                 }
@@ -53,6 +60,25 @@ impl Flash {
         (0..self.nand.channels().len() as u32).for_each(|channel| kick(self, channel));
     }
 
+    /// A block of a superblock is lost: what the others hold is moved, and then the superblock is out of use.
+    fn lose_block_of(&mut self, plane: u32, number: u16, lane: u32) {
+        let block = self.store.space.blocks.index(plane, number);
+        match self.store.lose_block_of(block, lane, &mut self.nand) {
+            BlockState::Free => self.gc.retire_block(plane, number, &mut self.store, &mut self.nand),
+            BlockState::Victim => {
+                let next = self.gc.retires_in_the_end(plane, &self.store.space, &mut self.nand);
+                self.carry_out(plane, next);
+            }
+            BlockState::Retired => return,
+            _ => {
+                let due = self.store.doom(block, &mut self.nand);
+                self.attend(due);
+                self.attend(Due::Draining(plane));
+            }
+        }
+        self.attend(Due::Collection(plane));
+    }
+
     // ---- replacement ----
 
     /// Puts a spare chip of the channel in the place of a chip of which nothing lives: its domains, for data or for copies, and its member.
@@ -64,8 +90,8 @@ impl Flash {
         if !parts.is_dead_chip(channel, chip) || self.store.space.is_worn_out() {
             return false;
         }
-        let planes_of = |chip| parts.planes_of(&Part::Chip { channel, chip });
-        let pairs: Vec<(u32, u32)> = planes_of(chip).into_iter().zip(planes_of(spare)).collect();
+        let planes_of = |chip| parts.lanes_of(&Part::Chip { channel, chip }).into_iter().map(|(plane, _)| plane);
+        let pairs: Vec<(u32, u32)> = planes_of(chip).zip(planes_of(spare)).collect();
         let (store, nand) = (&mut self.store, &mut self.nand);
         // Translation planes, which come last, first take their blocks from the data planes.
         let data_planes = store.space.shape.data_planes();

@@ -4,9 +4,10 @@
 //! if its block is, or if it is one of the few that became unreadable alone. A version that nothing holds any more names the sentinel page,
 //! which lies in a retired block where no plane is. A healthy device pays for all this with a test of one flag.
 //!
-//! Reading order: `parts`, `state`, `failing`, `programs`.
+//! Reading order: `parts`, `state`, `failing`, `lanes`, `programs`.
 
 mod failing;
+mod lanes;
 mod parts;
 pub(crate) mod programs;
 mod state;

@@ -27,13 +27,13 @@ impl<'a> Parts<'a> {
 
     pub(crate) fn locate(&self, ppn: Ppn) -> PageLocation {
         let shape = self.space.shape;
-        let site = shape.plane_of(ppn);
-        let (plane, lun) = (site % shape.data_planes(), shape.lun_of_plane(site));
-        let in_lun = plane % shape.planes_per_lun;
+        let plane = shape.plane_of(ppn);
+        let place = self.nand.place_of_lane(plane, shape.lane_of(ppn));
+        let (lun, in_lun) = (place / shape.planes_per_lun, place % shape.planes_per_lun);
         let die = if shape.lun_is_chip { in_lun / shape.planes_per_die } else { lun % shape.luns_per_channel / shape.chips_per_channel };
-        let block = ppn.0 / shape.pages_per_block - self.space.blocks.index(site, 0) as u32;
+        let block = ppn.0 / shape.pages_per_block - self.space.blocks.index(plane, 0) as u32;
         // Translation planes are the last blocks.
-        let before = if site == plane { 0 } else { self.space.blocks.planes[plane as usize].blocks };
+        let before = if plane < shape.data_planes() { 0 } else { self.space.blocks.planes[place as usize].blocks };
         PageLocation {
             lun,
             channel: shape.channel_of_lun(lun),
@@ -41,7 +41,7 @@ impl<'a> Parts<'a> {
             die,
             plane: in_lun % shape.planes_per_die,
             block: before + block,
-            page: ppn.0 % shape.pages_per_block / self.space.settings.units_per_page,
+            page: shape.page_in_lane(ppn) / self.space.settings.units_per_page,
         }
     }
 
@@ -70,18 +70,21 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Plane, and number in it, of the block that the part is or lies in. `None` for larger parts.
-    pub(crate) fn block_of(&self, part: &Part) -> Option<(u32, u16)> {
+    /// Plane, number in it, and lane of the block that the part is or lies in. `None` for larger parts.
+    pub(crate) fn block_of(&self, part: &Part) -> Option<(u32, u16, u32)> {
         let block = part.block()?;
-        let plane = self.planes_of(part)[0];
+        let (plane, lane) = self.lanes_of(part)[0];
         let blocks = self.space.blocks.planes[plane as usize].blocks;
-        Some(if block < blocks { (plane, block as u16) } else { (plane + self.space.shape.data_planes(), (block - blocks) as u16) })
+        let data_planes = self.space.shape.data_planes();
+        Some(if block < blocks { (plane, block as u16, lane) } else { (plane + data_planes, (block - blocks) as u16, lane) })
     }
 
-    /// Numbers of the planes that the part is, or lies in: also of the translation planes, which are other blocks of the same planes.
-    pub fn planes_of(&self, part: &Part) -> Vec<u32> {
-        let place = |plane: &u32| self.locate(self.space.shape.first_ppn(self.space.blocks.index(*plane, 0)));
-        (0..self.space.planes()).filter(|plane| self.is_in_plane_of(part, &place(plane))).collect()
+    /// The planes of flash that the part is, has, or lies in, as plane and lane: also the translation planes, which are other blocks of the same planes.
+    pub fn lanes_of(&self, part: &Part) -> Vec<(u32, u32)> {
+        let shape = &self.space.shape;
+        let place = |(plane, lane): (u32, u32)| self.locate(shape.page_of_lane(self.space.blocks.index(plane, 0), lane, 0));
+        let lanes = (0..self.space.planes()).flat_map(|plane| (0..shape.lanes).map(move |lane| (plane, lane)));
+        lanes.filter(|lane| self.is_in_plane_of(part, &place(*lane))).collect()
     }
 
     /// Every physical page of the part.
@@ -89,14 +92,14 @@ impl<'a> Parts<'a> {
         let (space, in_part) = (self.space, self.block_of(part));
         let (units, shape) = (space.settings.units_per_page, space.shape);
         let blocks = self
-            .planes_of(part)
+            .lanes_of(part)
             .into_iter()
-            .flat_map(move |plane| (0..space.blocks.planes[plane as usize].blocks as u16).map(move |number| (plane, number)));
+            .flat_map(move |(plane, lane)| (0..space.blocks.planes[plane as usize].blocks as u16).map(move |number| (plane, number, lane)));
         let blocks = blocks.filter(move |block| in_part.is_none_or(|one| one == *block));
         let only = space.settings.flash_pages_of(part);
-        let pages = blocks.flat_map(move |(plane, number)| {
-            let first = shape.first_ppn(space.blocks.index(plane, number));
-            (0..shape.pages_per_block).map(move |page| (page / units, Ppn(first.0 + page)))
+        let pages = blocks.flat_map(move |(plane, number, lane)| {
+            let block = space.blocks.index(plane, number);
+            (0..shape.pages_per_lane()).map(move |page| (page / units, shape.page_of_lane(block, lane, page)))
         });
         pages.filter(move |(page, _)| only.as_ref().is_none_or(|only| only.contains(page))).map(|(_, ppn)| ppn)
     }
@@ -105,10 +108,11 @@ impl<'a> Parts<'a> {
 
     /// Whether anything of the member lives.
     pub fn is_alive(&self, member: MemberId) -> bool {
-        (0..self.space.planes()).any(|plane| {
-            let is_its = self.nand.member_of_lun(self.nand.lun_of_plane(plane)) == Some(member.0.into());
+        let lanes = (0..self.space.planes()).flat_map(|plane| (0..self.space.shape.lanes).map(move |lane| (plane, lane)));
+        let mut its = lanes.filter(|(plane, lane)| self.nand.member_of_lun(self.nand.lun_of_lane(*plane, *lane)) == Some(member.0.into()));
+        its.any(|(plane, lane)| {
             let state = &self.space.blocks.planes[plane as usize];
-            is_its && state.in_use && !state.dead && state.blocks > 0
+            state.in_use && state.blocks > 0 && self.space.blocks.lives(plane, lane)
         })
     }
 
@@ -127,24 +131,24 @@ impl<'a> Parts<'a> {
 
     /// Those of them that this part is, has or is in.
     pub fn dead_chips_of(&self, part: &Part) -> Vec<(u32, u32)> {
-        let planes = self.planes_of(part);
+        let planes = self.lanes_of(part);
         let mut chips = self.dead_chips();
-        chips.retain(|&(channel, chip)| self.planes_of(&Part::Chip { channel, chip }).iter().any(|plane| planes.contains(plane)));
+        chips.retain(|&(channel, chip)| self.lanes_of(&Part::Chip { channel, chip }).iter().any(|plane| planes.contains(plane)));
         chips
     }
 
     pub(super) fn is_dead_chip(&self, channel: u32, chip: u32) -> bool {
-        let planes = self.planes_of(&Part::Chip { channel, chip });
-        planes.iter().all(|plane| self.space.blocks.planes[*plane as usize].dead)
-            && planes.iter().any(|plane| self.space.blocks.planes[*plane as usize].in_use)
+        let planes = self.lanes_of(&Part::Chip { channel, chip });
+        planes.iter().all(|(plane, lane)| !self.space.blocks.lives(*plane, *lane))
+            && planes.iter().any(|(plane, _)| self.space.blocks.planes[*plane as usize].in_use)
     }
 
     /// The first spare chip of a channel that neither is in use nor has failed.
     pub(super) fn spare_chip(&self, channel: u32) -> Option<u32> {
         let settings = &self.space.settings;
         let is_spare = |chip: &u32| {
-            let planes = self.planes_of(&Part::Chip { channel, chip: *chip });
-            let mut states = planes.iter().map(|plane| &self.space.blocks.planes[*plane as usize]);
+            let planes = self.lanes_of(&Part::Chip { channel, chip: *chip });
+            let mut states = planes.iter().map(|(plane, _)| &self.space.blocks.planes[*plane as usize]);
             states.all(|plane| !plane.in_use && !plane.dead)
         };
         (settings.geometry.chips_per_channel..settings.chips_per_channel()).find(is_spare)
@@ -154,7 +158,7 @@ impl<'a> Parts<'a> {
     pub fn channels_with_dead_chips(&self) -> (u64, u64) {
         let (mut data, mut mirrors) = (0, 0);
         for (channel, chip) in self.dead_chips() {
-            let mut domains = self.planes_of(&Part::Chip { channel, chip }).into_iter().map(|plane| self.space.domain_of_plane(plane));
+            let mut domains = self.lanes_of(&Part::Chip { channel, chip }).into_iter().map(|(plane, _)| self.space.domain_of_plane(plane));
             let is_mirror = domains.any(|domain| domain != NIL && self.space.holds_copies(domain));
             *(if is_mirror { &mut mirrors } else { &mut data }) |= 1 << channel;
         }
@@ -165,7 +169,7 @@ impl<'a> Parts<'a> {
     pub fn uses_spares(&self) -> bool {
         let (settings, shape) = (&self.space.settings, &self.space.shape);
         let spares = settings.geometry.chips_per_channel..settings.chips_per_channel();
-        let mut planes = (0..shape.data_planes()).filter(|plane| spares.contains(&shape.chip_of_lun(self.nand.lun_of_plane(*plane))));
+        let mut planes = (0..shape.data_planes()).filter(|plane| spares.contains(&shape.chip_of_lun(self.nand.lun_of_lane(*plane, 0))));
         planes.any(|plane| self.space.blocks.planes[plane as usize].in_use)
     }
 }

@@ -49,7 +49,10 @@ impl Faults {
     /// Whether flash holds nothing there, whatever the memory has. For programmed pages.
     #[inline]
     pub(crate) fn is_lost_place(&self, ppn: Ppn, space: &Space) -> bool {
-        self.any && (space.blocks.blocks[space.shape.block_of(ppn)].state == BlockState::Retired || self.unreadable.contains(&ppn.0))
+        self.any
+            && (space.blocks.blocks[space.shape.block_of(ppn)].state == BlockState::Retired
+                || space.is_in_dead_lane(ppn)
+                || self.unreadable.contains(&ppn.0))
     }
 
     /// The block of these pages was erased.
@@ -66,15 +69,20 @@ impl Faults {
 
     /// So many blocks of the plane are out of use, and count for its member.
     pub(crate) fn note_gone(&mut self, plane: u32, blocks: u32, space: &Space, nand: &Nand) {
-        if let Some(member) = space.member_of_data(plane, nand) {
-            self.pages_gone[member as usize] += blocks * space.shape.pages_per_block;
+        space.living_lanes(plane).for_each(|lane| self.note_gone_in(plane, lane, blocks, space, nand));
+    }
+
+    /// The same of one lane.
+    pub(crate) fn note_gone_in(&mut self, plane: u32, lane: u32, blocks: u32, space: &Space, nand: &Nand) {
+        if let Some(member) = space.member_of_data(plane, lane, nand) {
+            self.pages_gone[member as usize] += blocks * space.shape.pages_per_lane();
         }
     }
 
     /// A plane with so many blocks, of which some may be out of use, takes the place of one of which nothing lived.
     pub(super) fn note_replaced(&mut self, plane: u32, blocks: u32, space: &Space, nand: &Nand) {
         self.note_gone(plane, space.blocks.planes[plane as usize].retired, space, nand);
-        if let Some(member) = space.member_of_data(plane, nand) {
+        if let Some(member) = space.member_of_data(plane, 0, nand) {
             self.pages_gone[member as usize] -= blocks * space.shape.pages_per_block;
         }
     }

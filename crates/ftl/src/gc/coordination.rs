@@ -142,7 +142,7 @@ impl Collection {
             elapsed_ns: now_ns - run.since_ns,
             moves,
             erases,
-            to_move: run.to_move.into(),
+            to_move: run.to_move,
             read_ns: read_ns(nand, space, victim),
             program_ns: cell.mean_ns(CellOperation::Program),
             erase_ns: cell.mean_ns(CellOperation::Erase),

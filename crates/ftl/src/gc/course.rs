@@ -63,6 +63,13 @@ impl Flash {
         }
         match next {
             Next::Waits | Next::Unblocks => {}
+            Next::Work(WorkKind::Erase, first) if self.store.space.shape.lanes > 1 => {
+                let (cause, priority) = self.gc.class(plane, &self.store.space);
+                let (shape, block) = (self.store.space.shape, self.store.space.shape.block_of(first));
+                for lane in self.store.space.living_lanes(plane) {
+                    queue_work(self, plane, WorkKind::Erase, shape.page_of_lane(block, lane, 0), cause, priority);
+                }
+            }
             Next::Work(work, ppn) => {
                 let (cause, priority) = self.gc.class(plane, &self.store.space);
                 queue_work(self, plane, work, ppn, cause, priority);
@@ -125,6 +132,8 @@ impl Flash {
                 let next = merging.erase_next(plane);
                 self.carry_out(plane, next);
             }
+            WorkKind::Erase if self.gc.waits_for_erases(plane) => {}
+            WorkKind::Erase if self.gc.runs[plane as usize].retires => self.carry_out(plane, Next::Retires),
             WorkKind::Erase => {
                 // What this run has blocked: where space is gained, another of the plane may begin, which blocks other LUNs, or none.
                 let mut blocked = self.gc.luns_blocked_by(plane, &self.store.space, &self.nand).peekable();
@@ -200,7 +209,10 @@ impl Flash {
             self.nand.count_erase_again(plane, self.gc.cause(plane));
         }
         if victim_lost || work == WorkKind::Erase {
-            self.carry_out(plane, Next::Retires);
+            self.gc.runs[plane as usize].retires = true;
+            if work != WorkKind::Erase || !self.gc.waits_for_erases(plane) {
+                self.carry_out(plane, Next::Retires);
+            }
         } else {
             // The page is moved again, if it is still there.
             self.gc.runs[plane as usize].cursor = moving - self.store.space.shape.first_ppn(block).0;

@@ -27,7 +27,7 @@ impl Collection {
     #[inline]
     pub(super) fn note_moves(&mut self, plane: u32, moves: u32, space: &Space) {
         let run = &mut self.runs[plane as usize];
-        run.owed -= i64::from(moves) * freed(run, space);
+        run.owed -= i64::from(moves) * freed(plane, run, space);
     }
 
     /// Whether the run rests, before it moves anything else. Then its SSD has one less that keeps it from being idle.
@@ -47,10 +47,15 @@ impl Collection {
         if run.stage != GcStage::Resting {
             return Next::Waits;
         }
-        let owes_a_program = run.owed >= i64::from(space.settings.units_per_program()) * freed(run, space);
+        let owes_a_program = run.owed >= i64::from(space.settings.units_per_program()) * freed(plane, run, space);
         if !owes_a_program && self.may_rest(plane, space) {
             return Next::Waits;
         }
+        self.go_on(plane, nand)
+    }
+
+    /// A run that rests goes on.
+    pub(super) fn go_on(&mut self, plane: u32, nand: &mut Nand) -> Next {
         self.runs[plane as usize].stage = GcStage::Moving;
         load_of_plane(plane, nand).gc_runs += 1;
         Next::GoesOn
@@ -69,8 +74,8 @@ impl Collection {
 }
 
 /// Pages that the erase of its victim frees.
-fn freed(run: &Gc, space: &Space) -> i64 {
-    i64::from(space.shape.pages_per_block) - i64::from(run.to_move)
+fn freed(plane: u32, run: &Gc, space: &Space) -> i64 {
+    i64::from(space.block_pages(plane)) - i64::from(run.to_move)
 }
 
 /// Somebody finds no page to reserve in the domain.

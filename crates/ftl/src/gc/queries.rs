@@ -79,7 +79,7 @@ impl Collection {
     pub(super) fn bases_settled(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
         let Gc { victim, wear, retires, .. } = self.runs[plane as usize];
         let block = store.space.blocks.index(plane, victim);
-        if store.space.blocks.blocks[block].live < store.space.shape.pages_per_block || wear || retires {
+        if store.space.blocks.blocks[block].live < store.space.block_pages(plane) || wear || retires {
             self.start_moves(plane, store, nand)
         } else {
             self.leave_victim(plane, victim, store, nand)

@@ -215,7 +215,15 @@ impl Collection {
         if run.retires {
             return Next::Retires;
         }
+        run.erasing = space.living_lanes(plane).count() as u32;
         Next::Work(WorkKind::Erase, space.shape.first_ppn(space.blocks.index(plane, run.victim)))
+    }
+
+    /// A block of the victim is erased. Returns whether others are not yet.
+    pub(super) fn waits_for_erases(&mut self, plane: u32) -> bool {
+        let run = &mut self.runs[plane as usize];
+        run.erasing -= 1;
+        run.erasing > 0
     }
 
     /// The last read of a block that is to be erased has ended. If the run waited for it, its LUNs are blocked again, and the victim is erased.
@@ -331,6 +339,27 @@ impl Collection {
             store.faults.note_dead_plane(plane, gone, &store.space, nand);
         }
         lived
+    }
+
+    /// Nothing of a lane of the plane lives any more. Returns whether anything did.
+    pub(crate) fn lose_lane(&mut self, plane: u32, lane: u32, store: &mut Store, nand: &mut Nand) -> bool {
+        let lanes = store.space.shape.lanes;
+        let others_live = (0..lanes).any(|other| other != lane && store.space.blocks.lives(plane, other));
+        if !others_live || lanes == 1 {
+            return self.lose_plane(plane, store, nand);
+        }
+        let lived = store.space.blocks.lives(plane, lane);
+        if lived {
+            store.lose_lane(plane, lane, nand);
+        }
+        lived
+    }
+
+    /// The victim of the plane's run is retired instead of erased.
+    pub(crate) fn retires_in_the_end(&mut self, plane: u32, space: &Space, nand: &mut Nand) -> Next {
+        let run = &mut self.runs[plane as usize];
+        (run.retires, run.may_rest) = (true, false);
+        self.go_on_if_needed(plane, space, nand)
     }
 
     /// The block is out of use. If it is the victim of a GC run, that ends when what it does has ended, or now if it waits.

@@ -12,7 +12,7 @@ pub(crate) enum GcStage {
     Moving,
     /// It owes no move (`pace`).
     Resting,
-    /// A flash page that is full of pages moved is programmed.
+    /// As many program units full of pages moved are programmed as may be at once.
     Programming,
     /// A semivalid page at the cursor: the layer above has been asked.
     Asking,
@@ -47,7 +47,9 @@ pub(crate) struct Gc {
     pub(crate) retires: bool,
     pub(crate) moving: u32,
     /// Where program units have several pages: flash pages that it reads now.
-    pub(super) reading: u8,
+    pub(super) reading: u32,
+    /// Blocks of its victim, one in each living lane, that are being erased.
+    pub(super) erasing: u32,
     /// First phase: semivalid pages without an answer, and commits that have not ended.
     pub(crate) uncommitted: u32,
     /// When the victim was chosen.
@@ -73,6 +75,7 @@ impl Gc {
         retires: false,
         moving: 0,
         reading: 0,
+        erasing: 0,
         uncommitted: 0,
         since_ns: 0,
         to_move: 0,

@@ -9,8 +9,9 @@ use super::overwritten::{Overwrites, Overwritten};
 use crate::Placement;
 use crate::space::Space;
 use crate::space::blocks::{BlockState, NONE, WriteStream};
+use crate::space::domain::Domain;
 use crate::store::Store;
-use flashraid_nand::{DATA, Nand};
+use flashraid_nand::{NIL, Nand};
 use flashraid_vocabulary::{Cause, Ppn, Version};
 
 /// So many turns ahead the processor is asked for what the page's number will be written to.
@@ -140,10 +141,10 @@ impl Filling {
 
 /// A whole cycle of turns.
 fn turns_of(domain: u32, space: &mut Space, nand: &Nand) -> Turns {
-    let first = space.domains[domain as usize].fill_turn;
+    let Domain { fill_turn: first, plane, .. } = space.domains[domain as usize];
     let (mut planes, mut states) = (Vec::new(), Vec::new());
-    if space.settings.placement == Placement::Static && nand.takers(domain).kind == DATA {
-        return Turns { planes: vec![space.domains[domain as usize].plane], states: vec![first], next: 0 };
+    if plane != NIL {
+        return Turns { planes: vec![plane], states: vec![first], next: 0 };
     }
     loop {
         states.push(space.domains[domain as usize].fill_turn);

@@ -46,9 +46,10 @@ impl Memory {
         self.wait(nand);
     }
 
-    /// The program of a program unit has ended, or `failed`. Returns whether what is needed of it must go elsewhere, and whether GC has filled it.
-    pub(crate) fn program_ended(&mut self, first: Ppn, failed: bool) -> (bool, bool) {
+    /// The program of a program unit in this plane has ended, or `failed`. Returns whether what is needed of it must go elsewhere, and whether GC has filled it.
+    pub(crate) fn program_ended(&mut self, first: Ppn, failed: bool, plane: u32) -> (bool, bool) {
         let held = self.held.get_mut(first.0 / self.units).expect("it is in the memory");
+        self.programs_of_gc[plane as usize] -= u32::from(held.is_of_gc);
         held.is_queued = false;
         held.must_move |= failed && !held.is_gone;
         (held.must_move, held.is_of_gc)

@@ -116,7 +116,9 @@ impl Memory {
             // Nothing starts meanwhile.
             let _ = self.leave(first, space);
         } else {
-            packed::queue_page_program(nand, space.shape.plane_of(ppn), first, cause, of_run.unwrap_or(priority), is_of_gc);
+            let plane = space.shape.plane_of(ppn);
+            self.programs_of_gc[plane as usize] += u32::from(is_of_gc);
+            packed::queue_page_program(nand, plane, first, cause, of_run.unwrap_or(priority), is_of_gc);
         }
     }
 
@@ -148,15 +150,13 @@ impl Memory {
         Some(plane)
     }
 
-    /// What is left of the plane's open program unit of GC becomes padding. Returns its last page, if there was one.
-    pub(crate) fn pad_gc(&mut self, plane: u32, of_run: Priority, is_untimed: bool, space: &mut Space, nand: &mut Nand) -> Option<Ppn> {
+    /// What is left of the plane's open program unit of GC becomes padding.
+    pub(crate) fn pad_gc(&mut self, plane: u32, of_run: Priority, is_untimed: bool, space: &mut Space, nand: &mut Nand) {
         let taken = space.blocks.next_offset(plane, WriteStream::Gc) % self.units;
-        if taken == 0 {
-            return None;
+        let padding = if taken == 0 { 0 } else { self.units - taken };
+        if let Some(last) = (0..padding).map(|_| self.take_padding(plane, WriteStream::Gc, space, nand)).last() {
+            self.close(last, Some(of_run), is_untimed, space, nand);
         }
-        let last = (taken..self.units).map(|_| self.take_padding(plane, WriteStream::Gc, space, nand)).last()?;
-        self.close(last, Some(of_run), is_untimed, space, nand);
-        Some(last)
     }
 
     /// Takes the next page of a plane's stream as padding, which is garbage from the start. Its program unit is open.

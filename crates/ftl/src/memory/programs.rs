@@ -50,8 +50,8 @@ impl Memory {
 
     /// A program has its page, and ends.
     pub(crate) fn accept(&mut self, id: u32, nand: &mut Nand) {
-        let Record { member, plane, cause, .. } = *nand.record(id);
-        packed::count_unit(nand, plane, Action::Program, cause);
+        let Record { member, lun, cause, .. } = *nand.record(id);
+        packed::count_unit(nand, lun, Action::Program, cause);
         let loads = nand.loads_mut();
         loads.queue_changes(MemberId(member), 0, -1);
         loads[MemberId(member)].in_service += 1;
@@ -61,11 +61,11 @@ impl Memory {
 
     /// A read of a page that is in the memory.
     pub(crate) fn read(&mut self, id: u32, nand: &mut Nand) {
-        let Record { member, plane, cause, .. } = *nand.record(id);
+        let Record { member, lun, cause, .. } = *nand.record(id);
         let loads = nand.loads_mut();
         loads.queue_changes(MemberId(member), -1, 0);
         loads[MemberId(member)].in_service += 1;
-        packed::count_unit(nand, plane, Action::Read, cause);
+        packed::count_unit(nand, lun, Action::Read, cause);
         self.reads.push_back((nand.now_ns() + self.settings.read_ns, id));
         self.wait(nand);
     }

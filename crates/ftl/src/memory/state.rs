@@ -45,6 +45,8 @@ pub(crate) struct Memory {
     /// Program units opened so far, and those of them that are held for programs of plans.
     pub(super) opened: u64,
     pub(super) held_of_plans: u32,
+    /// Program units of the GC stream of each plane that are being programmed.
+    pub(super) programs_of_gc: Vec<u32>,
     /// Programs that wait for room or for a page, by service class.
     pub(super) waiting: [VecDeque<u32>; Priority::COUNT],
     /// Programs that were accepted, and reads: when they end, and their record.
@@ -63,7 +65,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// Empty, where a program unit has so many pages.
-    pub(crate) fn new(settings: MemorySettings, units: u32, flash_pages: usize, domains: usize) -> Self {
+    pub(crate) fn new(settings: MemorySettings, units: u32, flash_pages: usize, domains: usize, planes: usize) -> Self {
         Self {
             settings,
             units,
@@ -72,6 +74,7 @@ impl Memory {
             held: HeldPages::new(flash_pages),
             opened: 0,
             held_of_plans: 0,
+            programs_of_gc: vec![0; planes],
             waiting: Default::default(),
             accepted: VecDeque::new(),
             reads: VecDeque::new(),
@@ -91,6 +94,11 @@ impl Memory {
     /// Whether it survives a loss of power.
     pub(crate) fn survives_power_loss(&self) -> bool {
         self.settings.survives_power_loss
+    }
+
+    /// Program units of the plane's GC stream that are being programmed.
+    pub(crate) fn programs_of_gc(&self, plane: u32) -> u32 {
+        self.programs_of_gc[plane as usize]
     }
 
     /// Pages of padding so far.
@@ -156,7 +164,7 @@ impl Memory {
             let first = held.page * self.units;
             let block = space.shape.block_of(Ppn(first));
             let Block { written, pending, state, .. } = space.blocks.blocks[block];
-            let taken = (u32::from(written) + space.shape.first_ppn(block).0).saturating_sub(first).min(self.units);
+            let taken = (written + space.shape.first_ppn(block).0).saturating_sub(first).min(self.units);
             if state != BlockState::Retired && (taken != held.taken || pending == 0) {
                 return Err(format!("a program unit is held, of which {taken} pages are taken, {pending} pending in its block: {held:?}"));
             }

@@ -33,7 +33,7 @@ impl Flash {
         }
         self.store.space.domains[domain as usize].reserved -= 1;
         self.store.maps.label(ppn, version, slot);
-        let lun = self.nand.lun_of_plane(plane);
+        let lun = self.nand.lun_of_page(plane, ppn);
         let record = self.nand.record_mut(id);
         (record.ppn, record.plane, record.lun) = (ppn.0, plane, lun);
         if self.store.space.domains[domain as usize].owed > 0 {
@@ -82,21 +82,17 @@ impl Flash {
             self.attend(due);
             failed
         };
-        let (must_move, is_of_gc) = memory_of(&mut self.store).program_ended(first, failed);
+        let plane = self.store.space.shape.plane_of(first);
+        let (must_move, is_of_gc) = memory_of(&mut self.store).program_ended(first, failed, plane);
         if must_move {
             self.rescue_all(observer);
         } else {
             let due = self.store.leave_memory(first);
             self.attend(due);
         }
-        let plane = self.store.space.shape.plane_of(first);
-        if !is_of_gc {
-            let next = self.gc.owe(plane, &self.store.space, &mut self.nand);
-            self.carry_out(plane, next);
-        } else if self.gc.waits_for_moves(plane, first) {
-            let next = self.gc.moves_are_programmed(plane, &self.store.space);
-            self.carry_out(plane, next);
-        }
+        let next =
+            if is_of_gc { self.gc.moves_are_programmed(plane, &self.store) } else { self.gc.owe(plane, &self.store.space, &mut self.nand) };
+        self.carry_out(plane, next);
         self.accept_waiting();
     }
 
@@ -187,7 +183,8 @@ impl Flash {
             if closes {
                 self.attend(Due::Program(plane));
             }
-            packed::count_unit(&mut self.nand, plane, Action::Program, Cause::Retry);
+            let lun = self.nand.lun_of_page(plane, to);
+            packed::count_unit(&mut self.nand, lun, Action::Program, Cause::Retry);
             let due = self.gc.switch_moved(from, to, &mut self.store, &self.nand, observer);
             self.attend(due);
         }

@@ -1,10 +1,9 @@
 //! Pages taken for programs, and what changes the pages that programs may take.
 
 use super::Space;
-use super::blocks::{BlockState, Blocks, WriteStream, share_of_pages};
-use crate::Placement;
+use super::blocks::{BlockState, Blocks, NONE, WriteStream, share_of_pages};
 use crate::news::Untold;
-use flashraid_nand::{DATA, NIL, Nand, Takers, after, at_or_after};
+use flashraid_nand::{NIL, Nand, Takers, after, at_or_after};
 use flashraid_vocabulary::Ppn;
 
 impl Space {
@@ -27,7 +26,8 @@ impl Space {
         self.victims.program();
         let domain = self.domain_of_plane(plane);
         self.domains[domain as usize].free_pages -= 1;
-        if offset + 1 == self.shape.pages_per_block && self.blocks.host_pages(plane) == 0 {
+        let is_full = self.blocks.planes[plane as usize].open[WriteStream::Host as usize] == NONE;
+        if is_full && self.blocks.host_pages(plane) == 0 {
             nand.set_writable(plane, domain, false);
         }
         Ppn(block as u32 * self.shape.pages_per_block + offset)
@@ -78,9 +78,9 @@ impl Space {
 
     /// The plane in which a program in no simulated time, or the next flash page of a write point, goes: the only one, or the one whose turn it is.
     pub(crate) fn plane_in_turn(&mut self, nand: &Nand, domain: u32) -> u32 {
-        match self.settings.placement {
-            Placement::Static | Placement::Blocks if nand.takers(domain).kind == DATA => self.domains[domain as usize].plane,
-            _ => self.next_plane(nand, domain),
+        match self.domains[domain as usize].plane {
+            NIL => self.next_plane(nand, domain),
+            only => only,
         }
     }
 
@@ -125,7 +125,7 @@ impl Space {
     pub(crate) fn set_threshold(&mut self, plane: u32) {
         if plane < self.shape.data_planes() {
             let state = &mut self.blocks.planes[plane as usize];
-            let pages = (state.blocks - state.retired) * self.shape.pages_per_block;
+            let pages = (state.blocks - state.retired) * state.block_pages;
             state.gc_pages = share_of_pages(self.settings.gc_threshold, pages);
             state.idle_pages = share_of_pages(self.settings.gc_idle_threshold, pages);
         }

@@ -176,6 +176,10 @@ pub struct Plane {
     pub debt: bool,
     /// Nothing of it lives.
     pub dead: bool,
+    /// Lanes of which nothing lives (bits), unless nothing of all does.
+    pub(crate) dead_lanes: u64,
+    /// Pages of a block in lanes that live.
+    pub block_pages: u32,
     /// It has a domain: a plane of a spare chip has none before it replaces another.
     pub in_use: bool,
     /// Blocks out of use for good.
@@ -191,7 +195,7 @@ pub struct Plane {
 persistent!(Plane {
     // The thresholds follow from the blocks that are left.
     keeps [gc_pages, idle_pages, open, free_blocks, free_pages, debt, dead, retired, fresh, most_erases, erased, frees],
-    anew [blocks, in_use], // spare chips and what they replace are not saved
+    anew [blocks, in_use, dead_lanes, block_pages], // dead chips, spare chips and what they replace are not saved
 });
 
 /// Every block and plane of the device.
@@ -211,7 +215,9 @@ pub struct Blocks {
     pub planes: Vec<Plane>,
     blocks_per_plane: u32,
     stride: u32,
-    pages_per_block: u32,
+    pub(super) pages_per_block: u32,
+    pub(super) lanes: u32,
+    pub(super) pages_per_turn: u32,
     gc_reserve_blocks: u32,
     wear_dynamic: bool,
     /// Erased blocks of all planes in use.
@@ -223,7 +229,7 @@ pub struct Blocks {
 persistent!(Blocks {
     keeps [total_erases, free_blocks],
     arrays [blocks, erases, planes],
-    anew [preset, endurance, blocks_per_plane, stride, pages_per_block, gc_reserve_blocks, wear_dynamic, is_hybrid],
+    anew [preset, endurance, blocks_per_plane, stride, pages_per_block, lanes, pages_per_turn, gc_reserve_blocks, wear_dynamic, is_hybrid],
 });
 
 /// So large a share of these pages, rounded up.
@@ -253,6 +259,8 @@ impl Blocks {
             free_pages: blocks * pages_per_block,
             debt: false,
             dead: false,
+            dead_lanes: 0,
+            block_pages: pages_per_block,
             in_use: true,
             retired: 0,
             fresh: 0,
@@ -274,11 +282,18 @@ impl Blocks {
             blocks_per_plane,
             stride,
             pages_per_block,
+            lanes: 1,
+            pages_per_turn: pages_per_block,
             gc_reserve_blocks,
             wear_dynamic,
             free_blocks,
             is_hybrid: false,
         }
+    }
+
+    /// Blocks are superblocks of so many lanes, of which so many pages follow each other. For a new device.
+    pub(crate) fn set_lanes(&mut self, lanes: u32, pages_per_turn: u32) {
+        (self.lanes, self.pages_per_turn) = (lanes, pages_per_turn);
     }
 
     /// Index of a plane's block in the device.
@@ -324,7 +339,8 @@ impl Blocks {
     /// Erase counts of all blocks but those of spare chips that replace none.
     pub fn erase_counts(&self) -> impl Iterator<Item = u32> + Clone {
         let planes = self.erases.chunks(self.stride as usize).zip(&self.planes);
-        planes.filter(|(_, plane)| plane.in_use).flat_map(|(erases, plane)| &erases[..plane.blocks as usize]).copied()
+        let erases = planes.filter(|(_, plane)| plane.in_use).flat_map(|(erases, plane)| &erases[..plane.blocks as usize]);
+        erases.flat_map(|erases| std::iter::repeat_n(*erases, self.lanes as usize))
     }
 
     /// Pages of the blocks in use, how many of them are live, and how many GC keeps free, but for spare chips that replace none.
@@ -336,8 +352,8 @@ impl Blocks {
     fn usage_of(&self, blocks: &[Block], plane: &Plane) -> Usage {
         let usable = blocks.iter().filter(|block| block.state != BlockState::Retired);
         let (blocks, live_pages) = usable.fold((0, 0), |(blocks, live), block| (blocks + 1, live + u64::from(block.live)));
-        let pages = blocks * u64::from(self.pages_per_block);
-        let kept = plane.gc_pages.max(self.gc_reserve_blocks * self.pages_per_block);
+        let pages = blocks * u64::from(plane.block_pages);
+        let kept = plane.gc_pages.max(self.gc_reserve_blocks * plane.block_pages);
         Usage { pages, live_pages, kept_pages: u64::from(kept).min(pages) }
     }
 
@@ -349,7 +365,7 @@ impl Blocks {
             return if state.retired < state.blocks { ENOUGH } else { 0 };
         }
         let blocks = (state.free_blocks + u32::from(state.debt)).saturating_sub(self.gc_reserve_blocks - 1);
-        blocks * self.pages_per_block + self.left(plane, WriteStream::Host)
+        blocks * state.block_pages + self.left(plane, WriteStream::Host)
     }
 
     /// Pages left in the stream's open block.
@@ -357,8 +373,15 @@ impl Blocks {
     pub(crate) fn left(&self, plane: u32, stream: WriteStream) -> u32 {
         match self.planes[plane as usize].open[stream as usize] {
             NONE => 0,
-            block => self.pages_per_block - self.blocks[self.index(plane, block)].written,
+            block => self.unwritten(plane, self.blocks[self.index(plane, block)].written),
         }
+    }
+
+    /// Pages of a block that can still be programmed, behind so many that were, or were passed over.
+    #[inline]
+    pub(crate) fn unwritten(&self, plane: u32, written: u32) -> u32 {
+        let dead_lanes = self.planes[plane as usize].dead_lanes;
+        if dead_lanes == 0 { self.pages_per_block - written } else { self.unwritten_in_living(dead_lanes, written) }
     }
 
     /// The page offset at which the stream would program next (0 if it would open a block).
@@ -382,8 +405,11 @@ impl Blocks {
         let offset = entry.written;
         entry.written += 1;
         entry.pending += 1;
-        if entry.written == self.pages_per_block {
-            entry.state = BlockState::Closed;
+        if self.planes[plane as usize].dead_lanes != 0 {
+            self.blocks[index].written = self.passed_over(plane, offset + 1);
+        }
+        if self.blocks[index].written == self.pages_per_block {
+            self.blocks[index].state = BlockState::Closed;
             self.planes[plane as usize].open[stream as usize] = NONE;
         }
         self.planes[plane as usize].free_pages -= 1;
@@ -395,7 +421,7 @@ impl Blocks {
         let block = self.next_unretired(plane);
         self.free_blocks -= 1;
         self.planes[plane as usize].free_blocks -= 1;
-        self.planes[plane as usize].free_pages -= self.pages_per_block;
+        self.planes[plane as usize].free_pages -= self.planes[plane as usize].block_pages;
         let index = self.index(plane, block);
         self.blocks[index].state = state;
         block
@@ -421,6 +447,7 @@ impl Blocks {
         let index = self.index(plane, block);
         debug_assert_eq!(self.blocks[index].state, BlockState::Free);
         self.blocks[index].state = BlockState::Open;
+        self.blocks[index].written = self.first_offset(plane);
         block
     }
 
@@ -438,15 +465,15 @@ impl Blocks {
     /// The block gets no more programs. The GC policy must not know it.
     pub(crate) fn close(&mut self, plane: u32, block: u16, state: BlockState) {
         let index = self.index(plane, block);
-        let entry = &mut self.blocks[index];
+        let entry = self.blocks[index];
         debug_assert!(!entry.listed);
-        let free = self.pages_per_block - entry.written;
+        let free = if entry.state == BlockState::Open { self.unwritten(plane, entry.written) } else { 0 };
         let plane = &mut self.planes[plane as usize];
         match entry.state {
             BlockState::Free => {
                 self.free_blocks -= u32::from(plane.in_use);
                 plane.free_blocks -= 1;
-                plane.free_pages -= free;
+                plane.free_pages -= plane.block_pages;
             }
             BlockState::Open => {
                 plane.free_pages -= free;
@@ -455,8 +482,8 @@ impl Blocks {
             BlockState::Retired => return,
             BlockState::Closed | BlockState::Doomed | BlockState::Data | BlockState::Log | BlockState::Victim => {}
         }
-        entry.state = state;
         plane.retired += u32::from(state == BlockState::Retired);
+        self.blocks[index].state = state;
     }
 
     /// A plane that was never used gives its last `blocks` blocks to another that has none.
@@ -501,7 +528,8 @@ impl Blocks {
         let index = self.index(plane, block);
         debug_assert!(self.blocks[index].live == 0 && self.blocks[index].pending == 0);
         self.erases[index] += 1;
-        self.total_erases += 1;
+        let before = self.total_erases;
+        self.total_erases += u64::from(self.lanes);
         // Nobody reads it, or else their number must stay right.
         self.blocks[index] = Block { reads: self.blocks[index].reads, ..Block::default() };
         let state = &mut self.planes[plane as usize];
@@ -510,9 +538,9 @@ impl Blocks {
         let key = if self.wear_dynamic { self.erases[index] } else { state.frees };
         state.erased.push(Reverse((key, block)));
         state.free_blocks += 1;
-        state.free_pages += self.pages_per_block;
+        state.free_pages += state.block_pages;
         state.debt = false;
         self.free_blocks += 1;
-        self.total_erases == self.endurance
+        before < self.endurance && self.total_erases >= self.endurance
     }
 }

@@ -28,7 +28,8 @@ impl Space {
         let now_ns = nand.now_ns();
         if let Some(levels) = nand.levels_mut() {
             let block = self.shape.block_of(ppn);
-            if self.blocks.blocks[block].written == 1 {
+            let first = self.blocks.first_offset(self.shape.plane_of(ppn));
+            if ppn.0 == self.shape.first_ppn(block).0 + first {
                 levels.note_first_program(block, now_ns);
             }
         }

@@ -48,7 +48,10 @@ impl Space {
         let plane = &self.blocks.planes[id as usize];
         let blocks = &self.blocks.in_plane(id)[..plane.blocks as usize];
         let count = |state: BlockState| blocks.iter().filter(|block| block.state == state).count() as u32;
-        let unwritten = |block: &Block| self.shape.pages_per_block - block.written;
+        let unwritten = |block: &Block| match block.state {
+            BlockState::Free => plane.block_pages,
+            _ => self.blocks.unwritten(id, block.written),
+        };
         let programmable = blocks.iter().filter(|block| matches!(block.state, BlockState::Free | BlockState::Open));
         let free_pages: u32 = programmable.map(unwritten).sum();
         let open = plane.open.iter().filter(|open| **open != NONE).count() as u32;
@@ -83,7 +86,8 @@ impl Space {
             let domain = self.domain_of_plane(id);
             if domain != NIL {
                 living[domain as usize] += u32::from(!plane.dead && plane.blocks > 0);
-                luns[domain as usize] |= if plane.blocks > 0 { nand.luns()[nand.lun_of_plane(id) as usize].bit() } else { 0 };
+                let of_lanes = (0..self.shape.lanes).fold(0, |luns, lane| luns | nand.luns()[nand.lun_of_lane(id, lane) as usize].bit());
+                luns[domain as usize] |= if plane.blocks > 0 { of_lanes } else { 0 };
                 replacements[domain as usize] += u32::from(nand.is_of_replacement(id) && nand.is_writable(id, domain));
             }
         }
@@ -107,8 +111,11 @@ impl Space {
     pub(crate) fn count_pages_gone(&self, nand: &Nand) -> Vec<u32> {
         let mut gone = vec![0; self.members as usize];
         for (id, plane) in (0..).zip(&self.blocks.planes) {
-            if let Some(member) = self.member_of_data(id, nand) {
-                gone[member as usize] += plane.retired * self.shape.pages_per_block;
+            for lane in 0..self.shape.lanes {
+                if let Some(member) = self.member_of_data(id, lane, nand) {
+                    let blocks = if plane.dead_lanes >> lane & 1 == 1 { plane.blocks } else { plane.retired };
+                    gone[member as usize] += blocks * self.shape.pages_per_lane();
+                }
             }
         }
         gone

@@ -19,7 +19,7 @@ pub(crate) struct Domain {
     pub(crate) is_short: bool,
     /// Planes of it that live.
     pub(crate) living_planes: u32,
-    /// Under static placement, its one data plane.
+    /// Its one data plane, under static placement and with superblocks; else `NIL`.
     pub(crate) plane: u32,
     /// Next channel to be offered a program, when there are several.
     pub(crate) next_channel: u32,

@@ -1,6 +1,6 @@
 //! Free space: blocks, the domains whose planes share their free pages, and blocks that may be collected.
 //!
-//! Reading order: `blocks`, `victim` (GC policies), `cold` (static wear leveling), `domain`; then `placement` (where a program takes its page), `allocation` (pages taken for
+//! Reading order: `blocks`, `lanes`, `victim` (GC policies), `cold` (static wear leveling), `domain`; then `placement` (where a program takes its page), `allocation` (pages taken for
 //! programs), `changes` (what becomes of blocks, and what is due then), `need` (when GC must run), `usage` (how full and worn it is) and `check`.
 
 mod allocation;
@@ -9,6 +9,7 @@ pub(crate) mod changes;
 mod check;
 mod cold;
 pub(crate) mod domain;
+mod lanes;
 mod need;
 mod placement;
 mod usage;
@@ -42,6 +43,8 @@ pub struct Space {
     pub(crate) translation_domains: u32,
     /// The planes of a member in the order in which static placement cycles through them, as offsets from its first channel's first plane.
     pub(crate) static_planes: Vec<u32>,
+    /// With superblocks, the planes of flash that are their lanes, plane by plane.
+    pub(crate) places_of_lanes: Vec<u32>,
     /// What the SSD has to tell, of space and of all else.
     pub(crate) news: Untold,
 }
@@ -50,7 +53,7 @@ persistent!(Space {
     keeps [blocks, victims],
     arrays [domains],
     // What is made of the configuration, and news, of which there are none.
-    anew [settings, shape, members, cold, lost, domain_of_plane, translation_domains, static_planes, news],
+    anew [settings, shape, members, cold, lost, domain_of_plane, translation_domains, static_planes, places_of_lanes, news],
 });
 
 impl Space {
@@ -69,6 +72,7 @@ impl Space {
             domain_of_plane: Vec::new(),
             translation_domains: 0,
             static_planes: Vec::new(),
+            places_of_lanes: Vec::new(),
             news: Untold::new(),
             settings: settings.clone(),
             shape,

@@ -34,6 +34,12 @@ impl Space {
         domain.is_short || domain.owed > 0 || domain.to_rescue > 0
     }
 
+    /// Pages of a block of the plane that can be programmed: all, unless lanes of a superblock are dead.
+    #[inline]
+    pub(crate) fn block_pages(&self, plane: u32) -> u32 {
+        self.blocks.planes[plane as usize].block_pages
+    }
+
     /// Whether an idle device collects the plane.
     #[inline]
     pub(crate) fn is_low_when_idle(&self, plane: u32) -> bool {
@@ -45,7 +51,7 @@ impl Space {
     pub(crate) fn can_move(&self, plane: u32, victim: u16) -> bool {
         let live = self.blocks.blocks[self.blocks.index(plane, victim)].live;
         let free_blocks = self.blocks.planes[plane as usize].free_blocks;
-        self.settings.taken_by_gc(live) <= self.blocks.left(plane, WriteStream::Gc) + free_blocks * self.shape.pages_per_block
+        self.settings.taken_by_gc(live) <= self.blocks.left(plane, WriteStream::Gc) + free_blocks * self.block_pages(plane)
     }
 
     /// How many pages of the plane GC may take for what gives nothing back: those of its open block, and those of another one if nobody needs it.
@@ -56,7 +62,7 @@ impl Space {
             return most;
         }
         let Domain { free_pages, reserved, .. } = self.domains[domain as usize];
-        let pages = self.shape.pages_per_block;
+        let pages = self.block_pages(plane);
         most + if free_pages - reserved >= i64::from(pages) { pages } else { 0 }
     }
 
@@ -84,7 +90,9 @@ impl Space {
         let chosen = self.victim(plane);
         let with_bases = || self.fewest_with_bases(plane).filter(|victim| commits && self.is_worth(plane, *victim));
         let victim = match chosen {
-            Some(victim) if self.settings.padding_of_gc() > 0 => self.worth(plane, victim).or_else(with_bases),
+            Some(victim) if self.settings.padding_of_gc() > 0 || self.blocks.planes[plane as usize].dead_lanes != 0 => {
+                self.worth(plane, victim).or_else(with_bases)
+            }
             Some(victim) => Some(victim).filter(|victim| self.is_worth(plane, *victim)),
             None => with_bases(),
         };
@@ -117,7 +125,7 @@ impl Space {
     #[cold]
     pub(crate) fn fewest_to_move(&self, plane: u32) -> Option<u16> {
         let pinned = self.victims.pinned(plane);
-        let most = self.shape.pages_per_block - self.settings.padding_of_gc();
+        let most = self.block_pages(plane) - self.settings.padding_of_gc();
         let fewest = self.fewest(plane, |number, block| (block.has_garbage(most) && !pinned.contains(&number)).then_some(block.live))?;
         self.can_move(plane, fewest).then_some(fewest)
     }
@@ -138,11 +146,11 @@ impl Space {
 
     /// Whether a GC run that moves so many pages of a block frees enough: a page, or in idle time a share of the block, while nothing but that asks for GC.
     pub(crate) fn frees_enough(&self, plane: u32, moves: u32) -> bool {
-        let freed = self.shape.pages_per_block - self.settings.taken_by_gc(moves);
+        let freed = self.block_pages(plane).saturating_sub(self.settings.taken_by_gc(moves));
         let state = &self.blocks.planes[plane as usize];
         let is_needed =
             !self.settings.collects_when_idle() || self.is_low(plane) || state.free_blocks < self.settings.given.gc_reserve_blocks;
-        freed > 0 && (is_needed || freed >= share_of_pages(self.settings.gc_idle_gain, self.shape.pages_per_block))
+        freed > 0 && (is_needed || freed >= share_of_pages(self.settings.gc_idle_gain, self.block_pages(plane)))
     }
 
     /// Every block endures so many erases, and has been erased `preset` times before. For a new device. Spare chips that replace none are new, and count

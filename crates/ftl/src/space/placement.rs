@@ -64,7 +64,7 @@ impl Space {
         let mut takers: Vec<Takers> = match self.settings.placement {
             Placement::Static | Placement::Blocks => (0..self.shape.data_planes())
                 .map(|plane| {
-                    let lun = self.shape.lun_of_plane(plane);
+                    let lun = nand.lun_of_plane(plane);
                     let channel = self.shape.channel_of_lun(lun);
                     domain((channel, channel + 1), 1 << (lun % self.shape.luns_per_channel))
                 })
@@ -82,13 +82,18 @@ impl Space {
         if self.settings.translation_blocks > 0 {
             takers.extend((0..self.members).map(|member| Takers { kind: TRANSLATION, ..of_member(member) }));
         }
-        let plane = |id: u32| if is_static && id < translation_domains { id } else { NIL };
+        if self.shape.lanes > 1 {
+            self.places_of_lanes = self.order_lanes();
+            nand.set_lanes(self.places_of_lanes.clone());
+        }
+        let is_alone = |id: u32| (is_static || self.shape.lanes > 1) && id < translation_domains;
+        let plane = |id: u32| if is_alone(id) { id } else { NIL };
         self.domains = (0..).zip(&takers).map(|(id, takers)| Domain::new(plane(id), takers)).collect();
         self.translation_domains = translation_domains;
         nand.set_domains(takers);
-        let domain_of = |plane: u32| match nand.member_of_lun(self.shape.lun_of_plane(plane)) {
+        let domain_of = |plane: u32| match nand.member_of_lun(nand.lun_of_plane(plane)) {
             None => NIL,
-            Some(member) if plane < self.shape.data_planes() => self.find_domain(plane, member),
+            Some(member) if plane < self.shape.data_planes() => self.find_domain(plane, nand.lun_of_plane(plane), member),
             Some(member) => self.translation_domains + member,
         };
         self.domain_of_plane = (0..self.planes()).map(domain_of).collect();
@@ -100,8 +105,38 @@ impl Space {
         }
     }
 
-    fn find_domain(&self, plane: u32, member: u32) -> u32 {
-        let lun = self.shape.lun_of_plane(plane);
+    /// With superblocks, the planes of flash that are their lanes: of each domain the first planes of the LUNs, in each channel one after the other, then the
+    /// next. So program units that follow each other are on different channels.
+    fn order_lanes(&self) -> Vec<u32> {
+        let shape = &self.shape;
+        let places = 0..shape.luns() * shape.planes_per_lun;
+        let domain = |lun: u32| {
+            let (channel, chip) = (shape.channel_of_lun(lun), shape.chip_of_lun(lun));
+            match (self.settings.placement, self.settings.given.member) {
+                (Placement::Groups(groups), _) => channel / (self.settings.geometry.channels / groups),
+                (_, Member::Channel) => channel,
+                (_, Member::Chip) => channel * self.settings.geometry.chips_per_channel + chip,
+                (_, Member::Device) => 0,
+            }
+        };
+        let mut lanes: Vec<u32> = places.collect();
+        lanes.sort_by_key(|place| {
+            let lun = place / shape.planes_per_lun;
+            (domain(lun), place % shape.planes_per_lun, lun % shape.luns_per_channel, shape.channel_of_lun(lun))
+        });
+        lanes
+    }
+
+    /// Plane and lane of a plane of flash that holds data.
+    pub(crate) fn lane_of_place(&self, place: u32) -> (u32, u32) {
+        if self.shape.lanes == 1 {
+            return (place, 0);
+        }
+        let lane = self.places_of_lanes.iter().position(|of| *of == place).expect("each plane is a lane") as u32;
+        (lane / self.shape.lanes, lane % self.shape.lanes)
+    }
+
+    fn find_domain(&self, plane: u32, lun: u32, member: u32) -> u32 {
         let channel = self.shape.channel_of_lun(lun);
         match self.settings.placement {
             Placement::Member if self.settings.member_is_device() => 0,
@@ -166,18 +201,18 @@ impl Space {
         self.settings.given.mirror_chips > 0 && (self.members..2 * self.members).contains(&domain)
     }
 
-    /// The member whose data a plane holds; `None` of one with copies or translation pages, or of a spare chip that replaces none.
-    pub(crate) fn member_of_data(&self, plane: u32, nand: &Nand) -> Option<u32> {
+    /// The member whose data a lane of a plane holds; `None` of one with copies or translation pages, or of a spare chip that replaces none.
+    pub(crate) fn member_of_data(&self, plane: u32, lane: u32, nand: &Nand) -> Option<u32> {
         let domain = self.domain_of_plane(plane);
         let holds_data = plane < self.shape.data_planes() && domain != NIL && !self.holds_copies(domain);
-        holds_data.then(|| nand.member_of_lun(nand.lun_of_plane(plane)).expect("planes in use are of a member"))
+        holds_data.then(|| nand.member_of_lun(nand.lun_of_lane(plane, lane)).expect("planes in use are of a member"))
     }
 
     /// Whether pages of the domain are gone for good.
     pub(crate) fn has_losses(&self, domain: u32) -> bool {
         let planes = (0..self.planes()).filter(|plane| self.domain_of_plane(*plane) == domain);
-        let retired: u32 = planes.map(|plane| self.blocks.planes[plane as usize].retired).sum();
-        retired > 0 || !self.domain_is_alive(domain)
+        let mut states = planes.map(|plane| &self.blocks.planes[plane as usize]);
+        states.any(|plane| plane.retired > 0 || plane.dead_lanes != 0) || !self.domain_is_alive(domain)
     }
 
     /// The domain of a member's mirror chips, if it has any.

@@ -2,7 +2,7 @@
 
 use super::Space;
 use super::blocks::Usage;
-use flashraid_nand::{DATA, NIL};
+use flashraid_nand::NIL;
 use flashraid_vocabulary::Ppn;
 
 impl Space {
@@ -50,15 +50,19 @@ impl Space {
 
     /// Erased blocks of each plane of a LUN.
     pub fn free_blocks_of_planes(&self, lun: u32) -> impl Iterator<Item = u32> {
-        self.blocks.planes[self.shape.first_plane(lun, DATA) as usize..][..self.shape.planes_per_lun as usize]
-            .iter()
-            .map(|plane| plane.free_blocks)
+        self.lanes_of_lun(lun)
+            .map(|(plane, lane)| if self.blocks.lives(plane, lane) { self.blocks.planes[plane as usize].free_blocks } else { 0 })
+    }
+
+    /// The data planes of a LUN: plane and lane.
+    fn lanes_of_lun(&self, lun: u32) -> impl Iterator<Item = (u32, u32)> {
+        let places = lun * self.shape.planes_per_lun..(lun + 1) * self.shape.planes_per_lun;
+        places.map(|place| self.lane_of_place(place))
     }
 
     /// Whether the LUN is in use: a spare chip that replaces none is not, nor is a chip that was replaced.
     pub fn is_in_use(&self, lun: u32) -> bool {
-        let planes = &self.blocks.planes[self.shape.first_plane(lun, DATA) as usize..][..self.shape.planes_per_lun as usize];
-        planes.iter().any(|plane| plane.in_use)
+        self.lanes_of_lun(lun).any(|(plane, _)| self.blocks.planes[plane as usize].in_use)
     }
 
     /// Whether a block is out of use in a part that lives. Looks at all planes.
@@ -69,6 +73,19 @@ impl Space {
     /// The number above those of all physical pages.
     pub fn ppn_limit(&self) -> u32 {
         self.lost.0 + 1
+    }
+
+    /// The lanes of a plane of which something lives, if anything of the plane does.
+    pub(crate) fn living_lanes(&self, plane: u32) -> impl Iterator<Item = u32> + use<> {
+        let dead_lanes = self.blocks.planes[plane as usize].dead_lanes;
+        (0..self.shape.lanes).filter(move |lane| dead_lanes >> lane & 1 == 0)
+    }
+
+    /// Whether nothing of the page's lane lives, though something of its plane may.
+    #[inline]
+    pub(crate) fn is_in_dead_lane(&self, ppn: Ppn) -> bool {
+        let dead_lanes = self.blocks.planes[self.shape.plane_of(ppn) as usize].dead_lanes;
+        dead_lanes != 0 && dead_lanes >> self.shape.lane_of(ppn) & 1 == 1
     }
 
     /// Whether a physical page lies on a mirror chip.

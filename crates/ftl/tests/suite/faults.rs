@@ -21,8 +21,8 @@ fn parts_of(flash: &Flash, ppn: Ppn) -> (Part, Part) {
     let stride = geometry.blocks_per_plane + 5; // a gap of 5
     let (number, page) = (ppn.0 / geometry.pages_per_block, ppn.0 % geometry.pages_per_block);
     for (channel, chip, die, plane) in all {
-        let planes = flash.parts().planes_of(&Part::Plane { channel, chip, die, plane });
-        if planes[0] == number / stride {
+        let lanes = flash.parts().lanes_of(&Part::Plane { channel, chip, die, plane });
+        if lanes[0].0 == number / stride {
             let block = number % stride;
             return (Part::Block { channel, chip, die, plane, block }, Part::Page { channel, chip, die, plane, block, page });
         }

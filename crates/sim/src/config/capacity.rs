@@ -266,9 +266,9 @@ impl Device {
         self.pages_per_block * self.units_per_page()
     }
 
-    /// Mapping units of a block that GC can make room for: what it may have to pad before an erase is none.
-    fn collectable_units_per_block(&self) -> u32 {
-        self.units_per_block() - if self.power_loss_protection { 0 } else { self.units_per_program() - 1 }
+    /// Mapping units of a block, or superblock, for which GC makes no room: what it may have to pad before an erase.
+    fn padding_of_gc(&self) -> u32 {
+        if self.power_loss_protection { 0 } else { self.units_per_program() - 1 }
     }
 
     /// The least memory for units that are accepted and not programmed, in bytes: what is programmed together for each plane and as much for GC, and two for each die.
@@ -351,13 +351,13 @@ impl Device {
             return u32::MAX;
         }
         let blocks = self.data_blocks_for(self.pages_per_member());
-        most_logical_pages(self.planes_per_member(), blocks, self.collectable_units_per_block(), self.gc_reserve_blocks) as u32 // physical pages are below 2^30
+        self.most_logical_pages_of(self.planes_per_member(), blocks) as u32 // physical pages are below 2^30
     }
 
     /// Copies that a member's mirror chips can hold and still be collected.
     pub(super) fn copies_held(&self) -> u32 {
         let planes = self.mirror_chips * self.dies_per_chip * self.planes_per_die;
-        most_logical_pages(planes, self.blocks_per_plane, self.collectable_units_per_block(), self.gc_reserve_blocks) as u32 // physical pages are below 2^30
+        self.most_logical_pages_of(planes, self.blocks_per_plane) as u32 // physical pages are below 2^30
     }
 
     /// Pages of a member's mirror chips.
@@ -482,8 +482,13 @@ impl Device {
             let logical_blocks = self.blocks_per_plane.saturating_sub(self.log_blocks_per_plane() + 1);
             return u64::from(logical_blocks) * u64::from(self.pages_per_block);
         }
-        let blocks = self.data_blocks_for(pages_per_member);
-        most_logical_pages(self.space_domain(placement).planes, blocks, self.collectable_units_per_block(), self.gc_reserve_blocks)
+        self.most_logical_pages_of(self.space_domain(placement).planes, self.data_blocks_for(pages_per_member))
+    }
+
+    /// The same of planes that share their free space, with so many blocks for data each. With superblocks they are one.
+    fn most_logical_pages_of(&self, planes: u32, blocks: u32) -> u64 {
+        let (planes, lanes) = if self.superblock && planes > 0 { (1, planes) } else { (planes, 1) };
+        most_logical_pages(planes, blocks, lanes * self.units_per_block() - self.padding_of_gc(), self.gc_reserve_blocks)
     }
 
     /// The smallest over-provisioning, in parts per million, with which the logical pages fit, and the greatest with which there is at
@@ -502,7 +507,7 @@ impl Device {
         let pages = |ppm: u64| self.pages_per_member_at(ppm);
         let fits = |ppm: u64| {
             let (pages, blocks) = (pages(ppm), self.data_blocks_for(pages(ppm)));
-            let most = most_logical_pages(self.planes_per_member(), blocks, self.collectable_units_per_block(), self.gc_reserve_blocks);
+            let most = self.most_logical_pages_of(self.planes_per_member(), blocks);
             let fits_held = self.mapping.is_hybrid() || u64::from(pages) + u64::from(held) <= most;
             fits_held && self.space_domain_of(placement, pages).logical_pages <= self.most_logical_pages_beside(placement, pages)
         };

@@ -44,6 +44,7 @@ impl Config {
         self.run.trace_options().map_err(|error| ConfigError(error.to_string()))?;
         self.device.check_units()?;
         self.device.check_suspension()?;
+        self.device.check_superblocks()?;
         if self.device.packs() && self.host.unwritten == Unwritten::Prefill {
             return refuse(format!(
                 "unwritten = prefill: pages that are there on the first touch would be programmed together with those of requests: allowed with mapping_unit_bytes = {} and program_pages = {} is zero (fill writes pages before)",
@@ -74,6 +75,7 @@ impl Config {
                 self.device.mirror_chips
             ));
         }
+        self.device.check_lanes(placement)?;
         self.device.check_capacity(placement)?;
         self.check_models(scheme.as_ref())?;
         self.device.check_buffer()?;
@@ -87,10 +89,11 @@ impl Config {
     fn check_models(&self, scheme: &dyn Scheme) -> Result<(), ConfigError> {
         let mut models = self.by_ssd().enumerate().filter(|(_, ssd)| ssd.device != self.device);
         models.try_for_each(|(number, ssd)| {
-            let checked = ssd.device.check_mapping().and_then(|()| ssd.device.check_gc());
+            let checked = ssd.device.check_mapping().and_then(|()| ssd.device.check_gc()).and_then(|()| ssd.device.check_superblocks());
             let checked = checked
                 .and_then(|()| self.array.check_planes(&self.device, &ssd.device))
                 .and_then(|()| ssd.check_ftl(scheme))
+                .and_then(|()| ssd.device.check_lanes(ssd.placement(scheme)))
                 .and_then(|()| ssd.device.check_capacity(ssd.placement(scheme)));
             checked.map_err(|error| of_model(number, error))
         })

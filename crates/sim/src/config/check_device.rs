@@ -15,6 +15,7 @@ impl Device {
         self.check_units()?;
         self.check_suspension()?;
         self.check_counts()?;
+        self.check_superblocks()?;
         self.check_cells()?;
         self.check_mirror_chips()?;
         self.check_mapping()?;
@@ -76,6 +77,45 @@ impl Device {
             return refuse(format!(
                 "staging_bytes = {}: allowed is 0, or at least {least}, what can be open and two programs of each die",
                 self.staging_bytes
+            ));
+        }
+        Ok(())
+    }
+
+    /// Blocks of several dies are collected together: nothing else may choose where pages lie, or keep the host from a die meanwhile.
+    pub(super) fn check_superblocks(&self) -> Result<(), ConfigError> {
+        if !self.superblock {
+            return Ok(());
+        }
+        if !self.packs() {
+            return refuse(
+                "superblock = true: allowed is false unless programs fill several mapping units: set mapping_unit_bytes below page_bytes, or program_pages \
+                 above 1"
+                    .into(),
+            );
+        }
+        for (key, value, is_refused, allowed) in [
+            ("mapping", self.mapping.name().to_string(), self.mapping != Mapping::Page, "page"),
+            ("allocation", self.allocation.name().into(), self.allocation == Allocation::Static, "dynamic_member, dynamic"),
+            ("gc_blocking_scope", self.gc_blocking_scope.name().into(), self.gc_blocking_scope != GcBlockingScope::None, "none"),
+            ("multi_plane", "true".into(), self.multi_plane, "false"),
+            ("mirror_chips", self.mirror_chips.to_string(), self.mirror_chips > 0, "0"),
+            ("spare_chips", self.spare_chips.to_string(), self.spare_chips > 0, "0"),
+        ] {
+            if is_refused {
+                return refuse(format!("{key} = {value}: allowed with superblock = true is {allowed}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A superblock has at most as many blocks as bits of a word.
+    pub(super) fn check_lanes(&self, placement: Placement) -> Result<(), ConfigError> {
+        let planes = self.space_domain(placement).planes;
+        if self.superblock && planes > MOST_BITS {
+            return refuse(format!(
+                "superblock = true: allowed is false, as {planes} planes share their free space, and superblocks have at most {MOST_BITS} blocks (slice \
+                 simulates a part of a drive)"
             ));
         }
         Ok(())
@@ -262,13 +302,14 @@ impl Device {
         };
         refuse(format!(
             "over_provisioning = {}: {} x {} blocks of {} pages would hold {} logical pages; GC can always make progress with 1 to {most} \
-             (gc_reserve_blocks = {} blocks of each plane and two more are kept free); {advice}",
+             (gc_reserve_blocks = {} {} and two more are kept free); {advice}",
             self.over_provisioning,
             domain.planes,
             self.blocks_per_plane - self.translation_blocks(),
             self.pages_per_block,
             domain.logical_pages,
-            self.gc_reserve_blocks
+            self.gc_reserve_blocks,
+            if self.superblock { "superblocks" } else { "blocks of each plane" }
         ))
     }
 }

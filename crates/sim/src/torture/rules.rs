@@ -18,6 +18,10 @@ const MOST_PAGES: u64 = 4_000;
 /// Chips of a channel, at least and at most, where each of them is a member.
 const CHIPS_AS_MEMBERS: (u64, u64) = (2, 3);
 
+/// What superblocks allow of other settings.
+const BESIDE_SUPERBLOCKS: [(&str, &str); 5] =
+    [("mapping", "page"), ("gc_blocking_scope", "none"), ("multi_plane", "false"), ("spare_chips", "0"), ("copyback", "false")];
+
 /// How a setting is drawn that depends on others.
 pub(super) enum Rule {
     /// By what others came to; `None` leaves the default, where nothing else has an effect or is allowed.
@@ -46,8 +50,9 @@ fn rule(key: &str) -> Option<Rule> {
             takes_spares.then(|| draw.random.of_list(counts).into())
         }),
         "models" => Rule::By(|draw| {
-            // With static allocation a spare SSD has the same planes as the one in whose place it comes.
-            let (other, third) = match draw.is("allocation", "static") {
+            // With static allocation a spare SSD has the same planes as the one in whose place it comes; with superblocks of more blocks, the least
+            // over-provisioning is another.
+            let (other, third) = match draw.is("allocation", "static") || draw.has_superblocks() {
                 true => ("1:gc_blocking_scope=none", "2:erase_ns=20000"),
                 false => ("1:channels=2 gc_blocking_scope=none", "2:lun=chip erase_ns=20000"),
             };
@@ -80,14 +85,16 @@ fn rule(key: &str) -> Option<Rule> {
         }),
         "page_bytes" => Rule::By(|draw| {
             let sizes = match draw.asked("mapping_unit_bytes").and_then(|unit| unit.parse::<u64>().ok()).filter(|unit| *unit > 0) {
+                Some(unit) if draw.has_superblocks() => [2 * unit, 2 * unit, 4 * unit],
                 Some(unit) => [unit, 2 * unit, 4 * unit],
+                None if draw.has_superblocks() => [4096, 1024, 2048],
                 None => [4096, 512, 1024],
             };
             Some(draw.random.of_list(&sizes).to_string())
         }),
         "mapping_unit_bytes" => Rule::By(|draw| {
             let page_bytes = draw.number("page_bytes");
-            let parts = draw.random.of_list(&[1, 1, 2, 4]);
+            let parts = if draw.has_superblocks() { 2 } else { draw.random.of_list(&[1, 1, 2, 4]) };
             let has_units = parts > 1 && page_bytes / parts >= 512 && !draw.is_hybrid() && !draw.is_asked("copyback", "true");
             has_units.then(|| (page_bytes / parts).to_string())
         }),
@@ -141,6 +148,7 @@ fn rule(key: &str) -> Option<Rule> {
             // A strip and its copy are in one member, wherever it has space.
             let words: &[&str] = match draw.entry.mirror_chips > 0 {
                 true => &["dynamic_member", "dynamic"],
+                false if draw.has_superblocks() => &["dynamic_member", "dynamic"],
                 false => &["dynamic_member", "dynamic_member", "static", "dynamic"],
             };
             (!draw.is_hybrid()).then(|| draw.random.of_list(words).into())
@@ -168,10 +176,12 @@ fn rule(key: &str) -> Option<Rule> {
         "resume_ns" => Rule::By(|draw| draw.suspended(&["50000", "0"])),
         "suspend_limit" => Rule::By(|draw| draw.suspended(&["8", "1"])),
         "suspend_reads" => Rule::By(|draw| draw.suspended(&["8", "1", "2"])),
-        "multi_plane" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["false", "true"]).into())),
+        "multi_plane" => {
+            Rule::By(|draw| (!draw.is_hybrid() && !draw.has_superblocks()).then(|| draw.random.of_list(&["false", "true"]).into()))
+        }
         "gc_threshold" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["0", "0.1", "0.3", "0.5"]).into())),
         "gc_blocking_scope" => Rule::By(|draw| {
-            Some(if draw.is_asked("gc_pace", "debt") {
+            Some(if draw.is_asked("gc_pace", "debt") || draw.has_superblocks() {
                 "none".into()
             } else if draw.number("slice") > 1 {
                 // What GC blocks lies in one slice.
@@ -179,6 +189,16 @@ fn rule(key: &str) -> Option<Rule> {
             } else {
                 draw.random.of_list(&words_of("gc_blocking_scope")).to_string()
             })
+        }),
+        "spare_chips" => Rule::By(|draw| (!draw.has_superblocks()).then(|| draw.random.of_list(&["0", "0", "1", "2", "3", "4"]).into())),
+        // Drawn first, as hardly any device would be one that could have them.
+        "superblock" => Rule::By(|draw| {
+            let other = |(key, plain): &(&str, &str)| draw.asked(key).is_some_and(|asked| asked != *plain);
+            let suits = !BESIDE_SUPERBLOCKS.iter().any(other)
+                && !draw.is_asked("allocation", "static")
+                && !draw.is_asked("mapping_unit_bytes", "0");
+            let may = suits && draw.entry.mirror_chips == 0 && draw.torture.device.is_none();
+            (may && draw.random.once_in(8)).then(|| "true".into())
         }),
         "gc_pace" => Rule::By(|draw| {
             let may = !draw.is_hybrid() && draw.entry.coordinates_gc.is_none() && draw.is("gc_blocking_scope", "none");
@@ -292,8 +312,10 @@ fn mapping(draw: &mut Drawing) -> Option<String> {
     let moves = entry.mirror_chips > 0 || entry.mirror_groups.is_some() || action == Some(SemivalidAction::Move);
     let has_other = |(key, plain): (&str, &str)| draw.asked(key).is_some_and(|asked| asked != plain);
     let is_paged = [("mapping_unit_bytes", "0"), ("program_pages", "1"), ("gc_pace", "block")].into_iter().any(has_other)
+        || draw.has_superblocks()
         || draw.asked("gc_policy").is_some_and(|asked| ChosenPolicy::of(asked).is_some_and(|chosen| !chosen.policy.suits_merges));
     let words: &[&str] = match (draw.is_array(), moves || is_paged) {
+        (_, true) if draw.has_superblocks() => &["page"],
         (false, true) => &["page", "page", "dftl"],
         (false, false) => &["page", "page", "page", "dftl", "dftl", "bast", "fast"],
         (true, true) => &["page"],
@@ -312,6 +334,10 @@ impl Drawing<'_> {
 
     fn is_asked(&self, key: &str, value: &str) -> bool {
         self.asked(key) == Some(value)
+    }
+
+    fn has_superblocks(&mut self) -> bool {
+        self.is("superblock", "true")
     }
 
     /// What a setting has come to, drawn now if need be; empty for its default.

@@ -70,6 +70,12 @@ const BASES: &[(&str, &str, &str)] = &[
     ("trace.csv", "raid5", "fill=0.9 ldpc=geometric ldpc_erases=4 erases_before=3"),
     ("trace.csv", "raid5", "fill=0.9 ldpc=fixed:1 ldpc_levels=3 ldpc_retention_ns=20ms"),
     ("trace.csv", "raid5", "fill=0.9 page_bytes=16384 mapping_unit_bytes=4096"),
+    ("trace.csv", "raid5", "fill=0.9 page_bytes=16384 mapping_unit_bytes=4096 gc_blocking_scope=none"),
+    (
+        "trace.csv",
+        "raid1",
+        "fill=0.9 page_bytes=16384 mapping_unit_bytes=4096 gc_blocking_scope=none planes_per_die=1 chips_per_channel=1 dies_per_chip=1 over_provisioning=0.4",
+    ),
     (
         "trace.csv",
         "raid0",

@@ -45,6 +45,7 @@ mod shift;
 mod slices;
 mod steps;
 mod stripe_map;
+mod superblocks;
 #[path = "../support/mod.rs"]
 mod support;
 mod suspension;

@@ -31,7 +31,7 @@ impl Hybrid {
         let entry = &mut space.blocks.blocks[index];
         entry.written += 1;
         entry.pending += 1;
-        Ppn(space.shape.first_ppn(index).0 + u32::from(page))
+        Ppn(space.shape.first_ppn(index).0 + page)
     }
 
     /// The log block that takes a page now.

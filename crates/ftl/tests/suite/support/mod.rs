@@ -66,6 +66,7 @@ pub const GIVEN: Given = Given {
     wear_leveling_threshold: 1,
     gc_blocking_scope: GcBlockingScope::None,
     gc_pace: GcPace::Block,
+    superblock: false,
     gc_reserve_blocks: 2,
     idle_ns: 1_000_000,
 };

@@ -108,7 +108,7 @@ pub struct PerDataPage {
 /// Garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GarbageCollection {
-    /// Blocks collected by GC and wear leveling; with log blocks, merges of all kinds.
+    /// Blocks, or superblocks, collected by GC and wear leveling; with log blocks, merges of all kinds.
     #[schemars(extend("unit" = "runs"))]
     pub collections: u64,
     /// Switch merges: a log block that was fully written in order became the data block.
