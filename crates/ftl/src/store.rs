@@ -53,7 +53,7 @@ impl Store {
     /// operation queued at it (programs that any LUN may take wait elsewhere).
     pub fn busy_ns_at(&self, address: MemberPage, version: Version, now_ns: u64, nand: &Nand) -> u64 {
         let Some(ppn) = self.lookup(address, version) else { return 0 };
-        let (id, settings) = (nand.lun_of(ppn), nand.settings());
+        let (id, settings) = (nand.places().lun_of(ppn), nand.settings());
         let read_ns = settings.read_command_ns + settings.cell.mean_ns(CellOperation::Read) + settings.page_transfer_ns();
         let left_ns = match nand.lun_event_ns(id) {
             NEVER => 0,

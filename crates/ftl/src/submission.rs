@@ -104,7 +104,7 @@ impl Flash {
             space.blocks.blocks[block].reads += if ON_ITS_WAY { 2 } else { 1 };
             note_submitted(&mut self.nand, member, is_of_host, 1, 0);
             let (priority, plane) = (admitted(self), self.store.space.shape.plane_of(ppn));
-            let lun = self.nand.lun_of_page(plane, ppn);
+            let lun = self.nand.places().lun_of_page(plane, ppn);
             let program = self.store.program_record(operation, owner, self.nand.now_ns());
             let id = self.nand.add_record(Record { work: WorkKind::Read, ppn: ppn.0, plane, lun, priority, ..program });
             if !ON_ITS_WAY {

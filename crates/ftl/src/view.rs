@@ -73,7 +73,7 @@ impl LoadView for Flash {
 
     fn load_at(&self, address: MemberPage, version: Version) -> u32 {
         let Some(ppn) = self.store.lookup(address, version) else { return 0 };
-        let lun = &self.nand.luns()[self.nand.lun_of(ppn) as usize];
+        let lun = &self.nand.luns()[self.nand.places().lun_of(ppn) as usize];
         lun.queued() + u32::from(!lun.is_idle())
     }
 
@@ -83,7 +83,7 @@ impl LoadView for Flash {
 
     fn channel_load_at(&self, address: MemberPage) -> u32 {
         let Some(ppn) = self.store.lookup(address, Version::Current) else { return 0 };
-        let channel = &self.nand.channels()[self.nand.channel_of_lun(self.nand.lun_of(ppn)) as usize];
+        let channel = &self.nand.channels()[self.nand.channel_of_lun(self.nand.places().lun_of(ppn)) as usize];
         channel.queued() + self.nand.shape().luns_per_channel - channel.idle_luns()
     }
 

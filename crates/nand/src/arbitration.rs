@@ -169,7 +169,7 @@ pub fn kick<P: Pages>(ssd: &mut P, channel_id: u32) {
 pub fn kick_plane<P: Pages>(ssd: &mut P, plane: u32) {
     for lane in 0..ssd.nand().shape.lanes {
         let nand = ssd.nand();
-        let channel_id = nand.channel_of_lun(nand.lun_of_lane(plane, lane));
+        let channel_id = nand.channel_of_lun(nand.places().lun_of_lane(plane, lane));
         kick(ssd, channel_id);
     }
 }

@@ -120,7 +120,7 @@ impl Nand {
     fn forget_failed_program(&mut self, id: u32) {
         let Record { work, plane, ppn, cause, .. } = self.records[id];
         if work == crate::WorkKind::Program && accounting::makes(Slip::FailedProgramIdle) {
-            let lun = self.lun_of_page(plane, flashraid_vocabulary::Ppn(ppn)) as usize;
+            let lun = self.places().lun_of_page(plane, flashraid_vocabulary::Ppn(ppn)) as usize;
             self.luns[lun].busy_ns[cause as usize] -= self.now_ns - self.luns[lun].since_ns;
         }
     }

@@ -10,26 +10,13 @@ use crate::loads::Loads;
 use crate::luns::{Channel, Lun};
 use crate::packed;
 use crate::pages::Timer;
+use crate::places::{Places, Site};
 use crate::power::{self, Power};
 use crate::recording::Recording;
 use crate::records::{NIL, Records};
 use crate::suspension::{Sites, Suspension, Suspensions};
 use crate::{ACTIONS, Completion, Counts, FlashFault, NandSettings, Pages, Shape, WorkKind};
 use flashraid_vocabulary::{Cause, Observer, Ppn, persistent};
-
-/// A plane's LUN, and its bit among the LUN's planes.
-#[derive(Clone, Copy, Debug)]
-struct Site {
-    lun: u32,
-    bit: u64,
-}
-
-impl Site {
-    fn of(plane: u32, shape: Shape) -> Self {
-        let in_all = plane % (shape.luns() * shape.planes_per_lun);
-        Self { lun: in_all / shape.planes_per_lun, bit: 1 << (plane % shape.planes_per_lun) }
-    }
-}
 
 /// Buses, LUNs, and what is in flight on them.
 #[derive(Clone, Debug)]
@@ -39,10 +26,7 @@ pub struct Nand {
     pub(crate) now_ns: u64,
     pub(crate) channels: Vec<Channel>,
     pub(crate) luns: Vec<Lun>,
-    /// By plane: of its first lane.
-    sites: Vec<Site>,
-    /// With superblocks, the planes of flash that are their lanes, plane by plane.
-    lanes: Vec<u32>,
+    places: Places,
     pub(crate) events: EventQueue,
     pub(crate) records: Records,
     pub(crate) waiting: Waiting,
@@ -74,7 +58,7 @@ persistent!(Nand {
     arrays [channels, luns],
     anew [
         // Levels are saved behind all else (`Levels::save`).
-        settings, shape, sites, lanes, levels,
+        settings, shape, places, levels,
         // Work, of which there is none; time and statistics.
         waiting, suspension, power, has_rules, reads_alone,
         now_ns, events, records, loads, completions, recording, counts, flash_counts, others_have_events,
@@ -96,8 +80,7 @@ impl Nand {
             now_ns: 0,
             channels: (0..shape.channels).map(|channel| Channel::new(channel, shape.luns_per_channel)).collect(),
             luns: (0..luns).map(|lun| Lun::new(lun / shape.luns_per_channel, lun % shape.luns_per_channel)).collect(),
-            sites: (0..planes).map(|plane| Site::of(plane, shape)).collect(),
-            lanes: Vec::new(),
+            places: Places::new(planes, shape),
             events: EventQueue::with_buses(resources + rests, luns),
             records: Records::new(),
             waiting: Waiting::default(),
@@ -150,43 +133,15 @@ impl Nand {
         &self.channels
     }
 
-    /// The LUN of a plane.
-    #[inline]
-    pub fn lun_of_plane(&self, plane: u32) -> u32 {
-        self.sites[plane as usize].lun
-    }
-
-    /// A plane's bit among the planes of its LUN.
-    #[inline]
-    pub(crate) fn bit_of_plane(&self, plane: u32) -> u64 {
-        self.sites[plane as usize].bit
-    }
-
-    /// The LUN of a physical page.
-    pub fn lun_of(&self, ppn: Ppn) -> u32 {
-        self.lun_of_page(self.shape.plane_of(ppn), ppn)
-    }
-
-    /// The LUN of a physical page of this plane.
+    /// In which LUNs planes and pages are.
     #[inline(always)]
-    pub fn lun_of_page(&self, plane: u32, ppn: Ppn) -> u32 {
-        if self.shape.lanes == 1 { self.lun_of_plane(plane) } else { self.lun_of_lane(plane, self.shape.lane_of(ppn)) }
+    pub fn places(&self) -> &Places {
+        &self.places
     }
 
-    /// The LUN of a lane.
-    pub fn lun_of_lane(&self, plane: u32, lane: u32) -> u32 {
-        self.place_of_lane(plane, lane) / self.shape.planes_per_lun
-    }
-
-    /// The plane of flash that a lane is, numbered LUN by LUN.
-    pub fn place_of_lane(&self, plane: u32, lane: u32) -> u32 {
-        if self.shape.lanes == 1 { plane % self.shape.data_planes() } else { self.lanes[(plane * self.shape.lanes + lane) as usize] }
-    }
-
-    /// Superblocks have these lanes, plane by plane.
-    pub fn set_lanes(&mut self, lanes: Vec<u32>) {
-        self.sites = lanes.chunks(self.shape.lanes as usize).map(|lanes| Site::of(lanes[0], self.shape)).collect();
-        self.lanes = lanes;
+    /// The same, to be told of lanes.
+    pub fn places_mut(&mut self) -> &mut Places {
+        &mut self.places
     }
 
     /// The member that a LUN belongs to; `None` for those of spare chips that replace none.
@@ -203,7 +158,7 @@ impl Nand {
     /// Plans' programs find a page in a plane of the domain from now on; or they find none.
     #[inline]
     pub fn set_writable(&mut self, plane: u32, domain: u32, writable: bool) {
-        let (Site { lun, bit }, kind) = (self.sites[plane as usize], self.takers(domain).kind);
+        let (Site { lun, bit }, kind) = (self.places.of(plane), self.takers(domain).kind);
         let lun = &mut self.luns[lun as usize];
         let planes = &mut lun.writable[kind];
         let was_writable = *planes & bit != 0;
@@ -218,14 +173,14 @@ impl Nand {
 
     /// Whether plans' programs find a page in a plane of the domain.
     pub fn is_writable(&self, plane: u32, domain: u32) -> bool {
-        let Site { lun, bit } = self.sites[plane as usize];
+        let Site { lun, bit } = self.places.of(plane);
         self.luns[lun as usize].writable[self.takers(domain).kind] & bit != 0
     }
 
     /// Whether the plane is of a LUN that has replaced another, which is being rebuilt.
     #[inline]
     pub fn is_of_replacement(&self, plane: u32) -> bool {
-        let lun = &self.luns[self.sites[plane as usize].lun as usize];
+        let lun = &self.luns[self.places.lun_of_plane(plane) as usize];
         self.channels[lun.channel as usize].replacements & lun.bit != 0
     }
 

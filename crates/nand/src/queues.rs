@@ -186,7 +186,7 @@ impl Record {
             slot: NIL,
             ppn: ppn.0,
             owner: plane,
-            lun: nand.lun_of_page(plane, ppn),
+            lun: nand.places().lun_of_page(plane, ppn),
             plane,
             domain: NIL,
             bytes: nand.settings.page_bytes,

@@ -74,7 +74,7 @@ impl Nand {
     /// A deliberate fault: an erase that has failed counts twice.
     #[cfg(feature = "mutants")]
     pub fn count_erase_again(&mut self, plane: u32, cause: Cause) {
-        self.count(self.lun_of_plane(plane), crate::counts::ERASE, cause);
+        self.count(self.places().lun_of_plane(plane), crate::counts::ERASE, cause);
     }
 
     /// Loads of members.
@@ -112,7 +112,7 @@ impl Nand {
     #[cfg(feature = "mutants")]
     pub(crate) fn began_record_ns(&self, record: u32) -> u64 {
         let Record { plane, ppn, submitted_ns, .. } = self.records[record];
-        if plane == NIL { submitted_ns } else { self.luns[self.lun_of_page(plane, Ppn(ppn)) as usize].since_ns }
+        if plane == NIL { submitted_ns } else { self.luns[self.places().lun_of_page(plane, Ppn(ppn)) as usize].since_ns }
     }
 
     /// A page operation ends that its LUN began at `start_ns`.
@@ -120,7 +120,7 @@ impl Nand {
     #[inline(never)]
     pub(crate) fn note_done(&mut self, id: u32, start_ns: u64) {
         let Record { work, cause, owner, ppn, plane, slot, version, bytes, submitted_ns, .. } = self.records[id];
-        let lun_id = self.lun_of_page(plane, Ppn(ppn));
+        let lun_id = self.places().lun_of_page(plane, Ppn(ppn));
         if self.recording.begun_before[lun_id as usize] == Some(start_ns) || start_ns < self.recording.done_since_ns {
             return;
         }

@@ -216,7 +216,7 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
             note_joined_read(nand, last, sensed);
         }
         let nand = ssd.nand_mut();
-        planes |= nand.bit_of_plane(plane);
+        planes |= nand.places().of(plane).bit;
         let has_next = nand.luns[lun_id as usize].filled >> index & 1 == 1 && together < most;
         if !(nand.settings.multi_plane || nand.settings.packs()) || !has_next {
             break;
@@ -251,7 +251,7 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
 fn goes_along(nand: &Nand, candidate: &Record, work: WorkKind, ppn: u32, planes: u64) -> bool {
     nand.settings.multi_plane
         && candidate.work == work
-        && planes & nand.bit_of_plane(candidate.plane) == 0
+        && planes & nand.places().of(candidate.plane).bit == 0
         && nand.number_in_block(candidate.ppn) == nand.number_in_block(ppn)
 }
 
@@ -266,7 +266,7 @@ fn start_page_programs(nand: &mut Nand, lun_id: u32, first: u32, index: usize) {
         count_flash_pages(nand, lun_id, action_index(Action::Program), cause, nand.settings.pages_per_program);
         bus_ns += nand.settings.program_command_ns + nand.settings.transfer_ns(bytes);
         cell_ns = cell_ns.max(nand.program_ns(ppn));
-        used |= nand.bit_of_plane(plane);
+        used |= nand.places().of(plane).bit;
         if !nand.settings.multi_plane || nand.luns[lun_id as usize].filled >> index & 1 == 0 {
             break;
         }
@@ -310,7 +310,7 @@ fn start_programs<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, next: impl Fn(
         let nand = ssd.nand_mut();
         bus_ns += nand.settings.program_command_ns + nand.settings.transfer_ns(nand.records[last].bytes);
         cell_ns = cell_ns.max(nand.program_ns(ppn.0));
-        used |= nand.bit_of_plane(plane);
+        used |= nand.places().of(plane).bit;
         if !nand.settings.multi_plane {
             break;
         }
@@ -346,7 +346,7 @@ fn plane_at_offset<P: Pages>(ssd: &P, lun_id: u32, candidate: u32, used: u64, of
     let kind = nand.kind_of(candidate);
     let first = nand.shape.first_plane(lun_id, kind);
     let fits = |plane: u32| {
-        let bit = nand.bit_of_plane(plane);
+        let bit = nand.places().of(plane).bit;
         used & bit == 0 && nand.luns[lun_id as usize].writable[kind] & bit != 0 && ssd.blocks().next_offset(plane) == offset
     };
     match nand.records[candidate].plane {

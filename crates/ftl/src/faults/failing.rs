@@ -101,7 +101,7 @@ impl Flash {
         let is_target = store.space.settings.given.rebuild_target == RebuildTarget::Replacement;
         for (old, new) in pairs {
             store.space.set_threshold(new);
-            nand.replace_lun(store.space.domain_of_plane(old), nand.lun_of_plane(old), nand.lun_of_plane(new), is_target);
+            nand.replace_lun(store.space.domain_of_plane(old), nand.places().lun_of_plane(old), nand.places().lun_of_plane(new), is_target);
             store.space.replace_plane(nand, old, new);
             store.faults.note_replaced(new, store.space.blocks.planes[old as usize].blocks, &store.space, nand);
         }

@@ -28,7 +28,7 @@ impl<'a> Parts<'a> {
     pub(crate) fn locate(&self, ppn: Ppn) -> PageLocation {
         let shape = self.space.shape;
         let plane = shape.plane_of(ppn);
-        let place = self.nand.place_of_lane(plane, shape.lane_of(ppn));
+        let place = self.nand.places().place_of_lane(plane, shape.lane_of(ppn));
         let (lun, in_lun) = (place / shape.planes_per_lun, place % shape.planes_per_lun);
         let die = if shape.lun_is_chip { in_lun / shape.planes_per_die } else { lun % shape.luns_per_channel / shape.chips_per_channel };
         let block = ppn.0 / shape.pages_per_block - self.space.blocks.index(plane, 0) as u32;
@@ -109,7 +109,8 @@ impl<'a> Parts<'a> {
     /// Whether anything of the member lives.
     pub fn is_alive(&self, member: MemberId) -> bool {
         let lanes = (0..self.space.planes()).flat_map(|plane| (0..self.space.shape.lanes).map(move |lane| (plane, lane)));
-        let mut its = lanes.filter(|(plane, lane)| self.nand.member_of_lun(self.nand.lun_of_lane(*plane, *lane)) == Some(member.0.into()));
+        let mut its =
+            lanes.filter(|(plane, lane)| self.nand.member_of_lun(self.nand.places().lun_of_lane(*plane, *lane)) == Some(member.0.into()));
         its.any(|(plane, lane)| {
             let state = &self.space.blocks.planes[plane as usize];
             state.in_use && state.blocks > 0 && self.space.blocks.lives(plane, lane)
@@ -119,7 +120,7 @@ impl<'a> Parts<'a> {
     /// Erased blocks of a member, without those of its translation planes.
     pub fn free_blocks(&self, member: u32) -> u64 {
         let luns = (0..self.space.shape.luns()).filter(|lun| self.nand.member_of_lun(*lun) == Some(member));
-        luns.map(|lun| self.space.free_blocks_of_lun(lun)).sum()
+        luns.map(|lun| self.space.free_blocks_of_lun(lun, self.nand.places())).sum()
     }
 
     /// Chips of which nothing lives and that no spare chip replaces, as (channel, chip): those that `Flash::replace` takes.
@@ -169,7 +170,8 @@ impl<'a> Parts<'a> {
     pub fn uses_spares(&self) -> bool {
         let (settings, shape) = (&self.space.settings, &self.space.shape);
         let spares = settings.geometry.chips_per_channel..settings.chips_per_channel();
-        let mut planes = (0..shape.data_planes()).filter(|plane| spares.contains(&shape.chip_of_lun(self.nand.lun_of_lane(*plane, 0))));
+        let mut planes =
+            (0..shape.data_planes()).filter(|plane| spares.contains(&shape.chip_of_lun(self.nand.places().lun_of_lane(*plane, 0))));
         planes.any(|plane| self.space.blocks.planes[plane as usize].in_use)
     }
 }

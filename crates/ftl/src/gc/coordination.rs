@@ -89,7 +89,7 @@ impl Collection {
 
     /// The LUNs that a GC run of the plane blocks.
     pub(super) fn luns_blocked_by(&self, plane: u32, space: &Space, nand: &Nand) -> impl Iterator<Item = u32> + use<> {
-        let (lun, shape) = (nand.lun_of_plane(plane), &space.shape);
+        let (lun, shape) = (nand.places().lun_of_plane(plane), &space.shape);
         let first = shape.neighbors(lun).start;
         let luns = match self.blocking_scope(plane, space) {
             GcBlockingScope::None => 0,
@@ -128,14 +128,14 @@ impl Collection {
     pub fn read_load(&self, address: MemberPage, version: Version, now_ns: u64, store: &Store, nand: &Nand) -> Option<ReadLoad> {
         let ppn = store.lookup(address, version)?;
         let (space, load) = (&store.space, &nand.loads()[address.member]);
-        let gc = self.blocking_run(nand.lun_of(ppn), space, nand).map(|plane| self.load(plane, now_ns, space, nand));
+        let gc = self.blocking_run(nand.places().lun_of(ppn), space, nand).map(|plane| self.load(plane, now_ns, space, nand));
         Some(ReadLoad { read_ns: read_ns(nand, space, ppn), reads: load.reads, programs: load.programs, gc })
     }
 
     fn load(&self, plane: u32, now_ns: u64, space: &Space, nand: &Nand) -> GcLoad {
         let (run, shape, cell) = (&self.runs[plane as usize], &space.shape, &space.settings.cell);
         let victim = shape.first_ppn(space.blocks.index(plane, run.victim));
-        let lun = nand.lun_of_plane(plane);
+        let lun = nand.places().lun_of_plane(plane);
         let chip = shape.neighbors(lun).filter(|other| shape.chip_of_lun(*other) == shape.chip_of_lun(lun));
         let (moves, erases) = chip.map(|lun| self.so_far(lun, nand)).fold((0, 0), |sum, of| (sum.0 + of[0], sum.1 + of[1]));
         GcLoad {

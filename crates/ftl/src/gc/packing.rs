@@ -71,7 +71,7 @@ impl Collection {
             if live > 0 {
                 self.note_moves(plane, live, &store.space);
                 self.runs[plane as usize].reading += 1;
-                let lun = nand.lun_of_page(plane, Ppn(first));
+                let lun = nand.places().lun_of_page(plane, Ppn(first));
                 (0..live).for_each(|_| packed::count_unit(nand, lun, Action::Read, cause));
                 let whole = settings.given.transfer == Transfer::Page;
                 let bytes = if whole { settings.units_per_page } else { live } * settings.geometry.page_bytes;
@@ -93,7 +93,7 @@ impl Collection {
                 continue;
             }
             let Some(to) = self.take_packed_page(plane, store, nand) else { return self.find_no_page(plane, page, store) };
-            let (cause, lun) = (self.cause(plane), nand.lun_of_page(plane, to));
+            let (cause, lun) = (self.cause(plane), nand.places().lun_of_page(plane, to));
             packed::count_unit(nand, lun, Action::Program, cause);
             let due = self.switch_moved(from, to, store, nand, observer);
             debug_assert_eq!(due, Due::Nothing, "its flash page is in the memory");

@@ -373,6 +373,6 @@ impl Collection {
 
 /// The load of the member that the plane is of.
 pub(super) fn load_of_plane(plane: u32, nand: &mut Nand) -> &mut MemberLoad {
-    let member = nand.member_of_lun(nand.lun_of_plane(plane)).expect("planes of idle spare chips are never collected");
+    let member = nand.member_of_lun(nand.places().lun_of_plane(plane)).expect("planes of idle spare chips are never collected");
     &mut nand.loads_mut()[MemberId(member as u16)]
 }

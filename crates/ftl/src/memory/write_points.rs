@@ -33,7 +33,7 @@ impl Flash {
         }
         self.store.space.domains[domain as usize].reserved -= 1;
         self.store.maps.label(ppn, version, slot);
-        let lun = self.nand.lun_of_page(plane, ppn);
+        let lun = self.nand.places().lun_of_page(plane, ppn);
         let record = self.nand.record_mut(id);
         (record.ppn, record.plane, record.lun) = (ppn.0, plane, lun);
         if self.store.space.domains[domain as usize].owed > 0 {
@@ -183,7 +183,7 @@ impl Flash {
             if closes {
                 self.attend(Due::Program(plane));
             }
-            let lun = self.nand.lun_of_page(plane, to);
+            let lun = self.nand.places().lun_of_page(plane, to);
             packed::count_unit(&mut self.nand, lun, Action::Program, Cause::Retry);
             let due = self.gc.switch_moved(from, to, &mut self.store, &self.nand, observer);
             self.attend(due);

@@ -86,7 +86,8 @@ impl Space {
             let domain = self.domain_of_plane(id);
             if domain != NIL {
                 living[domain as usize] += u32::from(!plane.dead && plane.blocks > 0);
-                let of_lanes = (0..self.shape.lanes).fold(0, |luns, lane| luns | nand.luns()[nand.lun_of_lane(id, lane) as usize].bit());
+                let of_lanes =
+                    (0..self.shape.lanes).fold(0, |luns, lane| luns | nand.luns()[nand.places().lun_of_lane(id, lane) as usize].bit());
                 luns[domain as usize] |= if plane.blocks > 0 { of_lanes } else { 0 };
                 replacements[domain as usize] += u32::from(nand.is_of_replacement(id) && nand.is_writable(id, domain));
             }

@@ -43,8 +43,6 @@ pub struct Space {
     pub(crate) translation_domains: u32,
     /// The planes of a member in the order in which static placement cycles through them, as offsets from its first channel's first plane.
     pub(crate) static_planes: Vec<u32>,
-    /// With superblocks, the planes of flash that are their lanes, plane by plane.
-    pub(crate) places_of_lanes: Vec<u32>,
     /// What the SSD has to tell, of space and of all else.
     pub(crate) news: Untold,
 }
@@ -53,7 +51,7 @@ persistent!(Space {
     keeps [blocks, victims],
     arrays [domains],
     // What is made of the configuration, and news, of which there are none.
-    anew [settings, shape, members, cold, lost, domain_of_plane, translation_domains, static_planes, places_of_lanes, news],
+    anew [settings, shape, members, cold, lost, domain_of_plane, translation_domains, static_planes, news],
 });
 
 impl Space {
@@ -72,7 +70,6 @@ impl Space {
             domain_of_plane: Vec::new(),
             translation_domains: 0,
             static_planes: Vec::new(),
-            places_of_lanes: Vec::new(),
             news: Untold::new(),
             settings: settings.clone(),
             shape,

@@ -64,7 +64,7 @@ impl Space {
         let mut takers: Vec<Takers> = match self.settings.placement {
             Placement::Static | Placement::Blocks => (0..self.shape.data_planes())
                 .map(|plane| {
-                    let lun = nand.lun_of_plane(plane);
+                    let lun = nand.places().lun_of_plane(plane);
                     let channel = self.shape.channel_of_lun(lun);
                     domain((channel, channel + 1), 1 << (lun % self.shape.luns_per_channel))
                 })
@@ -83,17 +83,16 @@ impl Space {
             takers.extend((0..self.members).map(|member| Takers { kind: TRANSLATION, ..of_member(member) }));
         }
         if self.shape.lanes > 1 {
-            self.places_of_lanes = self.order_lanes();
-            nand.set_lanes(self.places_of_lanes.clone());
+            nand.places_mut().set_lanes(self.order_lanes());
         }
         let is_alone = |id: u32| (is_static || self.shape.lanes > 1) && id < translation_domains;
         let plane = |id: u32| if is_alone(id) { id } else { NIL };
         self.domains = (0..).zip(&takers).map(|(id, takers)| Domain::new(plane(id), takers)).collect();
         self.translation_domains = translation_domains;
         nand.set_domains(takers);
-        let domain_of = |plane: u32| match nand.member_of_lun(nand.lun_of_plane(plane)) {
+        let domain_of = |plane: u32| match nand.member_of_lun(nand.places().lun_of_plane(plane)) {
             None => NIL,
-            Some(member) if plane < self.shape.data_planes() => self.find_domain(plane, nand.lun_of_plane(plane), member),
+            Some(member) if plane < self.shape.data_planes() => self.find_domain(plane, nand.places().lun_of_plane(plane), member),
             Some(member) => self.translation_domains + member,
         };
         self.domain_of_plane = (0..self.planes()).map(domain_of).collect();
@@ -125,15 +124,6 @@ impl Space {
             (domain(lun), place % shape.planes_per_lun, lun % shape.luns_per_channel, shape.channel_of_lun(lun))
         });
         lanes
-    }
-
-    /// Plane and lane of a plane of flash that holds data.
-    pub(crate) fn lane_of_place(&self, place: u32) -> (u32, u32) {
-        if self.shape.lanes == 1 {
-            return (place, 0);
-        }
-        let lane = self.places_of_lanes.iter().position(|of| *of == place).expect("each plane is a lane") as u32;
-        (lane / self.shape.lanes, lane % self.shape.lanes)
     }
 
     fn find_domain(&self, plane: u32, lun: u32, member: u32) -> u32 {
@@ -205,7 +195,7 @@ impl Space {
     pub(crate) fn member_of_data(&self, plane: u32, lane: u32, nand: &Nand) -> Option<u32> {
         let domain = self.domain_of_plane(plane);
         let holds_data = plane < self.shape.data_planes() && domain != NIL && !self.holds_copies(domain);
-        holds_data.then(|| nand.member_of_lun(nand.lun_of_lane(plane, lane)).expect("planes in use are of a member"))
+        holds_data.then(|| nand.member_of_lun(nand.places().lun_of_lane(plane, lane)).expect("planes in use are of a member"))
     }
 
     /// Whether pages of the domain are gone for good.

@@ -2,7 +2,7 @@
 
 use super::Space;
 use super::blocks::Usage;
-use flashraid_nand::NIL;
+use flashraid_nand::{NIL, Places};
 use flashraid_vocabulary::Ppn;
 
 impl Space {
@@ -44,25 +44,24 @@ impl Space {
     }
 
     /// Erased blocks of a LUN.
-    pub fn free_blocks_of_lun(&self, lun: u32) -> u64 {
-        self.free_blocks_of_planes(lun).map(u64::from).sum()
+    pub fn free_blocks_of_lun(&self, lun: u32, places: &Places) -> u64 {
+        self.free_blocks_of_planes(lun, places).map(u64::from).sum()
     }
 
     /// Erased blocks of each plane of a LUN.
-    pub fn free_blocks_of_planes(&self, lun: u32) -> impl Iterator<Item = u32> {
-        self.lanes_of_lun(lun)
+    pub fn free_blocks_of_planes(&self, lun: u32, places: &Places) -> impl Iterator<Item = u32> {
+        self.lanes_of_lun(lun, places)
             .map(|(plane, lane)| if self.blocks.lives(plane, lane) { self.blocks.planes[plane as usize].free_blocks } else { 0 })
     }
 
     /// The data planes of a LUN: plane and lane.
-    fn lanes_of_lun(&self, lun: u32) -> impl Iterator<Item = (u32, u32)> {
-        let places = lun * self.shape.planes_per_lun..(lun + 1) * self.shape.planes_per_lun;
-        places.map(|place| self.lane_of_place(place))
+    fn lanes_of_lun(&self, lun: u32, places: &Places) -> impl Iterator<Item = (u32, u32)> {
+        (lun * self.shape.planes_per_lun..(lun + 1) * self.shape.planes_per_lun).map(|place| places.lane_of_place(place))
     }
 
     /// Whether the LUN is in use: a spare chip that replaces none is not, nor is a chip that was replaced.
-    pub fn is_in_use(&self, lun: u32) -> bool {
-        self.lanes_of_lun(lun).any(|(plane, _)| self.blocks.planes[plane as usize].in_use)
+    pub fn is_in_use(&self, lun: u32, places: &Places) -> bool {
+        self.lanes_of_lun(lun, places).any(|(plane, _)| self.blocks.planes[plane as usize].in_use)
     }
 
     /// Whether a block is out of use in a part that lives. Looks at all planes.

@@ -167,7 +167,7 @@ fn a_dead_chip_takes_its_pages_and_no_more_programs() {
     for page in (0..100).chain(0..100) {
         assert!(host.write(MemberPage::new(0, page), Version::Current, false));
         host.finish();
-        let lun = host.flash.nand().lun_of(host.flash.store().lookup(MemberPage::new(0, page), Version::Current).unwrap());
+        let lun = host.flash.nand().places().lun_of(host.flash.store().lookup(MemberPage::new(0, page), Version::Current).unwrap());
         assert_ne!(host.flash.nand().shape().chip_of_lun(lun), 1);
         assert!(!host.flash.store().is_lost(MemberPage::new(0, page), Version::Current));
     }
@@ -182,7 +182,7 @@ fn what_is_under_way_on_a_dead_chip_fails_and_programs_are_repeated_beside_it() 
     let mut host = written(Settings { cell, ..settings(Placement::Member) });
     let on_chip = |flash: &Flash, page: &u32| {
         let ppn = flash.store().lookup(MemberPage::new(0, *page), Version::Current).unwrap();
-        flash.nand().shape().chip_of_lun(flash.nand().lun_of(ppn)) == 2
+        flash.nand().shape().chip_of_lun(flash.nand().places().lun_of(ppn)) == 2
     };
     let pages: Vec<u32> = (0..150).filter(|page| on_chip(&host.flash, page)).take(4).collect();
     (140..150).for_each(|page| assert!(host.write(MemberPage::new(0, page), Version::Current, false)));
@@ -420,7 +420,7 @@ fn a_mirror_chip_is_replaced() {
     assert!(host.write(page, Version::Copy, false));
     host.finish();
     let ppn = host.flash.store().lookup(page, Version::Copy).unwrap();
-    assert_eq!(host.flash.nand().shape().chip_of_lun(host.flash.nand().lun_of(ppn)), 3);
+    assert_eq!(host.flash.nand().shape().chip_of_lun(host.flash.nand().places().lun_of(ppn)), 3);
     host.flash.rebuilt();
     assert!(host.flash.takes_copy(MemberId(0)) && !host.flash.store().is_lost(page, Version::Copy));
     host.fail(Fault::Loss(chip(0, 0)));
@@ -468,7 +468,7 @@ fn what_is_rebuilt_goes_to_the_replacement() {
         let mut chips = [0; 4];
         for page in pages {
             let ppn = host.flash.store().lookup(MemberPage::new(0, page), Version::Current).unwrap();
-            chips[host.flash.nand().shape().chip_of_lun(host.flash.nand().lun_of(ppn)) as usize] += 1;
+            chips[host.flash.nand().shape().chip_of_lun(host.flash.nand().places().lun_of(ppn)) as usize] += 1;
         }
         chips
     };

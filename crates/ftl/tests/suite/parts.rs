@@ -264,7 +264,7 @@ fn copies_and_nothing_else_lie_on_mirror_chips() {
                 assert!(flash.reserve(address, version));
                 let lun = {
                     let ppn = flash.place(address, version);
-                    flash.nand().lun_of(ppn)
+                    flash.nand().places().lun_of(ppn)
                 };
                 assert_eq!(flash.nand().channel_of_lun(lun), u32::from(member));
                 assert_eq!(
@@ -313,7 +313,7 @@ fn translation_pages_have_space_of_their_own() {
                 let ppn = flash.place(address, Version::Current);
                 assert_eq!(flash.store().lookup(address, Version::Current), Some(ppn));
                 assert_eq!(flash.store().maps().address(flash.store().maps().slot(address)), address);
-                let lun = flash.nand().lun_of(ppn);
+                let lun = flash.nand().places().lun_of(ppn);
                 assert_eq!(flash.nand().member_of_lun(lun), Some(u32::from(member)), "{placement:?}");
                 assert!(flash.nand().shape().chip_of_lun(lun) < 3 - mirror_chips);
                 lun

@@ -90,7 +90,7 @@ impl Plain {
             slot: 0,
             ppn,
             owner: 7,
-            lun: if plane == NIL { NIL } else { self.nand.lun_of_plane(plane) },
+            lun: if plane == NIL { NIL } else { self.nand.places().lun_of_plane(plane) },
             plane,
             domain: 0,
             bytes: GEOMETRY.page_bytes,

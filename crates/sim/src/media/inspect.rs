@@ -189,13 +189,13 @@ impl<S: OfSsds + Counting + View> Inspect for S {
                     LunRecord {
                         ssd,
                         member,
-                        is_in_use: is_of_member && member.is_some() && space.is_in_use(lun),
+                        is_in_use: is_of_member && member.is_some() && space.is_in_use(lun, flash.nand().places()),
                         is_of_mirror_chip: settings.given.mirror_chips > 0 && settings.is_mirror_chip(nand.shape().chip_of_lun(lun)),
                         operations: nand.luns()[lun as usize].operations,
                         flash_operations: *packed::flash_operations(nand, lun),
                         array_ns: nand.luns()[lun as usize].array_ns,
-                        free_blocks: space.free_blocks_of_lun(lun),
-                        fewest_free_blocks: space.free_blocks_of_planes(lun).min().unwrap_or(0),
+                        free_blocks: space.free_blocks_of_lun(lun, flash.nand().places()),
+                        fewest_free_blocks: space.free_blocks_of_planes(lun, flash.nand().places()).min().unwrap_or(0),
                     }
                 })
                 .collect::<Vec<_>>()
@@ -206,7 +206,7 @@ impl<S: OfSsds + Counting + View> Inspect for S {
     fn place_of(&self, ppn: Ppn) -> Place {
         let (ssd, ppn) = self.parts().locate(ppn);
         let flash = &self.parts().ssds()[ssd];
-        let (nand, lun) = (flash.nand(), flash.nand().lun_of(ppn));
+        let (nand, lun) = (flash.nand(), flash.nand().places().lun_of(ppn));
         Place {
             ssd,
             channel: nand.channel_of_lun(lun),

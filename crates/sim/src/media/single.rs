@@ -338,6 +338,6 @@ impl Counting for Flash {
     }
 
     fn lun(&self, lun: u32) -> Lun {
-        Lun { member: self.nand().member_of_lun(lun), free_blocks: self.store().space().free_blocks_of_lun(lun) }
+        Lun { member: self.nand().member_of_lun(lun), free_blocks: self.store().space().free_blocks_of_lun(lun, self.nand().places()) }
     }
 }

@@ -407,7 +407,7 @@ fn a_part_that_covers_all_that_flash_had_renews_the_page() {
     let ppn = engine.executor.media.store().lookup(engine.scheme().locate(Lpn(0)), Version::Current).unwrap();
     engine.fail(Fault::Loss(Part::Chip {
         channel: 0,
-        chip: engine.executor.media.nand().shape().chip_of_lun(engine.executor.media.nand().lun_of(ppn)),
+        chip: engine.executor.media.nand().shape().chip_of_lun(engine.executor.media.nand().places().lun_of(ppn)),
     }));
     let lost = |engine: &Engine<Tags>| (engine.lost_pages().count(), verify::examine(engine, true, &mut |_, _| {}).pages_gone);
     assert_eq!(lost(&engine), (1, 1));

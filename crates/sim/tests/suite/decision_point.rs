@@ -164,7 +164,7 @@ fn check_load(engine: &Engine<Untracked>, seen: &mut [u64; 2], runs: &mut Runs) 
             let load = media.read_load(page, Version::Current).expect("the device is filled");
             assert_eq!((load.read_ns, load.reads, load.programs), (20_000, reads, programs), "{member:?}");
             let Some(gc) = load.gc else { continue };
-            let lun = media.nand().lun_of(media.store().lookup(page, Version::Current).unwrap());
+            let lun = media.nand().places().lun_of(media.store().lookup(page, Version::Current).unwrap());
             let (channel, luns) = (media.nand().channel_of_lun(lun), media.luns().len() as u32);
             // With a narrower scope the run is in the page's own chip.
             let of_chips = |chip: Option<u32>, action: usize| {

@@ -43,7 +43,7 @@ fn live_on(engine: &Engine<Tags>, channel: u32, chip: u32) -> u64 {
     let slots = settings.pages_per_member * settings.members();
     let is_there = |slot: &u32| {
         flash.store().lookup(flash.store().maps().address(*slot), Version::Current).is_some_and(|ppn| {
-            let lun = flash.nand().lun_of(ppn);
+            let lun = flash.nand().places().lun_of(ppn);
             flash.nand().channel_of_lun(lun) == channel && flash.nand().shape().chip_of_lun(lun) == chip
         })
     };
@@ -401,7 +401,9 @@ fn a_request_that_fails_brings_nothing_back_of_what_was_gone() {
     let on_chip = |engine: &Engine<Tags>, chip| -> Vec<u64> {
         let is_there = |page: &u64| {
             let ppn = engine.executor.media.store().lookup(engine.scheme().locate(Lpn(*page)), Version::Current);
-            ppn.is_some_and(|ppn| engine.executor.media.nand().shape().chip_of_lun(engine.executor.media.nand().lun_of(ppn)) == chip)
+            ppn.is_some_and(|ppn| {
+                engine.executor.media.nand().shape().chip_of_lun(engine.executor.media.nand().places().lun_of(ppn)) == chip
+            })
         };
         (0..engine.space_pages()).step_by(4).filter(is_there).collect()
     };

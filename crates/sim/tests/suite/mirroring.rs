@@ -63,7 +63,7 @@ fn copies_are_placed_independently() {
     let place = |lpn: u32, mirror: u16| {
         let address = MemberPage { member: MemberId(mirror), page: LocalPage(lpn) };
         let ppn = engine.executor.media.store().lookup(address, Version::Current).expect("written");
-        let lun = engine.executor.media.nand().lun_of(ppn);
+        let lun = engine.executor.media.nand().places().lun_of(ppn);
         (engine.executor.media.nand().channel_of_lun(lun), engine.executor.media.nand().shape().chip_of_lun(lun), ppn)
     };
     let copies: Vec<_> = (7..12).map(|lpn| (place(lpn, 0), place(lpn, 1))).collect();

@@ -19,7 +19,7 @@ impl Merging<'_> {
             true if offset == 0 => hybrid.instances[domain as usize].sequential,
             true => NONE,
         };
-        let member = MemberId(self.nand.member_of_lun(self.nand.lun_of_plane(plane)).expect("an instance has a member") as u16);
+        let member = MemberId(self.nand.member_of_lun(self.nand.places().lun_of_plane(plane)).expect("an instance has a member") as u16);
         if own != NONE {
             let owner = hybrid.owner[self.index(plane, own)];
             return if hybrid.logical[owner as usize].active == 0 { self.begin(plane, own) } else { Next::Waits };
