@@ -168,7 +168,7 @@ impl Flash {
                 self.store.maps.label(ppn, version, slot);
                 self.name(version, slot, ppn, false);
             }
-            if self.store.space.blocks.host_pages(plane) == 0 {
+            if !self.store.space.blocks.has_host_pages(plane) {
                 self.attend(Due::Collection(plane));
             }
             if !fails {

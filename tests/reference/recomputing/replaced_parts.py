@@ -28,9 +28,9 @@ def of_rebuilds(run: Run, found: dict[str, Any]) -> None:
         programmed = sum(done.action == "program" and not done.failed for done in repairs + metadata)
         # A repair that started anew, as something it had read or programmed was lost meanwhile, has programmed in vain.
         is_undisturbed = not metadata and not any(done.failed for done in repairs) and len(rebuild["failed"]) == 1
-        found[f"{own}/pages"] = (
-            programmed if is_undisturbed and not run.has_warmup else Between(0, inf if run.has_warmup else programmed)
-        )
+        # What is programmed together with other units is in the log as one program, of no operation.
+        most = inf if run.has_warmup or run.packs else programmed
+        found[f"{own}/pages"] = programmed if is_undisturbed and most < inf else Between(0, most)
         found[f"{own}/pages_xored"] = rebuild["pages"] - rebuild["pages_copied"]
         span = ended - started
         found[f"{own}/bytes_per_second"] = None if span == inf else ratio(rebuild["pages"] * run.page_bytes * 1e9, span)

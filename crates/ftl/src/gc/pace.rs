@@ -64,7 +64,7 @@ impl Collection {
     /// Whether the run may rest: host programs set its pace, and find pages meanwhile.
     fn may_rest(&self, plane: u32, space: &Space) -> bool {
         let is_for_host = self.runs[plane as usize].may_rest && space.is_low(plane);
-        is_for_host && !space.is_starved(plane) && space.blocks.host_pages(plane) > 0 && !space.is_short(plane)
+        is_for_host && !space.is_starved(plane) && space.blocks.has_host_pages(plane) && !space.is_short(plane)
     }
 
     /// The planes whose runs rest: looks at all planes.

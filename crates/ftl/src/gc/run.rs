@@ -219,11 +219,12 @@ impl Collection {
         Next::Work(WorkKind::Erase, space.shape.first_ppn(space.blocks.index(plane, run.victim)))
     }
 
-    /// A block of the victim is erased. Returns whether others are not yet.
-    pub(super) fn waits_for_erases(&mut self, plane: u32) -> bool {
+    /// The erase of a block of the victim has ended, or `failed`. If that was the last: whether the victim is retired.
+    pub(super) fn lane_erased(&mut self, plane: u32, failed: bool) -> Option<bool> {
         let run = &mut self.runs[plane as usize];
         run.erasing -= 1;
-        run.erasing > 0
+        run.retires |= failed;
+        (run.erasing == 0).then_some(run.retires)
     }
 
     /// The last read of a block that is to be erased has ended. If the run waited for it, its LUNs are blocked again, and the victim is erased.
@@ -274,6 +275,9 @@ impl Collection {
             if accounting::makes(Slip::GcWithoutErase) {
                 self.counts.time_ns -= space.settings.cell.mean_ns(crate::CellOperation::Erase);
             }
+        }
+        if self.is_untimed && space.shape.lanes > 1 {
+            space.living_lanes(plane).for_each(|lane| space.lane_erased(space.shape.page_of_lane(block, lane, 0)));
         }
         load_of_plane(plane, nand).gc_runs -= 1;
         observer.erased(first, space.shape.pages_per_block);

@@ -3,7 +3,7 @@
 use super::held::Held;
 use super::state::{Memory, MemorySettings};
 use crate::space::Space;
-use crate::space::blocks::WriteStream;
+use crate::space::blocks::{TakenOf, WriteStream};
 use crate::space::changes::Due;
 use flashraid_nand::{NEVER, NIL, Nand, packed};
 use flashraid_vocabulary::{Cause, Ppn, Priority};
@@ -164,7 +164,7 @@ impl Memory {
         let ppn = match stream {
             WriteStream::Host => space.take_host_page(nand, plane),
             WriteStream::Gc => {
-                let (block, offset) = space.blocks.take(plane, stream);
+                let TakenOf { block, offset, .. } = space.blocks.take(plane, stream);
                 Ppn(block as u32 * space.shape.pages_per_block + offset)
             }
         };

@@ -1,7 +1,7 @@
 //! Pages taken for programs, and what changes the pages that programs may take.
 
 use super::Space;
-use super::blocks::{BlockState, Blocks, NONE, WriteStream, share_of_pages};
+use super::blocks::{BlockState, Blocks, TakenOf, WriteStream, share_of_pages};
 use crate::news::Untold;
 use flashraid_nand::{NIL, Nand, Takers, after, at_or_after};
 use flashraid_vocabulary::Ppn;
@@ -22,12 +22,11 @@ impl Space {
     /// Takes the next page of a plane for a host program. The page stays pending.
     #[inline(always)]
     pub(crate) fn take_host_page(&mut self, nand: &mut Nand, plane: u32) -> Ppn {
-        let (block, offset) = self.blocks.take(plane, WriteStream::Host);
+        let TakenOf { block, offset, is_full } = self.blocks.take(plane, WriteStream::Host);
         self.victims.program();
         let domain = self.domain_of_plane(plane);
         self.domains[domain as usize].free_pages -= 1;
-        let is_full = self.blocks.planes[plane as usize].open[WriteStream::Host as usize] == NONE;
-        if is_full && self.blocks.host_pages(plane) == 0 {
+        if is_full && !self.blocks.has_host_pages(plane) {
             nand.set_writable(plane, domain, false);
         }
         Ppn(block as u32 * self.shape.pages_per_block + offset)

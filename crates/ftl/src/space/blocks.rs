@@ -7,6 +7,7 @@
 //! one of them (it moves fewer pages than a block holds, plus what is left of its open block) and gives its victim back, so
 //! what the host may still take in a plane never shrinks by GC. `Plane::debt` is the block on loan.
 
+use super::lanes::LaneErases;
 use flashraid_nand::plane_stride;
 use flashraid_vocabulary::{Persistent, memory, persistent, persistent_words};
 use std::cmp::Reverse;
@@ -147,6 +148,17 @@ impl std::ops::Add for Usage {
     }
 }
 
+/// A page that was taken of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TakenOf {
+    /// The block's index in the device.
+    pub block: usize,
+    /// The number of the page in it.
+    pub offset: u32,
+    /// It was the last one.
+    pub is_full: bool,
+}
+
 /// The two write streams of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -205,6 +217,8 @@ pub struct Blocks {
     pub blocks: Vec<Block>,
     /// Erase count of each block.
     pub erases: Vec<u32>,
+    /// With superblocks, those of the blocks that each consists of.
+    pub(super) lane_erases: Option<Box<LaneErases>>,
     /// Erases of each block before time began.
     pub(crate) preset: u32,
     /// Sum of the erase counts of all blocks but those of spare chips that replace none.
@@ -229,6 +243,7 @@ pub struct Blocks {
 persistent!(Blocks {
     keeps [total_erases, free_blocks],
     arrays [blocks, erases, planes],
+    parts [lane_erases],
     anew [preset, endurance, blocks_per_plane, stride, pages_per_block, lanes, pages_per_turn, gc_reserve_blocks, wear_dynamic, is_hybrid],
 });
 
@@ -275,6 +290,7 @@ impl Blocks {
         Self {
             blocks: memory::filled(Block::default(), blocks),
             erases: memory::zeroed(blocks),
+            lane_erases: None,
             preset: 0,
             total_erases: 0,
             endurance: u64::MAX,
@@ -294,6 +310,7 @@ impl Blocks {
     /// Blocks are superblocks of so many lanes, of which so many pages follow each other. For a new device.
     pub(crate) fn set_lanes(&mut self, lanes: u32, pages_per_turn: u32) {
         (self.lanes, self.pages_per_turn) = (lanes, pages_per_turn);
+        self.lane_erases = (lanes > 1).then(|| Box::new(LaneErases { counts: vec![0; self.blocks.len() * lanes as usize] }));
     }
 
     /// Index of a plane's block in the device.
@@ -327,6 +344,9 @@ impl Blocks {
             self.erases[id * self.stride as usize..][..plane.blocks as usize].fill(erases);
             plane.most_erases = erases;
         }
+        if let Some(of_lanes) = &mut self.lane_erases {
+            of_lanes.counts.fill(erases);
+        }
         self.total_erases = self.erase_counts().map(u64::from).sum();
     }
 
@@ -338,9 +358,9 @@ impl Blocks {
 
     /// Erase counts of all blocks but those of spare chips that replace none.
     pub fn erase_counts(&self) -> impl Iterator<Item = u32> + Clone {
-        let planes = self.erases.chunks(self.stride as usize).zip(&self.planes);
-        let erases = planes.filter(|(_, plane)| plane.in_use).flat_map(|(erases, plane)| &erases[..plane.blocks as usize]);
-        erases.flat_map(|erases| std::iter::repeat_n(*erases, self.lanes as usize))
+        let erases = self.lane_erases.as_ref().map_or(&self.erases, |of_lanes| &of_lanes.counts);
+        let planes = erases.chunks((self.stride * self.lanes) as usize).zip(&self.planes);
+        planes.filter(|(_, plane)| plane.in_use).flat_map(|(erases, plane)| &erases[..(plane.blocks * self.lanes) as usize]).copied()
     }
 
     /// Pages of the blocks in use, how many of them are live, and how many GC keeps free, but for spare chips that replace none.
@@ -368,6 +388,17 @@ impl Blocks {
         blocks * state.block_pages + self.left(plane, WriteStream::Host)
     }
 
+    /// Whether host programs may take a page in the plane.
+    #[inline]
+    pub(crate) fn has_host_pages(&self, plane: u32) -> bool {
+        let state = &self.planes[plane as usize];
+        if self.is_hybrid {
+            return state.retired < state.blocks;
+        }
+        // What is open has a page left.
+        state.open[WriteStream::Host as usize] != NONE || state.free_blocks + u32::from(state.debt) >= self.gc_reserve_blocks
+    }
+
     /// Pages left in the stream's open block.
     #[inline]
     pub(crate) fn left(&self, plane: u32, stream: WriteStream) -> u32 {
@@ -392,10 +423,9 @@ impl Blocks {
         }
     }
 
-    /// Takes the next page of the stream and leaves it pending; the caller has checked that there is one. Returns the
-    /// block's index and the page's offset in it.
+    /// Takes the next page of the stream and leaves it pending; the caller has checked that there is one.
     #[inline]
-    pub fn take(&mut self, plane: u32, stream: WriteStream) -> (usize, u32) {
+    pub fn take(&mut self, plane: u32, stream: WriteStream) -> TakenOf {
         let mut block = self.planes[plane as usize].open[stream as usize];
         if block == NONE {
             block = self.open(plane, stream);
@@ -405,15 +435,16 @@ impl Blocks {
         let offset = entry.written;
         entry.written += 1;
         entry.pending += 1;
-        if self.planes[plane as usize].dead_lanes != 0 {
-            self.blocks[index].written = self.passed_over(plane, offset + 1);
+        let state = &mut self.planes[plane as usize];
+        state.free_pages -= 1;
+        let mut is_full = offset + 1 == self.pages_per_block;
+        if is_full {
+            entry.state = BlockState::Closed;
+            state.open[stream as usize] = NONE;
+        } else if state.dead_lanes != 0 {
+            is_full = self.pass_over(plane, block);
         }
-        if self.blocks[index].written == self.pages_per_block {
-            self.blocks[index].state = BlockState::Closed;
-            self.planes[plane as usize].open[stream as usize] = NONE;
-        }
-        self.planes[plane as usize].free_pages -= 1;
-        (index, offset)
+        TakenOf { block: index, offset, is_full }
     }
 
     /// Takes an erased block for pages that are not programmed in order.
@@ -522,14 +553,13 @@ impl Blocks {
         self.planes[plane as usize].most_erases
     }
 
-    /// Returns an erased victim to the plane's free blocks and ends the loan. Returns whether the device wears out by that.
+    /// Returns an erased victim to the plane's free blocks and ends the loan. Returns whether the device wears out by that; of lanes, their erases tell.
     #[must_use]
     pub fn erased(&mut self, plane: u32, block: u16) -> bool {
         let index = self.index(plane, block);
         debug_assert!(self.blocks[index].live == 0 && self.blocks[index].pending == 0);
         self.erases[index] += 1;
-        let before = self.total_erases;
-        self.total_erases += u64::from(self.lanes);
+        self.total_erases += u64::from(self.lanes == 1);
         // Nobody reads it, or else their number must stay right.
         self.blocks[index] = Block { reads: self.blocks[index].reads, ..Block::default() };
         let state = &mut self.planes[plane as usize];
@@ -541,6 +571,6 @@ impl Blocks {
         state.free_pages += state.block_pages;
         state.debt = false;
         self.free_blocks += 1;
-        before < self.endurance && self.total_erases >= self.endurance
+        self.lanes == 1 && self.total_erases == self.endurance
     }
 }

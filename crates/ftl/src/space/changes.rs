@@ -1,7 +1,7 @@
 //! What becomes of blocks when pages of them are settled, superseded or lost, and what is due then.
 
 use super::Space;
-use super::blocks::{Block, BlockState, WriteStream};
+use super::blocks::{Block, BlockState, TakenOf, WriteStream};
 use flashraid_nand::Nand;
 use flashraid_vocabulary::{Ppn, WearLeveling};
 
@@ -118,7 +118,7 @@ impl Space {
     /// Takes the next page of the plane's GC stream. There always is one, unless failures took from what is kept for that (`is_scarce`). For a block that is
     /// retired in the end (`retires`) there may be none either: it gives nothing back, so what is taken for its pages is no loan, and leaves the reserve alone.
     pub(crate) fn take_move_page(&mut self, nand: &mut Nand, plane: u32, is_scarce: bool, retires: bool) -> Option<Ppn> {
-        let (block, offset) = match is_scarce {
+        let TakenOf { block, offset, .. } = match is_scarce {
             false => self.blocks.take(plane, WriteStream::Gc),
             true => self.take_scarce_move_page(nand, plane, retires)?,
         };
@@ -126,7 +126,7 @@ impl Space {
     }
 
     #[cold]
-    fn take_scarce_move_page(&mut self, nand: &mut Nand, plane: u32, retires: bool) -> Option<(usize, u32)> {
+    fn take_scarce_move_page(&mut self, nand: &mut Nand, plane: u32, retires: bool) -> Option<TakenOf> {
         let needed = if retires { self.settings.given.gc_reserve_blocks } else { 1 };
         if self.blocks.left(plane, WriteStream::Gc) == 0 && self.blocks.planes[plane as usize].free_blocks < needed {
             return None;

@@ -1,6 +1,29 @@
 //! Lanes of superblocks of which nothing lives any more (SPEC 8.12): programs pass them over.
 
+use super::Space;
 use super::blocks::{BlockState, Blocks, NONE, WriteStream};
+use flashraid_vocabulary::{Ppn, persistent};
+
+/// Erase counts of the blocks of superblocks: lane by lane, superblock by superblock.
+#[derive(Clone, Debug)]
+pub(crate) struct LaneErases {
+    pub(super) counts: Vec<u32>,
+}
+
+persistent!(LaneErases { arrays [counts], });
+
+impl Space {
+    /// A block of a superblock, of which this is a page, was erased.
+    pub(crate) fn lane_erased(&mut self, ppn: Ppn) {
+        let Self { shape, blocks, news, .. } = self;
+        let index = shape.block_of(ppn) * shape.lanes as usize + shape.lane_of(ppn) as usize;
+        blocks.lane_erases.as_mut().expect("blocks have lanes").counts[index] += 1;
+        blocks.total_erases += 1;
+        if blocks.total_erases == blocks.endurance {
+            news.wear_out();
+        }
+    }
+}
 
 impl Blocks {
     #[cold]
@@ -26,6 +49,19 @@ impl Blocks {
         written
     }
 
+    /// Programs of an open block pass dead lanes over. Returns whether it is full by that, and so closed.
+    #[cold]
+    pub(super) fn pass_over(&mut self, plane: u32, number: u16) -> bool {
+        let index = self.index(plane, number);
+        self.blocks[index].written = self.passed_over(plane, self.blocks[index].written);
+        let is_full = self.blocks[index].written == self.pages_per_block;
+        if is_full {
+            self.blocks[index].state = BlockState::Closed;
+            self.planes[plane as usize].open.iter_mut().filter(|open| **open == number).for_each(|open| *open = NONE);
+        }
+        is_full
+    }
+
     /// The offset of the page of a block that is programmed first.
     pub(crate) fn first_offset(&self, plane: u32) -> u32 {
         if self.planes[plane as usize].dead_lanes == 0 { 0 } else { self.passed_over(plane, 0) }
@@ -38,17 +74,9 @@ impl Blocks {
         let state = &mut self.planes[plane as usize];
         state.dead_lanes |= 1 << lane;
         state.block_pages -= pages_per_lane;
-        let open = state.open.into_iter().filter(|open| *open != NONE);
-        let mut full = Vec::new();
-        for number in open {
-            let index = self.index(plane, number);
-            self.blocks[index].written = self.passed_over(plane, self.blocks[index].written);
-            if self.blocks[index].written == self.pages_per_block {
-                self.blocks[index].state = BlockState::Closed;
-                self.planes[plane as usize].open.iter_mut().filter(|open| **open == number).for_each(|open| *open = NONE);
-                full.push(number);
-            }
-        }
+        let open = state.open;
+        let open = open.into_iter().filter(|open| *open != NONE);
+        let full: Vec<u16> = open.filter(|number| self.pass_over(plane, *number)).collect();
         let left = self.left(plane, WriteStream::Host) + self.left(plane, WriteStream::Gc);
         let state = &mut self.planes[plane as usize];
         state.free_pages = state.free_blocks * state.block_pages + left;

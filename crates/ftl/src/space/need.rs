@@ -19,7 +19,7 @@ impl Space {
     #[inline]
     pub(crate) fn is_low(&self, plane: u32) -> bool {
         let state = &self.blocks.planes[plane as usize];
-        state.free_pages < state.gc_pages || self.blocks.host_pages(plane) == 0
+        state.free_pages < state.gc_pages || !self.blocks.has_host_pages(plane)
     }
 
     /// Whether host programs get no new block in the plane.

@@ -51,7 +51,7 @@ const PAGES: u32 = 8;
 /// Programs `count` pages of a stream; they are live at once.
 fn program(blocks: &mut Blocks, stream: WriteStream, count: u32) {
     for _ in 0..count {
-        let (block, _) = blocks.take(0, stream);
+        let block = blocks.take(0, stream).block;
         blocks.blocks[block].pending -= 1;
         blocks.blocks[block].live += 1;
     }
@@ -105,7 +105,7 @@ fn gc_never_takes_more_than_its_loan() {
 fn next_opened(wear_dynamic: bool) -> Vec<u16> {
     let mut blocks = Blocks::new([(4, [0.0; 2])].into_iter(), 4, 1, 2, wear_dynamic);
     let opened = |blocks: &mut Blocks| {
-        let (block, _) = blocks.take(0, WriteStream::Host);
+        let block = blocks.take(0, WriteStream::Host).block;
         blocks.blocks[block].pending -= 1;
         block as u16
     };

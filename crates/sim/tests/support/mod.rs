@@ -79,7 +79,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
 pub type Scenario = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Different ways through the engine, for golden results and for what recomputes results. Not every scheme takes all of them (`scenario`).
-pub const SCENARIOS: [Scenario; 36] = [
+pub const SCENARIOS: [Scenario; 37] = [
     ("plain", "raid5", &[]),
     ("sor", "raid4", &[("spare_chips", "1"), ("rebuild", "sor"), ("fail", "chip:1.0@request:180")]),
     ("dor", "raid5", &[("spare_chips", "1"), ("rebuild", "dor"), ("fail", "chip:1.0@request:180")]),
@@ -208,6 +208,21 @@ pub const SCENARIOS: [Scenario; 36] = [
             ("suspend", "both"),
             ("suspend_min_ns", "50000"),
             ("gc_blocking_scope", "none"),
+        ],
+    ),
+    (
+        "superblocks",
+        "raid1",
+        &[
+            ("page_bytes", "16384"),
+            ("mapping_unit_bytes", "4096"),
+            ("chips_per_channel", "3"),
+            ("pages_per_block", "4"),
+            ("over_provisioning", "0.6"),
+            ("power_loss_protection", "true"),
+            ("gc_blocking_scope", "none"),
+            ("superblock", "true"),
+            ("fail", "program:0@request:60,chip:1.0@request:180,block:0.1.0.0.3@request:300,erase:0@request:400"),
         ],
     ),
 ];
