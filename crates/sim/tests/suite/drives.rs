@@ -198,6 +198,16 @@ fn a_loaded_drive_goes_on_as_one_that_was_never_switched_off() {
         ],
         &[("devices", "4"), ("spare_devices", "1"), ("channels", "2"), ("link_ps_per_byte", "1667"), ("pe_limit", "10000")],
         &[("allocation", "dynamic"), ("dies_per_chip", "2"), ("chips_per_channel", "4"), ("precondition", "random:0.5")],
+        &[
+            ("page_bytes", "16384"),
+            ("mapping_unit_bytes", "4096"),
+            ("pages_per_block", "4"),
+            ("chips_per_channel", "2"),
+            ("over_provisioning", "0.6"),
+            ("gc_blocking_scope", "none"),
+            ("superblock", "true"),
+            ("precondition", "random:0.5"),
+        ],
     ];
     let mut tried = 0;
     for (row, entry) in SCHEMES.iter().enumerate() {
