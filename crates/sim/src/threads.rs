@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -22,7 +23,7 @@ pub fn in_order<T: Send>(
     let (sender, results) = channel();
     let workers = (threads.max(1) as u64).min(numbers.end.saturating_sub(numbers.start));
     thread::scope(|scope| {
-        for _ in 0..workers {
+        let begin = |_| {
             let (sender, next, work) = (sender.clone(), &next, &work);
             scope.spawn(move || {
                 loop {
@@ -31,8 +32,9 @@ pub fn in_order<T: Send>(
                         return;
                     }
                 }
-            });
-        }
+            })
+        };
+        let begun: Vec<_> = (0..workers).map(begin).collect();
         drop(sender);
         let (mut early, mut due) = (BTreeMap::new(), numbers.start);
         loop {
@@ -46,9 +48,11 @@ pub fn in_order<T: Send>(
             };
             if goes_on.is_break() {
                 next.store(numbers.end, Ordering::Relaxed);
-                return;
+                break;
             }
         }
+        // Of a panic, what it said.
+        begun.into_iter().filter_map(|thread| thread.join().err()).for_each(|panic| resume_unwind(panic));
     });
 }
 
@@ -81,5 +85,12 @@ mod tests {
             ControlFlow::Continue(())
         });
         in_order(2, 5..5, |number| number, |result| panic!("{result:?} of nothing"));
+    }
+
+    #[test]
+    #[should_panic(expected = "number 3 is odd")]
+    fn a_panic_says_what_it_said_in_its_thread() {
+        let work = |number: u64| assert!(number != 3, "number {number} is odd");
+        in_order(2, 0..9, work, |_| ControlFlow::Continue(()));
     }
 }

@@ -51,7 +51,7 @@ impl Collection {
                 }
                 _ => (cursor, move_semivalid) = (cursor + 1, false),
             }
-            if (cursor).is_multiple_of(units) {
+            if cursor.is_multiple_of(units) {
                 let group = first + cursor - units;
                 self.read(plane, group..group + units, store, nand);
                 let state = &mut self.runs[plane as usize];
