@@ -5,7 +5,7 @@ use crate::Flash;
 use crate::gc::pace::press;
 use crate::space::changes::Due;
 use crate::store::Store;
-use flashraid_nand::{Record, WorkKind, packed};
+use flashraid_nand::{NIL, Record, WorkKind, packed};
 use flashraid_vocabulary::{Action, Cause, Observer, Ppn, Priority};
 use std::ops::Range;
 
@@ -189,6 +189,19 @@ impl Flash {
             self.attend(due);
         }
         !waits
+    }
+
+    /// What the memory holds for domains of which nothing lives, now that spare chips have taken the places of dead ones, is lost with its place at once: what
+    /// must go elsewhere is seen to at the next event, and a rebuild may have found nothing lost, and ended, by then.
+    pub fn lose_what_cannot_move(&mut self) {
+        let Some(memory) = &self.store.memory else { return };
+        let (space, units) = (&self.store.space, self.settings().units_per_program());
+        let is_lost = |page: &u32| {
+            let domain = space.domain_of_plane(space.shape.plane_of(Ppn(page * units)));
+            domain != NIL && !space.domain_is_alive(domain)
+        };
+        let lost: Vec<u32> = memory.to_move().into_iter().filter(is_lost).collect();
+        leave_places(self, &lost);
     }
 }
 

@@ -260,7 +260,10 @@ impl Failing for Flash {
 
     fn replace(&mut self, _: Option<u32>, part: &Part) -> bool {
         let dead = self.parts().dead_chips_of(part);
-        !dead.is_empty() && dead.into_iter().fold(true, |all, (channel, chip)| Flash::replace(self, channel, chip) && all)
+        let is_replaced =
+            !dead.is_empty() && dead.into_iter().fold(true, |all, (channel, chip)| Flash::replace(self, channel, chip) && all);
+        self.lose_what_cannot_move();
+        is_replaced
     }
 
     fn use_spare(&mut self, new: MemberId, _: MemberId) {

@@ -361,6 +361,23 @@ fn what_is_accepted_anew_counts_as_repeated() {
     }
 }
 
+/// A copy that the memory holds for the last mirror chip of its channel is lost with the chip at once, and so known to the rebuild; with a spare chip it
+/// goes there.
+#[test]
+fn what_the_memory_holds_for_a_dead_chip_is_rebuilt() {
+    for (spare_chips, lost, repeated) in [("0", 1, 0), ("1", 0, 1)] {
+        let mut simulation = simulation("cr5m", &[("channels", "3"), ("chips_per_channel", "2"), ("spare_chips", spare_chips), PROTECTED]);
+        simulation.submit(&pages(HostOp::Write, 0, 1)).unwrap();
+        simulation.finish().unwrap();
+        simulation.fail("chip:0.1").unwrap();
+        simulation.finish().unwrap();
+        let result = simulation.result(&Default::default(), false, None).unwrap();
+        let [rebuild] = result.rebuild.as_slice() else { panic!("one rebuild") };
+        assert_eq!((result.parity_updates.mirrored, rebuild.pages_lost, rebuild.pages_xored), (1, lost, lost));
+        assert!(rebuild.finished_ns.is_some() && result.flash_units.unwrap().programs.retry == repeated);
+    }
+}
+
 /// Whatever fails, and whenever: on devices of which each flash page has several units, or several pages are programmed together, or both.
 #[test]
 fn nothing_is_lost_of_what_is_programmed_together() {
