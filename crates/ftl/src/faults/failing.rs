@@ -22,7 +22,7 @@ impl Flash {
                     let block = self.store.space.blocks.index(plane, number);
                     pages.for_each(|page| self.store.lose_flash_page(block, lane, page, &mut self.nand));
                 }
-                (Some((plane, number, lane)), _) if self.store.space.shape.lanes > 1 => self.lose_block_of(plane, number, lane),
+                (Some((plane, number, lane)), _) if self.store.space.shape.lanes > 1 => lose_block_of(self, plane, number, lane),
                 (Some((plane, number, _)), _) => {
                     self.gc.retire_block(plane, number, &mut self.store, &mut self.nand);
                     if self.store.space.blocks.planes[plane as usize].in_use {
@@ -60,25 +60,6 @@ impl Flash {
         (0..self.nand.channels().len() as u32).for_each(|channel| kick(self, channel));
     }
 
-    /// A block of a superblock is lost: what the others hold is moved, and then the superblock is out of use.
-    fn lose_block_of(&mut self, plane: u32, number: u16, lane: u32) {
-        let block = self.store.space.blocks.index(plane, number);
-        match self.store.lose_block_of(block, lane, &mut self.nand) {
-            BlockState::Free => self.gc.retire_block(plane, number, &mut self.store, &mut self.nand),
-            BlockState::Victim => {
-                let next = self.gc.retires_in_the_end(plane, &self.store.space, &mut self.nand);
-                self.carry_out(plane, next);
-            }
-            BlockState::Retired => return,
-            _ => {
-                let due = self.store.doom(block, &mut self.nand);
-                self.attend(due);
-                self.attend(Due::Draining(plane));
-            }
-        }
-        self.attend(Due::Collection(plane));
-    }
-
     // ---- replacement ----
 
     /// Puts a spare chip of the channel in the place of a chip of which nothing lives: its domains, for data or for copies, and its member.
@@ -114,4 +95,23 @@ impl Flash {
         self.store.faults.no_copies.fill(false);
         self.nand.end_replacements();
     }
+}
+
+/// A block of a superblock is lost: what the others hold is moved, and then the superblock is out of use.
+fn lose_block_of(flash: &mut Flash, plane: u32, number: u16, lane: u32) {
+    let block = flash.store.space.blocks.index(plane, number);
+    match flash.store.lose_block_of(block, lane, &mut flash.nand) {
+        BlockState::Free => flash.gc.retire_block(plane, number, &mut flash.store, &mut flash.nand),
+        BlockState::Victim => {
+            let next = flash.gc.retires_in_the_end(plane, &flash.store.space, &mut flash.nand);
+            flash.carry_out(plane, next);
+        }
+        BlockState::Retired => return,
+        _ => {
+            let due = flash.store.doom(block, &mut flash.nand);
+            flash.attend(due);
+            flash.attend(Due::Draining(plane));
+        }
+    }
+    flash.attend(Due::Collection(plane));
 }

@@ -112,7 +112,7 @@ impl Flash {
         let Record { work, owner: plane, ppn, .. } = *self.nand.record(id);
         self.nand.remove_record(id);
         if work == WorkKind::Erase && self.store.space.shape.lanes > 1 {
-            return self.lane_erased(plane, Ppn(ppn), observer);
+            return lane_erased(self, plane, Ppn(ppn), observer);
         }
         if self.store.has_failures() && self.is_cut_short(plane, work, Ppn(ppn)) {
             return self.nand.note_failed();
@@ -135,48 +135,8 @@ impl Flash {
                 let next = merging.erase_next(plane);
                 self.carry_out(plane, next);
             }
-            WorkKind::Erase => self.victim_erased(plane, observer),
+            WorkKind::Erase => victim_erased(self, plane, observer),
             WorkKind::Read | WorkKind::Program | WorkKind::PageProgram => unreachable!("work of a plan"),
-        }
-    }
-
-    /// The victim of a plane's run is erased, in all lanes.
-    fn victim_erased<O: Observer>(&mut self, plane: u32, observer: &mut O) {
-        // What this run has blocked: where space is gained, another of the plane may begin, which blocks other LUNs, or none.
-        let mut blocked = self.gc.luns_blocked_by(plane, &self.store.space, &self.nand).peekable();
-        self.gc.erased(plane, &mut self.store, &mut self.nand, observer);
-        self.space_gained();
-        self.gc.report_end(plane, &mut self.store.space);
-        if blocked.peek().is_some() {
-            blocked.for_each(|lun| self.nand.set_blocked(lun, false));
-            kick_plane(self, plane);
-        }
-        self.attend(Due::Collection(plane));
-        if self.store.has_failures() {
-            self.attend(Due::Draining(plane));
-        }
-        let next = self.gc.level_wear(plane, &mut self.store, &mut self.nand);
-        self.carry_out(plane, next);
-    }
-
-    /// The erase of a block of a superblock has ended. The run ends with the last of them: if one has failed, the superblock is out of use; a lane that has died
-    /// meanwhile is passed over.
-    #[cold]
-    fn lane_erased<O: Observer>(&mut self, plane: u32, ppn: Ppn, observer: &mut O) {
-        if self.store.space.blocks.planes[plane as usize].dead {
-            return self.nand.note_failed();
-        }
-        let is_dead = self.store.space.is_in_dead_lane(ppn);
-        let fails = !is_dead && (self.store.fails_now(WorkKind::Erase, ppn, &self.nand) || self.store.is_too_worn(ppn, &self.nand));
-        if is_dead || fails {
-            self.nand.note_failed();
-        } else {
-            self.store.space.lane_erased(ppn);
-        }
-        match self.gc.lane_erased(plane, fails) {
-            None => {}
-            Some(true) => self.carry_out(plane, Next::Retires),
-            Some(false) => self.victim_erased(plane, observer),
         }
     }
 
@@ -301,5 +261,45 @@ impl Flash {
             };
             self.carry_out(plane, next);
         }
+    }
+}
+
+/// The victim of a plane's run is erased, in all lanes.
+fn victim_erased<O: Observer>(flash: &mut Flash, plane: u32, observer: &mut O) {
+    // What this run has blocked: where space is gained, another of the plane may begin, which blocks other LUNs, or none.
+    let mut blocked = flash.gc.luns_blocked_by(plane, &flash.store.space, &flash.nand).peekable();
+    flash.gc.erased(plane, &mut flash.store, &mut flash.nand, observer);
+    flash.space_gained();
+    flash.gc.report_end(plane, &mut flash.store.space);
+    if blocked.peek().is_some() {
+        blocked.for_each(|lun| flash.nand.set_blocked(lun, false));
+        kick_plane(flash, plane);
+    }
+    flash.attend(Due::Collection(plane));
+    if flash.store.has_failures() {
+        flash.attend(Due::Draining(plane));
+    }
+    let next = flash.gc.level_wear(plane, &mut flash.store, &mut flash.nand);
+    flash.carry_out(plane, next);
+}
+
+/// The erase of a block of a superblock has ended. The run ends with the last of them: if one has failed, the superblock is out of use; a lane that has died
+/// meanwhile is passed over.
+#[cold]
+fn lane_erased<O: Observer>(flash: &mut Flash, plane: u32, ppn: Ppn, observer: &mut O) {
+    if flash.store.space.blocks.planes[plane as usize].dead {
+        return flash.nand.note_failed();
+    }
+    let is_dead = flash.store.space.is_in_dead_lane(ppn);
+    let fails = !is_dead && (flash.store.fails_now(WorkKind::Erase, ppn, &flash.nand) || flash.store.is_too_worn(ppn, &flash.nand));
+    if is_dead || fails {
+        flash.nand.note_failed();
+    } else {
+        flash.store.space.lane_erased(ppn);
+    }
+    match flash.gc.lane_erased(plane, fails) {
+        None => {}
+        Some(true) => flash.carry_out(plane, Next::Retires),
+        Some(false) => victim_erased(flash, plane, observer),
     }
 }

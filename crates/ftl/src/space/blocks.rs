@@ -7,7 +7,6 @@
 //! one of them (it moves fewer pages than a block holds, plus what is left of its open block) and gives its victim back, so
 //! what the host may still take in a plane never shrinks by GC. `Plane::debt` is the block on loan.
 
-use super::lanes::LaneErases;
 use flashraid_nand::plane_stride;
 use flashraid_vocabulary::{Persistent, memory, persistent, persistent_words};
 use std::cmp::Reverse;
@@ -209,6 +208,14 @@ persistent!(Plane {
     keeps [gc_pages, idle_pages, open, free_blocks, free_pages, debt, dead, retired, fresh, most_erases, erased, frees],
     anew [blocks, in_use, dead_lanes, block_pages], // dead chips, spare chips and what they replace are not saved
 });
+
+/// Erase counts of the blocks of superblocks: lane by lane, superblock by superblock.
+#[derive(Clone, Debug)]
+pub(crate) struct LaneErases {
+    pub(super) counts: Vec<u32>,
+}
+
+persistent!(LaneErases { arrays [counts], });
 
 /// Every block and plane of the device.
 #[derive(Clone, Debug)]

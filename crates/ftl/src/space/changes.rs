@@ -148,6 +148,17 @@ impl Space {
         self.change_space(nand, plane, |blocks| blocks.planes[plane as usize].debt = false);
     }
 
+    /// A block of a superblock, of which this is a page, was erased.
+    pub(crate) fn lane_erased(&mut self, ppn: Ppn) {
+        let Self { shape, blocks, news, .. } = self;
+        let index = shape.block_of(ppn) * shape.lanes as usize + shape.lane_of(ppn) as usize;
+        blocks.lane_erases.as_mut().expect("blocks have lanes").counts[index] += 1;
+        blocks.total_erases += 1;
+        if blocks.total_erases == blocks.endurance {
+            news.wear_out();
+        }
+    }
+
     /// The block takes no more programs.
     pub(crate) fn close(&mut self, nand: &mut Nand, plane: u32, number: u16, state: BlockState) {
         self.unlist(plane, number);

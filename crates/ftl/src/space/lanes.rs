@@ -1,29 +1,6 @@
 //! Lanes of superblocks of which nothing lives any more (SPEC 8.12): programs pass them over.
 
-use super::Space;
 use super::blocks::{BlockState, Blocks, NONE, WriteStream};
-use flashraid_vocabulary::{Ppn, persistent};
-
-/// Erase counts of the blocks of superblocks: lane by lane, superblock by superblock.
-#[derive(Clone, Debug)]
-pub(crate) struct LaneErases {
-    pub(super) counts: Vec<u32>,
-}
-
-persistent!(LaneErases { arrays [counts], });
-
-impl Space {
-    /// A block of a superblock, of which this is a page, was erased.
-    pub(crate) fn lane_erased(&mut self, ppn: Ppn) {
-        let Self { shape, blocks, news, .. } = self;
-        let index = shape.block_of(ppn) * shape.lanes as usize + shape.lane_of(ppn) as usize;
-        blocks.lane_erases.as_mut().expect("blocks have lanes").counts[index] += 1;
-        blocks.total_erases += 1;
-        if blocks.total_erases == blocks.endurance {
-            news.wear_out();
-        }
-    }
-}
 
 impl Blocks {
     #[cold]
