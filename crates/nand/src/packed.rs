@@ -6,7 +6,7 @@ use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority};
 
 // ---- work ----
 
-/// Queues the program of a program unit that is filled from this page on, by GC or by programs of plans.
+/// Queues the program of a program unit that is filled from this page on: as work of GC, or behind what waits in its class.
 pub fn queue_page_program(nand: &mut Nand, plane: u32, first: Ppn, cause: Cause, priority: Priority, is_of_gc: bool) {
     let program = Record::of_no_plan(nand, plane, WorkKind::PageProgram, first, cause, priority);
     let id = nand.records.add(Record { bytes: nand.settings.pages_per_program * program.bytes, ..program });

@@ -52,7 +52,9 @@ pub fn in_order<T: Send>(
             }
         }
         // Of a panic, what it said.
-        begun.into_iter().filter_map(|thread| thread.join().err()).for_each(|panic| resume_unwind(panic));
+        if let Some(panic) = begun.into_iter().find_map(|thread| thread.join().err()) {
+            resume_unwind(panic);
+        }
     });
 }
 

@@ -125,6 +125,21 @@ def of_amplification(run: Run, found: dict[str, Any], done: dict[str, dict[str, 
         found["write_amplification_by/drain"] = ratio(drained, pages_written)
 
 
+def check_programs(run: Run, complaints: list[str]) -> None:
+    """Pages of a block are programmed in order, but for data blocks of hybrid mapping: no NAND can do anything else."""
+    if run.device["mapping"] in ("bast", "fast"):
+        return
+    last: dict[tuple[int, ...], int] = {}
+    for done in sorted(run.operations, key=lambda done: done.start):
+        block = done.channel, done.chip, done.die, done.plane, done.block
+        if done.action == "erase" and not done.failed:
+            last.pop(block, None)
+        elif done.action == "program":
+            if done.page <= last.get(block, -1):
+                complaints.append(f"{done} starts after a later page of its block")
+            last[block] = done.page
+
+
 def of_collections(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -> None:
     copies, erases = done["programs"]["gc"], done["erases"]["gc"]
     found["collection/copies"], found["collection/erases"] = copies, erases

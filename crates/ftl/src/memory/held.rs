@@ -8,7 +8,7 @@ use flashraid_vocabulary::{Cause, Priority};
 pub(super) struct Held {
     /// Which one, on flash.
     pub(super) page: u32,
-    /// Cause and service class of its first page.
+    /// Cause and service class: of its first page, and once it is queued of its program.
     pub(super) cause: Cause,
     pub(super) priority: Priority,
     /// How many were opened before it.

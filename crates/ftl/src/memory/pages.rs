@@ -109,7 +109,11 @@ impl Memory {
     pub(crate) fn close(&mut self, ppn: Ppn, of_run: Option<Priority>, is_untimed: bool, space: &mut Space, nand: &mut Nand) {
         let page = ppn.0 / self.units;
         let first = Ppn(page * self.units);
+        let before = self.queued_before(page, space);
         let held = self.held.get_mut(page).expect("it is in the memory");
+        let asked = of_run.unwrap_or(held.priority);
+        // Pages of a block are programmed in order: it goes behind the one before it, and so in no class that is served earlier.
+        held.priority = before.filter(|before| *before as u8 > asked as u8).unwrap_or(asked);
         held.is_queued = true;
         let Held { cause, priority, is_of_gc, .. } = *held;
         if is_untimed {
@@ -118,8 +122,16 @@ impl Memory {
         } else {
             let plane = space.shape.plane_of(ppn);
             self.programs_of_gc[plane as usize] += u32::from(is_of_gc);
-            packed::queue_page_program(nand, plane, first, cause, of_run.unwrap_or(priority), is_of_gc);
+            packed::queue_page_program(nand, plane, first, cause, priority, is_of_gc && before.is_none());
         }
+    }
+
+    /// The class of the program unit before this one in its block and lane, if it has not been programmed yet.
+    fn queued_before(&self, page: u32, space: &Space) -> Option<Priority> {
+        let before = page.checked_sub(space.shape.lanes)?;
+        let block_of = |page: u32| space.shape.block_of(Ppn(page * self.units));
+        let held = self.held.get(before).filter(|held| held.is_queued)?;
+        (block_of(before) == block_of(page)).then_some(held.priority)
     }
 
     /// The memory does not hold a program unit any more.

@@ -62,7 +62,7 @@ fn collect(blocks: &mut Blocks, victim: u16) {
     let index = blocks.index(0, victim);
     blocks.blocks[index].state = BlockState::Victim;
     let live = blocks.blocks[index].live;
-    program(blocks, WriteStream::Gc, u32::from(live));
+    program(blocks, WriteStream::Gc, live);
     blocks.blocks[index].live = 0;
     assert!(!blocks.erased(0, victim));
 }

@@ -222,6 +222,8 @@ pub const SCENARIOS: [Scenario; 37] = [
             ("power_loss_protection", "true"),
             ("gc_blocking_scope", "none"),
             ("superblock", "true"),
+            ("gc_pace", "debt"),
+            ("gc_threshold", "0.35"),
             ("fail", "program:0@request:60,chip:1.0@request:180,block:0.1.0.0.3@request:300,erase:0@request:400"),
         ],
     ),
