@@ -1,7 +1,7 @@
 //! What must hold of blocks, planes and domains, by a scan of everything: for tests.
 
 use super::Space;
-use super::blocks::{Block, BlockState, NONE};
+use super::blocks::{Block, BlockState, NONE, share_of_pages};
 use flashraid_nand::{NIL, Nand};
 
 impl Space {
@@ -59,6 +59,10 @@ impl Space {
             != (plane.free_blocks, plane.free_pages, plane.retired, open)
         {
             return Err(format!("plane {id} counts {plane:?} of {blocks:?}"));
+        }
+        let pages = (plane.blocks - plane.retired) * plane.block_pages;
+        if self.shape.lanes > 1 && !plane.dead && plane.gc_pages != share_of_pages(self.settings.gc_threshold, pages) {
+            return Err(format!("plane {id} has {pages} pages, and collects below {}", plane.gc_pages));
         }
         if plane.dead && (plane.retired < plane.blocks || is_collecting) {
             return Err(format!("dead plane {id} is in use: {plane:?}"));

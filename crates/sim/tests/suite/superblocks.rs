@@ -163,8 +163,20 @@ fn refusals_say_what_is_allowed() {
     ] {
         assert_eq!(refused(&[(key, value)]), format!("{key} = {value}: allowed with superblock = true is {allowed}"));
     }
+    // 65 planes are one too many for a word.
     assert_eq!(
-        refused(&[("chips_per_channel", "33")]),
-        "superblock = true: allowed is false, as 66 planes share their free space, and superblocks have at most 64 blocks (slice simulates a part of a drive)"
+        refused(&[("channels", "5"), ("chips_per_channel", "13")]),
+        "superblock = true: allowed is false, as 65 planes share their free space, and superblocks have at most 64 blocks (slice simulates a part of a drive)"
     );
+    let words: Vec<_> = [DRIVE, &[("channels", "8"), ("chips_per_channel", "8")]]
+        .concat()
+        .iter()
+        .map(|(key, value)| (key.to_string(), value.to_string()))
+        .collect();
+    assert!(Config::assemble(Some("tiny"), Some("raid0"), None, &words).is_ok());
+    let mirrors: Vec<_> =
+        [("ftl", "auto"), ("allocation", "dynamic_member")].iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let plain: Vec<_> = DRIVE.iter().map(|(key, value)| (key.to_string(), value.to_string())).chain(mirrors).collect();
+    let text = Config::assemble(Some("tiny"), Some("cr5m"), None, &plain).unwrap_err().to_string();
+    assert_eq!(text, "mirror_chips = 1: allowed with superblock = true is 0");
 }
