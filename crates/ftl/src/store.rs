@@ -255,7 +255,7 @@ impl Store {
         self.maps.set(version, slot, to);
         self.maps.label(to, version, slot);
         let shape = &self.space.shape;
-        self.space.count_moved(shape.block_of(from), Some(shape.block_of(to)), version == Version::Base);
+        self.space.count_moved(shape.block_of(from), shape.block_of(to), version == Version::Base);
         Some((version, slot))
     }
 
@@ -278,7 +278,11 @@ impl Store {
     pub(crate) fn give_up(&mut self, ppn: Ppn) -> (Version, u32) {
         let (version, slot) = self.maps.live(ppn).expect("a live page");
         self.maps.set(version, slot, self.space.lost);
-        self.space.count_moved(self.space.shape.block_of(ppn), None, version == Version::Base);
+        // What is due is looked at by who gives up pages: a GC run, or what loses a part.
+        if version == Version::Base {
+            let _ = self.space.count_base(ppn, -1);
+        }
+        let _ = self.space.invalidate(ppn);
         (version, slot)
     }
 

@@ -3,7 +3,7 @@
 use crate::space::blocks::BlockState;
 use crate::store::Store;
 use flashraid_nand::Nand;
-use flashraid_vocabulary::{Ppn, Version};
+use flashraid_vocabulary::Ppn;
 
 impl Store {
     /// Nothing of a lane of the plane lives any more, but something of another one does: what it held is lost, and programs pass it over from now on.
@@ -45,20 +45,13 @@ impl Store {
             let memory = self.memory.as_mut().expect("superblocks have program units of several pages");
             memory.lose_place(first, &mut self.space, nand);
             if !memory.holds(first) {
-                (first.0..first.0 + turn).for_each(|page| self.lose_version_at(Ppn(page)));
+                for page in (first.0..first.0 + turn).map(Ppn) {
+                    if self.maps.live(page).is_some() {
+                        self.give_up(page);
+                    }
+                }
             }
         }
         true
-    }
-
-    /// The version that the page is, if it is live, is lost.
-    fn lose_version_at(&mut self, ppn: Ppn) {
-        let Some((version, slot)) = self.maps.live(ppn) else { return };
-        self.maps.set(version, slot, self.space.lost);
-        // What is due is looked at when all is lost.
-        if version == Version::Base {
-            let _ = self.space.count_base(ppn, -1);
-        }
-        let _ = self.space.invalidate(ppn);
     }
 }

@@ -83,8 +83,13 @@ impl<'a> Parts<'a> {
     pub fn lanes_of(&self, part: &Part) -> Vec<(u32, u32)> {
         let shape = &self.space.shape;
         let place = |(plane, lane): (u32, u32)| self.locate(shape.page_of_lane(self.space.blocks.index(plane, 0), lane, 0));
-        let lanes = (0..self.space.planes()).flat_map(|plane| (0..shape.lanes).map(move |lane| (plane, lane)));
-        lanes.filter(|lane| self.is_in_plane_of(part, &place(*lane))).collect()
+        self.lanes().filter(|lane| self.is_in_plane_of(part, &place(*lane))).collect()
+    }
+
+    /// All of them.
+    fn lanes(&self) -> impl Iterator<Item = (u32, u32)> + use<> {
+        let lanes = self.space.shape.lanes;
+        (0..self.space.planes()).flat_map(move |plane| (0..lanes).map(move |lane| (plane, lane)))
     }
 
     /// Every physical page of the part.
@@ -108,12 +113,10 @@ impl<'a> Parts<'a> {
 
     /// Whether anything of the member lives.
     pub fn is_alive(&self, member: MemberId) -> bool {
-        let lanes = (0..self.space.planes()).flat_map(|plane| (0..self.space.shape.lanes).map(move |lane| (plane, lane)));
-        let mut its =
-            lanes.filter(|(plane, lane)| self.nand.member_of_lun(self.nand.places().lun_of_lane(*plane, *lane)) == Some(member.0.into()));
-        its.any(|(plane, lane)| {
+        self.lanes().any(|(plane, lane)| {
+            let is_its = self.nand.member_of_lun(self.nand.places().lun_of_lane(plane, lane)) == Some(member.0.into());
             let state = &self.space.blocks.planes[plane as usize];
-            state.in_use && state.blocks > 0 && self.space.blocks.lives(plane, lane)
+            is_its && state.in_use && state.blocks > 0 && self.space.blocks.lives(plane, lane)
         })
     }
 
@@ -171,7 +174,7 @@ impl<'a> Parts<'a> {
         let (settings, shape) = (&self.space.settings, &self.space.shape);
         let spares = settings.geometry.chips_per_channel..settings.chips_per_channel();
         let mut planes =
-            (0..shape.data_planes()).filter(|plane| spares.contains(&shape.chip_of_lun(self.nand.places().lun_of_lane(*plane, 0))));
+            (0..shape.data_planes()).filter(|plane| spares.contains(&shape.chip_of_lun(self.nand.places().lun_of_plane(*plane))));
         planes.any(|plane| self.space.blocks.planes[plane as usize].in_use)
     }
 }

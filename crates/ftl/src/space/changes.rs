@@ -100,17 +100,15 @@ impl Space {
         if change > 0 { Due::Collection(plane) } else { Due::Nothing }
     }
 
-    /// A live page is at another place now, or lost: the block that it was in has one less, and the other, if there is one, one more.
-    pub(crate) fn count_moved(&mut self, from: usize, to: Option<usize>, is_base: bool) {
+    /// A live page is at another place now: the block that it was in has one less, and the other one more.
+    pub(crate) fn count_moved(&mut self, from: usize, to: usize, is_base: bool) {
         let bases = u32::from(is_base && !self.settings.moves_bases);
         let old = &mut self.blocks.blocks[from];
         old.live -= 1;
         old.bases -= bases;
-        if let Some(to) = to {
-            let new = &mut self.blocks.blocks[to];
-            new.live += 1;
-            new.bases += bases;
-        }
+        let new = &mut self.blocks.blocks[to];
+        new.live += 1;
+        new.bases += bases;
     }
 
     // ---- pages for what GC moves ----

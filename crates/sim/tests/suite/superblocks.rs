@@ -146,10 +146,11 @@ fn a_dead_die_is_passed_over() {
 /// What superblocks cannot be combined with is refused.
 #[test]
 fn refusals_say_what_is_allowed() {
-    let refused = |pairs: Pairs| {
+    let assembled = |scheme: &str, pairs: Pairs| {
         let pairs: Vec<_> = [DRIVE, pairs].concat().iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-        Config::assemble(Some("tiny"), Some("raid0"), None, &pairs).unwrap_err().to_string()
+        Config::assemble(Some("tiny"), Some(scheme), None, &pairs)
     };
+    let refused = |pairs: Pairs| assembled("raid0", pairs).unwrap_err().to_string();
     assert_eq!(
         refused(&[("mapping_unit_bytes", "0")]),
         "superblock = true: allowed is false unless programs fill several mapping units: set mapping_unit_bytes below page_bytes, or program_pages above 1"
@@ -168,15 +169,7 @@ fn refusals_say_what_is_allowed() {
         refused(&[("channels", "5"), ("chips_per_channel", "13")]),
         "superblock = true: allowed is false, as 65 planes share their free space, and superblocks have at most 64 blocks (slice simulates a part of a drive)"
     );
-    let words: Vec<_> = [DRIVE, &[("channels", "8"), ("chips_per_channel", "8")]]
-        .concat()
-        .iter()
-        .map(|(key, value)| (key.to_string(), value.to_string()))
-        .collect();
-    assert!(Config::assemble(Some("tiny"), Some("raid0"), None, &words).is_ok());
-    let mirrors: Vec<_> =
-        [("ftl", "auto"), ("allocation", "dynamic_member")].iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let plain: Vec<_> = DRIVE.iter().map(|(key, value)| (key.to_string(), value.to_string())).chain(mirrors).collect();
-    let text = Config::assemble(Some("tiny"), Some("cr5m"), None, &plain).unwrap_err().to_string();
-    assert_eq!(text, "mirror_chips = 1: allowed with superblock = true is 0");
+    assert!(assembled("raid0", &[("channels", "8"), ("chips_per_channel", "8")]).is_ok());
+    let of_mirrors = assembled("cr5m", &[("ftl", "auto"), ("allocation", "dynamic_member")]);
+    assert_eq!(of_mirrors.unwrap_err().to_string(), "mirror_chips = 1: allowed with superblock = true is 0");
 }
