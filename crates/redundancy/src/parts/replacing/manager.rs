@@ -213,8 +213,9 @@ impl ReplacedSsds {
         if running.stage == Stage::Draining || self.copying.len() >= self.policy.window as usize || !self.orders.is_empty() {
             return IdleWork::None;
         }
+        let has_rested = view.now_ns() < running.rests_until_ns;
         loop {
-            let Some(stripe) = self.next_stripe(view) else { return self.rest(view) };
+            let Some(stripe) = self.next_stripe(view) else { return self.rest(has_rested, view) };
             // What is lost is repaired first, and the stripe is the next one again (SPEC 5.6).
             let copy = match running.stage == Stage::Migrating && self.damage(stripe, view) == Damage::Compute {
                 true => self.repair(stripe, view),
@@ -235,11 +236,11 @@ impl ReplacedSsds {
         }
     }
 
-    /// After a round there is another one if anything has happened since, as that may have made something possible, and nothing else may come.
-    fn rest(&self, view: &dyn View) -> IdleWork {
+    /// After a round there is another one if anything has happened since, as that may have made something possible, and nothing else may come: whoever asks
+    /// after the round had ended has seen something happen, at the same instant perhaps.
+    fn rest(&self, has_rested: bool, view: &dyn View) -> IdleWork {
         let Some(running) = self.running else { return IdleWork::None };
-        let (now_ns, rest_ns) = (view.now_ns(), self.rest_ns());
-        let has_news = running.is_fruitful() || now_ns > running.rests_until_ns.saturating_sub(rest_ns);
+        let (now_ns, has_news) = (view.now_ns(), has_rested || running.is_fruitful());
         if has_news && now_ns < running.rests_until_ns { IdleWork::After(running.rests_until_ns - now_ns) } else { IdleWork::None }
     }
 

@@ -8,7 +8,6 @@ use flashraid_vocabulary::Lpn;
 
 impl<M: Media> Episode<M> {
     pub(super) fn check(&mut self) -> Result<(), Problem> {
-        self.notice_given_up();
         let mut problem: Option<Problem> = None;
         let (mut gone, mut exposed) = (Vec::new(), Vec::new());
         let has_window = self.terms.has_window;

@@ -112,6 +112,7 @@ impl<M: Media> Episode<M> {
     pub(super) fn advance(&mut self) -> Result<bool, Problem> {
         let has_advanced = self.engine.advance().map_err(|halted| (None, halted.to_string()))?;
         self.notice_taken_out();
+        self.notice_given_up();
         Ok(has_advanced)
     }
 }
