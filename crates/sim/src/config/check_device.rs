@@ -99,7 +99,6 @@ impl Device {
             ("allocation", self.allocation.name().into(), self.allocation == Allocation::Static, "dynamic_member, dynamic"),
             ("gc_blocking_scope", self.gc_blocking_scope.name().into(), self.gc_blocking_scope != GcBlockingScope::None, "none"),
             ("multi_plane", "true".into(), self.multi_plane, "false"),
-            ("mirror_chips", self.mirror_chips.to_string(), self.mirror_chips > 0, "0"),
             ("spare_chips", self.spare_chips.to_string(), self.spare_chips > 0, "0"),
         ] {
             if is_refused {
@@ -194,6 +193,8 @@ impl Device {
             format!("at least one chip of each channel must hold data: allowed are {fewer}chips_per_channel from {enough}")
         } else if self.member != Member::Channel {
             "allowed with member = channel only".into()
+        } else if self.superblock {
+            "allowed with superblock = true is 0".into()
         } else if self.copies_held() == 0 {
             format!(
                 "with gc_reserve_blocks = {}, mirror chips have no space for a copy that GC could always reclaim",

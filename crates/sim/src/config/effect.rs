@@ -137,9 +137,10 @@ pub(super) const WITH_CHOICE_OF_MEMBER: Effect =
                 }
     });
 pub(super) const WITH_PLANES: Effect = EVER.needs("several planes in each LUN", |config| config.device.planes_per_lun() > 1);
-pub(super) const WITH_SHARED_PLANES: Effect = EVER.needs("several planes that share their free space", |config| {
-    config.build_scheme().is_ok_and(|scheme| config.device.space_domain(config.placement(&*scheme)).planes > 1)
-});
+pub(super) const WITH_SHARED_PLANES: Effect = EVER
+    .needs("several planes that share their free space, as with ftl = device and allocation = dynamic", |config| {
+        config.build_scheme().is_ok_and(|scheme| config.device.space_domain(config.placement(&*scheme)).planes > 1)
+    });
 pub(super) const WITH_CHOICE_OF_LUN: Effect =
     EVER.needs("devices = 1: in an array each SSD is a member", |config| config.array.is_single());
 pub(super) const OF_ARRAYS: Effect = EVER.needs("devices above 1", |config| !config.array.is_single());

@@ -71,6 +71,10 @@ impl Torture {
         threads::in_order(threads, first..end.div_ceil(KILLS), episode, |result| {
             match result {
                 Some(Ok(found)) => report.add(found),
+                // What is asked of all schemes may be refused for one of them.
+                Some(Err(ConfigError(text))) if self.scheme == "all" && !text.starts_with(scheme) => {
+                    refused = Some(ConfigError(format!("{scheme}: {text}")));
+                }
                 Some(Err(error)) => refused = Some(error),
                 None => {}
             }

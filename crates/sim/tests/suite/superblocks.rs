@@ -171,5 +171,5 @@ fn refusals_say_what_is_allowed() {
     );
     assert!(assembled("raid0", &[("channels", "8"), ("chips_per_channel", "8")]).is_ok());
     let of_mirrors = assembled("cr5m", &[("ftl", "auto"), ("allocation", "dynamic_member")]);
-    assert_eq!(of_mirrors.unwrap_err().to_string(), "mirror_chips = 1: allowed with superblock = true is 0");
+    assert_eq!(of_mirrors.unwrap_err().to_string(), "cr5m on tiny: mirror_chips = 1: allowed with superblock = true is 0");
 }
