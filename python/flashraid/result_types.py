@@ -1683,6 +1683,12 @@ class Member(Record):
     p99_9_ns: int
     """99.9th percentile of the same. Unit: ns."""
 
+    p99_99_ns: int
+    """99.99th percentile of the same. Unit: ns."""
+
+    max_ns: int
+    """Longest of the same. Unit: ns."""
+
     free_blocks: int
     """Erased blocks at the end, excluding blocks reserved for translation pages. Unit: blocks."""
 

@@ -293,6 +293,16 @@ def test_a_table_is_compared_by_orders_of_magnitude_where_its_claim_says_so():
     assert (verdict.holds, verdict.note) == (True, "3 of 3 are within a factor of ten, 2 are within a factor of two")
     verdict = judged(**table, value={"a": {"1": 101.0, "2": 20.0}})
     assert (verdict.holds, verdict.lack) == (False, 1)
+    table["tolerance"] = "factor two"
+    assert judged(**table, value={"a": {"1": 10.0, "2": 20.0}}).note == "2 of 2 are within a factor of two"
+    # A size has no sign that could be another one.
+    verdict = judged(judge="cells", kind="value", tolerance="factor two", value={"a": {"1": 1.24}})
+    assert (verdict.holds, verdict.found, verdict.unit, verdict.note) == (
+        False,
+        0,
+        "figures",
+        "0 of 1 are within a factor of two",
+    )
 
 
 @pytest.mark.parametrize(

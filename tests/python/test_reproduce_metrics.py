@@ -34,12 +34,12 @@ def test_a_tail_has_eighths_of_decades_as_far_as_its_requests_go():
 
 
 def test_the_most_congested_channel_is_that_of_the_longest_queue():
-    quantiles = ("p50_ns", "p90_ns", "p99_ns", "p99_9_ns")
+    quantiles = ("p99_ns", "p99_9_ns", "p99_99_ns", "max_ns")
     members = [
         {"mean_blocked": blocked} | {key: 1000 * first * (1 + each) for each, key in enumerate(quantiles)}
         for blocked, first in ((0.5, 10), (2.0, 40), (0.1, 20))
     ]
-    names = ("congested_p50", "others_p50", "congested_p99_9", "others_p99_9", "congested_tail")
+    names = ("congested_p99", "others_p99", "congested_max", "others_max", "congested_tail")
     found = measured({"members": members}, names)
     assert found == dict(zip(names, (40.0, 15.0, 160.0, 60.0, 166.67), strict=True))
 

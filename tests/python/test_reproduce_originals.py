@@ -44,6 +44,7 @@ settings = { fill = 0.002 }
 files = ["systor17-additional-01"]
 source = "SNIA"
 members = 3
+members_like = "2016021612-LUN4"
 settings = { fit = "wrap" }
 [[experiment]]
 name = "figures"
@@ -216,6 +217,18 @@ def test_of_a_part_of_a_paper_only_its_traces_are_looked_at(paper, folder):
     assert found.recordings["luns/1"].place == "2016021612-LUN0.csv.gz"
 
 
+def test_a_trace_of_a_folder_that_the_paper_has_a_table_of_is_that_one(paper, folder):
+    def of(requests):
+        lun = replace(paper.originals["hm_0"], files=["2016021612-LUN1"], table={"requests": requests})
+        return replace(paper, originals={**paper.originals, "lun": lun}).part(["folder"])
+
+    assert "luns/2" in with_originals(of(recordings.REQUESTS), str(folder)).recordings
+    with pytest.raises(
+        fr.InputError, match=r"LUN1\.csv\.gz: not the trace of lun: requests is .*; the paper has 1,000"
+    ):
+        with_originals(of(1000), str(folder))
+
+
 def test_what_is_wrong_with_a_folder_is_told_in_a_line(paper, folder, capsys):
     def refused(change, text):
         change()
@@ -228,6 +241,12 @@ def test_what_is_wrong_with_a_folder_is_told_in_a_line(paper, folder, capsys):
     refused(lost.unlink, r"systor17-additional-01: it has 2 traces \(\.csv\); luns has 3")
     refused(lambda: shutil.copytree(luns, folder / "more" / luns.name), "could both be luns: allowed is one")
     shutil.rmtree(folder / "more")
+    stranger = luns / "notes.csv.gz"
+    refused(
+        lambda: (luns / "2016021612-LUN0.csv.gz").rename(stranger),
+        "none of luns: allowed are names as 2016021612-LUN4$",
+    )
+    stranger.rename(luns / "2016021612-LUN0.csv.gz")
     shutil.rmtree(luns)
     packed = folder / "systor17-additional-01.tar"
     refused(lambda: packed.write_text(""), "allowed is a folder of 3 traces: unpack it")
@@ -273,11 +292,11 @@ def test_a_trace_that_is_known_by_its_sha_256_is_no_other(paper, folder):
     own = hashlib.sha256(path.read_bytes()).hexdigest()
 
     def of(sha256):
-        each = replace(paper.originals["hm_0"], sha256=sha256)
+        each = replace(paper.originals["hm_0"], sha256=("11", sha256))
         return replace(paper, originals={"hm_0": each})
 
     assert "hm_0" in with_originals(of(own), str(folder)).recordings
-    with pytest.raises(fr.InputError, match=f"not hm_0: its SHA-256 is {own}, and that of hm_0 00"):
+    with pytest.raises(fr.InputError, match=f"not hm_0: its SHA-256 is {own}, and that of hm_0 11"):
         with_originals(of("00"), str(folder))
 
 

@@ -205,10 +205,21 @@ def outcome(holds, tolerance="", kind="trend"):
     ],
 )
 def test_values_are_counted_by_what_their_tolerance_asks(near, signs, others, text):
-    values = [outcome(True, "factor two", "value")] * near + [outcome(True, "sign", "value")] * signs
+    counts = {"factor two": near, "sign": signs}
+    assert counted_values(counts, others) == text
+
+
+def test_orders_of_magnitude_are_no_factors_of_two():
+    assert counted_values({"magnitude": 1}, 1) == "Of 2 values, {}, 1 is within a factor of ten."
+    text = "Of 6 values, {}, 1 is within a factor of two, 2 more are within a factor of ten and 3 more have the paper's sign."
+    assert counted_values({"factor two": 1, "magnitude": 2, "sign": 3}, 0) == text
+
+
+def counted_values(counts, others):
+    values = [outcome(True, tolerance, "value") for tolerance, count in counts.items() for _ in range(count)]
     values += [outcome(False, "sign", "value")] * others
     why = "which cannot be tested exactly because traces are lost or configurations not given"
-    assert page.counted([outcome(True), *values]).endswith("0 are undecided. " + text.format(why))
+    return page.counted([outcome(True), *values]).partition("0 are undecided. ")[2].replace(why, "{}")
 
 
 def test_no_values_are_not_counted():

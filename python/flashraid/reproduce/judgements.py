@@ -374,25 +374,31 @@ def _levels_off(claim: Claim, line: Line, unit: str) -> Verdict:
     return Verdict(lack < 0, found, at, "%", lack, note, is_level=not last)
 
 
+# Of a table's figures, what those do that agree, by tolerance.
+AGREEING = {
+    "sign": "have the paper's sign",
+    "factor two": "are within a factor of two",
+    "magnitude": "are within a factor of ten",
+    "exact": "are equal",
+}
+
+
 def _cells(claim: Claim, grid: Grid) -> Verdict:
-    """A table of the paper: how many figures have its sign or its order of magnitude, and how many are within a factor
-    of two.
+    """A table of the paper: how many figures agree as far as the claim's tolerance asks, and how many are within a
+    factor of two.
     """
     cells = grid.cells()
     decided = [each for each in cells if not each[3].is_undecided]
-    compared = [_compared(ours.mean, grid.claim, paper)[1] for _, _, paper, ours in decided or cells]
-    near = compared.count("within a factor of two")
-    if claim.tolerance == "magnitude":
-        agreeing, what = near + compared.count("within a factor of ten"), "are within a factor of ten"
-    else:
-        agreeing, what = near + compared.count("same sign"), "have the paper's sign"
-    texts = (
-        f"{agreeing} of {len(compared)} {what}",
-        f"{near} {'is' if near == 1 else 'are'} within a factor of two",
-    )
+    compared = [_compared(ours.mean, grid.claim, paper) for _, _, paper, ours in decided or cells]
+    agreeing = sum(agrees for agrees, _ in compared)
+    near = sum(note == "within a factor of two" for _, note in compared)
+    texts = [f"{agreeing} of {len(compared)} {AGREEING[claim.tolerance]}"]
+    if claim.tolerance != "factor two":
+        texts.append(f"{near} {'is' if near == 1 else 'are'} within a factor of two")
     note = _join(*texts, _undecided(len(cells) - len(decided), not decided))
     holds = bool(decided) and agreeing == len(compared)
-    return Verdict(holds, agreeing, "", "figures", len(compared) - agreeing, note, not decided)
+    plural = "" if agreeing == 1 else "s"
+    return Verdict(holds, agreeing, "", f"figure{plural}", len(compared) - agreeing, note, not decided)
 
 
 JUDGES: dict[str, Callable[[Claim, Line, str], Verdict]] = {

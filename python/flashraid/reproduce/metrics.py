@@ -224,6 +224,15 @@ def _tails_us(result: Result) -> list[float]:
     return [member["p99_9_ns"] / 1000 for member in result["members"]]
 
 
+# Between the 99th percentile and the longest: what results have of a channel.
+CONGESTION = {
+    "p99": "99th percentile",
+    "p99_9": "99.9th percentile",
+    "p99_99": "99.99th percentile",
+    "max": "longest",
+}
+
+
 def _by_congestion(result: Result, quantile: str) -> tuple[float, float]:
     """A quantile of the member with the longest queue, and the mean of the others', in us."""
     *others, congested = sorted(result["members"], key=lambda member: member["mean_blocked"])
@@ -239,8 +248,8 @@ def _congested_tail(result: Result) -> float:
 def _by_congestion_metrics() -> dict[str, Metric]:
     """Quantiles of the page operations of the most congested channel, and of the others."""
     found = {}
-    for name, percent in (("p50", "50th"), ("p90", "90th"), ("p99", "99th"), ("p99_9", "99.9th")):
-        about = f"{percent} percentile of the page operations of "
+    for name, words in CONGESTION.items():
+        about = f"{words} of the page operations of "
         found[f"congested_{name}"] = Metric(
             "us",
             3,

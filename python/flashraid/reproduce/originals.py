@@ -4,6 +4,7 @@ What they are checked against are the paper's tables. What was measured on them 
 """
 
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -14,6 +15,7 @@ from typing import Any
 
 from .. import _native
 from .._native import InputError, __version__
+from ..causes import cause
 from ..kept import content
 from ..quantities import rounded
 from ..trace import trace_info
@@ -121,13 +123,17 @@ def with_originals(paper: Paper, folder: str, *, at_paper_speed: bool = False, k
         raise InputError(
             f"traces {folder}: of no use to {paper.name}: none of its workloads is a recording that can be had"
         )
+    try:
+        os.listdir(folder)
+    except OSError as error:
+        raise InputError(f"traces {folder}: {cause(error)}") from None
     there = _listed(Path(folder))
     found: dict[str, Recording] = {}
     notes: list[str] = []
     slower: dict[str, Slower] = {}
     for name, original in originals.items():
         if original.members:
-            members = _of_folder(Path(folder), there, name, original)
+            members = _of_folder(Path(folder), there, name, paper)
             notes += [f"{name} is {next(iter(members.values())).path.parent}"] if members else []
             found |= members
         elif path := _find(there, original):
@@ -218,8 +224,12 @@ def _find(there: Sequence[Path], original: Original) -> Path | None:
     return found[0] if found else None
 
 
-def _of_folder(folder: Path, there: Sequence[Path], name: str, original: Original) -> dict[str, Recording]:
-    """The traces of an original that is a folder, numbered in the order of their names; none if it is not there."""
+def _of_folder(folder: Path, there: Sequence[Path], name: str, paper: Paper) -> dict[str, Recording]:
+    """The traces of an original that is a folder, numbered in the order of their names; none if it is not there.
+
+    Those of them that the paper has a table of, as originals of their own, are checked against it.
+    """
+    original = paper.originals[name]
     names = [each.lower() for each in original.files]
     found = [each for each in (folder.absolute(), *there) if _stem(each) in names]
     if not found:
@@ -233,11 +243,20 @@ def _of_folder(folder: Path, there: Sequence[Path], name: str, original: Origina
     if len(traces) != original.members:
         # With one less, the numbers of those behind it would be wrong.
         raise InputError(f"traces: {place}: it has {len(traces)} traces (.csv); {name} has {original.members}")
+    like = re.compile(re.sub(r"\d+", r"\\d+", re.escape(original.members_like)) + "$", re.IGNORECASE)
+    if strange := next((each for each in traces if not like.search(_stem(each))), None):
+        raise InputError(f"traces: {strange}: none of {name}: allowed are names as {original.members_like}")
     numbers = [each.removeprefix(ORIGINAL) for each in original.names(name)]
-    return {
+    members = {
         number: Recording(each, os.path.relpath(each, folder), _format(each))
         for number, each in zip(numbers, traces, strict=True)
     }
+    for single, of in paper.originals.items():
+        files = [each.lower() for each in of.files]
+        for member in (each for each in members.values() if of.table and _stem(each.path) in files):
+            for _ in _differences(_read(member.path, member.place, single, of), single, of):
+                pass  # one that is another trace is refused; the others' are noted where it is used alone
+    return members
 
 
 def _near(there: Sequence[Path], originals: Mapping[str, Original], found: Mapping[str, Recording]) -> list[str]:
@@ -279,8 +298,8 @@ def _fits(path: str | Path, format: str) -> bool:
 
 
 def _read(path: Path, place: str, name: str, original: Original) -> Recording:
-    if original.sha256 and (own := content(str(path))) != original.sha256:
-        raise InputError(f"traces: {path}: not {name}: its SHA-256 is {own}, and that of {name} {original.sha256}")
+    if original.sha256 and (own := content(str(path))) not in original.sha256:
+        raise InputError(f"traces: {path}: not {name}: its SHA-256 is {own}, and that of {name} {original.sha256[0]}")
     format = _format(path)
     return Recording(path, place, format, figures_of(str(path), format))
 
@@ -292,7 +311,10 @@ def figures_of(path: str, format: str) -> Mapping[str, Any]:
 
 @cache
 def _figures_of(_sha256: str, path: str, format: str) -> Mapping[str, Any]:
-    info = trace_info(path, format=format).to_dict()
+    try:
+        info = trace_info(path, format=format).to_dict()
+    except InputError as error:
+        raise InputError(f"traces: {without_options(str(error))}") from None
     return {key: info[key] for key in FIGURES}
 
 
@@ -300,17 +322,20 @@ def _format(path: Path) -> str:
     try:
         return known_format(path)
     except InputError as error:
-        raise InputError(f"traces: {_without_options(str(error), path)}") from None
+        text = without_options(str(error))
+    problem, asked, formats = text.partition("expected --format ")
+    if asked and any(_fits(path, each) for each in BY_COLUMNS):
+        text = f"{problem}expected a name with the word of its format in it ({formats}), as {_stem(path)}.alibaba.csv"
+    elif asked:
+        text = f"{problem}its first line is none of {', '.join(BY_COLUMNS)}"
+    raise InputError(f"traces: {text}")
 
 
-def _without_options(text: str, path: Path) -> str:
+def without_options(text: str) -> str:
     """What is wrong with a trace, without the options of other commands that would help there."""
     for advice in (" (--columns reads other columns)", ", or --on-error skip to read what there is of it"):
         text = text.replace(advice, "")
-    problem, asked, formats = text.partition("expected --format ")
-    if not asked:
-        return text
-    return f"{problem}expected a name with the word of its format in it ({formats}), as {_stem(path)}.alibaba.csv"
+    return text
 
 
 def _differences(recording: Recording, name: str, original: Original) -> Iterator[str]:

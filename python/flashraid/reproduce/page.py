@@ -7,6 +7,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from .._native import __version__
+from ..candidate import listed
 from ..quantities import rounded
 from . import changes, drawings
 from .found import ORIGINALS, Found, Outcome, tree
@@ -173,17 +174,19 @@ def counted(outcomes: Sequence[Outcome]) -> str:
 def _counted_values(values: Sequence[Outcome]) -> str:
     """How many values agree, each as far as its tolerance asks."""
     agreeing = [each.claim.tolerance for each in values if each.verdict.holds]
-    signs = agreeing.count("sign")
-    near = len(agreeing) - signs
+    signs, tens = agreeing.count("sign"), agreeing.count("magnitude")
+    near = len(agreeing) - signs - tens
     parts = []
     if near:
         parts.append(f"{near} {'is' if near == 1 else 'are'} within a factor of two")
+    if tens:
+        parts.append(f"{tens}{' more' if near else ''} {'is' if tens == 1 else 'are'} within a factor of ten")
     if signs:
-        parts.append(f"{signs}{' more' if near else ''} {'has' if signs == 1 else 'have'} the paper's sign")
+        parts.append(f"{signs}{' more' if near or tens else ''} {'has' if signs == 1 else 'have'} the paper's sign")
     number = f"{len(values)} value{'' if len(values) == 1 else 's'}"
     return (
         f"Of {number}, which cannot be tested exactly because traces are lost or configurations not given, "
-        f"{' and '.join(parts) or 'none agrees'}."
+        f"{listed(parts) or 'none agrees'}."
     )
 
 

@@ -203,8 +203,9 @@ class Original:
     table: Mapping[str, float] = field(default_factory=dict)  # what the paper says of it, by key of `trace info --json`
     intervals_ns: Mapping[str, int] = field(default_factory=dict)  # its times between arrivals, by quantile (p20)
     settings: Overlay = field(default_factory=dict)  # of its runs
-    sha256: str = ""  # of the one file that it is, if any other is another trace
+    sha256: Sequence[str] = ()  # of the one file that it is, packed and unpacked, if any other is another trace
     members: int = 0  # how many traces its folder has, NAME/01 and so on in the order of their names; 0 if it is a file
+    members_like: str = ""  # the name of one of them, without endings; the others' differ from it in numbers
     part: str = ""  # how long a part of a volume's recording it is, as in "12h"
 
     def names(self, name: str) -> list[str]:

@@ -69,7 +69,8 @@ MOST_TIMES = 3
 # Words of an order, which no single value decides.
 ORDER = re.compile(
     r"\b(the|its) (most|least|best|worst|largest|smallest|highest|lowest|longest|shortest|fastest|slowest)\b"
-    r"|\b(most|least) of all\b|\bat (best|worst)\b"
+    r"|\b(most|least) of all\b|\bat (best|worst)\b",
+    re.IGNORECASE,
 )
 
 MARKS = "<!-- claims -->\n", "<!-- end of claims -->"

@@ -13,6 +13,7 @@ from ..files import scratch_folder
 from ..settings import with_effect
 from .cache import Cache, Cost, Entry, key
 from .metrics import measured
+from .originals import without_options
 from .runs import Run, entire, requests_of, trace_path
 
 STEP_SECONDS = 0.2
@@ -150,7 +151,10 @@ class Runner:
         go_on = lambda stage, count, share: not self._is_stopped  # noqa: E731
         pairs = with_effect(run.device, run.scheme, list(settings.items()))
         begun = time.thread_time()
-        text, _, _, status = _native.run(trace, run.device, run.scheme, None, pairs, [], False, go_on)
+        try:
+            text, _, _, status = _native.run(trace, run.device, run.scheme, None, pairs, [], False, go_on)
+        except InputError as error:
+            raise InputError(without_options(str(error))) from None
         if self._is_stopped:
             raise KeyboardInterrupt
         result = json.loads(text)

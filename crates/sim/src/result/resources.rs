@@ -56,7 +56,8 @@ impl Simulation {
                 // A chip that was replaced and the one in its place are one.
                 let in_use = own.iter().filter(|lun| luns[**lun].is_in_use).count();
                 let busy_ns = |snapshot: &Snapshot| own.iter().flat_map(|lun| snapshot.lun_busy_ns[*lun]).map(u128::from).sum::<u128>();
-                let [p50_ns, p90_ns, p99_ns, p99_9_ns] = device.statistics.members[member as usize].quantiles_ns([0.5, 0.9, 0.99, 0.999]);
+                let latency = &device.statistics.members[member as usize];
+                let [p50_ns, p90_ns, p99_ns, p99_9_ns, p99_99_ns] = latency.quantiles_ns([0.5, 0.9, 0.99, 0.999, 0.9999]);
                 Member {
                     reads: sum(0),
                     programs: sum(1),
@@ -67,6 +68,8 @@ impl Simulation {
                     p90_ns,
                     p99_ns,
                     p99_9_ns,
+                    p99_99_ns,
+                    max_ns: latency.max_ns,
                     free_blocks: own.iter().map(|lun| luns[*lun].free_blocks).sum(),
                     parity_share: if all_parities > 0.0 { parities_of(member) / all_parities } else { 0.0 },
                     state: state(media, MemberId(member as u16)),

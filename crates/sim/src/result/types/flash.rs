@@ -233,6 +233,12 @@ pub struct Member {
     /// 99.9th percentile of the same.
     #[schemars(extend("unit" = "ns"))]
     pub p99_9_ns: u64,
+    /// 99.99th percentile of the same.
+    #[schemars(extend("unit" = "ns"))]
+    pub p99_99_ns: u64,
+    /// Longest of the same.
+    #[schemars(extend("unit" = "ns"))]
+    pub max_ns: u64,
     /// Erased blocks at the end, excluding blocks reserved for translation pages.
     #[schemars(extend("unit" = "blocks"))]
     pub free_blocks: u64,
