@@ -31,7 +31,8 @@ KEYS = {
     "flash_ops.reads": "host update_read pre_read parity mirror commit reconstruct gc wear rebuild migration metadata "
     "retry total",
     "parity_updates": "full_stripe rmw rcw mirrored deferred committed adjusted",
-    "members.0": "reads programs busy_fraction mean_blocked p99_9_ns p99_99_ns max_ns free_blocks parity_share state erases",
+    "members.0": "reads programs busy_fraction mean_blocked p99_9_ns p99_99_ns max_ns free_blocks parity_share state "
+    "erases",
     "channels.0": "busy_ns",
     "dies.0": "busy_ns",
     "wear": "erase_mean erase_max erase_stddev",
