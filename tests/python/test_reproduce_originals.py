@@ -249,7 +249,7 @@ def test_what_is_wrong_with_a_folder_is_told_in_a_line(paper, folder, capsys):
     packed.unlink()
     refused(
         lambda: ali.write_text("1 2 3\n4 5 6\n"),
-        r"ali_1\.csv: .*expected a name with the word of its format in it \(.*\), as ali_1\.alibaba",
+        r"ali_1\.csv: .*; its first line is no request of msr or alibaba or tencent$",
     )
     # No option of another command is advised.
     refused(

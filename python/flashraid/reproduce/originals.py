@@ -323,12 +323,7 @@ def _format(path: Path) -> str:
         return known_format(path)
     except InputError as error:
         text = without_options(str(error))
-    problem, asked, formats = text.partition("expected --format ")
-    if asked and any(_fits(path, each) for each in BY_COLUMNS):
-        text = f"{problem}expected a name with the word of its format in it ({formats}), as {_stem(path)}.alibaba.csv"
-    elif asked:
-        text = f"{problem}its first line is none of {', '.join(BY_COLUMNS)}"
-    raise InputError(f"traces: {text}")
+    raise InputError(f"traces: {text.replace('expected --format', 'its first line is no request of')}")
 
 
 def without_options(text: str) -> str:
