@@ -7,7 +7,7 @@
 //! Coordinated, an SSD on which both GC and a migration are pending serves one of them at high priority, by its erased blocks (Algorithm 3). This is
 //! decided when a page operation of either is submitted, and what is queued keeps its class: at most one step of each GC run is.
 
-use super::state::Collection;
+use super::state::{Collection, GcStage};
 use crate::space::Space;
 use crate::space::blocks::NONE;
 use crate::store::Store;
@@ -153,6 +153,9 @@ impl Collection {
     pub(crate) fn check_blocked(&self, space: &Space, nand: &Nand) -> Result<(), String> {
         let mut blocked = vec![0; nand.luns().len()];
         for (plane, gc) in (0..).zip(&self.runs) {
+            if gc.retires && gc.erasing == 0 && (gc.may_rest || gc.stage == GcStage::Resting) {
+                return Err(format!("the run of plane {plane}, which retires its victim, may rest"));
+            }
             if gc.victim != NONE && gc.stage.blocks_luns() {
                 self.luns_blocked_by(plane, space, nand).for_each(|lun| blocked[lun as usize] += 1);
             }

@@ -48,7 +48,14 @@ fn nothing_is_lost_of_superblocks() {
     const KINDS: [Pairs; 3] = [
         &[("superblock", "true")],
         &[("superblock", "true"), ("program_pages", "2"), ("pages_per_block", "8"), ("read_pages", "2"), ("allocation", "dynamic")],
-        &[("superblock", "true"), ("gc_pace", "debt"), ("power_loss_protection", "true")],
+        &[
+            ("superblock", "true"),
+            ("gc_pace", "debt"),
+            ("power_loss_protection", "true"),
+            ("program_pages", "2"),
+            ("pages_per_block", "8"),
+            ("planes_per_die", "2"),
+        ],
     ];
     let protecting = SCHEMES.iter().filter(|entry| entry.protects != Protects::None && entry.mirror_chips == 0);
     for (number, entry) in some_of(protecting, 1, 5).enumerate() {

@@ -5,8 +5,8 @@ use crate::media::Media;
 use crate::verify::{self, VERSIONS};
 use flashraid_vocabulary::{Cause, HostOp, HostRequest, Lpn, MemberPage, Version};
 
-/// Events within which a device comes to rest, if its reads take one attempt.
-const MOST_EVENTS: u64 = 300_000;
+/// Events within which a device comes to rest, if its reads take one attempt: where failures have left hardly any garbage, a program takes hundreds of moves.
+const MOST_EVENTS: u64 = 1_000_000;
 
 impl<M: Media> Episode<M> {
     /// Lets everything end that goes on.
