@@ -820,6 +820,12 @@ class Scheme(Record):
 class Host(Record):
     """How the controller serves host requests."""
 
+    chunk_units: int
+    """Mapping units (SPEC 8.1) that follow each other on one member before the next member's turn: the chunk of an
+    array, as in md. A strip of a stripe stays one unit: a chunk only decides which stripes a request is on, and how
+    many.
+    """
+
     serial_subrequests: Literal["queued", "strict", "off"]
     """When the sub-requests of one request start. A sub-request is the part of a request on one stripe."""
 

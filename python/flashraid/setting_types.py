@@ -435,6 +435,12 @@ class SimulationSettings(TypedDict, total=False):
     ns. Default: 0.
     """
 
+    chunk_units: int | None
+    """Mapping units (SPEC 8.1) that follow each other on one member before the next member's turn: the chunk of an
+    array, as in md. A strip of a stripe stays one unit: a chunk only decides which stripes a request is on, and how
+    many. Default: 1.
+    """
+
     serial_subrequests: Literal["queued", "strict", "off"] | None
     """When the sub-requests of one request start. A sub-request is the part of a request on one stripe. Default:
     queued.

@@ -10,7 +10,7 @@ use crate::engine::{AsOverwritten, CompletedRequest, Engine, Halted, Reached, Su
 use crate::media::{Flash, Media, Recording, SsdArray};
 use crate::verify::{Checked, Checks, Verified};
 use flashraid_redundancy::Scheme;
-use flashraid_vocabulary::{Failure, HostRequest, Lpn, Persistent};
+use flashraid_vocabulary::{Failure, HostRequest, Persistent};
 use std::any::Any;
 use std::io;
 use std::ops::Range;
@@ -40,7 +40,7 @@ pub(crate) trait Device: Lifecycle + Recorded {
     /// Something fails now.
     fn fail(&mut self, failure: Failure);
     /// The failure that takes the flash page of a host page; none if it is not written, or failures have left it without a page.
-    fn failure_of(&self, lpn: Lpn) -> Option<Failure>;
+    fn failure_of(&self, host_page: u64) -> Option<Failure>;
     /// Has an SSD of an array replaced. Returns why that cannot be.
     fn replace(&mut self, device: u32) -> Result<(), &'static str>;
     /// What there is to know.
@@ -49,6 +49,8 @@ pub(crate) trait Device: Lifecycle + Recorded {
 
 /// What a device goes through before its first request and after its last one. What is saved of it is its durable state.
 pub(crate) trait Lifecycle: Persistent + Any + Send + Sync {
+    /// So many pages from the start of the logical space, and as many more as make the last row of chunks whole.
+    fn whole_rows(&self, pages: u64) -> u64;
     /// Writes the first `pages` pages of the logical space, in no time, and may leave them as overwrites would have: see `preparation::fill`.
     fn fill(&mut self, pages: u64, state: Option<AsOverwritten<'_>>) -> Option<Reached>;
     /// Overwrites random pages among the first `pages`, in no time: see `Engine::precondition`.
@@ -165,8 +167,8 @@ impl<C: Checked, M: Media> Device for Engine<C, M> {
         self.fail(failure);
     }
 
-    fn failure_of(&self, lpn: Lpn) -> Option<Failure> {
-        self.executor.failure_of(lpn)
+    fn failure_of(&self, host_page: u64) -> Option<Failure> {
+        self.executor.failure_of(self.page_at(host_page))
     }
 
     fn replace(&mut self, device: u32) -> Result<(), &'static str> {
@@ -179,6 +181,10 @@ impl<C: Checked, M: Media> Device for Engine<C, M> {
 }
 
 impl<C: Checked, M: Media> Lifecycle for Engine<C, M> {
+    fn whole_rows(&self, pages: u64) -> u64 {
+        self.whole_rows(pages)
+    }
+
     fn fill(&mut self, pages: u64, state: Option<AsOverwritten<'_>>) -> Option<Reached> {
         fill(self, pages, state)
     }

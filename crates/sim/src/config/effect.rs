@@ -4,6 +4,7 @@
 //! for but that cannot change any run of its configuration is refused; one that changed nothing in one run is reported with its result (`Asked`).
 
 use super::{Allocation, Config, Destage, Fit, Ftl, Mapping, Member, Suspend, WearLeveling, find_scheme};
+use crate::engine::row_pages;
 use flashraid_redundancy::Redundancy;
 use flashraid_workload::format_heeds;
 
@@ -141,6 +142,8 @@ pub(super) const WITH_SHARED_PLANES: Effect = EVER
     .needs("several planes that share their free space, as with ftl = device and allocation = dynamic", |config| {
         config.build_scheme().is_ok_and(|scheme| config.device.space_domain(config.placement(&*scheme)).planes > 1)
     });
+pub(super) const IN_ROWS: Effect =
+    EVER.needs("rows of several members", |config| config.build_scheme().is_ok_and(|scheme| row_pages(&*scheme) > 1));
 pub(super) const WITH_CHOICE_OF_LUN: Effect =
     EVER.needs("devices = 1: in an array each SSD is a member", |config| config.array.is_single());
 pub(super) const OF_ARRAYS: Effect = EVER.needs("devices above 1", |config| !config.array.is_single());

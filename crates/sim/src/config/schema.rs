@@ -8,7 +8,7 @@ use super::key::{Draw, Key, Kind, MOST, Table, whole};
 use super::models;
 use super::preparation::{Precondition, Until, Warmup};
 use super::words::{AfterLoss, Allocation, Destage, DestageUnit, Fit, Ftl, GcPhases, Mapping, NvramVictim, PartialWrites, Unwritten};
-use crate::engine::MOST_QUEUES;
+use crate::engine::{MOST_CHUNK, MOST_QUEUES};
 use flashraid_ftl::{Given, MOST_LEVEL};
 use flashraid_redundancy::Choice;
 use flashraid_vocabulary::{
@@ -333,6 +333,9 @@ impl Default for Array {
 table! {
     /// How the controller serves host requests.
     Host, "host" {
+        /// Mapping units (SPEC 8.1) that follow each other on one member before the next member's turn: the chunk of an array, as in md. A strip of a stripe stays
+        /// one unit: a chunk only decides which stripes a request is on, and how many.
+        chunk_units: u32 = Some("1"), "", whole(1, MOST_CHUNK), IN_ROWS, Draw::OneOf(&["1", "1", "1", "1", "2", "3", "16"]);
         /// When the sub-requests of one request start. A sub-request is the part of a request on one stripe.
         serial_subrequests: SerialSubrequests = Some("queued"), "", Kind::Word(SerialSubrequests::WORDS), EVER;
         /// Whether a write's response time includes its parity programs.

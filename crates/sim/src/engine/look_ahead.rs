@@ -8,8 +8,8 @@ use super::slot::{NIL, Slot};
 use crate::buffer::Buffer;
 use crate::media::{Ahead, Media, Shape};
 use flashraid_redundancy::Scheme;
+use flashraid_vocabulary::HostRequest;
 use flashraid_vocabulary::memory::prefetch;
-use flashraid_vocabulary::{HostRequest, Lpn};
 
 /// Requests ahead of the current one for which the maps, and then the blocks, are fetched into the cache.
 const AHEAD_MAP: usize = 24;
@@ -111,11 +111,12 @@ impl<C: Content, M: Media> Footprint<'_, C, M> {
     fn prefetch_map(&self, offset_bytes: u64) {
         let page = self.space.page_of(offset_bytes);
         if page < self.space.pages {
-            self.media.prefetch(Ahead::Request(self.scheme.locate(Lpn(page))));
-            self.scheme.prefetch(Lpn(page));
-            self.content.fetch_expected(Lpn(page));
+            let lpn = self.space.page_at(page);
+            self.media.prefetch(Ahead::Request(self.scheme.locate(lpn)));
+            self.scheme.prefetch(lpn);
+            self.content.fetch_expected(lpn);
             if let Some(buffer) = self.buffer {
-                buffer.prefetch(Lpn(page));
+                buffer.prefetch(lpn);
             }
         }
     }
@@ -126,13 +127,13 @@ impl<C: Content, M: Media> Footprint<'_, C, M> {
         let page = self.space.page_of(offset_bytes);
         let end = self.space.pages_up(offset_bytes + size_bytes).min(page + 4).min(self.space.pages);
         if page < end {
-            self.operations.locks.prefetch(self.scheme.stripe_of(Lpn(page)).0);
+            self.operations.locks.prefetch(self.scheme.stripe_of(self.space.page_at(page)).0);
         }
         for page in page..end {
-            self.media.prefetch(Ahead::Superseded(self.shape.entry(self.scheme.locate(Lpn(page)))));
+            self.media.prefetch(Ahead::Superseded(self.shape.entry(self.scheme.locate(self.space.page_at(page)))));
         }
         if page < end
-            && let Some(parity) = self.scheme.parity_of(Lpn(page))
+            && let Some(parity) = self.scheme.parity_of(self.space.page_at(page))
         {
             self.media.prefetch(Ahead::Superseded(self.shape.entry(parity)));
         }

@@ -55,6 +55,8 @@ pub use exposure::Exposure;
 pub use failure::{FaultRecord, ReadErrors, RebuildOptions, RebuildRecord, WearOutRecord};
 pub use front_end::FrontEnd;
 pub use host_side::HostTimes;
+pub use logical_space::MOST_CHUNK;
+pub(crate) use logical_space::row_pages;
 pub use options::{Dftl, Options};
 pub use preparation::Reached;
 pub(crate) use preparation::{AsOverwritten, fill};

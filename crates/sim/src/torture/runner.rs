@@ -112,6 +112,7 @@ impl Torture {
         if let Err((page, what)) = problem {
             // What shows at the end of an episode shows again with its last kill.
             let kill = number * KILLS + episode.kills.min(kills - 1);
+            let page = page.map(|page| episode.host_page(page));
             report.violation = Some(Violation { kill, at_ns: episode.now_ns(), page, what, replay: self.replay(scheme, kill) });
         }
         Ok(report)

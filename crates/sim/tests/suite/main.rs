@@ -5,6 +5,7 @@ mod array;
 mod buffer;
 mod buffer_nvram;
 mod buffer_nvram_model;
+mod chunks;
 mod clock;
 mod config;
 mod corpus;

@@ -197,10 +197,10 @@ fn a_kill_is_replayed_from_its_number() {
     assert_eq!(again.schemes[0].violation, Some(violation));
 }
 
-/// Settings as they were drawn when a violation was found, where other values have been added since: those of violations without `update` are drawn today.
+/// Settings as they were drawn when a violation was found, where other keys and values have been added since. Those of violations without `update` are newer.
 fn as_then(update: &str, more: &[(&str, &str)]) -> Vec<(String, String)> {
     let then = [("update", update), ("xor_ns", "0")].into_iter().filter(|_| !update.is_empty());
-    let settings = then.chain(more.iter().copied());
+    let settings = then.chain([("chunk_units", "1")]).chain(more.iter().copied());
     settings.map(|(key, value)| (key.into(), value.into())).collect()
 }
 

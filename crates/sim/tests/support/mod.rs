@@ -79,7 +79,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
 pub type Scenario = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Different ways through the engine, for golden results and for what recomputes results. Not every scheme takes all of them (`scenario`).
-pub const SCENARIOS: [Scenario; 37] = [
+pub const SCENARIOS: [Scenario; 38] = [
     ("plain", "raid5", &[]),
     ("sor", "raid4", &[("spare_chips", "1"), ("rebuild", "sor"), ("fail", "chip:1.0@request:180")]),
     ("dor", "raid5", &[("spare_chips", "1"), ("rebuild", "dor"), ("fail", "chip:1.0@request:180")]),
@@ -208,6 +208,19 @@ pub const SCENARIOS: [Scenario; 37] = [
             ("suspend", "both"),
             ("suspend_min_ns", "50000"),
             ("gc_blocking_scope", "none"),
+        ],
+    ),
+    (
+        "chunks",
+        "raid5",
+        &[
+            ("chunk_units", "4"),
+            ("buffer_bytes", "65536"),
+            ("nvram_buffer_bytes", "0"),
+            ("destage", "when_full"),
+            ("partial_writes", "read_if_used"),
+            ("fill", "0.4"),
+            ("fail", "page:lpn=7@request:180,chip:1.0@request:300"),
         ],
     ),
     (

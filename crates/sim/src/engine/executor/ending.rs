@@ -9,7 +9,7 @@ use crate::engine::request::{CompletedRequest, Flush, Request};
 use crate::engine::slot::{NIL, REBUILD, Rare, Slot, TRANSLATION, counts_in_chunk};
 use crate::media::{Answer, Media};
 use flashraid_redundancy::{Failure, Lock, Operation, OperationKind};
-use flashraid_vocabulary::{Change, HostOp, Lpn};
+use flashraid_vocabulary::{Change, HostOp};
 
 impl<C: Content, M: Media> Executor<C, M> {
     /// The host gets its acknowledgement while page operations that it does not wait for go on; that of a flush promises that they have ended.
@@ -259,7 +259,7 @@ impl<C: Content, M: Media> Executor<C, M> {
             }
             self.statistics.completed(request.op, request.arrival_ns, now_ns - request.arrival_ns, request.size_bytes, request.failed);
             if let Some(recorder) = &mut front.recorder {
-                let first = || self.scheme.stripe_of(Lpn(self.space.page_of(request.offset_bytes))).0;
+                let first = || self.scheme.stripe_of(self.space.page_at(self.space.page_of(request.offset_bytes))).0;
                 recorder.note_request(id, &request, now_ns, (request.op != HostOp::Flush).then(first));
             }
             if self.media.has_failures() && request.failed.is_none() {
@@ -275,7 +275,7 @@ impl<C: Content, M: Media> Executor<C, M> {
         if C::TRACKED {
             let (space, end_bytes) = (self.space, request.offset_bytes + request.size_bytes);
             let pages = space.page_of(request.offset_bytes)..space.pages_up(end_bytes);
-            front.acknowledge(&request, pages.map(|page| space.wrapped(page)), &mut self.content);
+            front.acknowledge(&request, pages.map(|page| space.page_at(page)), &mut self.content);
         }
         front.completed.push(CompletedRequest {
             sequence: request.sequence,

@@ -65,7 +65,7 @@ impl<C: Content, M: Media> Executor<C, M> {
     pub(in crate::engine) fn new(mut scheme: Box<dyn Scheme>, media: M, content: C, options: Options) -> Self {
         let shape = media.shape();
         let claims = scheme.deferring().is_some_and(|deferring| deferring.claims());
-        let space = LogicalSpace::new(options.space_pages, &*scheme, &shape);
+        let space = LogicalSpace::new(options.space_pages, options.host.chunk_units, &*scheme, &shape);
         let has_watchers = scheme.when_idle().is_some() || shape.reads_may_fail || options.host_times.gc_unit_ns > 0;
         Self {
             operations: Operations::new(shape.domains, claims),

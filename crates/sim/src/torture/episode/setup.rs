@@ -13,6 +13,7 @@ use crate::torture::random::Random;
 use crate::torture::report::SchemeReport;
 use crate::torture::states::Case;
 use flashraid_redundancy::{Entry, Protects};
+use flashraid_vocabulary::Lpn;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kills of an episode.
@@ -131,6 +132,11 @@ impl<M: Media> Episode<M> {
     /// Simulated time.
     pub fn now_ns(&self) -> u64 {
         self.engine.now_ns()
+    }
+
+    /// What the host calls a page.
+    pub fn host_page(&self, page: u64) -> u64 {
+        self.engine.host_page(Lpn(page))
     }
 
     /// What was found.

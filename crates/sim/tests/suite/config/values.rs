@@ -483,6 +483,7 @@ fn settings_without_effect_are_refused() {
             &[("parity_in_response", "false")],
             "parity_in_response = false: has no effect here: allowed with a scheme that programs parity with a write",
         ),
+        ("raid1", &[("channels", "2"), ("chunk_units", "4")], "chunk_units = 4: has no effect here: allowed with rows of several members"),
         ("sirf1", &[("groups", "1"), ("read", "least_busy")], "read = least_busy: has no effect here: allowed with groups from 2"),
         (
             "fpc",
