@@ -27,6 +27,12 @@ def differences(old, new, at=""):
         return []
     if isinstance(old, dict) and isinstance(new, dict):
         return [each for key, value in old.items() for each in differences(value, new.get(key), f"{at}/{key}")]
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        return [
+            each
+            for place, pair in enumerate(zip(old, new, strict=True))
+            for each in differences(*pair, f"{at}/{place}")
+        ]
     return [] if old == new else [f"{at}: {old} -> {new}"]
 
 

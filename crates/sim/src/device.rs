@@ -49,8 +49,6 @@ pub(crate) trait Device: Lifecycle + Recorded {
 
 /// What a device goes through before its first request and after its last one. What is saved of it is its durable state.
 pub(crate) trait Lifecycle: Persistent + Any + Send + Sync {
-    /// So many pages from the start of the logical space, and as many more as make the last row of chunks whole.
-    fn whole_rows(&self, pages: u64) -> u64;
     /// Writes the first `pages` pages of the logical space, in no time, and may leave them as overwrites would have: see `preparation::fill`.
     fn fill(&mut self, pages: u64, state: Option<AsOverwritten<'_>>) -> Option<Reached>;
     /// Overwrites random pages among the first `pages`, in no time: see `Engine::precondition`.
@@ -168,7 +166,7 @@ impl<C: Checked, M: Media> Device for Engine<C, M> {
     }
 
     fn failure_of(&self, host_page: u64) -> Option<Failure> {
-        self.executor.failure_of(self.page_at(host_page))
+        self.executor.failure_of(self.executor.space.page_at(host_page))
     }
 
     fn replace(&mut self, device: u32) -> Result<(), &'static str> {
@@ -181,10 +179,6 @@ impl<C: Checked, M: Media> Device for Engine<C, M> {
 }
 
 impl<C: Checked, M: Media> Lifecycle for Engine<C, M> {
-    fn whole_rows(&self, pages: u64) -> u64 {
-        self.whole_rows(pages)
-    }
-
     fn fill(&mut self, pages: u64, state: Option<AsOverwritten<'_>>) -> Option<Reached> {
         fill(self, pages, state)
     }

@@ -137,7 +137,7 @@ pub(crate) fn prepare(
     let precondition: Precondition = config.run.precondition.parse()?;
     // Only what is written can be overwritten: without a fill, all of the space.
     let filled = if filled == 0 && precondition != Precondition::None { space } else { filled };
-    let filled = engine.whole_rows(filled);
+    let filled = engine.survey().space.whole_rows(filled);
     let mut random = SplitMix64::new(config.run.seed);
     let mut random = || random.next_u64();
     let phases = config.run.gc_phases == GcPhases::Random;

@@ -68,11 +68,12 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
         is_whole = all(done.start >= averaged_from for done in run.operations) or run.has_warmup
         found[f"{own}/busy_fraction"] = averaged if is_whole or averaged is None else Between(0, averaged)
         found[f"{own}/mean_blocked"] = blocked[member]
-        # Page operations that were queued or under way when a warm-up ended count, and are in no log. Mapping units that
-        # share a flash page end when the memory takes them, which is in no log either.
+        # Page operations that were queued or under way when a warm-up ended count, and are in no log. Mapping units
+        # that share a flash page end when the memory takes them, which is in no log either.
         is_known = not run.has_warmup and not run.packs
         latencies = {
-            name: quantile(sorted(latency[member]), QUANTILES[name]) for name in ("p50", "p90", "p99", "p99_9", "p99_99")
+            name: quantile(sorted(latency[member]), QUANTILES[name])
+            for name in ("p50", "p90", "p99", "p99_9", "p99_99")
         }
         for name, known in (latencies | {"max": max(latency[member], default=0)}).items():
             found[f"{own}/{name}_ns"] = known if is_known else Between(0, inf)

@@ -9,9 +9,9 @@ pub const MOST_CHUNK: u64 = 1 << 20;
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LogicalSpace {
+pub(crate) struct LogicalSpace {
     /// Pages of the logical space.
-    pub(super) pages: u64,
+    pub(crate) pages: u64,
     pub(super) page_bytes: u32,
     page_shift: u32,
     /// Host pages in a row.
@@ -50,7 +50,7 @@ impl LogicalSpace {
 
     /// The page of the logical space that the host calls by this number, where the space repeats without end.
     #[inline]
-    pub(super) fn page_at(&self, host_page: u64) -> Lpn {
+    pub(crate) fn page_at(&self, host_page: u64) -> Lpn {
         let Lpn(page) = self.wrapped(host_page);
         if !self.has_chunks() || page >= self.chunked {
             return Lpn(page);
@@ -60,7 +60,7 @@ impl LogicalSpace {
     }
 
     /// What the host calls a page.
-    pub(super) fn host_page(&self, lpn: Lpn) -> u64 {
+    pub(crate) fn host_page(&self, lpn: Lpn) -> u64 {
         if !self.has_chunks() || lpn.0 >= self.chunked {
             return lpn.0;
         }
@@ -69,7 +69,7 @@ impl LogicalSpace {
     }
 
     /// At least so many pages from the start of the space, in whole rows of chunks, as far as there are any: the host calls them by the same numbers.
-    pub(super) fn whole_rows(&self, pages: u64) -> u64 {
+    pub(crate) fn whole_rows(&self, pages: u64) -> u64 {
         if self.has_chunks() { pages.next_multiple_of(self.chunk_row()).min(self.pages) } else { pages }
     }
 

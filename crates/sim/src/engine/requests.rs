@@ -125,32 +125,18 @@ impl<C: Content, M: Media> Engine<C, M> {
                 self.front_end.requests.keep_word(target, id);
                 self.front_end.requests.wait_for_ssds(id, self.executor.media.flush(id));
             }
-            _ if self.executor.space.has_chunks() => self.serve_chunks(id, op, offset_bytes, end),
-            _ => self.serve_range(id, op, offset_bytes, end),
+            _ if self.executor.space.has_chunks() => {
+                for (offset_bytes, end_bytes) in self.executor.space.ranges(offset_bytes, end) {
+                    serve_range(self, id, op, offset_bytes, end_bytes);
+                }
+            }
+            _ => serve_range(self, id, op, offset_bytes, end),
         }
         self.executor.completed(&mut self.front_end, id);
         self.executor.ended_part(&mut self.front_end, id);
         self.executor.run_ready(&mut self.front_end);
         if self.executor.media.has_failures() {
             self.executor.resume_rebuild(&mut self.front_end);
-        }
-    }
-
-    /// Serves a request of bytes of the logical space, or a part of one.
-    #[inline(always)]
-    fn serve_range(&mut self, id: u32, op: HostOp, offset_bytes: u64, end_bytes: u64) {
-        match op {
-            HostOp::Trim => self.cut_trim(id, offset_bytes, end_bytes),
-            HostOp::WriteZeroes => self.write_zeroes(id, offset_bytes, end_bytes),
-            _ => self.serve(id, op, offset_bytes, end_bytes),
-        }
-    }
-
-    /// Serves a request whose pages lie in chunks, range by range of the logical space.
-    #[cold]
-    fn serve_chunks(&mut self, id: u32, op: HostOp, offset_bytes: u64, end_bytes: u64) {
-        for (offset_bytes, end_bytes) in self.executor.space.ranges(offset_bytes, end_bytes) {
-            self.serve_range(id, op, offset_bytes, end_bytes);
         }
     }
 
@@ -367,5 +353,15 @@ impl<C: Content, M: Media> Engine<C, M> {
         ids.clear();
         self.executor.operations.granted = ids;
         self.executor.run_ready(&mut self.front_end);
+    }
+}
+
+/// Serves a request, or a part of one, of these bytes of the logical space.
+#[inline(always)]
+fn serve_range<C: Content, M: Media>(engine: &mut Engine<C, M>, id: u32, op: HostOp, offset_bytes: u64, end_bytes: u64) {
+    match op {
+        HostOp::Trim => engine.cut_trim(id, offset_bytes, end_bytes),
+        HostOp::WriteZeroes => engine.write_zeroes(id, offset_bytes, end_bytes),
+        _ => engine.serve(id, op, offset_bytes, end_bytes),
     }
 }

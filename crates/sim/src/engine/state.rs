@@ -46,21 +46,6 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.executor.space.pages
     }
 
-    /// The page of the logical space that the host calls by this number.
-    pub fn page_at(&self, host_page: u64) -> Lpn {
-        self.executor.space.page_at(host_page)
-    }
-
-    /// What the host calls a page of the logical space.
-    pub fn host_page(&self, lpn: Lpn) -> u64 {
-        self.executor.space.host_page(lpn)
-    }
-
-    /// At least so many pages from the start of the logical space, in whole rows of chunks as far as there are any.
-    pub fn whole_rows(&self, pages: u64) -> u64 {
-        self.executor.space.whole_rows(pages)
-    }
-
     /// Simulated time.
     pub fn now_ns(&self) -> u64 {
         self.executor.clock.now_ns()

@@ -6,6 +6,7 @@ use super::exposure::Exposure;
 use super::failure::{FaultRecord, ReadErrors, RebuildRecord, WearOutRecord};
 use super::host_side::HostSide;
 use super::in_flight::InFlight;
+use super::logical_space::LogicalSpace;
 use super::replacement::{Outcome, ReplacementRecord};
 use super::request::Service;
 use super::slot::NIL;
@@ -28,8 +29,8 @@ pub struct Survey<'a> {
     pub statistics: &'a Statistics,
     /// The time, and its timers.
     pub clock: &'a Clock,
-    /// Pages of the logical space.
-    pub space_pages: u64,
+    /// The arithmetic of the logical space.
+    pub(crate) space: LogicalSpace,
     /// Requests submitted.
     pub submitted: u64,
     /// Requests submitted and not completed, those that wait in the host included.
@@ -93,7 +94,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             scheme: &*self.executor.scheme,
             statistics: &self.executor.statistics,
             clock: &self.executor.clock,
-            space_pages: self.executor.space.pages,
+            space: self.executor.space,
             submitted: self.front_end.requests.submitted,
             outstanding: self.front_end.requests.outstanding,
             idle_ns: self.executor.idle_ns,

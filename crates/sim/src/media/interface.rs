@@ -162,8 +162,6 @@ pub trait Counting {
     fn counts(&self) -> Counts {
         self.counted().pages
     }
-    /// Flash pages that the memory in an SSD held, and that were lost because failures had left no space for them.
-    fn given_up(&self) -> u64;
     /// What was done so far in no simulated time.
     fn untimed(&self) -> Untimed;
     /// Counts a completed host request, for the members' mean of blocked requests.
@@ -226,6 +224,8 @@ pub struct Counted {
     pub flash_pages: Counts,
     /// Padding: pages of the map of which flash pages hold none.
     pub padded: u64,
+    /// Flash pages that the memory in an SSD held, and that were lost because failures had left no space for them.
+    pub given_up: u64,
 }
 
 /// What was done so far in no simulated time.

@@ -299,11 +299,12 @@ impl Failing for Flash {
 
 impl Counting for Flash {
     fn counted(&self) -> Counted {
-        Counted { pages: *self.nand().counts(), flash_pages: *packed::flash_counts(self.nand()), padded: self.store().padded() }
-    }
-
-    fn given_up(&self) -> u64 {
-        self.store().given_up()
+        Counted {
+            pages: *self.nand().counts(),
+            flash_pages: *packed::flash_counts(self.nand()),
+            padded: self.store().padded(),
+            given_up: self.store().given_up(),
+        }
     }
 
     #[inline]

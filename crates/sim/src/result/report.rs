@@ -176,7 +176,7 @@ impl Simulation {
             raw_bytes: self.device.config.array.derived(&self.device.config.device).raw_bytes,
             share_of_preset: self.device.config.share_of_preset(),
             user_bytes: device.scheme.user_pages() * page_bytes,
-            space_bytes: device.space_pages * page_bytes,
+            space_bytes: device.space.pages * page_bytes,
             filled_bytes: self.device.filled_pages * page_bytes,
             placed_pages: device.media.untimed().programs,
             live_pages: space.live_pages,

@@ -28,7 +28,7 @@ pub struct Executor<C: Content, M: Media = Flash> {
     pub media: M,
     /// What never changes about it.
     pub(in crate::engine) shape: Shape,
-    pub(in crate::engine) space: LogicalSpace,
+    pub(crate) space: LogicalSpace,
     /// The contents; public for checks.
     pub content: C,
     /// What is in flight.

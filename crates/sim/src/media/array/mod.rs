@@ -405,11 +405,8 @@ impl Counting for SsdArray {
             pages: sum_of(self.members.iter().map(|flash| flash.nand().counts())),
             flash_pages: sum_of(self.members.iter().map(|flash| packed::flash_counts(flash.nand()))),
             padded: self.members.iter().map(|flash| flash.store().padded()).sum(),
+            given_up: self.members.iter().map(|flash| flash.store().given_up()).sum(),
         }
-    }
-
-    fn given_up(&self) -> u64 {
-        self.members.iter().map(Counting::given_up).sum()
     }
 
     fn untimed(&self) -> Untimed {

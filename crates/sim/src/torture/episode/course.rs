@@ -3,6 +3,7 @@
 use super::host::Favor;
 use super::instant::held;
 use super::setup::{Episode, KILLS, Problem};
+use crate::clock::NEVER;
 use crate::media::Media;
 use crate::torture::states::{Known, STATES};
 
@@ -110,9 +111,13 @@ impl<M: Media> Episode<M> {
 
     /// Lets the device do one thing. Returns whether it had any left to do.
     pub(super) fn advance(&mut self) -> Result<bool, Problem> {
+        let is_at_rest = self.engine.executor.media.next_event_ns() == NEVER;
         let has_advanced = self.engine.advance().map_err(|halted| (None, halted.to_string()))?;
         self.notice_taken_out();
-        self.notice_given_up();
+        if is_at_rest {
+            // Nothing is given up while something is in flight.
+            self.notice_given_up();
+        }
         Ok(has_advanced)
     }
 }

@@ -113,7 +113,7 @@ impl<M: Media> Episode<M> {
             let is_lost = may_be_lost && self.engine.lost_pages().any(|lpn| lpn.0 == page);
             let request = HostRequest {
                 arrival_ns: self.engine.now_ns(),
-                offset_bytes: self.engine.host_page(Lpn(page)) * page_bytes,
+                offset_bytes: self.engine.executor.space.host_page(Lpn(page)) * page_bytes,
                 size_bytes: page_bytes,
                 op: HostOp::Read,
                 stream: 0,

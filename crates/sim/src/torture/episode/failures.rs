@@ -250,7 +250,7 @@ impl<M: Media> Episode<M> {
     /// What the memory of an SSD has given up counts as a second failure, if it lies elsewhere than what has failed, or if nothing protects it yet. The next
     /// write may replace it, and a rebuild what has failed: this is for the instant at which it is given up.
     pub(super) fn notice_given_up(&mut self) {
-        let given_up = self.engine.executor.media.given_up();
+        let given_up = self.engine.executor.media.counted().given_up;
         if given_up > self.damage.given_up {
             self.damage.given_up = given_up;
             let failed = self.damage.failed;

@@ -129,7 +129,7 @@ impl Host {
         let changes = matches!(op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes);
         let host_pages =
             (offset_bytes / page_bytes..(offset_bytes + size_bytes).div_ceil(page_bytes)).take(if changes { usize::MAX } else { 0 });
-        let pages: Vec<u64> = host_pages.map(|page| engine.page_at(page).0).collect();
+        let pages: Vec<u64> = host_pages.map(|page| engine.executor.space.page_at(page).0).collect();
         self.flushes.before(engine, pages.iter().copied());
         let sequence = engine.submit(&HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }, true);
         self.flushes.after(engine, sequence, pages.iter().copied());
