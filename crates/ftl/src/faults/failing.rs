@@ -57,6 +57,8 @@ impl Flash {
                 self.fail_waiting(domain);
             }
         }
+        // Programs may have waited for a run of GC that is no more.
+        self.accept_waiting();
         (0..self.nand.channels().len() as u32).for_each(|channel| kick(self, channel));
     }
 

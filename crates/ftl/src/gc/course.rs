@@ -84,6 +84,7 @@ impl Flash {
                 // Whatever it kept waiting goes on.
                 self.attend(Due::Collection(plane));
                 self.attend(Due::Draining(plane));
+                self.accept_waiting();
                 kick_plane(self, plane);
             }
             Next::Leaves => {
@@ -91,6 +92,7 @@ impl Flash {
                     self.attend(due);
                     // While it ran, others may have become due.
                     self.attend(Due::Collection(plane));
+                    self.accept_waiting();
                 }
             }
             Next::AsksAgain => {

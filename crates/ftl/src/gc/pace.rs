@@ -7,9 +7,15 @@
 use super::run::load_of_plane;
 use super::state::{Collection, Gc, GcStage, Next};
 use crate::Flash;
+use crate::memory::Memory;
 use crate::space::Space;
+use crate::space::blocks::NONE;
 use crate::space::changes::Due;
-use flashraid_nand::Nand;
+use flashraid_nand::{NIL, Nand};
+use flashraid_vocabulary::GcPace;
+
+/// Program units of a lane that programs may be ahead of GC.
+const UNITS_AHEAD: u32 = 2;
 
 impl Collection {
     /// A page, or a program unit with all its pages, is programmed in the plane, which is being collected.
@@ -52,6 +58,19 @@ impl Collection {
             return Next::Waits;
         }
         self.go_on(plane, nand)
+    }
+
+    /// Whether programs into the domain wait until GC has moved more: two program units of each lane of its superblock are programmed, or staged, for which nothing was
+    /// moved yet (SPEC 8.12). In stages that may need other operations nobody waits.
+    pub(crate) fn is_behind(&self, domain: u32, space: &Space, memory: &Memory) -> bool {
+        let plane = space.domains[domain as usize].plane;
+        if space.shape.lanes == 1 || plane == NIL || space.settings.given.gc_pace != GcPace::Debt {
+            return false;
+        }
+        let run = &self.runs[plane as usize];
+        let is_ahead = i64::from(memory.staged(plane)) - i64::from(UNITS_AHEAD * space.shape.lanes * space.settings.units_per_program());
+        let waits_for_nand = matches!(run.stage, GcStage::Moving | GcStage::Programming | GcStage::Erasing);
+        run.victim != NONE && waits_for_nand && run.owed + is_ahead * i64::from(run.to_move) > 0
     }
 
     /// A run that rests goes on.

@@ -141,7 +141,9 @@ impl Collection {
     /// The run of the plane is this one from now on.
     pub(super) fn note_run(&mut self, plane: u32, gc: Gc, space: &Space, nand: &mut Nand) {
         let victim = &space.blocks.blocks[space.blocks.index(plane, gc.victim)];
-        self.runs[plane as usize] = Gc { since_ns: nand.now_ns(), to_move: victim.to_move(), ..gc };
+        let (to_move, unpaid) = (victim.to_move(), std::mem::take(&mut self.unpaid[plane as usize]));
+        let owed = if gc.may_rest { i64::from(unpaid) * i64::from(to_move) } else { 0 };
+        self.runs[plane as usize] = Gc { since_ns: nand.now_ns(), to_move, owed, ..gc };
         load_of_plane(plane, nand).gc_runs += 1;
     }
 
@@ -264,7 +266,8 @@ impl Collection {
 
     /// The victim is erased: its block is free again.
     pub(crate) fn erased<O: Observer>(&mut self, plane: u32, store: &mut Store, nand: &mut Nand, observer: &mut O) {
-        let Gc { victim, since_ns, .. } = self.end_run(plane);
+        let Gc { victim, since_ns, owed, to_move, .. } = self.end_run(plane);
+        self.unpaid[plane as usize] = (owed.max(0) / i64::from(to_move.max(1))) as u32;
         let Store { space, faults, .. } = store;
         let block = space.blocks.index(plane, victim);
         let first = space.shape.first_ppn(block);

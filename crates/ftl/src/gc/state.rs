@@ -117,6 +117,8 @@ pub struct Collection {
     pub(crate) is_untimed: bool,
     /// By plane.
     pub(crate) runs: Vec<Gc>,
+    /// With `gc_pace = debt`, of each plane: pages that were programmed while its last run ended, beyond those that the erase has given back.
+    pub(super) unpaid: Vec<u32>,
     /// Of each LUN, pages that GC moved to it, and erases of GC, before the device was switched on.
     pub(crate) before: Vec<[u64; 2]>,
     pub(crate) counts: GcCounts,
@@ -131,6 +133,7 @@ impl Collection {
             health: Health::ReadWrite,
             is_untimed: false,
             runs: vec![Gc::IDLE; planes as usize],
+            unpaid: vec![0; planes as usize],
             before: vec![[0; 2]; luns as usize],
             counts: GcCounts::default(),
             migrations: 0,

@@ -9,11 +9,11 @@ use std::collections::VecDeque;
 impl Memory {
     // ---- what waits ----
 
-    /// A program comes in. Returns whether it is accepted now; else it waits.
-    pub(crate) fn take_in(&mut self, id: u32, nand: &Nand, space: &Space) -> bool {
+    /// A program comes in. Returns whether it is accepted now; else it waits, as it does while GC is behind.
+    pub(crate) fn take_in(&mut self, id: u32, is_behind: bool, nand: &Nand, space: &Space) -> bool {
         let Record { priority, domain, .. } = *nand.record(id);
         let waiting = &mut self.waiting[priority as usize];
-        let is_accepted = waiting.is_empty() && self.room > 0 && space.domains[domain as usize].free_pages > 0;
+        let is_accepted = waiting.is_empty() && self.room > 0 && space.domains[domain as usize].free_pages > 0 && !is_behind;
         if !is_accepted {
             waiting.push_back(id);
         }
@@ -21,9 +21,16 @@ impl Memory {
     }
 
     /// Takes the next program that waits and can be accepted, the most urgent class first, each in order.
-    pub(crate) fn take_acceptable(&mut self, class: usize, nand: &Nand, space: &Space) -> Option<u32> {
+    pub(crate) fn take_acceptable(
+        &mut self,
+        class: usize,
+        is_behind: impl Fn(u32, &Self) -> bool,
+        nand: &Nand,
+        space: &Space,
+    ) -> Option<u32> {
         let domain = nand.record(*self.waiting[class].front()?).domain;
-        if self.room > 0 && space.domains[domain as usize].free_pages > 0 { self.waiting[class].pop_front() } else { None }
+        let is_accepted = self.room > 0 && space.domains[domain as usize].free_pages > 0 && !is_behind(domain, self);
+        if is_accepted { self.waiting[class].pop_front() } else { None }
     }
 
     /// Takes the programs of the domain that wait.

@@ -1,6 +1,6 @@
 //! What is in the memory, and what waits for it.
 
-use super::held::HeldPages;
+use super::held::{Held, HeldPages};
 use crate::news::Untold;
 use crate::space::Space;
 use crate::space::blocks::{Block, BlockState};
@@ -39,6 +39,8 @@ pub(crate) struct Memory {
     pub(super) units: u32,
     /// Pages for which there is room now.
     pub(super) room: i64,
+    /// Pages that take of the room, by the plane in which they are to be programmed.
+    pub(super) staged: Vec<u32>,
     /// The plane of each domain's open program unit; `NIL` for none.
     pub(super) open: Vec<u32>,
     pub(super) held: HeldPages,
@@ -70,6 +72,7 @@ impl Memory {
             settings,
             units,
             room: settings.pages.into(),
+            staged: vec![0; planes],
             open: vec![NIL; domains],
             held: HeldPages::new(flash_pages),
             opened: 0,
@@ -94,6 +97,11 @@ impl Memory {
     /// Whether it survives a loss of power.
     pub(crate) fn survives_power_loss(&self) -> bool {
         self.settings.survives_power_loss
+    }
+
+    /// Pages for programs of plans that are to be programmed in the plane, padding included.
+    pub(crate) fn staged(&self, plane: u32) -> u32 {
+        self.staged[plane as usize]
     }
 
     /// Program units of the plane's GC stream that are being programmed.
@@ -169,7 +177,13 @@ impl Memory {
                 return Err(format!("a program unit is held, of which {taken} pages are taken, {pending} pending in its block: {held:?}"));
             }
         }
-        let taken: u32 = self.held.iter().filter(|held| !held.is_of_gc).map(|held| held.taken).sum();
+        let mut staged = vec![0; self.staged.len()];
+        let plane_of = |held: &Held| space.shape.plane_of(Ppn(held.page * self.units)) as usize;
+        self.held.iter().filter(|held| !held.is_of_gc).for_each(|held| staged[plane_of(held)] += held.taken);
+        if staged != self.staged {
+            return Err(format!("pages are staged in planes {staged:?}, counted {:?}", self.staged));
+        }
+        let taken: u32 = staged.iter().sum();
         let room = self.room + i64::from(taken);
         if of_plans != self.held_of_plans || room != i64::from(self.settings.pages) {
             return Err(format!("{of_plans} program units with {taken} pages are held, counted {}: {self:?}", self.held_of_plans));

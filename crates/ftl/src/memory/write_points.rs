@@ -15,10 +15,13 @@ impl Flash {
     /// A program comes in where a program unit has several pages: it is accepted, or waits. If nothing of its domain lives, it fails.
     pub(crate) fn accept_or_wait(&mut self, id: u32) {
         let Store { space, memory, .. } = &mut self.store;
-        if space.domains[self.nand.record(id).domain as usize].living_planes == 0 {
+        let domain = self.nand.record(id).domain;
+        if space.domains[domain as usize].living_planes == 0 {
             return self.fail_unstarted(id);
         }
-        if memory.as_mut().is_some_and(|memory| memory.take_in(id, &self.nand, space)) {
+        let memory = memory.as_mut().expect("program units have several pages");
+        let is_behind = self.gc.is_behind(domain, space, memory);
+        if memory.take_in(id, is_behind, &self.nand, space) {
             self.accept(id);
         }
     }
@@ -43,12 +46,13 @@ impl Flash {
     }
 
     /// Accepts what waits.
-    fn accept_waiting(&mut self) {
+    pub(crate) fn accept_waiting(&mut self) {
         for class in 0..Priority::COUNT {
             loop {
                 let Store { space, memory, .. } = &mut self.store;
-                let memory = memory.as_mut().expect("program units have several pages");
-                let Some(id) = memory.take_acceptable(class, &self.nand, space) else { break };
+                let Some(memory) = memory else { return };
+                let is_behind = |domain, memory: &Memory| self.gc.is_behind(domain, space, memory);
+                let Some(id) = memory.take_acceptable(class, is_behind, &self.nand, space) else { break };
                 self.accept(id);
             }
         }

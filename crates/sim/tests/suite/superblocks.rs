@@ -124,6 +124,31 @@ fn counts_are_those_of_one_die_with_blocks_as_large() {
     }
 }
 
+/// More random writes than the drive can collect for, all there at once: with `gc_pace = debt` the host is served as fast as GC moves pages, and never waits for a
+/// whole victim. (It does after a while if free space is used up meanwhile: if what runs ahead of GC, in the memory and on flash, is not held back, or not owed
+/// by the next run.)
+#[test]
+fn in_saturation_the_host_keeps_pace_with_gc() {
+    let shape: Pairs =
+        &[("blocks_per_plane", "32"), ("pages_per_block", "32"), ("over_provisioning", "0.3"), ("fill", "1"), ("gc_threshold", "0.15")];
+    let longest_gap_ns = |pace: &str| {
+        let pairs = [shape, &[("gc_pace", pace), ("precondition", "random:2")]].concat();
+        let mut simulation = Simulation::new(device(&pairs), |_| true).unwrap();
+        let (mut random, space, begin_ns) = (SplitMix64::new(3), simulation.space_bytes() / 4096, simulation.now_ns());
+        for _ in 0..20_000 {
+            let write = HostRequest { arrival_ns: begin_ns, ..pages(HostOp::Write, random.next_below(space), 1) };
+            simulation.submit(&write).unwrap();
+        }
+        simulation.finish().unwrap();
+        assert!(simulation.verify().unwrap().is_clean());
+        let mut ends: Vec<u64> = simulation.take_completed().iter().map(|done| done.completed_ns).collect();
+        ends.sort_unstable();
+        ends[5_000..].windows(2).map(|pair| pair[1] - pair[0]).max().unwrap()
+    };
+    let [debt_ns, block_ns] = ["debt", "block"].map(longest_gap_ns);
+    assert!(debt_ns < 8_000_000 && block_ns > 40_000_000, "{debt_ns} ns, {block_ns} ns");
+}
+
 /// A die dies: program units pass it over, and superblocks have three blocks from then on.
 #[test]
 fn a_dead_die_is_passed_over() {
