@@ -822,8 +822,8 @@ class Host(Record):
 
     chunk_units: int
     """Mapping units (SPEC 8.1) that follow each other on one member before the next member's turn: the chunk of an
-    array, as in md. A strip of a stripe stays one unit: a chunk only decides which stripes a request is on, and how
-    many.
+    array, as in md. A strip of a stripe stays one unit: a chunk only decides which stripes and members a request is
+    on, and how many. Schemes with shares of the parity have chunks of one unit.
     """
 
     serial_subrequests: Literal["queued", "strict", "off"]

@@ -437,8 +437,8 @@ class SimulationSettings(TypedDict, total=False):
 
     chunk_units: int | None
     """Mapping units (SPEC 8.1) that follow each other on one member before the next member's turn: the chunk of an
-    array, as in md. A strip of a stripe stays one unit: a chunk only decides which stripes a request is on, and how
-    many. Default: 1.
+    array, as in md. A strip of a stripe stays one unit: a chunk only decides which stripes and members a request is
+    on, and how many. Schemes with shares of the parity have chunks of one unit. Default: 1.
     """
 
     serial_subrequests: Literal["queued", "strict", "off"] | None

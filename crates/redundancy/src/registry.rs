@@ -243,6 +243,8 @@ pub struct Build {
     pub copies_held: u32,
     /// Bytes of a page.
     pub page_bytes: u32,
+    /// Pages of a chunk: where the parity moves, it does after as many stripes.
+    pub chunk_pages: u32,
     /// Spare SSDs of an array: members of a scheme that replaces SSDs itself ([`Entry::replaces_devices`]), behind the others.
     pub spares: u16,
     /// SSDs of an array, the eldest first; empty if they are equally old.
@@ -555,6 +557,7 @@ mod tests {
             pages_held: 4,
             copies_held: 0,
             page_bytes: 512,
+            chunk_pages: 1,
             spares: 0,
             eldest_first: Vec::new(),
             idle_ns: 0,

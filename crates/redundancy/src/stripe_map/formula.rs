@@ -55,19 +55,21 @@ pub struct Formula {
     per_stripe: Divisor,
     /// The member with the parity of stripe 0, ...
     first_parity: i8,
-    /// ... and how many members further that of the next stripe lies, round after round.
+    /// ... and how many members further that of the next stripe lies, or of the next row of chunks, round after round.
     move_by: i8,
     is_symmetric: bool,
+    /// Stripes of a row of chunks.
+    chunk: Option<Divisor>,
 }
 
 persistent!(Formula {
-    anew [stripes, members, per_turn, per_stripe, first_parity, move_by, is_symmetric],
+    anew [stripes, members, per_turn, per_stripe, first_parity, move_by, is_symmetric, chunk],
 });
 
 impl Formula {
     /// The layout that the user asked for, on the members of a device.
     pub fn on_device(build: &Build) -> Result<Self, ParameterError> {
-        Ok(Self::new(Layout::from_build(build)?, build.members, build.pages_per_member))
+        Ok(Self::new(Layout::from_build(build)?, build.members, build.pages_per_member).with_chunks(build.chunk_pages))
     }
 
     /// With this many stripes on this many members, at most 64.
@@ -80,13 +82,19 @@ impl Formula {
         };
         let is_symmetric = matches!(layout, Layout::LeftSymmetric | Layout::RightSymmetric);
         let (per_turn, per_stripe) = (Divisor::new(members.into()), Divisor::new(u32::from(members) - 1));
-        Self { stripes, members: members as u8, per_turn, per_stripe, first_parity, move_by, is_symmetric }
+        Self { stripes, members: members as u8, per_turn, per_stripe, first_parity, move_by, is_symmetric, chunk: None }
+    }
+
+    /// With chunks of so many pages: stripes of a row of chunks have their strips on the same members (SPEC 8.1 (b)).
+    pub fn with_chunks(self, pages: u32) -> Self {
+        Self { chunk: (pages > 1).then(|| Divisor::new(pages)), ..self }
     }
 
     /// The member with the parity.
     #[inline]
     fn parity_member(&self, stripe: StripeId) -> u8 {
-        let turn = (stripe.0 - self.per_turn.divide(stripe.0.into()) as u32 * u32::from(self.members)) as i8;
+        let row = self.chunk.as_ref().map_or(stripe.0, |chunk| chunk.divide(stripe.0.into()) as u32);
+        let turn = (row - self.per_turn.divide(row.into()) as u32 * u32::from(self.members)) as i8;
         (self.first_parity + turn * self.move_by) as u8
     }
 }
@@ -225,6 +233,19 @@ mod tests {
         assert_eq!(drawn(Layout::RightAsymmetric, 4, 5), ["P012", "0P12", "01P2", "012P", "P012"]);
         assert_eq!(drawn(Layout::RightSymmetric, 4, 5), ["P012", "2P01", "12P0", "012P", "P012"]);
         assert_eq!(drawn(Layout::LastMember, 4, 3), ["012P", "012P", "012P"]);
+    }
+
+    /// As md draws chunks: stripes of a row of chunks are alike.
+    #[test]
+    fn parities_move_from_one_row_of_chunks_to_the_next() {
+        for layout in LAYOUTS {
+            let (plain, chunks) = (map(layout, 4), map(layout, 4).with_chunks(3));
+            for stripe in 0..60 {
+                let members = |row: FormulaRow| (0..3).map(|index| row.data(index).member).chain([row.parity().member]).collect::<Vec<_>>();
+                assert_eq!(members(chunks.row(StripeId(stripe))), members(plain.row(StripeId(stripe / 3))), "{layout:?}, stripe {stripe}");
+                assert_eq!(chunks.row(StripeId(stripe)).parity().page, LocalPage(stripe));
+            }
+        }
     }
 
     /// What left-symmetric is for: neighboring host pages, as many as there are members, lie on different members.

@@ -32,6 +32,7 @@ pub fn build(members: u16, pages_per_member: u32, parameters: &[(&str, &str)]) -
         pages_held,
         copies_held: pages_per_member,
         page_bytes: PAGE,
+        chunk_pages: 1,
         spares: 0,
         eldest_first: Vec::new(),
         idle_ns: 1_000_000,

@@ -42,6 +42,7 @@ impl Config {
             pages_held: self.array.least(&self.device, Device::pages_held),
             copies_held: self.device.copies_held(),
             page_bytes: self.device.unit_bytes(),
+            chunk_pages: self.host.chunk_units,
             spares: if self.replaces_devices() { self.array.spare_devices as u16 } else { 0 },
             eldest_first: self.eldest_first(),
             idle_ns: self.device.idle_ns,

@@ -142,8 +142,12 @@ pub(super) const WITH_SHARED_PLANES: Effect = EVER
     .needs("several planes that share their free space, as with ftl = device and allocation = dynamic", |config| {
         config.build_scheme().is_ok_and(|scheme| config.device.space_domain(config.placement(&*scheme)).planes > 1)
     });
-pub(super) const IN_ROWS: Effect =
-    EVER.needs("rows of several members", |config| config.build_scheme().is_ok_and(|scheme| row_pages(&*scheme) > 1));
+pub(super) const IN_ROWS: Effect = EVER.needs("rows of several members, and a row of chunks in the logical space", |config| {
+    config.build_scheme().is_ok_and(|scheme| {
+        let (row, units) = (row_pages(&*scheme), config.space_bytes(&*scheme) / u64::from(config.device.unit_bytes()));
+        row > 1 && row * u64::from(config.host.chunk_units) <= units
+    })
+});
 pub(super) const WITH_CHOICE_OF_LUN: Effect =
     EVER.needs("devices = 1: in an array each SSD is a member", |config| config.array.is_single());
 pub(super) const OF_ARRAYS: Effect = EVER.needs("devices above 1", |config| !config.array.is_single());

@@ -334,8 +334,8 @@ table! {
     /// How the controller serves host requests.
     Host, "host" {
         /// Mapping units (SPEC 8.1) that follow each other on one member before the next member's turn: the chunk of an array, as in md. A strip of a stripe stays
-        /// one unit: a chunk only decides which stripes a request is on, and how many.
-        chunk_units: u32 = Some("1"), "", whole(1, MOST_CHUNK), IN_ROWS, Draw::OneOf(&["1", "1", "1", "1", "2", "3", "16"]);
+        /// one unit: a chunk only decides which stripes and members a request is on, and how many. Schemes with shares of the parity have chunks of one unit.
+        chunk_units: u32 = Some("1"), "", whole(1, MOST_CHUNK), IN_ROWS;
         /// When the sub-requests of one request start. A sub-request is the part of a request on one stripe.
         serial_subrequests: SerialSubrequests = Some("queued"), "", Kind::Word(SerialSubrequests::WORDS), EVER;
         /// Whether a write's response time includes its parity programs.

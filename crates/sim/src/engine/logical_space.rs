@@ -70,7 +70,7 @@ impl LogicalSpace {
 
     /// At least so many pages from the start of the space, in whole rows of chunks, as far as there are any: the host calls them by the same numbers.
     pub(crate) fn whole_rows(&self, pages: u64) -> u64 {
-        if self.has_chunks() { pages.next_multiple_of(self.chunk_row()).min(self.pages) } else { pages }
+        if self.has_chunks() && pages <= self.chunked { pages.next_multiple_of(self.chunk_row()) } else { pages }
     }
 
     /// Bytes as the host addresses them, as ranges of bytes of the logical space. Rows of chunks that are covered whole follow each other as they do for the host.
@@ -233,7 +233,7 @@ mod tests {
         }
         assert_eq!(places[24..], [(8, 0), (8, 1), (8, 2), (9, 0), (9, 1), (9, 2)], "what is no whole row of chunks");
         assert_eq!(space.page_at(31), space.page_at(1), "the space repeats");
-        assert_eq!([0, 1, 12, 13, 25, 30].map(|pages| space.whole_rows(pages)), [0, 12, 12, 24, 30, 30]);
+        assert_eq!([0, 1, 12, 13, 25, 30].map(|pages| space.whole_rows(pages)), [0, 12, 12, 24, 25, 30]);
     }
 
     /// Two chunks and two pages, from the middle of the third page on: parts of stripes in order of their first pages; whole rows at once.

@@ -39,6 +39,20 @@ fn a_chunk_is_on_one_member() {
     assert_eq!(programs(&run("raid0", &[], writes(2, 4))), [1, 0, 1, 1, 1]);
 }
 
+/// Whatever the layout: as md has it, all of a chunk is on one member, and so are the parities of a row of chunks.
+#[test]
+fn parities_lie_in_chunks() {
+    for layout in ["left_asymmetric", "left_symmetric", "right_asymmetric", "right_symmetric", "last_member"] {
+        let pairs: Pairs = &[("fill", "1"), ("update", "rmw"), ("chunk_units", "4"), ("layout", layout)];
+        for chunk in 0..20 {
+            let result = run("raid5", pairs, [pages(HostOp::Write, 4 * chunk, 4)]);
+            let mut members = programs(&result);
+            members.sort_unstable();
+            assert_eq!(members, [0, 0, 0, 4, 4], "{layout}, chunk {chunk}");
+        }
+    }
+}
+
 /// Four data pages a stripe: a write of a chunk is a part of four stripes, and one of a whole row of chunks is four stripes.
 #[test]
 fn a_chunk_decides_how_many_stripes_a_write_is_on() {
@@ -78,6 +92,20 @@ fn contents_are_right() {
     }
 }
 
+/// Discards and zeroes concern the pages that the host names.
+#[test]
+fn host_pages_are_discarded_by_their_numbers() {
+    for op in [HostOp::Trim, HostOp::WriteZeroes] {
+        let unmapped = |reads: &[(u64, u64)]| {
+            let reads = reads.iter().map(|(first, count)| pages(HostOp::Read, *first, *count));
+            let requests = [pages(op, 2, 27)].into_iter().chain(reads);
+            run("raid0", &[("chunk_units", "4"), ("fill", "1")], requests).requests.unmapped_reads
+        };
+        assert_eq!(unmapped(&[(2, 27)]), 27, "{op:?}");
+        assert_eq!(unmapped(&[(0, 2), (29, 11)]), 0, "{op:?}");
+    }
+}
+
 /// A host page is what the host calls it, also where it fails, and where a fill ends.
 #[test]
 fn host_pages_keep_their_numbers() {
@@ -94,4 +122,17 @@ fn host_pages_keep_their_numbers() {
     // A row of chunks has twenty pages, and is filled as a whole.
     assert_eq!(reads(&[("fill_bytes", "4096")]), (vec![], 20));
     assert_eq!(reads(&[("fill_bytes", "86016")]), (vec![], 0));
+}
+
+/// What can have no chunks is refused.
+#[test]
+fn refusals_say_what_is_allowed() {
+    let refused = |scheme: &str, pairs: Pairs| {
+        let pairs: Vec<_> = pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        Config::assemble(Some("tiny"), Some(scheme), None, &pairs).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused("diff-raid", &[("chunk_units", "4")]),
+        "diff-raid on tiny: chunk_units = 4: each stripe has its parity where the shares put it: allowed is 1"
+    );
 }

@@ -173,6 +173,7 @@ fn values(key: &Key) -> Vec<String> {
         "pe_limit" => &["0", "2", "3", "500"],
         "ages" => &["0.4", "0,0.7"],
         "until" => &["end", "worn:1"],
+        "chunk_units" => &["1", "3"],
         "devices" => &["4", "5"],
         "spare_devices" => &["0", "1"],
         "models" => &["", "1:read_ns=50us program_ns=1ms"],

@@ -92,6 +92,7 @@ fn overfull(scheme: &str, pages_per_member: u32, pairs: &[(&str, &str)]) -> Engi
         pages_held,
         copies_held: 0,
         page_bytes: 4096,
+        chunk_pages: 1,
         spares: 0,
         eldest_first: Vec::new(),
         idle_ns: 0,

@@ -483,7 +483,16 @@ fn settings_without_effect_are_refused() {
             &[("parity_in_response", "false")],
             "parity_in_response = false: has no effect here: allowed with a scheme that programs parity with a write",
         ),
-        ("raid1", &[("channels", "2"), ("chunk_units", "4")], "chunk_units = 4: has no effect here: allowed with rows of several members"),
+        (
+            "raid1",
+            &[("channels", "2"), ("chunk_units", "4")],
+            "chunk_units = 4: has no effect here: allowed with rows of several members, and a row of chunks in the logical space",
+        ),
+        (
+            "raid5",
+            &[("channels", "4"), ("space_bytes", "409600"), ("chunk_units", "34")],
+            "chunk_units = 34: has no effect here: allowed with rows of several members, and a row of chunks in the logical space",
+        ),
         ("sirf1", &[("groups", "1"), ("read", "least_busy")], "read = least_busy: has no effect here: allowed with groups from 2"),
         (
             "fpc",
