@@ -2,7 +2,7 @@
 
 import hashlib
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,10 +73,26 @@ def check_published(workload: Workload | Recording, path: Path) -> None:
 
 @dataclass(frozen=True)
 class Setup:
-    """A configuration: scheme raid0 on the device `ssd1` with these settings changed."""
+    """A configuration: scheme raid0 on a device with these settings changed."""
 
     name: str
     settings: Mapping[str, Any] = field(hash=False)
+    device: str = "ssd1"
+
+
+def responses_ns(requests: Iterable[nand_model.Request], setup: Setup, page_bytes: int = PAGE_BYTES) -> list[int]:
+    """The engine's response time of each request, in this order; arrivals do not go back."""
+    wanted = list(requests)
+    simulation = fr.Simulation(device=setup.device, scheme="raid0", **setup.settings)
+    ids = simulation.submit_many(
+        ["read" if request.is_read else "write" for request in wanted],
+        [request.first_page * page_bytes for request in wanted],
+        [request.pages * page_bytes for request in wanted],
+        [request.arrival_ns for request in wanted],
+    )
+    simulation.finish()
+    latencies = {completion.id: completion.latency_ns for completion in simulation.take_completions()}
+    return [latencies[number] for number in ids]
 
 
 class Figure(NamedTuple):
@@ -111,7 +127,7 @@ class Runner:
         trace = self.trace(workload)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of saturation, which is wanted here
-            result = fr.run(trace, device="ssd1", scheme="raid0", format="ssdsim", **setup.settings)
+            result = fr.run(trace, device=setup.device, scheme="raid0", format="ssdsim", **setup.settings)
         if not workload.sha256:
             trace.unlink()
         if result.status != 0 or result.requests.completed != workload.requests or result.requests.unmapped_reads:

@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-import flashraid as fr
 from reference import nand_model
 from validation import peers
-from validation.cases import PAGE_BYTES, Case, Figure, Recording, Runner, Section, Setup
+from validation.cases import Case, Figure, Recording, Runner, Section, Setup, responses_ns
 
 POSTMARK = Recording("postmark", 49_584, sha256="cc18fa7b1ade")
 SQLITE = Recording("sqlite", 52_503, sha256="11154eaf5567")
@@ -28,18 +27,9 @@ ENGINE_BUT_PROGRAMS = replace(nand_model.ENGINE, arbitration=nand_model.programs
 def engine_ns(requests: Iterable[nand_model.Request], setup: Setup) -> tuple[list[int], list[int]]:
     """Response times of the engine's reads and writes, in the order of arrival."""
     wanted = list(requests)
-    simulation = fr.Simulation(device="ssd1", scheme="raid0", **setup.settings)
-    ids = simulation.submit_many(
-        ["read" if request.is_read else "write" for request in wanted],
-        [request.first_page * PAGE_BYTES for request in wanted],
-        [request.pages * PAGE_BYTES for request in wanted],
-        [request.arrival_ns for request in wanted],
-    )
-    simulation.finish()
-    latencies = {completion.id: completion.latency_ns for completion in simulation.take_completions()}
     found: dict[bool, list[int]] = {True: [], False: []}
-    for request, number in zip(wanted, ids, strict=True):
-        found[request.is_read].append(latencies[number])
+    for request, response in zip(wanted, responses_ns(wanted, setup), strict=True):
+        found[request.is_read].append(response)
     return found[True], found[False]
 
 
