@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import flashraid as fr
-from validation import peers, physics, recordings
+from validation import peers, physics, recordings, tlc
 from validation.cases import Case, Figure, Section, Setup, described
 
 PATH = Path(__file__).parents[2] / "docs" / "validation.md"
@@ -16,6 +16,7 @@ SECTIONS: tuple[Section, ...] = (
     physics.GREEDY,
     physics.POLICIES,
     peers.TIMES,
+    tlc.SECTION,
     recordings.SECTION,
     peers.COLLECTION,
 )
@@ -32,9 +33,11 @@ measures the long ones, marked *, and compares them with what they should be.
 {passed} of {required} required figures are within their tolerance; {reported} more are reported only.
 
 Not reproduced: SSDsim's writes in bursts under static allocation, which leave a chip without work (the section on
-recordings says why); MQSim's and SSDsim's response times, and MQSim's write amplification, while GC runs (last
-section). Not compared here: schemes with redundancy, as no simulator of them was found whose rules are those of a
-paper. Their counts are compared with tests/reference/raid_counts.py, and their contents are verified.
+recordings says why); MQSim's bursts of reads on two chips of a channel, its planes that work together on an idle die,
+and reads of what its cache wrote back (the section on TLC); MQSim's and SSDsim's response times, and MQSim's write
+amplification, while GC runs (last section). Not compared here: schemes with redundancy, as no simulator of them was
+found whose rules are those of a paper. Their counts are compared with tests/reference/raid_counts.py, and their
+contents are verified.
 """
 TABLE = """\
 | case | workload | setup | expected | flashraid | deviation | tolerance | holds | expected from |
@@ -105,7 +108,8 @@ def _definitions(section: Section) -> Iterator[str]:
         parameters = ", ".join(f"{name} {value}" for name, value in described(workload).items())
         digest = f"; SHA-256 of the trace in SSDsim's format {workload.sha256}..." if workload.sha256 else ""
         yield f"- {workload.name}: {parameters}{digest}\n"
-    yield "\nSetups (scheme raid0; device `ssd1` but for):\n\n"
     setups: dict[str, Setup] = {case.setup.name: case.setup for case in section.cases if case.setup is not None}
+    (device,) = {setup.device for setup in setups.values()}
+    yield f"\nSetups (scheme raid0; device `{device}` but for):\n\n"
     for name, setup in setups.items():
         yield f"- `{name}`: {', '.join(f'{key} = {value}' for key, value in setup.settings.items())}\n"

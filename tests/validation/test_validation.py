@@ -2,13 +2,14 @@
 
 import hashlib
 import os
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from reference import closed_forms, host_model, nand_model
 from reference.host_model import HostSide
-from validation import document, peers, recordings
+from validation import document, peers, recordings, tlc
 from validation.cases import Figure, Runner
 
 PROVE = os.environ.get("FLASHRAID_PROVE") == "1"
@@ -91,6 +92,18 @@ def test_every_response_is_that_of_the_independent_model(requests, setup):
     wanted = list(requests(20_000 if PROVE else 5_000))
     program_end = setup.settings["write_completes"] == "program_end"
     assert recordings.engine_ns(wanted, setup) == nand_model.responses_ns(wanted, closed_forms.Flash(), program_end)
+
+
+def test_what_mqsim_takes_for_a_block_of_tlc_is_the_sum_that_the_document_names():
+    pages = Counter(map(tlc.mqsim_type, range(tlc.PAGES_PER_BLOCK)))
+    assert pages == {tlc.LOWER: 132, tlc.MIDDLE: 128, tlc.UPPER: 124}
+    assert Counter(map(tlc.our_type, range(tlc.PAGES_PER_BLOCK))) == dict.fromkeys(tlc.TYPES, 128)
+    program_ns = dict(zip(tlc.TYPES, (820_500, 2_225_000, 5_734_000), strict=True))
+    read_ns = dict(zip(tlc.TYPES, (56_500, 77_500, 106_000), strict=True))
+    transfer_ns = 2_809 + 4 * 16_384
+    programs, reads = (row.mqsim_ns for row in tlc.ROWS if row.replay == tlc.BLOCKS)
+    assert programs == 385 * transfer_ns + sum(program_ns[of] * count for of, count in pages.items()) + 3
+    assert reads == 384 * (2_240 + 20 + 8 * 16_384) + sum(read_ns[of] * count for of, count in pages.items()) + 3
 
 
 SUSPENSIONS = [
