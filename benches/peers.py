@@ -1,11 +1,15 @@
 """Other simulators beside flashraid, pair by pair: processor seconds of whole processes, start and reading included.
 
     python benches/peers.py --mqsim MQSim/MQSim --ssdsim ssdsim/ssd
+    python benches/peers.py --mqsim-tlc MQSim/MQSim
 
 The paths name programs that you have built: MQSim (CMU-SAFARI/MQSim) and SSDsim 2.1 (huaicheng/ssdsim), with -O2 at
 least. Configurations are written here, for the device `ssd1`, a page map, no buffer, and no GC; nothing is filled
 before. Each program replays the trace in a folder of its own. Ratios of one pair compare; seconds of different machines
 do not. Exit status 1 if a program did not do all requests.
+
+With --mqsim-tlc it is response times that are compared: those of MQSim with `tests/validation/mqsim.patch` on a drive
+of TLC with those that `tests/validation/tlc.py` records of it. Exit status 1 if they are not the same.
 """
 
 import argparse
@@ -14,20 +18,26 @@ import os
 import re
 import statistics
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+sys.path.append(str(Path(__file__).parents[1] / "tests"))  # so that it runs as a script
+
 from run import COMMAND, FULL_EFFORT, WrongCount, end, trace
+from validation import tlc
 
 PAIRS = 5
+PATCH = "tests/validation/mqsim.patch"
 REQUESTS = 1_000_000
 # Flash page reads and programs for the host.
 PAGES = {"a": (0, 1_000_000), "b": (1_749_350, 750_600)}
 
 CHANNELS, CHIPS, DIES, PLANES, BLOCKS, PAGES_PER_BLOCK, PAGE_BYTES = 4, 4, 2, 2, 4096, 64, 4096
+PARTS = ("Channel", "Chip", "Die", "Plane")
 READ_NS, PROGRAM_NS, ERASE_NS = 20_000, 200_000, 1_500_000
 
 
@@ -99,16 +109,16 @@ def xml(name: str, values: Mapping[str, object]) -> str:
     return f"<{name}>\n{inside}</{name}>\n"
 
 
-def mqsim_device() -> str:
-    """The execution parameters."""
-    host = {
+def mqsim_device(changes: Mapping[str, object] | None = None) -> str:
+    """The execution parameters, with these changed."""
+    host: dict[str, object] = {
         "PCIe_Lane_Bandwidth": "1.0",
         "PCIe_Lane_Count": 4,
         "SATA_Processing_Delay": 400_000,
         "Enable_ResponseTime_Logging": "false",
         "ResponseTime_Logging_Period_Length": 1_000_000,
     }
-    flash = {
+    flash: dict[str, object] = {
         "Flash_Technology": "SLC",
         "CMD_Suspension_Support": "NONE",
         **{f"Page_Read_Latency_{page}": READ_NS for page in ("LSB", "CSB", "MSB")},
@@ -124,7 +134,7 @@ def mqsim_device() -> str:
         "Page_Capacity": PAGE_BYTES,
         "Page_Metadat_Capacity": 128,
     }
-    device = {
+    device: dict[str, object] = {
         "Seed": 321,
         "Enabled_Preconditioning": "false",
         "Memory_Type": "FLASH",
@@ -161,25 +171,27 @@ def mqsim_device() -> str:
         "Channel_Transfer_Rate": 40,
         "Chip_No_Per_Channel": CHIPS,
         "Flash_Comm_Protocol": "NVDDR2",
-        "<flash>": xml("Flash_Parameter_Set", flash),
     }
+    for key, value in (changes or {}).items():
+        (group,) = (group for group in (host, flash, device) if key in group)
+        group[key] = value
+    device["<flash>"] = xml("Flash_Parameter_Set", flash)
     inside = {"<host>": xml("Host_Parameter_Set", host), "<device>": xml("Device_Parameter_Set", device)}
     return '<?xml version="1.0" encoding="us-ascii"?>\n' + xml("Execution_Parameter_Set", inside)
 
 
-def mqsim_workload(path: Path) -> str:
-    """One flow that replays the trace on all of the device."""
+def mqsim_workload(
+    path: Path, shape: Sequence[int] = (CHANNELS, CHIPS, DIES, PLANES), caching: str = "TURNED_OFF"
+) -> str:
+    """One flow that replays the trace on all of a device of this shape."""
 
     def numbers(count: int) -> str:
         return ",".join(map(str, range(count)))
 
     flow = {
         "Priority_Class": "HIGH",
-        "Device_Level_Data_Caching_Mode": "TURNED_OFF",
-        "Channel_IDs": numbers(CHANNELS),
-        "Chip_IDs": numbers(CHIPS),
-        "Die_IDs": numbers(DIES),
-        "Plane_IDs": numbers(PLANES),
+        "Device_Level_Data_Caching_Mode": caching,
+        **{f"{part}_IDs": numbers(count) for part, count in zip(PARTS, shape, strict=True)},
         "Initial_Occupancy_Percentage": 25,
         "File_Path": path.resolve(),
         "Percentage_To_Be_Executed": 100,
@@ -188,6 +200,45 @@ def mqsim_workload(path: Path) -> str:
     }
     scenario = xml("IO_Scenario", {"<flow>": xml("IO_Flow_Parameter_Set_Trace_Based", flow)})
     return '<?xml version="1.0" encoding="us-ascii"?>\n' + xml("MQSim_IO_Scenarios", {"<scenario>": scenario})
+
+
+def mqsim_responses_ns(replay: tlc.Replay, program: Path, folder: Path) -> list[int]:
+    """MQSim's response time of each step of a replay, out of its log: a line for each request, when it completes."""
+    changes = {**tlc.MQSIM, **replay.mqsim}
+    caching = str(changes.pop("Device_Level_Data_Caching_Mode", "TURNED_OFF"))
+    counts = ("Flash_Channel_Count", "Chip_No_Per_Channel", "Die_No_Per_Chip", "Plane_No_Per_Die")
+    shape = [int(str(changes[key])) for key in counts]
+    requests = [step.request for step in replay.steps]
+    sectors = tlc.PAGE_BYTES // 512
+    lines = [
+        f"{each.arrival_ns} 0 {each.first_page * sectors} {each.pages * sectors} {int(each.is_read)}\n"
+        for each in requests
+    ]
+    (folder / "t").write_text("".join(lines), encoding="ascii")
+    (folder / "ssd.xml").write_text(mqsim_device(changes))
+    (folder / "workload.xml").write_text(mqsim_workload(folder / "t", shape, caching))
+    spend([program, "-i", "ssd.xml", "-w", "workload.xml"], folder, "\n")
+    logged = written(folder / "workload.IO_Flow.No_0.log", "MQSim").splitlines()[1:]
+    rows = [[int(number) for number in line.split()] for line in logged]
+    responses = {end_ns - response_ns: response_ns for end_ns, response_ns, _ in rows}
+    if len(rows) != len(requests) or responses.keys() != {each.arrival_ns for each in requests}:
+        raise WrongCount(f"MQSim: {replay.name}: {len(rows)} requests of {len(requests)}: has it {PATCH}?")
+    return [responses[each.arrival_ns] for each in requests]
+
+
+def compare_tlc(program: Path) -> None:
+    """Shows MQSim's figures, and those that are recorded of it."""
+    different = 0
+    for replay in tlc.REPLAYS:
+        with tempfile.TemporaryDirectory() as folder:
+            responses = mqsim_responses_ns(replay, program, Path(folder))
+        for row in tlc.ROWS:
+            if row.replay == replay:
+                found = round(row.figure_ns(responses, tlc.mqsim_type))
+                different += found != row.mqsim_ns
+                print(f"{row.name:<44} {found:>15,} ns   recorded {row.mqsim_ns:>15,} ns", flush=True)
+    if different:
+        raise WrongCount(f"MQSim: {different} of {len(tlc.ROWS)} figures are not those recorded: has it {PATCH}?")
 
 
 # ---- SSDsim
@@ -282,16 +333,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in PEERS:
         parser.add_argument(f"--{name}", metavar="PROGRAM", type=Path, help=f"the program {name}, which you have built")
+    parser.add_argument(
+        "--mqsim-tlc", metavar="PROGRAM", type=Path, help="MQSim with tests/validation/mqsim.patch, on a drive of TLC"
+    )
     parser.add_argument("--pairs", metavar="N", type=int, default=PAIRS, help=f"pairs of runs, by default {PAIRS}")
     given = parser.parse_args()
     programs = {name: path for name in PEERS if (path := getattr(given, name)) is not None}
-    if not programs:
-        parser.error(f"no simulator: allowed is at least one of {', '.join(f'--{name}' for name in PEERS)}")
+    tlc_program: Path | None = given.mqsim_tlc
+    if not programs and tlc_program is None:
+        parser.error(
+            f"no simulator: allowed is at least one of {', '.join(f'--{name}' for name in PEERS)}, --mqsim-tlc"
+        )
     if given.pairs < 1:
         parser.error(f"--pairs {given.pairs}: allowed is 1 or more")
-    for name, path in programs.items():
+    for name, path in (programs if tlc_program is None else programs | {"mqsim-tlc": tlc_program}).items():
         if not (path.is_file() and os.access(path, os.X_OK)):
             parser.error(f"--{name} {path}: allowed is a program")
+    if tlc_program is not None:
+        compare_tlc(tlc_program.resolve())
     FULL_EFFORT.folder.mkdir(parents=True, exist_ok=True)
     for workload in PAGES:
         for name, path in programs.items():

@@ -109,7 +109,7 @@ def test_what_run_refuses(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([], "no simulator: allowed is at least one of --mqsim, --ssdsim"),
+        ([], "no simulator: allowed is at least one of --mqsim, --ssdsim, --mqsim-tlc"),
         (["--mqsim", "/bin/true", "--pairs", "0"], "--pairs 0: allowed is 1 or more"),
         (["--mqsim", "/"], "--mqsim /: allowed is a program"),
     ],
@@ -124,6 +124,7 @@ def test_what_peers_refuses(arguments, says):
         (peers.mqsim, "/bin/true", "^MQSim: it wrote no workload_scenario_1.xml: is the program MQSim"),
         (peers.mqsim, "/bin/false", "^/bin/false: exit status 1, not 0: it says nothing"),
         (peers.mqsim, "trace", "trace: cannot be run: Exec format error"),
+        (lambda _, program, __: peers.compare_tlc(program), "/bin/true", r"^MQSim: it wrote no workload\.IO_Flow"),
         (peers.ssdsim, "/bin/false", "^SSDsim: it wrote no statistic10.dat: is the program SSDsim"),
         (peers.ssdsim, "/bin/true", "^/bin/true: exit status 0, not 1: it says nothing"),
     ],
