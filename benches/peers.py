@@ -8,7 +8,7 @@ least. Configurations are written here, for the device `ssd1`, a page map, no bu
 before. Each program replays the trace in a folder of its own. Ratios of one pair compare; seconds of different machines
 do not. Exit status 1 if a program did not do all requests.
 
-With --mqsim-tlc it is response times that are compared: those of MQSim with `tests/validation/mqsim.patch` on a drive
+With --mqsim-tlc it is response times that are compared: those of MQSim, changed as docs/validation.md says, on a drive
 of TLC with those that `tests/validation/tlc.py` records of it. Exit status 1 if they are not the same.
 """
 
@@ -31,7 +31,7 @@ from run import COMMAND, FULL_EFFORT, WrongCount, end, trace
 from validation import tlc
 
 PAIRS = 5
-PATCH = "tests/validation/mqsim.patch"
+CHANGED = "is it changed as docs/validation.md says (Suspension)?"
 REQUESTS = 1_000_000
 # Flash page reads and programs for the host.
 PAGES = {"a": (0, 1_000_000), "b": (1_749_350, 750_600)}
@@ -222,7 +222,7 @@ def mqsim_responses_ns(replay: tlc.Replay, program: Path, folder: Path) -> list[
     rows = [[int(number) for number in line.split()] for line in logged]
     responses = {end_ns - response_ns: response_ns for end_ns, response_ns, _ in rows}
     if len(rows) != len(requests) or responses.keys() != {each.arrival_ns for each in requests}:
-        raise WrongCount(f"MQSim: {replay.name}: {len(rows)} requests of {len(requests)}: has it {PATCH}?")
+        raise WrongCount(f"MQSim: {replay.name}: {len(rows)} requests of {len(requests)}: {CHANGED}")
     return [responses[each.arrival_ns] for each in requests]
 
 
@@ -238,7 +238,7 @@ def compare_tlc(program: Path) -> None:
                 different += found != row.mqsim_ns
                 print(f"{row.name:<44} {found:>15,} ns   recorded {row.mqsim_ns:>15,} ns", flush=True)
     if different:
-        raise WrongCount(f"MQSim: {different} of {len(tlc.ROWS)} figures are not those recorded: has it {PATCH}?")
+        raise WrongCount(f"MQSim: {different} of {len(tlc.ROWS)} figures are not those recorded: {CHANGED}")
 
 
 # ---- SSDsim
@@ -334,7 +334,7 @@ def main() -> int:
     for name in PEERS:
         parser.add_argument(f"--{name}", metavar="PROGRAM", type=Path, help=f"the program {name}, which you have built")
     parser.add_argument(
-        "--mqsim-tlc", metavar="PROGRAM", type=Path, help="MQSim with tests/validation/mqsim.patch, on a drive of TLC"
+        "--mqsim-tlc", metavar="PROGRAM", type=Path, help="MQSim changed as docs/validation.md says, on a drive of TLC"
     )
     parser.add_argument("--pairs", metavar="N", type=int, default=PAIRS, help=f"pairs of runs, by default {PAIRS}")
     given = parser.parse_args()

@@ -340,8 +340,8 @@ rows that name the cache. Requests are those of `tests/validation/tlc.py`:
 
 MQSim ran with the configuration that `benches/peers.py` writes for it but for: {listed(MQSIM)}; for four planes
 {listed(FOUR_PLANES.mqsim)}; for reads suspend program {listed(SUSPENDED.mqsim)}; for cache {listed(CACHED.mqsim)}.
-`tests/validation/mqsim.patch` makes it print ns, and repairs its suspension. `benches/peers.py --mqsim-tlc PROGRAM`
-has the program replay all of this, and compares.""",
+The MQSim was changed to print ns, and its suspension repaired, as *Suspension* below says. `benches/peers.py
+--mqsim-tlc PROGRAM` has such a build replay all of this, and compares.""",
     tuple(row.case() for row in ROWS),
     after="""\
 - *Types of pages.* `Flash_Chip::Get_command_execution_latency` takes pages 0 to 5 of a block as lower and 6 and 7 as
@@ -356,14 +356,14 @@ has the program replay all of this, and compares.""",
 - *Reads of a block.* In MQSim a free channel takes data out before it sends a command
   (`NVM_PHY_ONFI_NVDDR2::Execute_simulator_event`), here it sends commands of reads first, so that one chip senses while
   the other's data are on the bus. In MQSim each chip waits until the data of both are out.
-- *Suspension.* MQSim as it is never suspends, whatever `CMD_Suspension_Support` says: in `service_read_transaction` of
-  its schedulers the case of a program that can be suspended falls through to the one that gives up, so that reads wait
-  as in the rows before. The patch ends that case, hands the arguments of `TSU_Base` over in their order, and lets
-  `NVM_PHY_ONFI_NVDDR2` mark each suspended chip as such (it does so only while a transfer is on) and count a resumed
-  die as active; without that neither the program ends nor what its chip does later. Then the settings of `tlc-suspend`
-  give its times. MQSim demands that `Preferred_suspend_write_time_for_read` of the program is left, where
-  `suspend_min_ns` is what must have passed, and resumes after each read, in no time. It erases only under GC: erases
-  that are suspended are not compared.
+- *Suspension.* MQSim as it is never suspends, whatever `CMD_Suspension_Support` says: in `service_read_transaction`
+  of its schedulers the case of a program that can be suspended falls through to the one that gives up, so that reads
+  wait as in the rows before. Repaired, that case ends, and the constructors hand the arguments of `TSU_Base` over in
+  their order; `NVM_PHY_ONFI_NVDDR2` marks each suspended chip as such (it does so only while a transfer is on),
+  resumes the die that was suspended and no other, and counts it as active; without that neither the program ends nor
+  what its chip does later. Then the settings of `tlc-suspend` give its times. MQSim demands that
+  `Preferred_suspend_write_time_for_read` of the program is left, where `suspend_min_ns` is what must have passed, and
+  resumes after each read, in no time. It erases only under GC: erases that are suspended are not compared.
 - *Cache.* MQSim begins to program a page as soon as it has been written, and drops it from the cache with the end of
   the program (`write_to_destage_buffer` and `handle_transaction_serviced_signal_from_PHY` of
   `Data_Cache_Manager_Flash_Advanced`).
