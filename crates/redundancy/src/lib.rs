@@ -5,6 +5,7 @@
 mod before;
 mod contract;
 mod counts;
+mod error;
 mod operation;
 pub mod parts;
 mod percentages;
@@ -21,8 +22,9 @@ pub use contract::{
     Addressed, Addressing, Claim, CloneJob, CloneScheme, Damage, Deferring, Grouping, Job, Lost, Recovery, Replacing, Scheme, WorksWhenIdle,
 };
 pub use counts::{Commits, GuardCounts, ParityUpdates};
+pub use error::ParameterError;
 pub use operation::{CommitCause, Decisions, Extent, Failure, Group, IdleWork, Lock, Method, Operation, OperationKind, Outcomes, Step};
 pub use percentages::Percentages;
-pub use registry::{Bases, Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Values, WriteBuffer};
+pub use registry::{Bases, Build, Choice, Draws, Entry, Members, Parameter, Protects, Redundancy, Values, WriteBuffer};
 pub use replacement::{Migrated, Order};
 pub use schemes::{SCHEMES, find};

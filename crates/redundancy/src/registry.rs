@@ -2,9 +2,9 @@
 //! test matrices derive everything from it; `schemes::SCHEMES` is the list.
 
 use crate::before::Before;
+use crate::error::ParameterError;
 use crate::{Percentages, Scheme};
 use flashraid_vocabulary::SemivalidAction;
-use std::fmt;
 
 /// What a scheme survives one failure of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -306,18 +306,6 @@ impl Build {
     }
 }
 
-/// A configuration that makes no sense for a scheme; the text says what and what is allowed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParameterError(pub String);
-
-impl fmt::Display for ParameterError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ParameterError {}
-
 /// How many members a scheme works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Members {
@@ -383,6 +371,8 @@ pub struct Entry {
     pub mirror_groups: Option<&'static Parameter>,
     /// Whether it replaces SSDs of an array itself: then it needs an array, and spare SSDs are members of its own.
     pub replaces_devices: bool,
+    /// Whether it can have chunks of several pages: where shares say on which member the parity of each stripe is, rows of them would not be alike.
+    pub has_chunks: bool,
     /// Whether it takes an SSD out at once that it replaces: until the end of the replacement the array survives no failure (SPEC 5.8).
     pub takes_devices_out: bool,
     /// Whether host requests wait while it replaces an SSD (SPEC 5.9).
@@ -422,6 +412,7 @@ impl Entry {
         mirror_chips: 0,
         mirror_groups: None,
         replaces_devices: false,
+        has_chunks: true,
         takes_devices_out: false,
         holds_host: false,
         keeps_shadows: None,
@@ -439,6 +430,10 @@ impl Entry {
     /// Builds the scheme, or says why this configuration makes no sense.
     pub fn build(&self, build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
         self.check_members(build)?;
+        if build.chunk_pages > 1 && !self.has_chunks {
+            let text = format!("chunk_units = {}: each stripe has its parity where the shares put it: allowed is 1", build.chunk_pages);
+            return Err(ParameterError(text));
+        }
         (self.construct)(build)
     }
 

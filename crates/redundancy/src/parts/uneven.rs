@@ -28,10 +28,6 @@ pub const DRIVE_FORMAT: u64 = 2;
 
 /// The table of stripes that the user asked for.
 pub fn table(build: &Build) -> Result<Table, ParameterError> {
-    if build.chunk_pages > 1 {
-        let text = format!("chunk_units = {}: each stripe has its parity where the shares put it: allowed is 1", build.chunk_pages);
-        return Err(ParameterError(text));
-    }
     let shares = build.percentages(&PARITY_SHARES)?;
     let full = u32::from(build.members) - 1;
     let widths = Widths { full, partial: full - 1, partial_share: build.thousandths(&PARTIAL_STRIPES)? };

@@ -23,6 +23,7 @@ pub const ENTRY: Entry = Entry {
     protects: Protects::Member,
     redundancy: Redundancy::Parity,
     members: Members { most: MOST_MEMBERS, ..Members::from(3) },
+    has_chunks: false,
     drive_format: uneven::DRIVE_FORMAT,
     parameters: &[&[uneven::PARITY_SHARES, uneven::PARTIAL_STRIPES], UpdateRule::PARAMETERS, DecisionPoint::PARAMETERS],
     construct: build,

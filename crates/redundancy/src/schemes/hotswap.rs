@@ -32,6 +32,7 @@ pub const ENTRY: Entry = Entry {
     replaces_devices: true,
     keeps_shadows: Some(Choice { parameter: &SEMI_HYBRID, word: "true" }),
     coordinates_gc: Some(Choice { parameter: &COORDINATED, word: "true" }),
+    has_chunks: false,
     drive_format: uneven::DRIVE_FORMAT,
     parameters: &[
         &[

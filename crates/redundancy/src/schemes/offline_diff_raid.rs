@@ -23,6 +23,7 @@ pub const ENTRY: Entry = Entry {
     replaces_devices: true,
     takes_devices_out: true,
     holds_host: true,
+    has_chunks: false,
     drive_format: uneven::DRIVE_FORMAT,
     parameters: &[&[uneven::PARITY_SHARES, uneven::PARTIAL_STRIPES, replacing::ERASURE_THRESHOLD], UpdateRule::PARAMETERS],
     construct: build,

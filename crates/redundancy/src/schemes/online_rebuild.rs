@@ -24,6 +24,7 @@ pub const ENTRY: Entry = Entry {
     members: Members { most: MOST_MEMBERS, ..Members::from(3) },
     replaces_devices: true,
     takes_devices_out: true,
+    has_chunks: false,
     drive_format: uneven::DRIVE_FORMAT,
     parameters: &[&[uneven::PARITY_SHARES, uneven::PARTIAL_STRIPES, replacing::ERASURE_THRESHOLD, SHIFT_PARITY], UpdateRule::PARAMETERS],
     construct: build,

@@ -61,11 +61,7 @@ fn rule(key: &str) -> Option<Rule> {
             let models = ["", "", "0:read_ns=70000 program_ns=20000", &several];
             draw.is_array().then(|| draw.random.of_list(&models).into())
         }),
-        "chunk_units" => Rule::By(|draw| {
-            // Shares of the parity leave no chunks.
-            let has_shares = draw.entry.parameters.iter().copied().flatten().any(|parameter| parameter.name == "parity_shares");
-            (!has_shares).then(|| draw.random.of_list(&["1", "1", "1", "1", "2", "3", "8"]).into())
-        }),
+        "chunk_units" => Rule::By(|draw| draw.entry.has_chunks.then(|| draw.random.of_list(&["1", "1", "1", "1", "2", "3", "8"]).into())),
         "link_ps_per_byte" => Rule::By(|draw| draw.is_array().then(|| draw.random.of_list(&["0", "0", "1667", "50000"]).into())),
         "link_command_ns" => Rule::By(|draw| draw.is_array().then(|| draw.random.of_list(&["0", "0", "500", "20000"]).into())),
         "channels" => Rule::By(|draw| if draw.is_array() { Some(draw.random.within(1, 2).to_string()) } else { channels(draw) }),
