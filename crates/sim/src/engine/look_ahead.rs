@@ -8,8 +8,8 @@ use super::slot::{NIL, Slot};
 use crate::buffer::Buffer;
 use crate::media::{Ahead, Media, Shape};
 use flashraid_redundancy::Scheme;
-use flashraid_vocabulary::HostRequest;
 use flashraid_vocabulary::memory::prefetch;
+use flashraid_vocabulary::{HostRequest, Lpn};
 
 /// Requests ahead of the current one for which the maps, and then the blocks, are fetched into the cache.
 const AHEAD_MAP: usize = 24;
@@ -98,6 +98,9 @@ impl<C: Content, M: Media> Footprint<'_, C, M> {
     /// Asks the processor for what the requests after the one at `index` will touch.
     #[inline(always)]
     pub(super) fn prefetch(&self, requests: &[HostRequest], index: usize) {
+        if self.space.has_chunks() {
+            return; // it would be for other pages
+        }
         if let Some(request) = requests.get(index + AHEAD_MAP) {
             self.prefetch_map(request.offset_bytes);
         }
@@ -111,7 +114,7 @@ impl<C: Content, M: Media> Footprint<'_, C, M> {
     fn prefetch_map(&self, offset_bytes: u64) {
         let page = self.space.page_of(offset_bytes);
         if page < self.space.pages {
-            let lpn = self.space.page_at(page);
+            let lpn = Lpn(page);
             self.media.prefetch(Ahead::Request(self.scheme.locate(lpn)));
             self.scheme.prefetch(lpn);
             self.content.fetch_expected(lpn);
@@ -127,13 +130,13 @@ impl<C: Content, M: Media> Footprint<'_, C, M> {
         let page = self.space.page_of(offset_bytes);
         let end = self.space.pages_up(offset_bytes + size_bytes).min(page + 4).min(self.space.pages);
         if page < end {
-            self.operations.locks.prefetch(self.scheme.stripe_of(self.space.page_at(page)).0);
+            self.operations.locks.prefetch(self.scheme.stripe_of(Lpn(page)).0);
         }
         for page in page..end {
-            self.media.prefetch(Ahead::Superseded(self.shape.entry(self.scheme.locate(self.space.page_at(page)))));
+            self.media.prefetch(Ahead::Superseded(self.shape.entry(self.scheme.locate(Lpn(page)))));
         }
         if page < end
-            && let Some(parity) = self.scheme.parity_of(self.space.page_at(page))
+            && let Some(parity) = self.scheme.parity_of(Lpn(page))
         {
             self.media.prefetch(Ahead::Superseded(self.shape.entry(parity)));
         }

@@ -125,12 +125,10 @@ impl<C: Content, M: Media> Engine<C, M> {
                 self.front_end.requests.keep_word(target, id);
                 self.front_end.requests.wait_for_ssds(id, self.executor.media.flush(id));
             }
-            _ if self.executor.space.has_chunks() => {
-                for (offset_bytes, end_bytes) in self.executor.space.ranges(offset_bytes, end) {
-                    serve_range(self, id, op, offset_bytes, end_bytes);
-                }
-            }
-            _ => serve_range(self, id, op, offset_bytes, end),
+            _ if self.executor.space.has_chunks() => serve_chunks(self, id, op, offset_bytes, end),
+            HostOp::Read | HostOp::Write => self.serve(id, op, offset_bytes, end),
+            HostOp::Trim => self.cut_trim(id, offset_bytes, end),
+            HostOp::WriteZeroes => self.write_zeroes(id, offset_bytes, end),
         }
         self.executor.completed(&mut self.front_end, id);
         self.executor.ended_part(&mut self.front_end, id);
@@ -356,12 +354,14 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 }
 
-/// Serves a request, or a part of one, of these bytes of the logical space.
-#[inline(always)]
-fn serve_range<C: Content, M: Media>(engine: &mut Engine<C, M>, id: u32, op: HostOp, offset_bytes: u64, end_bytes: u64) {
-    match op {
-        HostOp::Trim => engine.cut_trim(id, offset_bytes, end_bytes),
-        HostOp::WriteZeroes => engine.write_zeroes(id, offset_bytes, end_bytes),
-        _ => engine.serve(id, op, offset_bytes, end_bytes),
+/// Serves a request whose pages lie in chunks, range by range of the logical space.
+#[cold]
+fn serve_chunks<C: Content, M: Media>(engine: &mut Engine<C, M>, id: u32, op: HostOp, offset_bytes: u64, end_bytes: u64) {
+    for (offset_bytes, end_bytes) in engine.executor.space.ranges(offset_bytes, end_bytes) {
+        match op {
+            HostOp::Trim => engine.cut_trim(id, offset_bytes, end_bytes),
+            HostOp::WriteZeroes => engine.write_zeroes(id, offset_bytes, end_bytes),
+            _ => engine.serve(id, op, offset_bytes, end_bytes),
+        }
     }
 }
