@@ -95,12 +95,9 @@ pub(super) struct Footprint<'a, C, M> {
 }
 
 impl<C: Content, M: Media> Footprint<'_, C, M> {
-    /// Asks the processor for what the requests after the one at `index` will touch.
+    /// Asks the processor for what the requests after the one at `index` will touch. (With chunks it is what others will: no more than a hint is lost.)
     #[inline(always)]
     pub(super) fn prefetch(&self, requests: &[HostRequest], index: usize) {
-        if self.space.has_chunks() {
-            return; // it would be for other pages
-        }
         if let Some(request) = requests.get(index + AHEAD_MAP) {
             self.prefetch_map(request.offset_bytes);
         }
