@@ -5,8 +5,8 @@ use crate::media::Media;
 use crate::verify::{self, VERSIONS};
 use flashraid_vocabulary::{Cause, HostOp, HostRequest, Lpn, MemberPage, Version};
 
-/// Events within which a device comes to rest, if its reads take one attempt: where failures have left hardly any garbage, a program takes hundreds of moves.
-const MOST_EVENTS: u64 = 1_000_000;
+/// Events within which a device comes to rest, if its reads take one attempt.
+const MOST_EVENTS: u64 = 300_000;
 
 impl<M: Media> Episode<M> {
     /// Lets everything end that goes on.
@@ -113,7 +113,7 @@ impl<M: Media> Episode<M> {
             let is_lost = may_be_lost && self.engine.lost_pages().any(|lpn| lpn.0 == page);
             let request = HostRequest {
                 arrival_ns: self.engine.now_ns(),
-                offset_bytes: self.engine.executor.space.host_page(Lpn(page)) * page_bytes,
+                offset_bytes: self.host_page(page) * page_bytes,
                 size_bytes: page_bytes,
                 op: HostOp::Read,
                 stream: 0,
