@@ -156,7 +156,7 @@ impl Injector {
         }
         let failure = match target {
             Target::Fault(failure) => Some(failure),
-            Target::PageOf(lpn) => engine.failure_of(lpn.0),
+            Target::PageOf(page) => engine.failure_of(page),
             Target::Replace(_) => unreachable!("no fault"),
         };
         if let Some(failure) = failure {

@@ -63,8 +63,11 @@ impl Collection {
     /// Whether programs into the domain wait until GC has moved more: two program units of each lane of its superblock are programmed, or staged, for which nothing was
     /// moved yet (SPEC 8.12). In stages that may need other operations nobody waits.
     pub(crate) fn is_behind(&self, domain: u32, space: &Space, memory: &Memory) -> bool {
+        if space.shape.lanes == 1 || space.settings.given.gc_pace != GcPace::Debt {
+            return false;
+        }
         let plane = space.domains[domain as usize].plane;
-        if space.shape.lanes == 1 || plane == NIL || space.settings.given.gc_pace != GcPace::Debt {
+        if plane == NIL {
             return false;
         }
         let run = &self.runs[plane as usize];

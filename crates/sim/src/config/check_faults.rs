@@ -15,8 +15,8 @@ impl Target {
             Self::Replace(device) => {
                 return Err(format!("device {device}: the array has devices 0 to {}", array.devices + array.spare_devices - 1));
             }
-            Self::PageOf(lpn) if lpn.0 < space_pages => return Ok(()),
-            Self::PageOf(lpn) => return Err(format!("page {}: the logical space has pages 0 to {}", lpn.0, space_pages - 1)),
+            Self::PageOf(page) if page < space_pages => return Ok(()),
+            Self::PageOf(page) => return Err(format!("page {page}: the logical space has pages 0 to {}", space_pages - 1)),
         };
         array.check_device_of(device, fault)?;
         match fault {

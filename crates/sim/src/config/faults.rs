@@ -4,7 +4,7 @@ use super::ConfigError;
 use super::units::decimal;
 use crate::time::{self, to_latest};
 use flashraid_vocabulary::names::nearest;
-use flashraid_vocabulary::{Failure, Fault, Lpn, Part};
+use flashraid_vocabulary::{Failure, Fault, Part};
 use std::str::FromStr;
 
 /// What is allowed, as help and messages say it.
@@ -45,7 +45,7 @@ pub enum Target {
     /// This fault, in this SSD of an array.
     Fault(Failure),
     /// The page that holds the current version of a host page when it comes to that can be read no more.
-    PageOf(Lpn),
+    PageOf(u64),
 }
 
 /// When it goes wrong.
@@ -138,7 +138,7 @@ impl FromStr for Target {
         }
         if let Some(lpn) = rest.strip_prefix("lpn=").filter(|_| word == "page") {
             let lpn = lpn.parse().map_err(|_| ConfigError(format!("{text}: allowed is page:lpn= and a whole number")))?;
-            return Ok(Self::PageOf(Lpn(lpn)));
+            return Ok(Self::PageOf(lpn));
         }
         let numbers: Option<Vec<u32>> = rest.split('.').map(|number| number.parse().ok()).collect();
         let numbers = numbers.unwrap_or_default();

@@ -4,7 +4,7 @@ use super::{Scratch, on, one_line, overrides, refusal, root};
 use flashraid_redundancy::{SCHEMES, find};
 use flashraid_sim::Config;
 use flashraid_sim::config::{Asked, Injection, Kind, Precondition, TABLES, Target, Trigger, Warmup, same_value};
-use flashraid_vocabulary::{Failure, Fault, Lpn, Part};
+use flashraid_vocabulary::{Failure, Fault, Part};
 use std::collections::BTreeSet;
 
 #[test]
@@ -24,7 +24,7 @@ fn faults_say_what_and_when() {
         ("program:1.0.0.1.7@50%", Target::Fault(Fault::Program(block).into()), Trigger::Share(0.5)),
         ("erase:0.1@collection", Target::Fault(Fault::Erase(chip).into()), Trigger::Gc),
         ("program:3@commit", Target::Fault(Fault::Program(Part::Channel(3)).into()), Trigger::Commit),
-        ("page:lpn=5@rebuild:10%", Target::PageOf(Lpn(5)), Trigger::Rebuild(0.1)),
+        ("page:lpn=5@rebuild:10%", Target::PageOf(5), Trigger::Rebuild(0.1)),
     ];
     for (text, target, trigger) in cases {
         let (what, when) = text.split_once('@').unwrap();
