@@ -46,6 +46,9 @@ impl Layout {
     }
 }
 
+/// Members, at most.
+const MOST_MEMBERS: usize = 64;
+
 /// A layout on a number of members.
 #[derive(Clone, Copy, Debug)]
 pub struct Formula {
@@ -53,18 +56,24 @@ pub struct Formula {
     members: u8,
     per_turn: Divisor,
     per_stripe: Divisor,
-    /// The member with the parity of stripe 0, ...
-    first_parity: i8,
-    /// ... and how many members further that of the next stripe lies, or of the next row of chunks, round after round.
-    move_by: i8,
-    is_symmetric: bool,
     /// Stripes of a row of chunks.
     chunk: Option<Divisor>,
+    /// What stripes, or rows of chunks, that follow each other are like, as many as there are members; then it begins again.
+    turns: [Turn; MOST_MEMBERS],
+    jump: u32,
 }
 
 persistent!(Formula {
-    anew [stripes, members, per_turn, per_stripe, first_parity, move_by, is_symmetric, chunk],
+    anew [stripes, members, per_turn, per_stripe, chunk, turns, jump],
 });
+
+/// The members of a stripe, as `FormulaRow` has them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Turn {
+    parity: u8,
+    first: u8,
+    edge: u8,
+}
 
 impl Formula {
     /// The layout that the user asked for, on the members of a device.
@@ -74,15 +83,20 @@ impl Formula {
 
     /// With this many stripes on this many members, at most 64.
     pub fn new(layout: Layout, members: u16, stripes: u32) -> Self {
-        let last = members as i8 - 1;
-        let (first_parity, move_by) = match layout {
-            Layout::LeftAsymmetric | Layout::LeftSymmetric => (last, -1),
-            Layout::RightAsymmetric | Layout::RightSymmetric => (0, 1),
-            Layout::LastMember => (last, 0),
-        };
         let is_symmetric = matches!(layout, Layout::LeftSymmetric | Layout::RightSymmetric);
+        let turn_of = |turn: u8| {
+            let parity = match layout {
+                Layout::LeftAsymmetric | Layout::LeftSymmetric => members as u8 - 1 - turn,
+                Layout::RightAsymmetric | Layout::RightSymmetric => turn,
+                Layout::LastMember => members as u8 - 1,
+            };
+            if is_symmetric { Turn { parity, first: parity + 1, edge: members as u8 } } else { Turn { parity, first: 0, edge: parity } }
+        };
+        let mut turns = [Turn::default(); MOST_MEMBERS];
+        turns.iter_mut().zip(0..members as u8).for_each(|(turn, number)| *turn = turn_of(number));
+        let jump = if is_symmetric { u32::from(members).wrapping_neg() } else { 1 };
         let (per_turn, per_stripe) = (Divisor::new(members.into()), Divisor::new(u32::from(members) - 1));
-        Self { stripes, members: members as u8, per_turn, per_stripe, first_parity, move_by, is_symmetric, chunk: None }
+        Self { stripes, members: members as u8, per_turn, per_stripe, chunk: None, turns, jump }
     }
 
     /// With chunks of so many pages: stripes of a row of chunks have their strips on the same members (SPEC 8.1 (b)).
@@ -90,12 +104,11 @@ impl Formula {
         Self { chunk: (pages > 1).then(|| Divisor::new(pages)), ..self }
     }
 
-    /// The member with the parity.
+    /// The members of a stripe.
     #[inline]
-    fn parity_member(&self, stripe: StripeId) -> u8 {
+    fn turn(&self, stripe: StripeId) -> Turn {
         let row = self.chunk.as_ref().map_or(stripe.0, |chunk| chunk.divide(stripe.0.into()) as u32);
-        let turn = (row - self.per_turn.divide(row.into()) as u32 * u32::from(self.members)) as i8;
-        (self.first_parity + turn * self.move_by) as u8
+        self.turns[(row - self.per_turn.divide(row.into()) as u32 * u32::from(self.members)) as usize % MOST_MEMBERS]
     }
 }
 
@@ -129,9 +142,9 @@ impl StripeMap for Formula {
 
     #[inline]
     fn row(&self, stripe: StripeId) -> FormulaRow {
-        let (members, parity) = (u32::from(self.members), u32::from(self.parity_member(stripe)));
-        let (first, edge, jump) = if self.is_symmetric { (parity + 1, members, members.wrapping_neg()) } else { (0, parity, 1) };
-        FormulaRow { page: LocalPage(stripe.0), width: members - 1, parity, first, edge, jump }
+        let Turn { parity, first, edge } = self.turn(stripe);
+        let (parity, first, edge) = (parity.into(), first.into(), edge.into());
+        FormulaRow { page: LocalPage(stripe.0), width: self.most_strips(), parity, first, edge, jump: self.jump }
     }
 
     fn uniform_width(&self) -> Option<u32> {
