@@ -20,6 +20,7 @@ UNEVEN = (
     1.1  # of the programs of the busiest member, to the mean: from there on a lifetime of the mean is not that of all
 )
 MIRROR_CHIPS = "counts blocks of mirror chips, which take only copies: GC of the other chips cannot use them"
+NO_COLLECTION = "no GC ran"
 UNPROTECTED = "in a closed loop redundancy may not be written until the end, as the device is never idle"
 WITHOUT_SUCCESS = (
     "requests.failed.no_space",
@@ -40,6 +41,11 @@ def value_at(result: Record, path: str) -> Any:
             return None
         value = value[name]
     return value
+
+
+def has_collected(result: Record) -> bool:
+    """Whether GC moved pages or ended a run."""
+    return any(value_at(result, f"collection.{key}") for key in ("collections", "copies"))
 
 
 def look_at(result: Record) -> evidence.Look:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .candidate import Candidate, candidates, is_overloaded, listed, value_at
+from .candidate import NO_COLLECTION, Candidate, candidates, has_collected, is_overloaded, listed, value_at
 from .compared import Results
 from .evidence import differ
 from .intervals import is_apart, mean_and_half_width, mean_of
@@ -125,7 +125,10 @@ def _line(row: Row, found: Sequence[Candidate], are_comparable: bool) -> Line | 
         is_whole = row.is_price or not (found[at].is_partial or found[0].is_partial)
         is_related = are_comparable and 0 in defined and is_whole and not sparse & {0, at}
         relative = difference(mean, mean_of(values[0])) if is_related and is_apart(values[at], values[0]) else ""
-        text = _text(row, (mean, half_width), one)
+        if row.path == COLLECTIONS and mean == 0:
+            text = "none ended" if any(map(has_collected, found[at].results)) else NO_COLLECTION
+        else:
+            text = _text(row, (mean, half_width), one)
         is_best = at in best and not note and not found[at].is_partial
         is_few = at in sparse and not note
         cells.append(Cell(mean, half_width, text, relative, is_best, note, is_few, tuple(values[at])))
@@ -153,8 +156,6 @@ def _text(row: Row, spread: tuple[float, float], one: float) -> str:
     """A mean, and half the width of its interval."""
     assert row.kind is not None
     mean, half = (value / one for value in spread)
-    if row.path == COLLECTIONS and mean == 0:
-        return "no GC ran"
     decimals = row.kind.decimals
     if decimals is None or (mean != int(mean) and row.kind is COUNT):
         decimals = decimals_of(number(mean, None))

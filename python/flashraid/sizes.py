@@ -2,8 +2,9 @@
 
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 
 from ._native import InputError
 
@@ -48,6 +49,17 @@ def _is_number(value: object) -> bool:
         return not isinstance(value, bool) and 0 <= operator.index(value) <= LARGEST  # type: ignore[arg-type]
     except TypeError:
         return False
+
+
+def unit_bytes_of(device: Mapping[str, Any]) -> int:
+    """The bytes of a mapping unit of a complete device: of a page, unless several share one."""
+    unit: int = device["mapping_unit_bytes"] or device["page_bytes"]
+    return unit
+
+
+def word_of_units(device: Mapping[str, Any]) -> str:
+    """What mapping units of a device are called where they are counted."""
+    return "pages" if unit_bytes_of(device) == device["page_bytes"] else "mapping units"
 
 
 def filled_pages(fill: float, space_pages: int) -> int:

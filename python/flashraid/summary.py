@@ -8,14 +8,14 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from .candidate import Candidate, candidates, listed, tail_of, value_at
+from .candidate import Candidate, candidates, has_collected, listed, tail_of, value_at
 from .compared import Results
 from .evidence import FEWEST, SPARSE, differ, words_of
 from .intervals import is_apart, mean_of
 from .lines import Cell, Line, Section, best_of, table, without_capacity
 from .quantities import SHARE, TIME, difference
 from .record import Record
-from .rows import AMPLIFICATION, CAPACITY, COLLECTIONS, OVER_PROVISIONING, SECTIONS
+from .rows import AMPLIFICATION, CAPACITY, OVER_PROVISIONING, SECTIONS
 from .scaled import with_scale
 
 __all__ = ["Cell", "Line", "Section", "candidates", "conclusion", "notes", "table", "value_at"]
@@ -112,7 +112,7 @@ def conclusion(comparison: Results) -> list[str]:
     if any(not line.is_judged for _, line in ranked):
         sentences.append(_how_to_judge(comparison, found))
     whole = [each for each in found if not each.is_partial]
-    fresh = [each.name for each in whole if not any(value_at(of, COLLECTIONS) for of in each.results)]
+    fresh = [each.name for each in whole if not any(map(has_collected, each.results))]
     if fresh:
         under = "" if len(fresh) == len(found) else f" under {listed(fresh)}"
         sentences.append(f"No GC ran{under}: write amplification and latencies are those of a device with free blocks.")

@@ -192,7 +192,7 @@ def doubts(found: Sequence[Tried], tail: str, seeds: int, scale: float = 1.0) ->
     if endless := [each for each in found if any(map(_rebuilds_for_ever, each.rows.get(FAILING, [])))]:
         why = "as there is no spare chip or time: latencies in it are those of all requests after the failure"
         said.append(f"the rebuild of {_names(endless)} does not end, {why}.")
-    if not any(row.get("collection.collections") for row in rows):
+    if not any(row.get("collection.collections") or row.get("collection.copies") for row in rows):
         said.append("no GC ran: write amplification is that of redundancy alone (--fill, --steady: a used drive).")
     if seeds > 1 and all(len(set(value.each)) <= 1 for each in found for value in each.values.values()):
         said.append("nothing is random in these runs: the seeds gave the same figures, and intervals say nothing.")

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..interrupts import Interrupts
-from ..sizes import filled_pages
+from ..sizes import filled_pages, unit_bytes_of, word_of_units
 from .layout import say
 
 if TYPE_CHECKING:
@@ -25,29 +25,30 @@ Configuration = Mapping[str, Any]
 
 
 class Rounds(NamedTuple):
-    """What a precondition overwrites: rounds of so many pages, until GC is steady or it has overwritten the most."""
+    """What a precondition overwrites: rounds of so many mapping units, until GC is steady or it has overwritten most."""
 
-    pages: int
-    most_pages: int
+    units: int
+    most_units: int
+    name: str = "pages"
 
     @classmethod
     def of(cls, detail: Configuration) -> "Rounds":
         """Those of a complete configuration, as the engine has them."""
-        run, page_bytes = detail["config"]["run"], detail["config"]["device"]["page_bytes"]
-        space = detail["space_bytes"] // page_bytes
-        filled = run["fill_bytes"] // page_bytes or filled_pages(run["fill"], space) or space
+        run, unit_bytes = detail["config"]["run"], unit_bytes_of(detail["config"]["device"])
+        space = detail["space_bytes"] // unit_bytes
+        filled = run["fill_bytes"] // unit_bytes or filled_pages(run["fill"], space) or space
         kind, _, spaces = run["precondition"].partition(":")
         most = float(spaces) if kind == "random" else STEADY_SPACES
-        return cls(max(1, filled // 4), math.ceil(most * space))
+        return cls(max(1, filled // 4), math.ceil(most * space), word_of_units(detail["config"]["device"]))
 
     def text(self, count: int, seconds: float) -> str:
-        """How far it is after so many pages, and so many seconds."""
-        done, most = count // self.pages, math.ceil(self.most_pages / self.pages)
+        """How far it is after so many units, and so many seconds."""
+        done, most = count // self.units, math.ceil(self.most_units / self.units)
         fewest = min(FEWEST_ROUNDS, most)
-        least = min(max(fewest, done + 1) * self.pages, self.most_pages)
+        least = min(max(fewest, done + 1) * self.units, self.most_units)
         left = f", at least {duration(seconds * (least - count) / count)} left" if count and least > count else ""
         rounds = f"{fewest} to {most}" if fewest < most else f"{most}"
-        of_round = f"{count - done * self.pages:,} of {self.pages:,} pages"
+        of_round = f"{count - done * self.units:,} of {self.units:,} {self.name}"
         return f"precondition: {of_round} of round {done + 1} (of {rounds}) overwritten{left}"
 
 

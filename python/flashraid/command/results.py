@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from .. import summary
-from ..candidate import OVERLOADED, is_overloaded, look_at, tail_of, value_at
+from ..candidate import NO_COLLECTION, OVERLOADED, is_overloaded, look_at, tail_of, value_at
 from ..comparison import Comparison
 from ..evidence import SPARSE, is_sparse, words_of
 from ..quantities import (
@@ -75,9 +75,14 @@ def outcome(value: str) -> str:
     return value.replace("_", " ")
 
 
-def collections(value: int) -> str:
+def collections(of: Record) -> str:
     """How often garbage collection ran."""
-    return ("no GC ran", "GC ran once")[value] if value < 2 else f"GC ran {value:,} times"
+    ended = of["collections"]
+    if ended > 1:
+        return f"GC ran {ended:,} times"
+    if ended == 1:
+        return "GC ran once"
+    return "no GC run ended" if of["copies"] else NO_COLLECTION
 
 
 Figure = tuple[str, Callable[[Any], str]]
@@ -168,7 +173,7 @@ RUN = (
         (
             ("write_amplification", THOUSANDTHS.text),
             ("write_amplification_by", parts),
-            ("collection.collections", collections),
+            ("collection", collections),
         ),
     ),
     one("programs per host page", "pages_per_host_page", THOUSANDTHS.text),

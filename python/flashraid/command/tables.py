@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..quantities import number
 from ..record import OpenRecord
 from ..sheets.cells import kind_of
-from ..sizes import format_bytes
+from ..sizes import format_bytes, word_of_units
 from . import reader, results
 from .layout import print_tables as _print
 from .layout import table_of as _table
@@ -173,16 +173,15 @@ def show_device(data: dict[str, Any]) -> None:
     facts.columns[1].justify = "left"
     slices = data["device"]["slice"]
     part = "" if slices == 1 else f", of one of {slices} slices"
-    facts.add_row(
-        "raw capacity", f"{format_bytes(data['raw_bytes'])} ({data['physical_pages']:,} physical pages{part})"
-    )
+    pages, units = data["raw_bytes"] // data["device"]["page_bytes"], word_of_units(data["device"])
+    facts.add_row("raw capacity", f"{format_bytes(data['raw_bytes'])} ({pages:,} physical pages{part})")
     facts.add_row("forward map", format_bytes(data["table_bytes"]))
     if data["buffer_bytes"]:
         facts.add_row("data buffer", format_bytes(data["buffer_bytes"]))
     if data["nvram_buffer_bytes"]:
         facts.add_row("write buffer in NVRAM", format_bytes(data["nvram_buffer_bytes"]))
     facts.add_row(
-        "members", f"{data['members']} of {data['planes_per_member']} planes and {data['pages_per_member']:,} pages"
+        "members", f"{data['members']} of {data['planes_per_member']} planes and {data['pages_per_member']:,} {units}"
     )
     for key, value in (data.get("array", {}) | data["device"]).items():
         facts.add_row(key, json.dumps(value).strip('"'))

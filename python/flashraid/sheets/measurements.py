@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ..profile_text import toml
 from ..settings import Pairs
+from ..sizes import unit_bytes_of
 
 KIB = 1024
 SEQUENTIAL_BYTES, RANDOM_BYTES = 128 * KIB, 4 * KIB
@@ -52,7 +53,7 @@ class Drive(NamedTuple):
         return cls(
             slices,
             user_bytes,
-            device["mapping_unit_bytes"] or device["page_bytes"],
+            unit_bytes_of(device),
             device["staging_bytes"] // slices,
             int(planes * block_bytes * spare_share),
         )
