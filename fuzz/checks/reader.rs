@@ -80,7 +80,7 @@ fn check_writing(path: &Path, requests: &[HostRequest]) {
     let plain: Vec<_> = requests.iter().map(|request| HostRequest { source: 0, ..*request }).collect();
     let copy = path.with_extension("csv");
     let format = formats::find("flashraid").expect("our own format");
-    write_trace(&copy, format, plain.iter().copied(), &mut |_, _| true).expect("our own format takes every request");
+    write_trace(&copy, format, true, plain.iter().copied(), &mut |_, _| true).expect("our own format takes every request");
     let (again, _) = read(&copy, &TraceOptions::default()).expect("what was written can be read");
     assert_eq!(again, plain);
     fs::remove_file(&copy).expect("the copy is still there");

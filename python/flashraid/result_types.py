@@ -447,6 +447,14 @@ class Device(Record):
     die by die, collected and erased together.
     """
 
+    write_streams: int
+    """How many write streams the host has, each of which fills blocks of its own: requests name them, as placement
+    identifiers do. 1 for none.
+    """
+
+    gc_streams: Literal["shared", "own"]
+    """Whether GC keeps pages of different write streams apart, or fills one block with all of them."""
+
     gc_reserve_blocks: int
     """With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough. Unit:
     blocks.

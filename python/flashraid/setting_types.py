@@ -264,6 +264,14 @@ class SimulationSettings(TypedDict, total=False):
     die by die, collected and erased together. Default: false.
     """
 
+    write_streams: int | None
+    """How many write streams the host has, each of which fills blocks of its own: requests name them, as placement
+    identifiers do. 1 for none. Default: 1.
+    """
+
+    gc_streams: Literal["shared", "own"] | None
+    """Whether GC keeps pages of different write streams apart, or fills one block with all of them. Default: shared."""
+
     gc_reserve_blocks: int | None
     """With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough. Unit:
     blocks. Default: 2.

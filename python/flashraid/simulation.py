@@ -11,7 +11,9 @@ from .result import Result
 from .result_types import Verified
 from .setting_types import SimulationSettings
 from .settings import Path, check_texts, device_and_config, given, pairs, texts
-from .sizes import check_columns, check_numbers
+from .sizes import check_columns, check_numbers, check_range
+
+MOST_STREAM = 2**16 - 1
 
 
 class Completion(NamedTuple):
@@ -47,27 +49,38 @@ class Simulation:
         check_texts(**given(scheme=scheme))
         self._native = _native.Simulation(device, scheme, config, pairs(settings, scheme))
 
-    def submit(self, op: str, offset_bytes: int, size_bytes: int, arrival_ns: int | None = None) -> int:
+    def submit(
+        self, op: str, offset_bytes: int, size_bytes: int, arrival_ns: int | None = None, *, stream: int = 0
+    ) -> int:
         """Submits a request for `size_bytes` at `offset_bytes` and returns its id, counted from 0.
 
         `op` is read, write, trim, write_zeroes or flush (offset and size 0). The time first advances to `arrival_ns`;
-        by default it does not advance. Raises InputError if `arrival_ns` is in the past or the bytes are outside the
-        logical space.
+        by default it does not advance. `stream` is the write stream that the request names (`write_streams`), from 1 to
+        65535; 0 for none. Raises InputError if `arrival_ns` is in the past or the bytes are outside the logical space.
         """
         check_texts(op=op)
         check_numbers(offset_bytes=offset_bytes, size_bytes=size_bytes, **given(arrival_ns=arrival_ns))
-        return self._native.submit(op, offset_bytes, size_bytes, arrival_ns)
+        check_range("stream", stream, 0, MOST_STREAM)
+        return self._native.submit(op, offset_bytes, size_bytes, arrival_ns, stream)
 
     def submit_many(
-        self, op: Sequence[str], offset_bytes: Sequence[int], size_bytes: Sequence[int], arrival_ns: Sequence[int]
+        self,
+        op: Sequence[str],
+        offset_bytes: Sequence[int],
+        size_bytes: Sequence[int],
+        arrival_ns: Sequence[int],
+        stream: Sequence[int] | None = None,
     ) -> list[int]:
-        """Submits requests in order, given as four columns (lists, arrays or series), and returns their ids.
+        """Submits requests in order, given as columns (lists, arrays or series), and returns their ids.
 
-        The columns are called as those of `read_trace` and of the log of requests. Raises InputError at the first
-        request that is refused; those before it have been submitted.
+        The columns are called as those of `read_trace` and of the log of requests; without `stream` no request names a
+        write stream. Raises InputError at the first request that is refused; those before it have been submitted.
         """
         check_columns(offset_bytes=offset_bytes, size_bytes=size_bytes, arrival_ns=arrival_ns)
-        return self._native.submit_many(texts("op", op), offset_bytes, size_bytes, arrival_ns)
+        if stream is not None:
+            for index, number in enumerate(stream):
+                check_range(f"stream[{index}]", number, 0, MOST_STREAM)
+        return self._native.submit_many(texts("op", op), offset_bytes, size_bytes, arrival_ns, stream)
 
     def advance_until(self, time_ns: int) -> None:
         """Processes every event up to and including `time_ns`, and advances the time to it."""

@@ -70,15 +70,17 @@ def sanity(
 
 
 def read_trace(trace: Path, **reading: object) -> "pl.DataFrame":
-    """The requests of a trace as a frame: `arrival_ns`, `op`, `offset_bytes`, `size_bytes`, `device`.
+    """The requests of a trace as a frame: `arrival_ns`, `op`, `offset_bytes`, `size_bytes`, `device`, `stream`.
 
-    Offsets are in the address space of the device, and `device` is its name in the trace. `trace` and `reading` are
+    Offsets are in the address space of the device, and `device` is its name in the trace; `stream` is the write
+    stream that the request names, 0 for none. `trace` and `reading` are
     those of `trace_info`; no more than `limit` requests are read, and a row takes about 50 bytes.
     """
     import polars as pl
 
     number, ops = pl.UInt64(), pl.Enum(["read", "write", "trim", "write_zeroes", "flush"])
     columns = {"arrival_ns": number, "op": ops, "offset_bytes": number, "size_bytes": number, "device": pl.String()}
+    columns |= {"stream": pl.UInt16()}
     as_text = columns | {"op": pl.String()}
     reader = _native.TraceRowReader(path_text(trace, "trace"), pairs(reading))
     frames = [pl.DataFrame(schema=columns)]

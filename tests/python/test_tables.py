@@ -89,7 +89,9 @@ def wanted(result, row):
             yield from (each for each in value.to_dict().values() if each and round(each, 3))
         elif write is tables.sizes_by_name:
             yield from value.to_dict().values()
-        elif write is not tables.collections or value > 1:
+        elif write is tables.collections:
+            yield from (ended for ended in [value["collections"]] if ended > 1)
+        else:
             yield in_ns(path, value)
 
 

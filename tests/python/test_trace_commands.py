@@ -210,6 +210,7 @@ def test_frames(command):
         "offset_bytes": [16 * 512, 0, 0],
         "size_bytes": [PAGE] * 3,
         "device": ["7", "7", "3"],
+        "stream": [0, 0, 0],
     }
     sample, info = fr.read_trace(SAMPLE), fr.trace_info(SAMPLE)
     assert sample.height == info.requests

@@ -3,8 +3,9 @@
 use crate::Flash;
 use crate::gc::state::Next;
 use crate::space::Space;
-use crate::space::blocks::{BlockState, WriteStream};
+use crate::space::blocks::BlockState;
 use crate::space::changes::Due;
+use crate::space::streams::WriteStream;
 use flashraid_nand::{BlockFacts, Nand, Pages, Record, Timer, WorkKind};
 use flashraid_vocabulary::{Observer, Ppn};
 
@@ -15,7 +16,7 @@ impl BlockFacts for Space {
     }
 
     fn next_offset(&self, plane: u32) -> u32 {
-        self.blocks.next_offset(plane, WriteStream::Host)
+        self.blocks.next_offset(plane, WriteStream::HOST)
     }
 
     fn erases(&self, block: usize) -> u32 {
@@ -48,7 +49,7 @@ impl Pages for Flash {
         self.store.maps.prefetch(slot); // for the end of the program
         let ppn = match &mut self.hybrid {
             Some(hybrid) => hybrid.take_reserved(slot, space),
-            None => space.take_host_page(&mut self.nand, plane),
+            None => space.take_host_page(&mut self.nand, plane, WriteStream::HOST),
         };
         space.note_program(&mut self.nand, ppn);
         space.domains[domain as usize].reserved -= 1;
@@ -62,7 +63,7 @@ impl Pages for Flash {
             self.gc.is_collecting(plane).then(|| self.merging().page(plane))
         } else {
             let retires = self.gc.runs[plane as usize].retires;
-            self.store.space.take_move_page(&mut self.nand, plane, self.store.faults.any, retires)
+            self.store.space.take_move_page(&mut self.nand, plane, WriteStream::GC, self.store.faults.any, retires)
         };
         match page {
             Some(ppn) if work == WorkKind::MoveProgram => self.store.space.note_program(&mut self.nand, ppn),
@@ -142,7 +143,7 @@ impl Pages for Flash {
             Timer::Memory => self.memory_served(observer),
             Timer::Padding => {
                 if let Some(domain) = self.store.take_deadline() {
-                    self.pad(domain..domain + 1);
+                    self.pad_what_must_be(domain);
                 }
                 self.store.wait_to_pad(&mut self.nand);
             }

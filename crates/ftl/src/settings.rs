@@ -4,7 +4,7 @@ use crate::memory::MemorySettings;
 use crate::space::victim::ChosenPolicy;
 use flashraid_nand::{CellTimes, NandSettings, Shape, SuspendSettings};
 use flashraid_vocabulary::{
-    GcBlockingScope, GcPace, Geometry, LocalPage, Lun, Member, Part, RebuildTarget, Scheduling, Suspend, Transfer, WearLeveling,
+    GcBlockingScope, GcPace, GcStreams, Geometry, LocalPage, Lun, Member, Part, RebuildTarget, Scheduling, Suspend, Transfer, WearLeveling,
     WriteCompletes,
 };
 use std::ops::Range;
@@ -89,6 +89,10 @@ macro_rules! given_settings {
             gc_pace: GcPace = Some("block"), "", Kind::Word(GcPace::WORDS), PACED;
             /// Whether the blocks of one number in all planes that share their free space are one superblock: opened, filled die by die, collected and erased together.
             superblock: bool = Some("false"), "", Kind::Flag, WITH_SHARED_PLANES;
+            /// How many write streams the host has, each of which fills blocks of its own: requests name them, as placement identifiers do. 1 for none.
+            write_streams: u32 = Some("1"), "", whole(1, 8), STREAMED;
+            /// Whether GC keeps pages of different write streams apart, or fills one block with all of them.
+            gc_streams: GcStreams = Some("shared"), "", Kind::Word(GcStreams::WORDS), KEPT_IN_STREAMS;
             /// With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough.
             gc_reserve_blocks: u32 = Some("2"), "blocks", whole(2, 65_534), EVER, Draw::OneOf(&["2", "2", "3"]);
             /// The SSD is idle when no page operation that the host waits for has arrived for this time; then come GC in idle time (`gc_idle_threshold`)

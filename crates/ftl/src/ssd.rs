@@ -17,7 +17,7 @@ use crate::store::Store;
 use crate::untimed::{Preparation, Untimed};
 use crate::{Placement, Settings};
 use flashraid_nand::{Nand, advance, ppn_limit, serve_due_bus};
-use flashraid_vocabulary::{MemberPage, Observer, Ppn, Version, WearLeveling};
+use flashraid_vocabulary::{GcStreams, MemberPage, Observer, Ppn, Version, WearLeveling};
 
 /// One SSD.
 #[derive(Clone, Debug)]
@@ -54,6 +54,9 @@ impl Flash {
         );
         let planes = blocks.planes.len() as u32;
         blocks.set_lanes(shape.lanes, shape.pages_per_turn());
+        if settings.packs() {
+            blocks.set_streams(settings.given.write_streams, settings.given.gc_streams == GcStreams::Own);
+        }
         blocks.is_hybrid = settings.placement == Placement::Blocks;
         let slots = (settings.pages_per_member + settings.translation_pages) as usize * members as usize;
         let page_limit = ppn_limit(&geometry, settings.given.spare_chips, has_translation) as usize;
@@ -64,8 +67,9 @@ impl Flash {
         space.form_domains(&mut nand);
         hybrid.iter_mut().for_each(|hybrid| hybrid.form_instances(&space));
         let units = settings.units_per_program();
-        let memory = (units > 1)
-            .then(|| Box::new(Memory::new(settings.memory, units, page_limit / units as usize, space.domains.len(), planes as usize)));
+        let points = (space.domains.len(), usize::from(space.blocks.stream_count()));
+        let memory =
+            (units > 1).then(|| Box::new(Memory::new(settings.memory, units, page_limit / units as usize, points, planes as usize)));
         Self {
             store: Store { maps: Maps::new(slots, page_limit, members), faults: Faults::new(&settings), space, memory },
             gc: Collection::new(planes, shape.luns()),

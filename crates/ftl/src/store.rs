@@ -182,7 +182,8 @@ impl Store {
             domain: NIL,
             bytes: if settings.given.transfer == Transfer::Page { settings.geometry.page_bytes } else { operation.bytes },
             submitted_ns: now_ns,
-            member: operation.address.member.0,
+            member: operation.address.member.0 as u8,
+            stream: if operation.stream < self.space.blocks.stream_count() { operation.stream } else { 0 },
             work: WorkKind::Program,
             cause: operation.cause,
             priority: operation.priority,
@@ -194,9 +195,9 @@ impl Store {
 
     /// The inverse, as far as is kept of it.
     pub fn program_of(&self, record: &Record) -> PageOperation {
-        let Record { slot, version, cause, priority, host_waits, keep_base, bytes, .. } = *record;
+        let Record { slot, version, cause, priority, host_waits, keep_base, bytes, stream, .. } = *record;
         let (address, sources, strip) = (self.maps.address(slot), Sources::default(), PageOperation::NO_STRIP);
-        PageOperation { action: Action::Program, version, cause, priority, host_waits, keep_base, address, bytes, sources, strip }
+        PageOperation { action: Action::Program, version, cause, priority, host_waits, keep_base, address, bytes, sources, strip, stream }
     }
 
     /// Whether the version that a program makes will be lost: it has failed for good, and may end all the same.
@@ -364,10 +365,9 @@ impl Store {
 
     /// A doomed block of the plane that can be emptied, with space that nobody else needs.
     pub(crate) fn doomed_victim(&self, plane: u32) -> Option<u16> {
-        let most = self.space.spare_move_pages(plane);
         let fits = |number: &u16| {
             let block = &self.space.blocks.blocks[self.space.blocks.index(plane, *number)];
-            block.pending == 0 && block.live <= most
+            block.pending == 0 && block.live <= self.space.spare_move_pages(plane, *number)
         };
         self.faults.doomed_of(plane).find(fits)
     }
@@ -404,10 +404,10 @@ impl Store {
         (self.memory.as_mut().expect("flash pages have several pages"), &mut self.space)
     }
 
-    /// Takes the next page of the domain's write point.
-    pub(crate) fn take_unit(&mut self, domain: u32, class: (Cause, Priority), is_untimed: bool, nand: &mut Nand) -> TakenPage {
+    /// Takes the next page of the domain's write point for a stream of the host.
+    pub(crate) fn take_unit(&mut self, domain: u32, stream: u8, class: (Cause, Priority), is_untimed: bool, nand: &mut Nand) -> TakenPage {
         let (memory, space) = self.memory_and_space();
-        memory.take_page(domain, None, class, is_untimed, space, nand)
+        memory.take_page((domain, stream), None, class, is_untimed, space, nand)
     }
 
     /// The memory does not hold a flash page any more.
@@ -418,8 +418,7 @@ impl Store {
 
     /// The domain of the oldest open flash page, which is due to be padded, if it is still open; `wait_to_pad` must follow.
     pub(crate) fn take_deadline(&mut self) -> Option<u32> {
-        let (memory, space) = self.memory_and_space();
-        memory.take_deadline(space)
+        self.memory_and_space().0.take_deadline()
     }
 
     /// Sets when a flash page is padded next.

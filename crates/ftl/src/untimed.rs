@@ -9,6 +9,7 @@ use crate::mapping::maps::LARGE_SHARE;
 use crate::mapping::overwritten::Overwrites;
 use crate::mapping::phases::Phases;
 use crate::memory::TakenPage;
+use crate::space::streams::WriteStream;
 use crate::store::Store;
 use flashraid_nand::Nand;
 use flashraid_vocabulary::{Cause, MemberPage, Observer, Ppn, Priority, Version, persistent};
@@ -196,12 +197,12 @@ impl Preparation<'_> {
         let is_open = memory.as_ref().is_some_and(|memory| memory.has_open_page(domain));
         let of_phase = self.untimed.phases.as_mut().filter(|_| !is_open).and_then(|phases| phases.advance(domain, space));
         if let Some(memory) = memory {
-            return memory.take_page(domain, of_phase, (Cause::Host, Priority::Host), self.gc.is_untimed, space, self.nand);
+            return memory.take_page((domain, 0), of_phase, (Cause::Host, Priority::Host), self.gc.is_untimed, space, self.nand);
         }
         let plane = of_phase.unwrap_or_else(|| space.plane_in_turn(self.nand, domain));
         let ppn = match &mut self.hybrid {
             Some(hybrid) => hybrid.take_reserved(slot, space),
-            None => space.take_host_page(self.nand, plane),
+            None => space.take_host_page(self.nand, plane, WriteStream::HOST),
         };
         TakenPage { plane, ppn, closes: false }
     }
@@ -272,9 +273,9 @@ impl Preparation<'_> {
         while self.store.space.blocks.blocks[block].live > 0 {
             if self.store.maps.live(ppn).is_some() {
                 let page = if self.store.memory.is_some() {
-                    self.gc.take_packed_page(plane, self.store, self.nand)
+                    self.gc.take_packed_page(plane, victim, self.store, self.nand)
                 } else {
-                    self.store.space.take_move_page(self.nand, plane, self.store.faults.any, false)
+                    self.store.space.take_move_page(self.nand, plane, WriteStream::GC, self.store.faults.any, false)
                 };
                 let to = page.expect("nothing has failed yet");
                 // Nothing starts meanwhile.

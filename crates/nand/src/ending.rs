@@ -139,7 +139,7 @@ impl Nand {
     /// A program of a plan that never started fails.
     pub fn complete_unstarted(&mut self, id: u32) {
         let Record { member, .. } = self.records[id];
-        self.loads.queue_changes(MemberId(member), 0, -1);
+        self.loads.queue_changes(MemberId(member.into()), 0, -1);
         self.completions.push(Completion { record: id, progress: Progress::Failed });
     }
 

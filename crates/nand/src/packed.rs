@@ -39,7 +39,7 @@ fn serve_idle(nand: &mut Nand, channel: Option<u32>) {
 /// A page operation of a plan has ended that no LUN has served.
 #[inline]
 pub fn complete_in_memory(nand: &mut Nand, id: u32, failed: bool) {
-    nand.loads[MemberId(nand.records[id].member)].in_service -= 1;
+    nand.loads[MemberId(nand.records[id].member.into())].in_service -= 1;
     nand.completions.push(Completion { record: id, progress: if failed { Progress::Failed } else { Progress::Ended } });
 }
 

@@ -50,7 +50,7 @@ impl Nand {
         #[cfg(feature = "mutants")]
         let submitted_ns = if accounting::makes(Slip::MemberLatencyFromStart) { self.began_record_ns(record) } else { submitted_ns };
         let action = if work == WorkKind::Read { Action::Read } else { Action::Program };
-        About { owner, action, cause, host_waits, member: MemberId(member), submitted_ns, ppn: Ppn(ppn) }
+        About { owner, action, cause, host_waits, member: MemberId(member.into()), submitted_ns, ppn: Ppn(ppn) }
     }
 
     // ---- queues ----
@@ -192,6 +192,7 @@ impl Record {
             bytes: nand.settings.page_bytes,
             submitted_ns: nand.now_ns,
             member: 0,
+            stream: 0,
             work,
             cause,
             priority,

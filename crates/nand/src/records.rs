@@ -58,8 +58,10 @@ pub struct Record {
     pub bytes: u32,
     /// When it was submitted.
     pub submitted_ns: u64,
-    /// The member that it counts for.
-    pub member: u16,
+    /// The member that it counts for; there are at most 64.
+    pub member: u8,
+    /// The write stream of the host (SPEC 8.13).
+    pub stream: u8,
     /// What is to be done.
     pub work: WorkKind,
     /// Why.

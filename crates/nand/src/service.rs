@@ -83,8 +83,8 @@ impl Nand {
         if self.recording.lists_started {
             self.recording.started.push((owner, ppn, slot));
         }
-        self.loads.queue_changes(MemberId(member), reads, programs);
-        self.loads[MemberId(member)].in_service += 1;
+        self.loads.queue_changes(MemberId(member.into()), reads, programs);
+        self.loads[MemberId(member.into())].in_service += 1;
     }
 
     pub(crate) fn start_data_out(&mut self, lun_id: u32) {

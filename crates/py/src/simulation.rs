@@ -61,18 +61,18 @@ impl Simulation {
     }
 
     /// Submits a request at `arrival_ns`, by default now. Returns its number.
-    #[pyo3(signature = (op, offset_bytes, size_bytes, arrival_ns))]
-    fn submit(&self, py: Python<'_>, op: &str, offset_bytes: u64, size_bytes: u64, arrival_ns: Option<u64>) -> PyResult<u64> {
+    #[pyo3(signature = (op, offset_bytes, size_bytes, arrival_ns, stream))]
+    fn submit(&self, py: Python<'_>, op: &str, offset_bytes: u64, size_bytes: u64, arrival_ns: Option<u64>, stream: u16) -> PyResult<u64> {
         let op = host_op(op)?;
         self.with(py, |simulation| {
             let arrival_ns = arrival_ns.unwrap_or_else(|| simulation.now_ns());
-            simulation.submit(&HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 })
+            simulation.submit(&HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream, source: 0 })
         })?
         .map_err(to_python)
     }
 
-    /// Submits many requests, given as four columns. Returns their numbers. A refused one ends it; those before it are submitted.
-    #[pyo3(signature = (op, offset_bytes, size_bytes, arrival_ns))]
+    /// Submits many requests, given as columns. Returns their numbers. A refused one ends it; those before it are submitted.
+    #[pyo3(signature = (op, offset_bytes, size_bytes, arrival_ns, stream))]
     fn submit_many(
         &self,
         py: Python<'_>,
@@ -80,16 +80,19 @@ impl Simulation {
         offset_bytes: Vec<u64>,
         size_bytes: Vec<u64>,
         arrival_ns: Vec<u64>,
+        stream: Option<Vec<u16>>,
     ) -> PyResult<Vec<u64>> {
-        let lengths = [op.len(), offset_bytes.len(), size_bytes.len(), arrival_ns.len()];
+        let streams = stream.unwrap_or_else(|| vec![0; op.len()]);
+        let lengths = [op.len(), offset_bytes.len(), size_bytes.len(), arrival_ns.len(), streams.len()];
         if lengths.iter().any(|length| *length != lengths[0]) {
-            let text = format!("op, offset_bytes, size_bytes and arrival_ns have {lengths:?} entries: allowed is the same number in each");
+            let text =
+                format!("op, offset_bytes, size_bytes, arrival_ns and stream have {lengths:?} entries: allowed is the same number in each");
             return Err(InputError::new_err(text));
         }
         let mut requests = Vec::with_capacity(op.len());
         for (index, op) in op.iter().enumerate() {
             let (offset_bytes, size_bytes, arrival_ns) = (offset_bytes[index], size_bytes[index], arrival_ns[index]);
-            requests.push(HostRequest { arrival_ns, offset_bytes, size_bytes, op: host_op(op)?, stream: 0, source: 0 });
+            requests.push(HostRequest { arrival_ns, offset_bytes, size_bytes, op: host_op(op)?, stream: streams[index], source: 0 });
         }
         let mut numbers = Vec::with_capacity(requests.len());
         for chunk in requests.chunks(SIGNAL_REQUESTS) {

@@ -47,7 +47,7 @@ pub fn synth(
     };
     let synth = Synth { requests, seed, space_bytes, page_bytes, read_share, min_pages, max_pages, interval_ns, arrivals };
     let requests = synth.requests().map_err(profile_error)?;
-    watched(py, "writing", progress, |go_on| flashraid_workload::write_trace(&output, format, requests, go_on))
+    watched(py, "writing", progress, |go_on| flashraid_workload::write_trace(&output, format, false, requests, go_on))
 }
 
 /// The same of a profile: a shipped one or a TOML file, with its own number of requests, seed and space unless others are given.
@@ -71,8 +71,9 @@ pub fn synth_profile(
     }
     profile.seed = seed.unwrap_or(profile.seed);
     profile.space_bytes = space_bytes.unwrap_or(profile.space_bytes);
+    let names_streams = profile.streams.iter().any(|stream| stream.write_stream > 0);
     let requests = profile.requests().map_err(profile_error)?;
-    watched(py, "writing", progress, |go_on| flashraid_workload::write_trace(&output, format, requests, go_on))
+    watched(py, "writing", progress, |go_on| flashraid_workload::write_trace(&output, format, names_streams, requests, go_on))
 }
 
 /// What a fit comes to.

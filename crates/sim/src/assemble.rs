@@ -73,6 +73,7 @@ pub fn options(config: &Config, space_pages: u64) -> Options {
             write_latency_ns: device.write_latency_ns,
             slice: device.slice,
         },
+        write_streams: device.write_streams as u8,
         xor_ns: device.xor_ns,
         dftl: (device.mapping == Mapping::Dftl).then(|| Dftl {
             cmt_entries: device.cmt_entries,

@@ -156,6 +156,8 @@ pub struct PageOperation {
     /// Read only: the data strip of the operation that this read delivers: to the host, or as the old content under a sub-page
     /// write. `NO_STRIP` for every other read and for programs.
     pub strip: u8,
+    /// Program only: the write stream of the host that it belongs to (SPEC 8.13), as the engine knows it; 0 if it names none.
+    pub stream: u8,
 }
 
 impl PageOperation {

@@ -45,6 +45,16 @@ word! {
 }
 
 word! {
+    /// Where GC moves pages of several write streams (SPEC 8.13).
+    GcStreams {
+        /// All into one open block.
+        Shared = "shared",
+        /// Those of each stream into an open block of their own.
+        Own = "own",
+    }
+}
+
+word! {
     /// When the sub-requests of one request start (SPEC 0.3 step 2).
     SerialSubrequests {
         /// A sub-request starts when the page operations of the previous one are queued.

@@ -35,7 +35,7 @@ fn main() {
     // A profile is no file of requests.
     for format in formats::FORMATS.iter().filter(|format| format.name != "profile") {
         let path = folder.path().join(format.name);
-        match write_trace(&path, format, requests.iter().copied(), &mut |_, _| true) {
+        match write_trace(&path, format, false, requests.iter().copied(), &mut |_, _| true) {
             Ok(_) => {}
             Err(_) => fs::write(&path, text_of(format.name, &requests)).expect("the trace is written"),
         }

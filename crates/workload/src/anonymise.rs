@@ -60,6 +60,8 @@ pub struct Anonymised {
     pub first_unwritable: Option<String>,
     /// Requests written at a time rounded down, to a multiple of the format's tick.
     pub rounded: u64,
+    /// Requests that named a write stream, for which the format has no words.
+    pub streams_lost: u64,
     /// This tick.
     pub tick_ns: u64,
     /// Whether devices keep address spaces of their own; else these are laid side by side.
@@ -99,7 +101,9 @@ fn anonymised(
 ) -> Result<Anonymised, TraceError> {
     let options = TraceOptions { layout: DeviceLayout::Apart, ..reading.clone() };
     let mut devices = Devices::default();
-    each(open(input, &options)?, watch, 0.0, |request| {
+    let first = open(input, &options)?;
+    let names_streams = first.names_streams();
+    each(first, watch, 0.0, |request| {
         let device = devices.of(request.source);
         if ties(request) {
             devices.found[device].add(units(request));
@@ -109,7 +113,7 @@ fn anonymised(
     let devices_apart = format.keeps_devices();
     let mut places = devices.found.iter().map(Extents::regions).collect::<Vec<_>>();
     shuffle(&mut places, &mut SplitMix64::new(seed), devices_apart);
-    let mut writing = Writing::create(output, format, reading.on_error)?;
+    let mut writing = Writing::create(output, format, names_streams, reading.on_error)?;
     let (mut first_ns, mut cut, mut pieces) = (None, 0, 0);
     let source = each(open(input, &options)?, watch, 0.5, |request| {
         let device = devices.of(request.source);
@@ -135,7 +139,7 @@ fn anonymised(
         Ok(())
     })?;
     watch.look_last(source.requests)?;
-    let Writing { writer, written, unwritable, first_unwritable, rounded, tick_ns, .. } = writing;
+    let Writing { writer, written, unwritable, first_unwritable, rounded, tick_ns, streams_lost, .. } = writing;
     writer.finish()?;
     let regions = places.iter().map(|places| places.regions.len() as u64).sum();
     Ok(Anonymised {
@@ -149,6 +153,7 @@ fn anonymised(
         unwritable,
         first_unwritable,
         rounded,
+        streams_lost,
         tick_ns,
         devices_apart,
     })

@@ -32,6 +32,8 @@ pub struct Converted {
     pub first_unwritable: Option<String>,
     /// Requests written at a time rounded down, to a multiple of the format's tick.
     pub rounded: u64,
+    /// Requests that named a write stream, for which the format has no words.
+    pub streams_lost: u64,
     /// This tick.
     pub tick_ns: u64,
     /// Whether devices keep address spaces of their own; else these are laid side by side, as `source.device_list` says.
@@ -53,7 +55,10 @@ pub fn convert(
     let mut watch = Watch::new(go_on);
     let layout = if format.keeps_devices() { DeviceLayout::Apart } else { DeviceLayout::SideBySide };
     let options = TraceOptions { layout, ..reading.clone() };
-    let mut convert = |trace| converted(trace, slice, Writing::create(output, format, reading.on_error)?, format, &mut watch);
+    let mut convert = |trace: Trace| {
+        let writing = Writing::create(output, format, trace.names_streams(), reading.on_error)?;
+        converted(trace, slice, writing, format, &mut watch)
+    };
     if output == Path::new(STANDARD_OUTPUT) {
         // What has been written there cannot be taken back.
         convert(Trace::open_sorted(input, &options)?)
@@ -96,7 +101,7 @@ fn converted(
         return Err(TraceError::Unusable { path, what });
     }
     watch.look_last(read)?;
-    let Writing { writer, written, unwritable, first_unwritable, rounded, tick_ns, .. } = writing;
+    let Writing { writer, written, unwritable, first_unwritable, rounded, tick_ns, streams_lost, .. } = writing;
     writer.finish()?;
     Ok(Converted {
         warnings: source.warnings(true),
@@ -107,6 +112,7 @@ fn converted(
         unwritable,
         first_unwritable,
         rounded,
+        streams_lost,
         tick_ns,
         devices_apart: format.keeps_devices(),
     })
@@ -117,6 +123,8 @@ pub(crate) struct Writing {
     pub writer: TraceWriter,
     on_error: OnError,
     keeps_devices: bool,
+    keeps_streams: bool,
+    pub streams_lost: u64,
     pub tick_ns: u64,
     pub rounded: u64,
     pub written: u64,
@@ -125,10 +133,19 @@ pub(crate) struct Writing {
 }
 
 impl Writing {
-    pub fn create(path: &Path, format: &'static Format, on_error: OnError) -> Result<Self, TraceError> {
-        let writer = TraceWriter::create(path, format)?;
-        let (keeps_devices, tick_ns) = (format.keeps_devices(), format.tick_ns());
-        Ok(Self { writer, on_error, keeps_devices, tick_ns, rounded: 0, written: 0, unwritable: 0, first_unwritable: None })
+    pub fn create(path: &Path, format: &'static Format, names_streams: bool, on_error: OnError) -> Result<Self, TraceError> {
+        Ok(Self {
+            writer: TraceWriter::create(path, format, names_streams)?,
+            on_error,
+            keeps_devices: format.keeps_devices(),
+            keeps_streams: format.keeps_streams(),
+            streams_lost: 0,
+            tick_ns: format.tick_ns(),
+            rounded: 0,
+            written: 0,
+            unwritable: 0,
+            first_unwritable: None,
+        })
     }
 
     /// A format without devices gets the common address space as that of one device.
@@ -138,6 +155,7 @@ impl Writing {
         match self.writer.write(&HostRequest { source, ..*request }) {
             Ok(()) => {
                 self.written += 1;
+                self.streams_lost += u64::from(request.stream != 0 && !self.keeps_streams);
                 self.rounded += u64::from(!request.arrival_ns.is_multiple_of(self.tick_ns));
                 Ok(())
             }

@@ -33,9 +33,9 @@ impl TraceRows {
             if !self.names.contains_key(&request.source) {
                 self.names = self.trace.gate().devices().map(|device| (device.number, field(&device.name))).collect();
             }
-            let HostRequest { arrival_ns, offset_bytes, size_bytes, op, source, .. } = request;
+            let HostRequest { arrival_ns, offset_bytes, size_bytes, op, source, stream } = request;
             let (op, name) = (op.name(), self.names.get(source).map_or("", String::as_str));
-            writeln!(text, "{arrival_ns},{op},{offset_bytes},{size_bytes},{name}").expect("a vector takes every byte");
+            writeln!(text, "{arrival_ns},{op},{offset_bytes},{size_bytes},{name},{stream}").expect("a vector takes every byte");
         }
         Ok(text)
     }

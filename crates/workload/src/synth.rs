@@ -85,6 +85,7 @@ impl Synth {
                 offset_bytes: 0,
                 length_bytes: None,
                 align_bytes: None,
+                write_stream: 0,
             }],
             twin: None,
         })

@@ -54,6 +54,7 @@ pub struct Trace {
     unit: TimeUnit,
     parser: Box<dyn Parser>,
     action: BlockAction,
+    names_streams: bool,
     gate: Gate,
     is_at_end: bool,
     delivered: u64,
@@ -95,7 +96,8 @@ impl Trace {
         let parser = (format.parser)(&Setup { path, unit, options });
         let unit = options.columns.as_ref().and_then(Columns::time_unit).unwrap_or(unit);
         let gate = Gate::new(path, options, format.traits, unit, is_sorted, read_to_end);
-        Ok(Self { input, format, unit, parser, action: options.action, gate, is_at_end: false, delivered: 0 })
+        let names_streams = (format.traits.names_streams)(input.text_head());
+        Ok(Self { input, format, unit, parser, action: options.action, names_streams, gate, is_at_end: false, delivered: 0 })
     }
 
     /// The file.
@@ -111,6 +113,11 @@ impl Trace {
     /// The format it is read as.
     pub fn format(&self) -> &'static Format {
         self.format
+    }
+
+    /// Whether its requests may name write streams.
+    pub(crate) fn names_streams(&self) -> bool {
+        self.names_streams
     }
 
     /// What its times were taken to count.

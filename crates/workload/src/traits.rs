@@ -15,7 +15,7 @@ pub(crate) enum DeviceNames {
 }
 
 /// What a format says of all its requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Traits {
     /// How devices are called.
     pub names: DeviceNames,
@@ -23,13 +23,16 @@ pub(crate) struct Traits {
     pub is_rebased: bool,
     /// Whether the clock is too coarse to order requests by: those of one tick (the time unit) are spread evenly over it.
     pub is_coarse: bool,
+    /// Whether a file that begins like this may name write streams.
+    pub names_streams: fn(head: &[u8]) -> bool,
     /// Whether recorders write requests in another order than that of their times by nature: at completion, or from several processors.
     pub is_disordered: bool,
 }
 
 impl Traits {
     /// Numbered devices, times from the start, a good clock.
-    pub const PLAIN: Self = Self { names: DeviceNames::Numbers, is_rebased: false, is_coarse: false, is_disordered: false };
+    pub const PLAIN: Self =
+        Self { names: DeviceNames::Numbers, is_rebased: false, is_coarse: false, names_streams: |_| false, is_disordered: false };
     /// The same with times from another origin.
     pub const REBASED: Self = Self { is_rebased: true, ..Self::PLAIN };
     /// A coarse clock with an origin of its own.

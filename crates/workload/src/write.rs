@@ -109,8 +109,8 @@ pub struct TraceWriter {
 }
 
 impl TraceWriter {
-    /// Begins a trace in this format.
-    pub fn create(path: &Path, format: &'static Format) -> Result<Self, TraceError> {
+    /// Begins a trace in this format. `names_streams`: whether requests may name write streams.
+    pub fn create(path: &Path, format: &'static Format, names_streams: bool) -> Result<Self, TraceError> {
         let mut writer = format.writer.map(|writer| writer()).ok_or_else(|| formats::read_only(format.name))?;
         let io_error = |source| TraceError::Io { path: path.to_owned(), source };
         let (sink, part): (Sink, Option<PartialFile>) = if path == Path::new(STANDARD_OUTPUT) {
@@ -127,7 +127,7 @@ impl TraceWriter {
         };
         let encoder = Encoder::new(path, sink).map_err(io_error)?;
         let mut text = Vec::with_capacity(2 * CHUNK_BYTES);
-        writer.begin(&mut text);
+        writer.begin(&mut text, names_streams);
         Ok(Self { path: path.to_owned(), format, writer, encoder, part, text, number: 0 })
     }
 
@@ -161,13 +161,14 @@ impl TraceWriter {
 pub fn write_trace(
     path: &Path,
     format: &'static Format,
+    names_streams: bool,
     requests: impl IntoIterator<Item = HostRequest>,
     go_on: &mut GoOn<'_>,
 ) -> Result<u64, TraceError> {
     let requests = requests.into_iter();
     let total = requests.size_hint().1;
     let mut watch = Watch::new(go_on);
-    let mut writer = TraceWriter::create(path, format)?;
+    let mut writer = TraceWriter::create(path, format, names_streams)?;
     let mut count = 0;
     for request in requests {
         writer.write(&request)?;
@@ -245,7 +246,7 @@ mod tests {
         // What a killed run with this process number left.
         let (_, stale) = super::temporary_beside(&path).unwrap();
         let request = HostRequest { arrival_ns: 0, offset_bytes: 0, size_bytes: 4096, op: HostOp::Write, stream: 0, source: 0 };
-        write_trace(&path, formats::find("flashraid").unwrap(), [request], &mut |_, _| true).unwrap();
+        write_trace(&path, formats::find("flashraid").unwrap(), false, [request], &mut |_, _| true).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert!(fs::read_to_string(&path).unwrap().contains("4096"));
         let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -153,7 +153,7 @@ class Run:
         """How far the precondition is, and the share of its round."""
         if self._rounds is None:
             self._rounds, self._begun = Rounds.of(configured()), time.monotonic()
-        share = count % self._rounds.pages / self._rounds.pages
+        share = count % self._rounds.units / self._rounds.units
         return self._rounds.text(count, time.monotonic() - self._begun), share
 
 

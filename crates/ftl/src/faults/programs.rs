@@ -68,7 +68,7 @@ impl Flash {
         }
         self.store.space.domains[domain as usize].reserved += 1;
         self.store.space.pool_if_short(&mut self.nand, domain);
-        self.nand.loads_mut().queue_changes(MemberId(member), 0, 1);
+        self.nand.loads_mut().queue_changes(MemberId(member.into()), 0, 1);
         self.queue_program(record);
         true
     }

@@ -92,7 +92,8 @@ impl Collection {
                 self.give_up(plane, from, store);
                 continue;
             }
-            let Some(to) = self.take_packed_page(plane, store, nand) else { return self.find_no_page(plane, page, store) };
+            let victim = self.runs[plane as usize].victim;
+            let Some(to) = self.take_packed_page(plane, victim, store, nand) else { return self.find_no_page(plane, page, store) };
             let (cause, lun) = (self.cause(plane), nand.places().lun_of_page(plane, to));
             packed::count_unit(nand, lun, Action::Program, cause);
             let due = self.switch_moved(from, to, store, nand, observer);
@@ -173,11 +174,12 @@ impl Collection {
         }
     }
 
-    /// Takes the next page of the plane's GC stream, for what GC moves. If its program unit is full then, it is programmed.
-    pub(crate) fn take_packed_page(&self, plane: u32, store: &mut Store, nand: &mut Nand) -> Option<Ppn> {
+    /// Takes the next page of the GC stream of a victim, for what GC moves of it. If its program unit is full then, it is programmed.
+    pub(crate) fn take_packed_page(&self, plane: u32, victim: u16, store: &mut Store, nand: &mut Nand) -> Option<Ppn> {
         let retires = self.runs[plane as usize].retires;
         let Store { space, memory, faults, .. } = store;
-        let ppn = space.take_move_page(nand, plane, faults.any, retires)?;
+        let stream = space.blocks.gc_stream_of(space.blocks.index(plane, victim));
+        let ppn = space.take_move_page(nand, plane, stream, faults.any, retires)?;
         space.note_program(nand, ppn);
         let (cause, priority) = self.class(plane, space);
         let memory = memory.as_mut().expect("flash pages have several pages");
@@ -196,7 +198,8 @@ impl Collection {
         let priority = self.priority(plane, &store.space);
         let Store { space, memory, .. } = &mut *store;
         let memory = memory.as_mut().expect("flash pages have several pages");
-        memory.pad_gc(plane, priority, self.is_untimed, space, nand);
+        let stream = space.blocks.gc_stream_of(space.blocks.index(plane, self.runs[plane as usize].victim));
+        memory.pad_gc((plane, stream), priority, self.is_untimed, space, nand);
         let waits = memory.programs_of_gc(plane) > 0;
         if waits {
             self.runs[plane as usize].stage = GcStage::Programming;

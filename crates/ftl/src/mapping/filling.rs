@@ -8,8 +8,9 @@ use super::maps::Maps;
 use super::overwritten::{Overwrites, Overwritten};
 use crate::Placement;
 use crate::space::Space;
-use crate::space::blocks::{BlockState, NONE, WriteStream};
+use crate::space::blocks::{BlockState, NONE};
 use crate::space::domain::Domain;
+use crate::space::streams::WriteStream;
 use crate::store::Store;
 use flashraid_nand::{NIL, Nand};
 use flashraid_vocabulary::{Cause, Ppn, Version};
@@ -53,7 +54,7 @@ pub(crate) struct Filling {
 impl Filling {
     /// Nothing has been written yet, and the fill begins. `None` if pages must be placed as always.
     pub(crate) fn begin(space: &mut Space, nand: &Nand) -> Option<Self> {
-        let is_erased = space.blocks.planes.iter().all(|plane| plane.open[WriteStream::Host as usize] == NONE);
+        let is_erased = space.blocks.planes.iter().all(|plane| plane.open[0] == NONE);
         if space.settings.placement == Placement::Blocks || !is_erased {
             return None;
         }
@@ -95,7 +96,7 @@ impl Filling {
             if space.blocks.host_pages(plane) == 0 {
                 return None;
             }
-            let block = space.blocks.open(plane, WriteStream::Host);
+            let block = space.blocks.open(plane, WriteStream::HOST);
             let first = space.blocks.index(plane, block) as u32 * space.shape.pages_per_block;
             *cursor = Left { next: first, end: first + space.shape.pages_per_block };
         }
@@ -172,7 +173,7 @@ fn take_filled(plane: u32, end: u32, space: &mut Space, nand: &mut Nand) {
         return;
     }
     entry.state = BlockState::Closed;
-    space.blocks.planes[plane as usize].open[WriteStream::Host as usize] = NONE;
+    space.blocks.set_open(plane, WriteStream::HOST, NONE);
     if space.blocks.host_pages(plane) == 0 {
         nand.set_writable(plane, space.domain_of_plane(plane), false);
     }

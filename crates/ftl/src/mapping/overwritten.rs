@@ -6,7 +6,8 @@
 //! matter of chance.
 
 use crate::space::Space;
-use crate::space::blocks::{BlockState, NONE, WriteStream};
+use crate::space::blocks::{BlockState, NONE};
+use crate::space::streams::WriteStream;
 use flashraid_vocabulary::{Ppn, one_of, unit};
 
 /// Pages that are overwritten equally often: those with data, or copies of it, and parities.
@@ -146,13 +147,13 @@ impl Aging {
         let (pages, mut valid) = (space.shape.pages_per_block, Valid::of(self, live));
         let (mut full, mut left) = (Vec::new(), self.written);
         while left > 0 {
-            let block = space.blocks.open(plane, WriteStream::Host);
+            let block = space.blocks.open(plane, WriteStream::HOST);
             let index = space.blocks.index(plane, block);
             let (first, taken) = (space.shape.first_ppn(index).0, left.min(pages));
             space.blocks.blocks[index].written = taken;
             if taken == pages {
                 space.blocks.blocks[index].state = BlockState::Closed;
-                space.blocks.planes[plane as usize].open[WriteStream::Host as usize] = NONE;
+                space.blocks.set_open(plane, WriteStream::HOST, NONE);
                 full.push(index);
             }
             for slot in first..first + taken {

@@ -3,7 +3,6 @@
 use super::held::Held;
 use super::state::Memory;
 use crate::space::Space;
-use crate::space::blocks::WriteStream;
 use flashraid_nand::Nand;
 use flashraid_vocabulary::{Cause, Ppn, Priority};
 use std::ops::Range;
@@ -15,14 +14,10 @@ impl Memory {
         let is_concerned =
             |held: &&Held| blocks.contains(&space.shape.block_of(first_of(held))) && !held.is_gone && (are_lost || !held.is_queued);
         let concerned: Vec<Held> = self.held.iter().filter(is_concerned).copied().collect();
-        let open = concerned.iter().find(|held| !held.is_queued && !held.is_of_gc); // a domain has one, and a plane one domain
-        let closed = open.map(|held| space.shape.plane_of(first_of(held)));
         for held in &concerned {
             self.held.get_mut(held.page).expect("it was just there").must_move = true;
             self.has_to_move = true;
-        }
-        if let Some(plane) = closed {
-            self.forget_open_page_in(plane, space);
+            self.forget_if_open(held.page, space);
         }
         self.wait(nand);
     }
@@ -34,14 +29,12 @@ impl Memory {
         self.has_to_move = true;
         let Held { is_of_gc, is_queued, .. } = *held;
         if !is_queued {
-            let stream = if is_of_gc { WriteStream::Gc } else { WriteStream::Host };
+            let stream = space.blocks.stream_of(space.shape.block_of(ppn), is_of_gc);
             let plane = space.shape.plane_of(ppn);
             while !space.blocks.next_offset(plane, stream).is_multiple_of(self.units) {
                 self.take_padding(plane, stream, space, nand);
             }
-            if !is_of_gc {
-                self.forget_open_page_in(plane, space);
-            }
+            self.forget_if_open(ppn.0 / self.units, space);
         }
         self.wait(nand);
     }

@@ -1,12 +1,14 @@
 //! The program units that are being filled: how their pages are taken, and how they come to be programmed.
 
 use super::held::Held;
-use super::state::{Memory, MemorySettings};
+use super::state::{Memory, MemorySettings, WritePoint};
 use crate::space::Space;
-use crate::space::blocks::{TakenOf, WriteStream};
+use crate::space::blocks::TakenOf;
 use crate::space::changes::Due;
+use crate::space::streams::WriteStream;
 use flashraid_nand::{NEVER, NIL, Nand, packed};
 use flashraid_vocabulary::{Cause, Ppn, Priority};
+use std::ops::Range;
 
 /// A page that was taken of a write point.
 pub(crate) struct TakenPage {
@@ -19,38 +21,68 @@ pub(crate) struct TakenPage {
 impl Memory {
     // ---- write points ----
 
-    /// Whether the domain has an open program unit.
-    pub(crate) fn has_open_page(&self, domain: u32) -> bool {
-        self.open[domain as usize] != NIL
+    /// The write points of a domain: one for each stream of the host.
+    pub(super) fn points_of(&self, domain: u32) -> Range<usize> {
+        let first = domain as usize * self.streams;
+        first..first + self.streams
     }
 
-    /// Takes the next page of the domain's write point, for a program of this cause and class. If no program unit is open, one is in this plane (`open_in`), or in the
-    /// one whose turn it is.
+    /// Whether the write point of the domain's first stream has an open program unit.
+    pub(crate) fn has_open_page(&self, domain: u32) -> bool {
+        self.points[self.points_of(domain).start].page != NIL
+    }
+
+    /// Takes the next page of the write point of a domain and stream, for a program of this cause and class. If no program unit is open there, one is opened in this
+    /// plane (`open_in`), or in the one whose turn it is; if the stream has no block there and may open none, what another stream has open is taken.
     pub(crate) fn take_page(
         &mut self,
-        domain: u32,
+        (domain, stream): (u32, u8),
         open_in: Option<u32>,
         class: (Cause, Priority),
         is_untimed: bool,
         space: &mut Space,
         nand: &mut Nand,
     ) -> TakenPage {
-        let plane = match self.open[domain as usize] {
-            NIL => open_in.unwrap_or_else(|| space.plane_in_turn(nand, domain)),
-            plane => plane,
+        let mut point = self.points_of(domain).start + usize::from(stream);
+        let plane = match self.points[point].page {
+            NIL => {
+                let plane = open_in.unwrap_or_else(|| space.plane_in_turn(nand, domain));
+                if self.streams == 1 { plane } else { self.find_point(&mut point, plane, space) }
+            }
+            page => self.plane_of(page, space),
         };
-        let ppn = space.take_host_page(nand, plane);
+        let stream = WriteStream::of_host((point % self.streams) as u8);
+        let ppn = space.take_host_page(nand, plane, stream);
         space.note_program(nand, ppn);
-        self.open[domain as usize] = plane;
+        self.points[point].page = ppn.0 / self.units;
         let number = self.opened;
         let place = self.fill(ppn, class, false, space);
         let closes = place + 1 == self.units;
         if closes {
-            self.close_open_page(domain, ppn, is_untimed, space, nand);
+            self.close_open_page(point, ppn, is_untimed, space, nand);
         } else if place == 0 && !is_untimed {
-            self.note_deadline(domain, number, nand);
+            self.note_deadline(point, number, nand);
         }
         TakenPage { plane, ppn, closes }
+    }
+
+    /// The write point is that of another stream if its own has no page in this plane. Returns the plane in which there is one.
+    fn find_point(&self, point: &mut usize, plane: u32, space: &Space) -> u32 {
+        let own = (*point % self.streams) as u8;
+        let points = *point / self.streams * self.streams;
+        let found = space.blocks.stream_with_page(plane, WriteStream::of_host(own)).expect("a plane has pages whose turn it is");
+        if found.number() == own {
+            return plane;
+        }
+        *point = points + usize::from(found.number());
+        match self.points[*point].page {
+            NIL => plane,
+            page => self.plane_of(page, space),
+        }
+    }
+
+    fn plane_of(&self, page: u32, space: &Space) -> u32 {
+        space.shape.plane_of(Ppn(page * self.units))
     }
 
     /// A page was taken, for a program of this cause and class. Returns its place in its program unit.
@@ -77,31 +109,33 @@ impl Memory {
 
     /// What is filled of a plane's open block is known, but for its open program unit, which the memory holds: the fill has ended.
     pub(crate) fn hold_filled(&mut self, domain: u32, plane: u32, space: &mut Space) {
-        let taken = space.blocks.next_offset(plane, WriteStream::Host) % self.units;
+        let taken = space.blocks.next_offset(plane, WriteStream::HOST) % self.units;
         if taken > 0 {
-            let next = next_page(plane, space);
+            let block = space.blocks.index(plane, space.blocks.open_block(plane, WriteStream::HOST));
+            let next = space.shape.first_ppn(block).0 + space.blocks.next_offset(plane, WriteStream::HOST);
             (next - taken..next).for_each(|page| _ = self.fill(Ppn(page), (Cause::Host, Priority::Host), false, space));
-            self.open[domain as usize] = plane;
+            let point = self.points_of(domain).start;
+            self.points[point].page = next / self.units;
         }
     }
 
-    /// The open program unit of the domain, of which this is the last page, is programmed.
-    fn close_open_page(&mut self, domain: u32, last: Ppn, is_untimed: bool, space: &mut Space, nand: &mut Nand) {
-        self.forget_open_page(domain, space);
-        self.forget_deadlines(space, nand);
+    /// The open program unit of a write point, of which this is the last page, is programmed.
+    fn close_open_page(&mut self, point: usize, last: Ppn, is_untimed: bool, space: &mut Space, nand: &mut Nand) {
+        self.forget_open_page(point, space);
+        self.forget_deadlines(nand);
         self.close(last, None, is_untimed, space, nand);
     }
 
-    /// The domain's program unit is open no more.
-    fn forget_open_page(&mut self, domain: u32, space: &mut Space) {
-        self.open[domain as usize] = NIL;
-        space.owe_padding(domain, 0);
+    /// The write point's program unit is open no more.
+    fn forget_open_page(&mut self, point: usize, space: &mut Space) {
+        self.points[point] = WritePoint::NONE;
+        self.owe_padding((point / self.streams) as u32, space);
     }
 
-    /// The open program unit of programs in this plane is open no more, if there is one: its place is lost.
-    pub(super) fn forget_open_page_in(&mut self, plane: u32, space: &mut Space) {
-        if let Some(domain) = self.open.iter().position(|open| *open == plane) {
-            self.forget_open_page(domain as u32, space);
+    /// A program unit of programs is open no more, if it was: its place is lost.
+    pub(super) fn forget_if_open(&mut self, page: u32, space: &mut Space) {
+        if let Some(point) = self.points.iter().position(|point| point.page == page) {
+            self.forget_open_page(point, space);
         }
     }
 
@@ -149,38 +183,66 @@ impl Memory {
 
     // ---- padding ----
 
-    /// What is left of the domain's open program unit becomes padding, as soon as that many pages are not reserved: nobody else reserves one before. Returns
-    /// the plane of the program unit if it is programmed now.
-    pub(crate) fn pad(&mut self, domain: u32, is_untimed: bool, space: &mut Space, nand: &mut Nand) -> Option<u32> {
-        let plane = Some(self.open[domain as usize]).filter(|plane| *plane != NIL)?;
-        let left = self.units - space.blocks.next_offset(plane, WriteStream::Host) % self.units;
-        let entry = &space.domains[domain as usize];
-        if entry.free_pages - entry.reserved < i64::from(left) {
-            space.owe_padding(domain, left);
-            return None;
-        }
-        let last = (0..left).map(|_| self.take_padding(plane, WriteStream::Host, space, nand)).last().expect("it is open");
-        self.close_open_page(domain, last, is_untimed, space, nand);
-        Some(plane)
+    /// What is left of the domain's open program units is to become padding.
+    pub(crate) fn must_pad(&mut self, domain: u32) {
+        let points = self.points_of(domain);
+        self.points[points].iter_mut().filter(|point| point.page != NIL).for_each(|point| point.must_be_padded = true);
     }
 
-    /// What is left of the plane's open program unit of GC becomes padding.
-    pub(crate) fn pad_gc(&mut self, plane: u32, of_run: Priority, is_untimed: bool, space: &mut Space, nand: &mut Nand) {
-        let taken = space.blocks.next_offset(plane, WriteStream::Gc) % self.units;
+    /// What is left of a program unit of the domain that is to be padded becomes padding, as soon as that many pages are not reserved: nobody else reserves one before.
+    /// Returns the plane of the program unit if one is programmed now; then there may be others.
+    pub(crate) fn pad(&mut self, domain: u32, is_untimed: bool, space: &mut Space, nand: &mut Nand) -> Option<u32> {
+        for point in self.points_of(domain) {
+            if !self.points[point].must_be_padded {
+                continue;
+            }
+            let (plane, left) = (self.plane_of(self.points[point].page, space), self.left_of(point));
+            let entry = &space.domains[domain as usize];
+            if entry.free_pages - entry.reserved >= i64::from(left) {
+                let stream = WriteStream::of_host((point % self.streams) as u8);
+                let last = (0..left).map(|_| self.take_padding(plane, stream, space, nand)).last().expect("it is open");
+                self.close_open_page(point, last, is_untimed, space, nand);
+                return Some(plane);
+            }
+        }
+        self.owe_padding(domain, space);
+        None
+    }
+
+    /// Pages left of the open program unit of a write point.
+    fn left_of(&self, point: usize) -> u32 {
+        self.units - self.held.get(self.points[point].page).map_or(0, |held| held.taken)
+    }
+
+    /// Program units of the domain that are to be padded and cannot be yet want so many pages.
+    fn owe_padding(&self, domain: u32, space: &mut Space) {
+        let owed = self.points_of(domain).filter(|point| self.points[*point].must_be_padded).map(|point| self.left_of(point)).sum();
+        space.owe_padding(domain, owed);
+    }
+
+    /// What is left of the open program unit of one of the plane's GC streams becomes padding.
+    pub(crate) fn pad_gc(
+        &mut self,
+        (plane, stream): (u32, WriteStream),
+        of_run: Priority,
+        is_untimed: bool,
+        space: &mut Space,
+        nand: &mut Nand,
+    ) {
+        let taken = space.blocks.next_offset(plane, stream) % self.units;
         let padding = if taken == 0 { 0 } else { self.units - taken };
-        if let Some(last) = (0..padding).map(|_| self.take_padding(plane, WriteStream::Gc, space, nand)).last() {
+        if let Some(last) = (0..padding).map(|_| self.take_padding(plane, stream, space, nand)).last() {
             self.close(last, Some(of_run), is_untimed, space, nand);
         }
     }
 
     /// Takes the next page of a plane's stream as padding, which is garbage from the start. Its program unit is open.
     pub(super) fn take_padding(&mut self, plane: u32, stream: WriteStream, space: &mut Space, nand: &mut Nand) -> Ppn {
-        let ppn = match stream {
-            WriteStream::Host => space.take_host_page(nand, plane),
-            WriteStream::Gc => {
-                let TakenOf { block, offset, .. } = space.blocks.take(plane, stream);
-                Ppn(block as u32 * space.shape.pages_per_block + offset)
-            }
+        let ppn = if stream.is_of_gc() {
+            let TakenOf { block, offset, .. } = space.blocks.take(plane, stream);
+            Ppn(block as u32 * space.shape.pages_per_block + offset)
+        } else {
+            space.take_host_page(nand, plane, stream)
         };
         self.padded += 1;
         self.take(ppn, space);
@@ -190,11 +252,14 @@ impl Memory {
 
     /// The drive is switched off, with nothing in flight: all open program units are padded, and programmed in no simulated time.
     pub(crate) fn empty(&mut self, space: &mut Space, nand: &mut Nand) {
-        for domain in 0..self.open.len() as u32 {
-            self.pad(domain, true, space, nand);
+        for domain in 0..space.domains.len() as u32 {
+            self.must_pad(domain);
+            while self.pad(domain, true, space, nand).is_some() {}
         }
         for plane in 0..space.planes() {
-            self.pad_gc(plane, Priority::Gc, true, space, nand);
+            for number in 0..self.streams as u8 {
+                self.pad_gc((plane, WriteStream::of_gc(number)), Priority::Gc, true, space, nand);
+            }
         }
         self.deadlines.clear();
         self.wait_to_pad(nand);
@@ -202,19 +267,19 @@ impl Memory {
 
     // ---- when padding is due ----
 
-    /// The program unit of this number is open in a domain from now on.
-    fn note_deadline(&mut self, domain: u32, number: u64, nand: &mut Nand) {
+    /// The program unit of this number is open at a write point from now on.
+    fn note_deadline(&mut self, point: usize, number: u64, nand: &mut Nand) {
         let MemorySettings { survives_power_loss, pad_after_ns, .. } = self.settings;
         if !survives_power_loss && pad_after_ns > 0 {
-            self.deadlines.push_back((nand.now_ns() + pad_after_ns, domain, number));
+            self.deadlines.push_back((nand.now_ns() + pad_after_ns, point as u32, number));
             self.wait_to_pad(nand);
         }
     }
 
     /// Program units that are open no more are not due to be padded: time does not go on for them. Those behind one that is open are forgotten with it.
-    fn forget_deadlines(&mut self, space: &Space, nand: &mut Nand) {
+    fn forget_deadlines(&mut self, nand: &mut Nand) {
         let before = self.deadlines.len();
-        while self.deadlines.front().is_some_and(|(_, domain, number)| self.open_page(*domain, space) != Some(*number)) {
+        while self.deadlines.front().is_some_and(|(_, point, number)| self.open_number(*point) != Some(*number)) {
             self.deadlines.pop_front();
         }
         if self.deadlines.len() < before {
@@ -222,10 +287,12 @@ impl Memory {
         }
     }
 
-    /// The oldest open program unit is due to be padded. Returns its domain, if it is still open; `wait_to_pad` must follow.
-    pub(crate) fn take_deadline(&mut self, space: &Space) -> Option<u32> {
-        let (_, domain, number) = self.deadlines.pop_front().expect("the event has one");
-        (self.open_page(domain, space) == Some(number)).then_some(domain)
+    /// The oldest open program unit is due to be padded. Returns its domain, if it is still open: it is to be padded. `wait_to_pad` must follow.
+    pub(crate) fn take_deadline(&mut self) -> Option<u32> {
+        let (_, point, number) = self.deadlines.pop_front().expect("the event has one");
+        let is_open = self.open_number(point) == Some(number);
+        self.points[point as usize].must_be_padded |= is_open;
+        is_open.then_some(point / self.streams as u32)
     }
 
     /// Sets when a program unit is padded next.
@@ -234,15 +301,9 @@ impl Memory {
         packed::set_padding_ns(nand, next_ns);
     }
 
-    /// The number of the domain's open program unit.
-    fn open_page(&self, domain: u32, space: &Space) -> Option<u64> {
-        let plane = Some(self.open[domain as usize]).filter(|plane| *plane != NIL)?;
-        self.held.get(next_page(plane, space) / self.units).map(|held| held.number)
+    /// The number of the open program unit of a write point.
+    fn open_number(&self, point: u32) -> Option<u64> {
+        let page = Some(self.points[point as usize].page).filter(|page| *page != NIL)?;
+        self.held.get(page).map(|held| held.number)
     }
-}
-
-/// The page that programs of plans take next of a plane's open block.
-fn next_page(plane: u32, space: &Space) -> u32 {
-    let block = space.blocks.index(plane, space.blocks.planes[plane as usize].open[WriteStream::Host as usize]);
-    space.shape.first_ppn(block).0 + space.blocks.next_offset(plane, WriteStream::Host)
 }

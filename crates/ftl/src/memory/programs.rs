@@ -60,8 +60,8 @@ impl Memory {
         let Record { member, lun, cause, .. } = *nand.record(id);
         packed::count_unit(nand, lun, Action::Program, cause);
         let loads = nand.loads_mut();
-        loads.queue_changes(MemberId(member), 0, -1);
-        loads[MemberId(member)].in_service += 1;
+        loads.queue_changes(MemberId(member.into()), 0, -1);
+        loads[MemberId(member.into())].in_service += 1;
         self.accepted.push_back((nand.now_ns(), id));
         self.wait(nand);
     }
@@ -70,8 +70,8 @@ impl Memory {
     pub(crate) fn read(&mut self, id: u32, nand: &mut Nand) {
         let Record { member, lun, cause, .. } = *nand.record(id);
         let loads = nand.loads_mut();
-        loads.queue_changes(MemberId(member), -1, 0);
-        loads[MemberId(member)].in_service += 1;
+        loads.queue_changes(MemberId(member.into()), -1, 0);
+        loads[MemberId(member.into())].in_service += 1;
         packed::count_unit(nand, lun, Action::Read, cause);
         self.reads.push_back((nand.now_ns() + self.settings.read_ns, id));
         self.wait(nand);

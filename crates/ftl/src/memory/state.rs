@@ -4,6 +4,7 @@ use super::held::{Held, HeldPages};
 use crate::news::Untold;
 use crate::space::Space;
 use crate::space::blocks::{Block, BlockState};
+use crate::space::streams::WriteStream;
 use flashraid_nand::NIL;
 use flashraid_vocabulary::{Ppn, Priority};
 use std::collections::VecDeque;
@@ -16,6 +17,20 @@ pub(super) struct Barrier {
     pub(super) before: u64,
     /// How many of them are not programmed, without those that the flush before it waits for.
     pub(super) left: u32,
+}
+
+/// A write point: programs of one stream fill its program unit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WritePoint {
+    /// The open program unit, by its number on flash; `NIL` for none.
+    pub(super) page: u32,
+    /// What is left of it is to become padding, as soon as there are pages for that.
+    pub(super) must_be_padded: bool,
+}
+
+impl WritePoint {
+    /// Nothing is open.
+    pub(super) const NONE: Self = Self { page: NIL, must_be_padded: false };
 }
 
 /// What the memory is like.
@@ -41,8 +56,10 @@ pub(crate) struct Memory {
     pub(super) room: i64,
     /// Pages that take of the room, by the plane in which they are to be programmed.
     pub(super) staged: Vec<u32>,
-    /// The plane of each domain's open program unit; `NIL` for none.
-    pub(super) open: Vec<u32>,
+    /// Streams of the host.
+    pub(super) streams: usize,
+    /// Where programs go: domain by domain, stream by stream.
+    pub(super) points: Vec<WritePoint>,
     pub(super) held: HeldPages,
     /// Program units opened so far, and those of them that are held for programs of plans.
     pub(super) opened: u64,
@@ -54,7 +71,7 @@ pub(crate) struct Memory {
     /// Programs that were accepted, and reads: when they end, and their record.
     pub(super) accepted: VecDeque<(u64, u32)>,
     pub(super) reads: VecDeque<(u64, u32)>,
-    /// When open program units are padded, in order: the domain, and the number of the page.
+    /// When open program units are padded, in order: the write point, and the number of the page.
     pub(super) deadlines: VecDeque<(u64, u32, u64)>,
     /// Some of what is held must move.
     pub(super) has_to_move: bool,
@@ -66,14 +83,15 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Empty, where a program unit has so many pages.
-    pub(crate) fn new(settings: MemorySettings, units: u32, flash_pages: usize, domains: usize, planes: usize) -> Self {
+    /// Empty, where a program unit has so many pages, with a write point for each domain and stream.
+    pub(crate) fn new(settings: MemorySettings, units: u32, flash_pages: usize, (domains, streams): (usize, usize), planes: usize) -> Self {
         Self {
             settings,
             units,
             room: settings.pages.into(),
             staged: vec![0; planes],
-            open: vec![NIL; domains],
+            streams,
+            points: vec![WritePoint::NONE; domains * streams],
             held: HeldPages::new(flash_pages),
             opened: 0,
             held_of_plans: 0,
@@ -175,6 +193,16 @@ impl Memory {
             let taken = (written + space.shape.first_ppn(block).0).saturating_sub(first).min(self.units);
             if state != BlockState::Retired && (taken != held.taken || pending == 0) {
                 return Err(format!("a program unit is held, of which {taken} pages are taken, {pending} pending in its block: {held:?}"));
+            }
+        }
+        for (number, point) in self.points.iter().enumerate().filter(|(_, point)| point.page != NIL) {
+            let first = Ppn(point.page * self.units);
+            let stream = WriteStream::of_host((number % self.streams) as u8);
+            let open = space.blocks.open_block(space.shape.plane_of(first), stream);
+            let is_there = space.shape.block_of(first) == space.blocks.index(space.shape.plane_of(first), open);
+            let held = self.held.get(point.page).filter(|held| !held.is_queued && !held.is_of_gc && !held.must_move);
+            if !is_there || held.is_none() || space.domain_of_plane(space.shape.plane_of(first)) as usize != number / self.streams {
+                return Err(format!("write point {number} has {point:?} open, which is {:?} of block {open}", self.held.get(point.page)));
             }
         }
         let mut staged = vec![0; self.staged.len()];

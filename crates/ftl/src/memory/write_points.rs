@@ -7,7 +7,6 @@ use crate::space::changes::Due;
 use crate::store::Store;
 use flashraid_nand::{NIL, Record, WorkKind, packed};
 use flashraid_vocabulary::{Action, Cause, Observer, Ppn, Priority};
-use std::ops::Range;
 
 impl Flash {
     // ---- programs and reads ----
@@ -28,9 +27,9 @@ impl Flash {
 
     /// A program takes its page, and ends.
     fn accept(&mut self, id: u32) {
-        let Record { domain, slot, version, cause, priority, .. } = *self.nand.record(id);
+        let Record { domain, stream, slot, version, cause, priority, .. } = *self.nand.record(id);
         self.store.maps.prefetch(slot);
-        let TakenPage { plane, ppn, closes } = self.store.take_unit(domain, (cause, priority), self.gc.is_untimed, &mut self.nand);
+        let TakenPage { plane, ppn, closes } = self.store.take_unit(domain, stream, (cause, priority), self.gc.is_untimed, &mut self.nand);
         if closes {
             self.attend(Due::Program(plane));
         }
@@ -40,7 +39,7 @@ impl Flash {
         let record = self.nand.record_mut(id);
         (record.ppn, record.plane, record.lun) = (ppn.0, plane, lun);
         if self.store.space.domains[domain as usize].owed > 0 {
-            self.pad(domain..domain + 1);
+            self.pad_what_must_be(domain);
         }
         memory_of(&mut self.store).accept(id, &mut self.nand);
     }
@@ -100,15 +99,23 @@ impl Flash {
         self.accept_waiting();
     }
 
-    /// What is left of the open program units of these domains becomes padding, as soon as that is possible (`Memory::pad`).
-    pub(crate) fn pad(&mut self, domains: Range<u32>) {
-        for domain in domains {
+    /// What is left of all open program units becomes padding, as soon as that is possible.
+    fn pad_all(&mut self) {
+        for domain in 0..self.store.space.domains.len() as u32 {
+            memory_of(&mut self.store).must_pad(domain);
+            self.pad_what_must_be(domain);
+        }
+    }
+
+    /// What is left of the domain's program units that are to be padded becomes padding, as soon as that is possible (`Memory::pad`).
+    pub(crate) fn pad_what_must_be(&mut self, domain: u32) {
+        loop {
             let Store { space, memory, .. } = &mut self.store;
             let memory = memory.as_mut().expect("program units have several pages");
             match memory.pad(domain, self.gc.is_untimed, space, &mut self.nand) {
                 Some(plane) => self.attend(Due::Program(plane)),
-                None if self.store.space.domains[domain as usize].owed > 0 => press(self, domain),
-                None => {}
+                None if self.store.space.domains[domain as usize].owed > 0 => return press(self, domain),
+                None => return,
             }
         }
     }
@@ -118,7 +125,7 @@ impl Flash {
         if !self.store.memory.as_ref().is_some_and(|memory| memory.must_program()) {
             return false;
         }
-        self.pad(0..self.store.space.domains.len() as u32);
+        self.pad_all();
         memory_of(&mut self.store).wait_for_held(owner);
         true
     }
@@ -132,7 +139,7 @@ impl Flash {
         }
         for domain in 0..self.store.space.domains.len() as u32 {
             if self.store.space.domains[domain as usize].owed > 0 {
-                self.pad(domain..domain + 1);
+                self.pad_what_must_be(domain);
             }
             if self.store.space.domains[domain as usize].to_rescue > 0 {
                 memory_of(&mut self.store).try_to_move();
@@ -150,7 +157,7 @@ impl Flash {
         let waited = self.store.space.forget_rescues();
         let moved: Vec<u32> = pages.iter().copied().filter(|page| self.rescue(*page, observer)).collect();
         if memory_of(&mut self.store).has_flushes() {
-            self.pad(0..self.store.space.domains.len() as u32);
+            self.pad_all();
             memory_of(&mut self.store).renew_flushes();
         }
         // Flushes wait for what has taken their pages before they leave.
@@ -183,7 +190,8 @@ impl Flash {
                 press(self, domain_id);
                 continue;
             }
-            let TakenPage { plane, ppn: to, closes } = self.store.take_unit(domain_id, class, self.gc.is_untimed, &mut self.nand);
+            let stream = space.blocks.stream_of(space.shape.block_of(from), false).number();
+            let TakenPage { plane, ppn: to, closes } = self.store.take_unit(domain_id, stream, class, self.gc.is_untimed, &mut self.nand);
             if closes {
                 self.attend(Due::Program(plane));
             }

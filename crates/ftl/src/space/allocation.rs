@@ -1,7 +1,8 @@
 //! Pages taken for programs, and what changes the pages that programs may take.
 
 use super::Space;
-use super::blocks::{BlockState, Blocks, TakenOf, WriteStream, share_of_pages};
+use super::blocks::{BlockState, Blocks, TakenOf, share_of_pages};
+use super::streams::WriteStream;
 use crate::news::Untold;
 use flashraid_nand::{NIL, Nand, Takers, after, at_or_after};
 use flashraid_vocabulary::Ppn;
@@ -19,10 +20,10 @@ impl Space {
         &mut self.news
     }
 
-    /// Takes the next page of a plane for a host program. The page stays pending.
+    /// Takes the next page of a plane for a program of a host's stream. The page stays pending.
     #[inline(always)]
-    pub(crate) fn take_host_page(&mut self, nand: &mut Nand, plane: u32) -> Ppn {
-        let TakenOf { block, offset, is_full } = self.blocks.take(plane, WriteStream::Host);
+    pub(crate) fn take_host_page(&mut self, nand: &mut Nand, plane: u32, stream: WriteStream) -> Ppn {
+        let TakenOf { block, offset, is_full } = self.blocks.take(plane, stream);
         self.victims.program();
         let domain = self.domain_of_plane(plane);
         self.domains[domain as usize].free_pages -= 1;

@@ -1,4 +1,4 @@
-//! Blocks and planes: page states, open blocks of the two write streams, free blocks, and who may take them.
+//! Blocks and planes: page states, open blocks, free blocks, and who may take them.
 //!
 //! Page states follow from counts and maps: a page past its block's write pointer is free; a programmed page is live (valid or
 //! semivalid) if a forward map names it, pending while its operation has not ended, else garbage.
@@ -7,6 +7,7 @@
 //! one of them (it moves fewer pages than a block holds, plus what is left of its open block) and gives its victim back, so
 //! what the host may still take in a plane never shrinks by GC. `Plane::debt` is the block on loan.
 
+use super::streams::{Streams, WriteStream};
 use flashraid_nand::plane_stride;
 use flashraid_vocabulary::{Persistent, memory, persistent, persistent_words};
 use std::cmp::Reverse;
@@ -158,16 +159,6 @@ pub struct TakenOf {
     pub is_full: bool,
 }
 
-/// The two write streams of a plane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum WriteStream {
-    /// Host programs and what redundancy adds to them.
-    Host,
-    /// Pages that GC moves.
-    Gc,
-}
-
 /// A plane.
 #[derive(Clone, Debug)]
 pub struct Plane {
@@ -177,7 +168,7 @@ pub struct Plane {
     pub gc_pages: u32,
     /// Free pages below which an idle device collects it; 0 for never.
     pub(crate) idle_pages: u32,
-    /// Open block of each stream.
+    /// Open blocks of the first two streams (`WriteStream::HOST`, `GC`).
     pub open: [u16; 2],
     /// Erased blocks.
     pub free_blocks: u32,
@@ -226,6 +217,8 @@ pub struct Blocks {
     pub erases: Vec<u32>,
     /// With superblocks, those of the blocks that each consists of.
     pub(super) lane_erases: Option<Box<LaneErases>>,
+    /// With several streams of the host.
+    pub(super) streams: Option<Box<Streams>>,
     /// Erases of each block before time began.
     pub(crate) preset: u32,
     /// Sum of the erase counts of all blocks but those of spare chips that replace none.
@@ -250,7 +243,7 @@ pub struct Blocks {
 persistent!(Blocks {
     keeps [total_erases, free_blocks],
     arrays [blocks, erases, planes],
-    parts [lane_erases],
+    parts [lane_erases, streams],
     anew [preset, endurance, blocks_per_plane, stride, pages_per_block, lanes, pages_per_turn, gc_reserve_blocks, wear_dynamic, is_hybrid],
 });
 
@@ -298,6 +291,7 @@ impl Blocks {
             blocks: memory::filled(Block::default(), blocks),
             erases: memory::zeroed(blocks),
             lane_erases: None,
+            streams: None,
             preset: 0,
             total_erases: 0,
             endurance: u64::MAX,
@@ -392,7 +386,7 @@ impl Blocks {
             return if state.retired < state.blocks { ENOUGH } else { 0 };
         }
         let blocks = (state.free_blocks + u32::from(state.debt)).saturating_sub(self.gc_reserve_blocks - 1);
-        blocks * state.block_pages + self.left(plane, WriteStream::Host)
+        blocks * state.block_pages + self.left(plane, WriteStream::HOST) + self.further_left(plane)[0]
     }
 
     /// Whether host programs may take a page in the plane.
@@ -403,13 +397,20 @@ impl Blocks {
             return state.retired < state.blocks;
         }
         // What is open has a page left.
-        state.open[WriteStream::Host as usize] != NONE || state.free_blocks + u32::from(state.debt) >= self.gc_reserve_blocks
+        state.open[WriteStream::HOST.index()] != NONE || self.may_open(plane) || self.has_further_open(plane)
+    }
+
+    /// Whether host programs may open a block in the plane.
+    #[inline(always)]
+    pub(super) fn may_open(&self, plane: u32) -> bool {
+        let state = &self.planes[plane as usize];
+        state.free_blocks + u32::from(state.debt) >= self.gc_reserve_blocks
     }
 
     /// Pages left in the stream's open block.
     #[inline]
     pub(crate) fn left(&self, plane: u32, stream: WriteStream) -> u32 {
-        match self.planes[plane as usize].open[stream as usize] {
+        match self.open_block(plane, stream) {
             NONE => 0,
             block => self.unwritten(plane, self.blocks[self.index(plane, block)].written),
         }
@@ -424,7 +425,7 @@ impl Blocks {
 
     /// The page offset at which the stream would program next (0 if it would open a block).
     pub(crate) fn next_offset(&self, plane: u32, stream: WriteStream) -> u32 {
-        match self.planes[plane as usize].open[stream as usize] {
+        match self.open_block(plane, stream) {
             NONE => 0,
             block => self.blocks[self.index(plane, block)].written,
         }
@@ -433,7 +434,7 @@ impl Blocks {
     /// Takes the next page of the stream and leaves it pending; the caller has checked that there is one.
     #[inline]
     pub fn take(&mut self, plane: u32, stream: WriteStream) -> TakenOf {
-        let mut block = self.planes[plane as usize].open[stream as usize];
+        let mut block = self.open_block(plane, stream);
         if block == NONE {
             block = self.open(plane, stream);
         }
@@ -447,7 +448,7 @@ impl Blocks {
         let mut is_full = offset + 1 == self.pages_per_block;
         if is_full {
             entry.state = BlockState::Closed;
-            state.open[stream as usize] = NONE;
+            self.set_open(plane, stream, NONE);
         } else if state.dead_lanes != 0 {
             is_full = self.pass_over(plane, block);
         }
@@ -480,12 +481,13 @@ impl Blocks {
         self.free_blocks -= 1;
         let state = &mut self.planes[plane as usize];
         state.free_blocks -= 1;
-        state.debt |= stream == WriteStream::Gc;
-        state.open[stream as usize] = block;
+        state.debt |= stream.is_of_gc();
+        self.set_open(plane, stream, block);
         let index = self.index(plane, block);
         debug_assert_eq!(self.blocks[index].state, BlockState::Free);
         self.blocks[index].state = BlockState::Open;
         self.blocks[index].written = self.first_offset(plane);
+        self.note_stream(index, stream);
         block
     }
 
@@ -501,12 +503,12 @@ impl Blocks {
     }
 
     /// The block gets no more programs. The GC policy must not know it.
-    pub(crate) fn close(&mut self, plane: u32, block: u16, state: BlockState) {
-        let index = self.index(plane, block);
+    pub(crate) fn close(&mut self, id: u32, block: u16, state: BlockState) {
+        let index = self.index(id, block);
         let entry = self.blocks[index];
         debug_assert!(!entry.listed);
-        let free = if entry.state == BlockState::Open { self.unwritten(plane, entry.written) } else { 0 };
-        let plane = &mut self.planes[plane as usize];
+        let free = if entry.state == BlockState::Open { self.unwritten(id, entry.written) } else { 0 };
+        let plane = &mut self.planes[id as usize];
         match entry.state {
             BlockState::Free => {
                 self.free_blocks -= u32::from(plane.in_use);
@@ -515,12 +517,12 @@ impl Blocks {
             }
             BlockState::Open => {
                 plane.free_pages -= free;
-                plane.open.iter_mut().filter(|open| **open == block).for_each(|open| *open = NONE);
+                self.forget_open(id, block);
             }
             BlockState::Retired => return,
             BlockState::Closed | BlockState::Doomed | BlockState::Data | BlockState::Log | BlockState::Victim => {}
         }
-        plane.retired += u32::from(state == BlockState::Retired);
+        self.planes[id as usize].retired += u32::from(state == BlockState::Retired);
         self.blocks[index].state = state;
     }
 

@@ -1,7 +1,8 @@
 //! What becomes of blocks when pages of them are settled, superseded or lost, and what is due then.
 
 use super::Space;
-use super::blocks::{Block, BlockState, TakenOf, WriteStream};
+use super::blocks::{Block, BlockState, TakenOf};
+use super::streams::WriteStream;
 use flashraid_nand::Nand;
 use flashraid_vocabulary::{Ppn, WearLeveling};
 
@@ -113,25 +114,32 @@ impl Space {
 
     // ---- pages for what GC moves ----
 
-    /// Takes the next page of the plane's GC stream. There always is one, unless failures took from what is kept for that (`is_scarce`). For a block that is
+    /// Takes the next page of one of the plane's GC streams. There always is one, unless failures took from what is kept for that (`is_scarce`). For a block that is
     /// retired in the end (`retires`) there may be none either: it gives nothing back, so what is taken for its pages is no loan, and leaves the reserve alone.
-    pub(crate) fn take_move_page(&mut self, nand: &mut Nand, plane: u32, is_scarce: bool, retires: bool) -> Option<Ppn> {
+    pub(crate) fn take_move_page(
+        &mut self,
+        nand: &mut Nand,
+        plane: u32,
+        stream: WriteStream,
+        is_scarce: bool,
+        retires: bool,
+    ) -> Option<Ppn> {
         let TakenOf { block, offset, .. } = match is_scarce {
-            false => self.blocks.take(plane, WriteStream::Gc),
-            true => self.take_scarce_move_page(nand, plane, retires)?,
+            false => self.blocks.take(plane, stream),
+            true => self.take_scarce_move_page(nand, plane, stream, retires)?,
         };
         Some(Ppn(block as u32 * self.shape.pages_per_block + offset))
     }
 
     #[cold]
-    fn take_scarce_move_page(&mut self, nand: &mut Nand, plane: u32, retires: bool) -> Option<TakenOf> {
+    fn take_scarce_move_page(&mut self, nand: &mut Nand, plane: u32, stream: WriteStream, retires: bool) -> Option<TakenOf> {
         let needed = if retires { self.settings.given.gc_reserve_blocks } else { 1 };
-        if self.blocks.left(plane, WriteStream::Gc) == 0 && self.blocks.planes[plane as usize].free_blocks < needed {
+        if self.blocks.left(plane, stream) == 0 && self.blocks.planes[plane as usize].free_blocks < needed {
             return None;
         }
         Some(self.change_space(nand, plane, |blocks| {
             let debt = blocks.planes[plane as usize].debt;
-            let taken = blocks.take(plane, WriteStream::Gc);
+            let taken = blocks.take(plane, stream);
             if retires {
                 blocks.planes[plane as usize].debt = debt;
             }

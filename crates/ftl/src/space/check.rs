@@ -1,7 +1,7 @@
 //! What must hold of blocks, planes and domains, by a scan of everything: for tests.
 
 use super::Space;
-use super::blocks::{Block, BlockState, NONE, share_of_pages};
+use super::blocks::{Block, BlockState, share_of_pages};
 use flashraid_nand::{NIL, Nand};
 
 impl Space {
@@ -54,7 +54,7 @@ impl Space {
         };
         let programmable = blocks.iter().filter(|block| matches!(block.state, BlockState::Free | BlockState::Open));
         let free_pages: u32 = programmable.map(unwritten).sum();
-        let open = plane.open.iter().filter(|open| **open != NONE).count() as u32;
+        let open = self.blocks.all_open(id).count() as u32;
         if (count(BlockState::Free), free_pages, count(BlockState::Retired), count(BlockState::Open))
             != (plane.free_blocks, plane.free_pages, plane.retired, open)
         {

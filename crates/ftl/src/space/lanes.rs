@@ -1,6 +1,6 @@
 //! Lanes of superblocks of which nothing lives any more (SPEC 8.12): programs pass them over.
 
-use super::blocks::{BlockState, Blocks, NONE, WriteStream};
+use super::blocks::{BlockState, Blocks};
 
 impl Blocks {
     #[cold]
@@ -34,7 +34,7 @@ impl Blocks {
         let is_full = self.blocks[index].written == self.pages_per_block;
         if is_full {
             self.blocks[index].state = BlockState::Closed;
-            self.planes[plane as usize].open.iter_mut().filter(|open| **open == number).for_each(|open| *open = NONE);
+            self.forget_open(plane, number);
         }
         is_full
     }
@@ -51,10 +51,10 @@ impl Blocks {
         let state = &mut self.planes[plane as usize];
         state.dead_lanes |= 1 << lane;
         state.block_pages -= pages_per_lane;
-        let open = state.open;
-        let open = open.into_iter().filter(|open| *open != NONE);
-        let full: Vec<u16> = open.filter(|number| self.pass_over(plane, *number)).collect();
-        let left = self.left(plane, WriteStream::Host) + self.left(plane, WriteStream::Gc);
+        let open: Vec<u16> = self.all_open(plane).collect();
+        let full: Vec<u16> = open.into_iter().filter(|number| self.pass_over(plane, *number)).collect();
+        let written = |number| self.blocks[self.index(plane, number)].written;
+        let left: u32 = self.all_open(plane).map(|number| self.unwritten(plane, written(number))).sum();
         let state = &mut self.planes[plane as usize];
         state.free_pages = state.free_blocks * state.block_pages + left;
         full

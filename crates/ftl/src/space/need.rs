@@ -1,7 +1,7 @@
 //! Whether a plane needs GC, what GC may take there, and when the device is worn out.
 
 use super::Space;
-use super::blocks::{Block, WriteStream, share_of_pages};
+use super::blocks::{Block, share_of_pages};
 use super::domain::Domain;
 use crate::Given;
 use flashraid_nand::NIL;
@@ -15,11 +15,13 @@ impl Space {
     }
 
     /// Whether a program into the plane makes it collect: it is below the threshold, or has no page left for host programs. (All its garbage
-    /// may be older than its last block, and then nothing else tells that it is starved.)
+    /// may be older than its last block, and then nothing else tells that it is starved.) Of several streams, those but the first may have many blocks open with few
+    /// pages in them: what is left there does not count.
     #[inline]
     pub(crate) fn is_low(&self, plane: u32) -> bool {
         let state = &self.blocks.planes[plane as usize];
-        state.free_pages < state.gc_pages || !self.blocks.has_host_pages(plane)
+        let [of_host, of_gc] = self.blocks.further_left(plane);
+        state.free_pages - of_host - of_gc < state.gc_pages || !self.blocks.has_host_pages(plane)
     }
 
     /// Whether host programs get no new block in the plane.
@@ -49,14 +51,16 @@ impl Space {
 
     /// Whether there are pages for the live ones of a victim: always, unless failures took from what is kept for that.
     pub(crate) fn can_move(&self, plane: u32, victim: u16) -> bool {
-        let live = self.blocks.blocks[self.blocks.index(plane, victim)].live;
+        let block = self.blocks.index(plane, victim);
+        let (live, left) = (self.blocks.blocks[block].live, self.blocks.left(plane, self.blocks.gc_stream_of(block)));
         let free_blocks = self.blocks.planes[plane as usize].free_blocks;
-        self.settings.taken_by_gc(live) <= self.blocks.left(plane, WriteStream::Gc) + free_blocks * self.block_pages(plane)
+        self.settings.taken_by_gc(live) <= left + free_blocks * self.block_pages(plane)
     }
 
-    /// How many pages of the plane GC may take for what gives nothing back: those of its open block, and those of another one if nobody needs it.
-    pub(crate) fn spare_move_pages(&self, plane: u32) -> u32 {
-        let most = self.blocks.left(plane, WriteStream::Gc);
+    /// How many pages of the plane GC may take to empty a block that gives nothing back: those of the open block of its stream, and those of another one if nobody
+    /// needs it.
+    pub(crate) fn spare_move_pages(&self, plane: u32, number: u16) -> u32 {
+        let most = self.blocks.left(plane, self.blocks.gc_stream_of(self.blocks.index(plane, number)));
         let domain = self.domain_of_plane(plane);
         if domain == NIL || self.is_starved(plane) {
             return most;

@@ -9,6 +9,7 @@ mod levels;
 mod memory;
 mod pace;
 mod parts;
+mod streams;
 mod support;
 mod victims;
 mod wear;

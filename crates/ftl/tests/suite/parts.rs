@@ -2,7 +2,8 @@
 
 use crate::support::{GIVEN, Random};
 use flashraid_ftl::mapping::maps::Maps;
-use flashraid_ftl::space::blocks::{BlockState, Blocks, WriteStream};
+use flashraid_ftl::space::blocks::{BlockState, Blocks};
+use flashraid_ftl::space::streams::WriteStream;
 use flashraid_ftl::{Flash, Given, Placement, Settings};
 use flashraid_vocabulary::{Geometry, Lun, Member, MemberPage, Ppn, Version, View};
 
@@ -62,7 +63,7 @@ fn collect(blocks: &mut Blocks, victim: u16) {
     let index = blocks.index(0, victim);
     blocks.blocks[index].state = BlockState::Victim;
     let live = blocks.blocks[index].live;
-    program(blocks, WriteStream::Gc, live);
+    program(blocks, WriteStream::GC, live);
     blocks.blocks[index].live = 0;
     assert!(!blocks.erased(0, victim));
 }
@@ -79,7 +80,7 @@ fn gc_never_takes_more_than_its_loan() {
             // The host takes some or all that it may.
             let most = blocks.host_pages(0);
             let count = if round % 3 == 0 { most } else { random.below(u64::from(most) + 1) as u32 };
-            program(&mut blocks, WriteStream::Host, count);
+            program(&mut blocks, WriteStream::HOST, count);
             assert_eq!(blocks.host_pages(0), most - count);
             assert!(blocks.planes[0].free_blocks + u32::from(blocks.planes[0].debt) >= gc_reserve_blocks - 1);
             // Pages of full blocks become garbage, at least one of each block: any of them may be the victim, with any number left.
@@ -105,7 +106,7 @@ fn gc_never_takes_more_than_its_loan() {
 fn next_opened(wear_dynamic: bool) -> Vec<u16> {
     let mut blocks = Blocks::new([(4, [0.0; 2])].into_iter(), 4, 1, 2, wear_dynamic);
     let opened = |blocks: &mut Blocks| {
-        let block = blocks.take(0, WriteStream::Host).block;
+        let block = blocks.take(0, WriteStream::HOST).block;
         blocks.blocks[block].pending -= 1;
         block as u16
     };

@@ -96,6 +96,7 @@ impl Plain {
             bytes: GEOMETRY.page_bytes,
             submitted_ns: self.nand.now_ns(),
             member: 0,
+            stream: 0,
             work,
             cause: Cause::Host,
             priority,

@@ -24,6 +24,7 @@ pub fn read_version(address: MemberPage, version: Version, cause: Cause, bytes: 
         bytes,
         sources: Sources::default(),
         strip,
+        stream: 0,
     }
 }
 
@@ -43,5 +44,6 @@ pub fn program(address: MemberPage, cause: Cause, bytes: u32, sources: Sources) 
         bytes,
         sources,
         strip: PageOperation::NO_STRIP,
+        stream: 0,
     }
 }

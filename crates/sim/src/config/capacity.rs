@@ -1,6 +1,6 @@
 //! What follows from a device's numbers: geometry, members, logical pages, and how many of them its FTL can hold.
 
-use super::{Allocation, Array, Config, DestageUnit, Device, Lun, Mapping, Member};
+use super::{Allocation, Array, Config, DestageUnit, Device, Ftl, GcStreams, Lun, Mapping, Member};
 use crate::presets::PRESETS;
 use flashraid_ftl::Placement;
 use flashraid_redundancy::{Scheme, find};
@@ -271,9 +271,33 @@ impl Device {
         if self.power_loss_protection { 0 } else { self.units_per_program() - 1 }
     }
 
-    /// The least memory for units that are accepted and not programmed, in bytes: what is programmed together for each plane and as much for GC, and two for each die.
+    /// The least memory for units that are accepted and not programmed, in bytes: what GC has of it; and what is programmed together for each plane and two for each
+    /// die, or what all write streams may have open and one for each die.
     pub(super) fn least_staging_bytes(&self) -> u64 {
-        2 * self.dies_with_spares() * u64::from(self.planes_per_die + 1) * self.program_bytes()
+        let (dies, streams) = (self.dies_with_spares(), u64::from(self.write_streams));
+        let of_programs = dies * u64::from(self.planes_per_die + 2);
+        self.staging_bytes_of_gc() + of_programs.max(streams * self.most_domains() + dies) * self.program_bytes()
+    }
+
+    /// What GC has of that memory: what is programmed together for each plane, and for each further stream.
+    fn staging_bytes_of_gc(&self) -> u64 {
+        let planes = self.dies_with_spares() * u64::from(self.planes_per_die);
+        let of_streams = u64::from(self.gc_stream_count() - 1) * if self.superblock { self.most_domains() } else { planes };
+        (planes + of_streams) * self.program_bytes()
+    }
+
+    /// Streams of GC in each plane.
+    fn gc_stream_count(&self) -> u32 {
+        if self.gc_streams == GcStreams::Own { self.write_streams } else { 1 }
+    }
+
+    /// Space domains, at most.
+    fn most_domains(&self) -> u64 {
+        match (self.allocation, self.ftl) {
+            (Allocation::Static, _) => self.dies_with_spares() * u64::from(self.planes_per_die),
+            (Allocation::Dynamic, Ftl::Device) => 1,
+            _ => self.members().into(),
+        }
     }
 
     /// Bytes that are programmed together.
@@ -288,8 +312,7 @@ impl Device {
 
     /// Mapping units that programs may have in the controller's memory until they are programmed: GC has what is programmed together for each plane.
     pub fn staging_units(&self) -> u32 {
-        let of_gc = self.dies_with_spares() * u64::from(self.planes_per_die) * self.program_bytes();
-        let bytes = self.staging_bytes.max(self.least_staging_bytes()) - of_gc;
+        let bytes = self.staging_bytes.max(self.least_staging_bytes()) - self.staging_bytes_of_gc();
         u32::try_from(bytes / u64::from(self.unit_bytes())).unwrap_or(u32::MAX)
     }
 
@@ -485,8 +508,10 @@ impl Device {
         self.most_logical_pages_of(self.space_domain(placement).planes, self.data_blocks_for(pages_per_member))
     }
 
-    /// The same of planes that share their free space, with so many blocks for data each. With superblocks they are one.
+    /// The same of planes that share their free space, with so many blocks for data each. With superblocks they are one. What the host's write streams have open can be
+    /// programmed by any of them, so that all of it is full when the host waits for a page; of GC's streams each has a block open that may not be (SPEC 8.13).
     fn most_logical_pages_of(&self, planes: u32, blocks: u32) -> u64 {
+        let blocks = blocks.saturating_sub(self.gc_stream_count() - 1);
         let (planes, lanes) = if self.superblock && planes > 0 { (1, planes) } else { (planes, 1) };
         most_logical_pages(planes, blocks, lanes * self.units_per_block() - self.padding_of_gc(), self.gc_reserve_blocks)
     }

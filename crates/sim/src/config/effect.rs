@@ -159,6 +159,12 @@ pub(super) const FILLED: Effect =
 pub(super) const OF_BASES: Effect = EVER.meets("no page was semivalid", |run| run.had_bases);
 pub(super) const COLLECTED: Effect = EVER.meets("GC did not run", |run| run.collected);
 pub(super) const PACED: Effect = Effect { meets: COLLECTED.meets, ..FREELY_MAPPED };
+/// What leaves a data buffer is of no stream.
+pub(super) const STREAMED: Effect = EVER
+    .needs("mapping_unit_bytes below page_bytes or program_pages above 1, and no data buffer", |config| {
+        config.device.packs() && config.device.buffer_pages() == 0
+    });
+pub(super) const KEPT_IN_STREAMS: Effect = COLLECTED.needs("write_streams above 1", |config| config.device.write_streams > 1);
 pub(super) const WITH_WORK_IN_IDLE_TIME: Effect = EVER.needs("gc_idle_threshold above 0, or a scheme that replaces SSDs", |config| {
     config.device.gc_idle_threshold > 0.0 || config.replaces_devices()
 });

@@ -12,7 +12,8 @@ use crate::engine::{MOST_CHUNK, MOST_QUEUES};
 use flashraid_ftl::{Given, MOST_LEVEL};
 use flashraid_redundancy::Choice;
 use flashraid_vocabulary::{
-    GcBlockingScope, GcPace, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Suspend, Transfer, WearLeveling, WriteCompletes,
+    GcBlockingScope, GcPace, GcStreams, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Suspend, Transfer, WearLeveling,
+    WriteCompletes,
 };
 use flashraid_workload::{DeviceLayout, TraceError, TraceOptions};
 use schemars::{JsonSchema, Schema, SchemaGenerator};

@@ -15,6 +15,8 @@ pub struct Options {
     pub host: Host,
     /// What takes time between the host and the engine.
     pub host_times: HostTimes,
+    /// Write streams of the host.
+    pub write_streams: u8,
     /// How long the controller takes to compute the XOR of pages, as a parity is.
     pub xor_ns: u64,
     /// The map is on flash, where the flash layer was given space for it.

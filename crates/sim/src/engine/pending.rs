@@ -6,6 +6,7 @@ use super::submission_queues::SubmissionQueues;
 use crate::config::Host;
 use flashraid_redundancy::Failure;
 use flashraid_vocabulary::memory::{prefetch, reserved};
+use flashraid_vocabulary::{HostOp, HostRequest};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
@@ -19,6 +20,9 @@ pub(super) struct Requests {
     /// Of these, requests that wait in the host until the drive takes another one; and whether any ever did.
     pub(super) in_host: SubmissionQueues,
     pub(super) has_queued_in_host: bool,
+    /// Write streams, and how many writes named one of several, and how many one that there is not.
+    write_streams: u8,
+    pub(super) writes_of_streams: [u64; 2],
     pub(super) submitted: u64,
     /// Of these, requests that the engine has decided.
     pub(super) decided: u64,
@@ -52,13 +56,15 @@ impl IndexMut<u32> for Requests {
 
 impl Requests {
     /// None yet.
-    pub(super) fn new(host: &Host) -> Self {
+    pub(super) fn new(host: &Host, write_streams: u8) -> Self {
         Self {
             list: reserved(ROOM),
             free: NIL,
             outstanding: 0,
             in_host: SubmissionQueues::new(host.queues, host.fetch),
             has_queued_in_host: false,
+            write_streams,
+            writes_of_streams: [0; 2],
             submitted: 0,
             decided: 0,
             earlier_requests: 0,
@@ -67,6 +73,21 @@ impl Requests {
             flushes: VecDeque::new(),
             untold: None,
         }
+    }
+
+    /// The write stream of a request that comes.
+    #[inline(always)]
+    pub(super) fn stream_of(&mut self, request: &HostRequest) -> u8 {
+        if request.stream == 0 || self.write_streams == 1 { 0 } else { self.named_stream(request) }
+    }
+
+    #[cold]
+    fn named_stream(&mut self, request: &HostRequest) -> u8 {
+        let is_there = request.stream < self.write_streams.into();
+        if matches!(request.op, HostOp::Write | HostOp::WriteZeroes) {
+            self.writes_of_streams[usize::from(!is_there)] += 1;
+        }
+        if is_there { request.stream as u8 } else { 0 }
     }
 
     /// The request of an operation, if it has one.

@@ -15,6 +15,8 @@ pub(super) struct Request {
     pub(super) op: HostOp,
     pub(super) failed: Option<Failure>,
     pub(super) measured: bool,
+    /// Its write stream (SPEC 8.13).
+    pub(super) stream: u8,
     /// Programs for it that started or will, by cause; no repetitions.
     pub(super) programs: [u32; Cause::COUNT],
     /// Operations that the host still waits for; one more while the request is being cut.

@@ -27,6 +27,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         if measured {
             self.executor.statistics.waits.arrived(self.executor.clock.now_ns());
         }
+        let stream = self.front_end.requests.stream_of(request);
         let id = self.front_end.requests.add(Request {
             sequence,
             decided_as: u64::MAX,
@@ -36,6 +37,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             op: request.op,
             failed: None,
             measured,
+            stream,
             programs: [0; Cause::COUNT],
             unanswered: 1,
             unfinished: 1,

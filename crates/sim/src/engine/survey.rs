@@ -43,6 +43,8 @@ pub struct Survey<'a> {
     pub has_queued_in_host: bool,
     /// Whether a request ever overtook another one in the host, which was in another queue.
     pub has_overtaken_in_host: bool,
+    /// With several write streams: writes that named one of them, and those that named one that there is not.
+    pub writes_of_streams: [u64; 2],
     /// What takes time between the host and the engine, if anything does.
     pub host_side: Option<&'a HostSide>,
     /// The data buffer.
@@ -101,6 +103,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             last_completion: self.front_end.last_completion,
             has_queued_in_host: self.front_end.requests.has_queued_in_host,
             has_overtaken_in_host: self.front_end.requests.in_host.has_overtaken,
+            writes_of_streams: self.front_end.requests.writes_of_streams,
             host_side: self.front_end.host_side.as_deref(),
             buffer: self.front_end.buffer.as_deref(),
             translation: self.executor.translation.as_deref(),

@@ -8,6 +8,8 @@ use crate::simulation::Simulation;
 
 /// In use for more of the time, the busiest bus or die is the bottleneck of a device that falls behind.
 const BOTTLENECK: f64 = 0.9;
+/// Pages erased differ from those programmed by at most this share of these in a steady state.
+const MOST_IMBALANCE: f64 = 0.1;
 
 /// Warnings about what is likely to mislead in the result.
 pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec<String> {
@@ -33,6 +35,8 @@ pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec
             "GC did not reach steady state although {times:.1} times the logical space was overwritten: write amplification and latencies still drift"
         ));
     }
+    warnings.extend(warning_of_streams(simulation));
+    warnings.extend(warning_of_free_space(simulation, result));
     let left_out = result.workload.left_out;
     if left_out > 0 {
         warnings.push(format!("{left_out} requests did not fit in the logical space and were left out (--on-error skip)"));
@@ -67,6 +71,37 @@ fn warning_of_memory(simulation: &Simulation, result: &RunResult) -> Option<Stri
             "the memory of the drive takes in {} of the {units} mapping units written before any is programmed: rates of writes are in part those of the memory; \
              more requests, or a warm-up, show those of the flash",
             memory.min(units)
+        )
+    })
+}
+
+/// Write streams that nobody names, or names that there are no streams of.
+fn warning_of_streams(simulation: &Simulation) -> Option<String> {
+    let streams = simulation.config().device.write_streams;
+    match simulation.survey().writes_of_streams {
+        _ if streams == 1 => None,
+        [0, 0] => Some(format!("write_streams = {streams}, but no write names a stream")),
+        [_, 0] => None,
+        [_, beyond] => Some(format!(
+            "{beyond} writes name streams that there are none of: with write_streams = {streams} they are 1 to {}, and all other writes are of stream 0",
+            streams - 1
+        )),
+    }
+}
+
+/// A run on a drive in steady state is not itself steady as long as it programs more than GC frees, or less: its write amplification is too low, or too high.
+fn warning_of_free_space(simulation: &Simulation, result: &RunResult) -> Option<String> {
+    let reached = result.precondition.filter(|reached| reached.steady)?;
+    let programmed = result.flash_ops.programs.total;
+    let freed = result.flash_ops.erases.total * u64::from(simulation.config().device.pages_per_block);
+    let is_balanced = freed.abs_diff(programmed) as f64 <= MOST_IMBALANCE * programmed as f64;
+    (!is_balanced && result.faults.is_empty()).then(|| {
+        let (than, too) = if freed < programmed { ("only ", "low") } else { ("as many as ", "high") };
+        format!(
+            "GC erased {than}{freed} pages while {programmed} were programmed: write amplification, {:.2} against {:.2} of the precondition, is too {too}; \
+             more requests, or a warm-up, come closer to a steady state",
+            result.write_amplification.unwrap_or(0.0),
+            reached.write_amplification
         )
     })
 }

@@ -124,6 +124,8 @@ fn rule(key: &str) -> Option<Rule> {
             Rule::By(|draw| (draw.number("program_pages") == 1).then(|| draw.random.of_list(&["", "", "600000,900000"]).into()))
         }
         "staging_bytes" => Rule::By(|draw| draw.packs().then(|| draw.random.of_list(&["0", "16777216"]).into())),
+        "write_streams" => Rule::By(|draw| draw.packs().then(|| draw.random.of_list(&["1", "1", "2", "3", "8"]).into())),
+        "gc_streams" => Rule::By(|draw| (draw.number("write_streams") > 1).then(|| draw.random.of_list(&["shared", "own"]).into())),
         "power_loss_protection" => Rule::By(|draw| draw.packs().then(|| draw.random.of_list(&["false", "true"]).into())),
         "pad_after_ns" => Rule::By(|draw| {
             let pads = draw.packs() && draw.is("power_loss_protection", "false");

@@ -164,8 +164,8 @@ fn course(simulation: &mut Simulation, seed: u64) -> (Vec<(u64, bool)>, Value) {
     let start_ns = simulation.now_ns();
     // Whatever waits for idle time has waited long enough.
     let first_ns = start_ns + 3_600_000_000_000;
-    for request in requests(400, seed, first_ns, simulation.space_bytes()) {
-        simulation.submit(&request).unwrap();
+    for (number, request) in (0..).zip(requests(400, seed, first_ns, simulation.space_bytes())) {
+        simulation.submit(&HostRequest { stream: number % 4, ..request }).unwrap();
     }
     simulation.finish().unwrap();
     let completed = simulation.take_completed();
@@ -207,6 +207,16 @@ fn a_loaded_drive_goes_on_as_one_that_was_never_switched_off() {
             ("gc_blocking_scope", "none"),
             ("superblock", "true"),
             ("precondition", "random:0.5"),
+        ],
+        &[
+            ("page_bytes", "16384"),
+            ("mapping_unit_bytes", "4096"),
+            ("pages_per_block", "4"),
+            ("planes_per_die", "1"),
+            ("over_provisioning", "0.5"),
+            ("gc_blocking_scope", "none"),
+            ("write_streams", "3"),
+            ("gc_streams", "own"),
         ],
     ];
     let mut tried = 0;

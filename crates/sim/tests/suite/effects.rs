@@ -85,6 +85,11 @@ const BASES: &[(&str, &str, &str)] = &[
     ("trace.csv", "raid5", "fill=0.9 speed=20 device_queue_depth=1 queues=2 fetch=2"),
     ("trace.csv", "raid5", "fill=0.9 speed=20 gc_blocking_scope=none gc_threshold=0.2"),
     ("trace.csv", "raid5", "gc_blocking_scope=none"),
+    (
+        "streams.csv",
+        "raid0",
+        "fill=0.9 page_bytes=16384 mapping_unit_bytes=4096 gc_blocking_scope=none write_streams=3 chips_per_channel=1 planes_per_die=1 over_provisioning=0.5",
+    ),
     ("example.blktrace.txt", "raid0", ""),
     ("example.lcs", "raid0", "op=write object_bytes=512"),
     ("example.oracleGeneral.bin", "raid0", "op=write object_bytes=512"),
@@ -145,6 +150,7 @@ fn values(key: &Key) -> Vec<String> {
         "object_bytes" => &["512", "1024"],
         "mapping_unit_bytes" => &["512", "1024"],
         "staging_bytes" => &["64MiB"],
+        "write_streams" => &["1", "3"],
         "pad_after_ns" => &["0", "100000"],
         "suspend_min_ns" => &["0", "150000"],
         "suspend_ns" | "resume_ns" => &["0", "80000"],
@@ -364,9 +370,16 @@ fn settings_have_effect_where_they_say() {
     let folder = own_folder();
     let broken = "ts_us,op,offset,size,flags,latency_us\n0,W,0,4096,,\n5,X,0,4096,,\n9,R,0,4096,,\n";
     std::fs::write(folder.join("broken.csv"), broken).unwrap();
+    let trace = root().join("tests/golden/trace.csv");
+    let with_stream = |(number, line): (usize, &str)| match number {
+        0 => format!("{line},stream\n"),
+        _ => format!("{line},{}\n", number % 3),
+    };
+    let streams: String = std::fs::read_to_string(&trace).unwrap().lines().enumerate().map(with_stream).collect();
+    std::fs::write(folder.join("streams.csv"), streams).unwrap();
     let path = |name: &str| match name {
-        "trace.csv" => root().join("tests/golden/trace.csv"),
-        "broken.csv" => folder.join(name),
+        "trace.csv" => trace.clone(),
+        "broken.csv" | "streams.csv" => folder.join(name),
         _ => root().join("samples/formats").join(name),
     };
     let parameters = || SCHEMES.iter().flat_map(|entry| entry.parameters());

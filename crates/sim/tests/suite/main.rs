@@ -45,6 +45,7 @@ mod service;
 mod shift;
 mod slices;
 mod steps;
+mod streams;
 mod stripe_map;
 mod superblocks;
 #[path = "../support/mod.rs"]

@@ -131,7 +131,7 @@ struct IologWriter {
 }
 
 impl Writer for IologWriter {
-    fn begin(&mut self, text: &mut Vec<u8>) {
+    fn begin(&mut self, text: &mut Vec<u8>, _: bool) {
         text.extend_from_slice(VERSION_3);
         text.push(b'\n');
     }

@@ -2,7 +2,8 @@
 //!
 //! The first line names the columns, in any order. `ts_us` is the time of issue in microseconds from the start (a fraction down to the
 //! nanosecond is allowed), `op` one of `R W F D Z`, `offset` and `size` are bytes (0 for a flush). These four must be there. `flags` are the
-//! kernel's letters for the request and `latency_us` what the recorded device took: both may be empty; they are checked but not used.
+//! kernel's letters for the request and `latency_us` what the recorded device took: both may be empty; they are checked but not used. `stream` is the write
+//! stream that the request names (NVMe: its placement handle); 0 or nothing if it names none.
 
 use super::format::{Format, NotExpressible, Writer, first_line, no_other_word};
 use crate::error::{RecordError, excerpt};
@@ -19,8 +20,8 @@ use std::io::Write;
 const COLUMNS: &str = "ts_us,op,offset,size,flags,latency_us";
 
 /// What a header may be, for messages.
-const ALLOWED: &str = "ts_us (microseconds), op (R, W, F, D or Z), offset and size (bytes), in any order, and flags and latency_us or not, \
-                       with commas between";
+const ALLOWED: &str = "ts_us (microseconds), op (R, W, F, D or Z), offset and size (bytes), in any order, and flags, latency_us and stream or \
+                       not, with commas between";
 
 /// Its rows as a table, for messages about one that is written in another way.
 pub(super) const TABLE: Table = Table { names: COLUMNS, is_header, columns: Some("time:us,op,offset,size,-,-"), also: "" };
@@ -28,7 +29,7 @@ pub(super) const TABLE: Table = Table { names: COLUMNS, is_header, columns: Some
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
     name: "flashraid",
-    about: "CSV with the header ts_us,op,offset,size, in any order, flags and latency_us besides or not: microseconds, R W F D Z, bytes",
+    about: "CSV with the header ts_us,op,offset,size, in any order, flags, latency_us and stream besides or not: microseconds, R W F D Z, bytes",
     unit: TimeUnit::Us,
     words: &["flashraid"],
     is_word: no_other_word,
@@ -38,9 +39,9 @@ pub const FORMAT: Format = Format {
         let mut words = first_line(head).split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
         words.any(|word| word.eq_ignore_ascii_case(b"ts_us"))
     },
-    traits: Traits::PLAIN,
+    traits: Traits { names_streams, ..Traits::PLAIN },
     parser: |setup| Box::new(LineParser::new(Csv { unit: setup.unit, columns: None })),
-    writer: Some(|| Box::new(CsvWriter)),
+    writer: Some(|| Box::new(CsvWriter { has_streams: false })),
 };
 
 /// A column of the header.
@@ -52,16 +53,18 @@ enum Column {
     Size,
     Flags,
     Latency,
+    Stream,
 }
 
 /// The columns by name, in the order in which they are written; those before `REQUIRED` must be there.
-const NAMES: [(&str, Column); 6] = [
+const NAMES: [(&str, Column); 7] = [
     ("ts_us", Column::Time),
     ("op", Column::Op),
     ("offset", Column::Offset),
     ("size", Column::Size),
     ("flags", Column::Flags),
     ("latency_us", Column::Latency),
+    ("stream", Column::Stream),
 ];
 const REQUIRED: usize = 4;
 
@@ -106,6 +109,11 @@ fn columns_of(header: &[u8]) -> Result<Vec<Column>, String> {
 pub(super) fn is_like_header(line: &[u8]) -> bool {
     let is_name = |word: &[u8]| word.trim_ascii().first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
     line.iter().filter(|byte| **byte == b',').count() >= 2 && line.is_ascii() && line.split(|byte| *byte == b',').all(is_name)
+}
+
+/// Whether the first line of a file names the column of streams.
+fn names_streams(head: &[u8]) -> bool {
+    columns_of(first_line(head)).is_ok_and(|columns| columns.contains(&Column::Stream))
 }
 
 /// What keeps a line from being the header of this format, and what would be one.
@@ -173,6 +181,7 @@ fn by_columns(line: &mut Line<'_, b','>, columns: &[Column], unit: TimeUnit) -> 
                 Column::Size => request.size_bytes = line.size("size", 1)?,
                 Column::Flags => drop(line.word("flags")?),
                 Column::Latency => latency(line)?,
+                Column::Stream => request.stream = stream(line)?,
             }
         }
         line.finish().map(drop)
@@ -207,12 +216,29 @@ fn latency(line: &mut Line<'_, b','>) -> Result<(), Box<RecordError>> {
     if line.word("latency_us")?.iter().all(u8::is_ascii_digit) { Ok(()) } else { Err(line.unexpected("a decimal number or nothing")) }
 }
 
-struct CsvWriter;
+/// A write stream; none if there is nothing.
+fn stream(line: &mut Line<'_, b','>) -> Result<u16, Box<RecordError>> {
+    let field = line.field("stream")?;
+    if field.is_empty() {
+        return Ok(0);
+    }
+    let number = std::str::from_utf8(field).ok().and_then(|text| text.parse().ok());
+    number.ok_or_else(|| line.unexpected("a whole number from 0 to 65535 or nothing"))
+}
+
+struct CsvWriter {
+    has_streams: bool,
+}
 
 impl Writer for CsvWriter {
-    fn begin(&mut self, text: &mut Vec<u8>) {
+    fn begin(&mut self, text: &mut Vec<u8>, names_streams: bool) {
+        self.has_streams = names_streams;
         text.extend_from_slice(COLUMNS.as_bytes());
-        text.push(b'\n');
+        text.extend_from_slice(if names_streams { b",stream\n" } else { b"\n" });
+    }
+
+    fn keeps_streams(&self) -> bool {
+        true
     }
 
     fn request(&mut self, request: &HostRequest, text: &mut Vec<u8>) -> Result<(), NotExpressible> {
@@ -228,10 +254,15 @@ impl Writer for CsvWriter {
         };
         let (whole_us, fraction_ns) = (request.arrival_ns / 1000, request.arrival_ns % 1000);
         let written = match fraction_ns {
-            0 => writeln!(text, "{whole_us},{op},{},{},,", request.offset_bytes, request.size_bytes),
-            _ => writeln!(text, "{whole_us}.{fraction_ns:03},{op},{},{},,", request.offset_bytes, request.size_bytes),
+            0 => write!(text, "{whole_us},{op},{},{},,", request.offset_bytes, request.size_bytes),
+            _ => write!(text, "{whole_us}.{fraction_ns:03},{op},{},{},,", request.offset_bytes, request.size_bytes),
         };
-        written.expect("a vector takes every byte");
+        let ended = match (self.has_streams, request.stream) {
+            (false, _) => writeln!(text),
+            (true, 0) => writeln!(text, ","),
+            (true, stream) => writeln!(text, ",{stream}"),
+        };
+        written.and(ended).expect("a vector takes every byte");
         Ok(())
     }
 }

@@ -44,6 +44,11 @@ impl Format {
         self.writer.is_some_and(|writer| writer().keeps_devices())
     }
 
+    /// Whether what is written in it tells write streams apart.
+    pub(crate) fn keeps_streams(&self) -> bool {
+        self.writer.is_some_and(|writer| writer().keeps_streams())
+    }
+
     /// What times are whole multiples of when they are written in it.
     pub fn tick_ns(&self) -> u64 {
         self.writer.map_or(1, |writer| writer().tick_ns())
@@ -69,8 +74,12 @@ impl Setup<'_> {
 
 /// A format being written: text for a header, then for each request, then for what ends a file.
 pub(crate) trait Writer: Send {
-    /// What comes before the first request.
-    fn begin(&mut self, _text: &mut Vec<u8>) {}
+    /// What comes before the first request. `names_streams`: whether requests may name write streams.
+    fn begin(&mut self, _text: &mut Vec<u8>, _names_streams: bool) {}
+    /// Whether the format tells write streams apart, by `HostRequest::stream`. If not, what requests name is not written.
+    fn keeps_streams(&self) -> bool {
+        false
+    }
     /// Whether the format tells devices apart, by `HostRequest::source`. If not, it is given requests of device 0 only.
     fn keeps_devices(&self) -> bool {
         false

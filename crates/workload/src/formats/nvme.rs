@@ -8,7 +8,7 @@
 //!
 //! perf and trace-cmd cannot print the command with the kernel's own functions: they show the fields of the event as they are
 //! (`[FAILED TO PARSE] disk=nvme0n1 ctrl_id=0 qid=1 opcode=2 ... cdw10=ARRAY[00, 08, ...]`), of which the command is decoded (NVM Command
-//! Set Specification 1.0, section 3).
+//! Set Specification 1.0, section 3). Writes may name a stream or a placement handle.
 
 use super::format::{Format, Setup, no_other_word};
 use super::kernel_text::{EventFinder, EventPlace, NVME_EVENTS, count_other, system_of};
@@ -33,7 +33,7 @@ pub const FORMAT: Format = Format {
     is_word: no_other_word,
     endings: &[],
     is_header: |head| system_of(head) == Some("nvme"),
-    traits: Traits { names: DeviceNames::Words, ..Traits::DISORDERED },
+    traits: Traits { names: DeviceNames::Words, names_streams: |_| true, ..Traits::DISORDERED },
     parser: |setup| Box::new(LineParser::new(NvmeText::new(setup))),
     writer: None,
 };
@@ -114,9 +114,10 @@ impl LineFormat<BLANKS> for NvmeText {
             to_value(line, b"len=")?;
             size_bytes = line.size_below_last("len", self.block_bytes)?;
         }
+        let stream = if op == HostOp::Write { stream(line)? } else { 0 };
         line.advance(line.rest().len());
         let source = gate.number_of(&namespace(fields));
-        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream, source }))
     }
 }
 
@@ -146,25 +147,50 @@ impl NvmeText {
         if op == HostOp::Flush {
             return Ok(TraceRecord::Request(flush));
         }
-        let [first, .., low, high, _, _] = words;
+        let [first, .., low, high, control, _, _, _, stream_low, stream_high] = words;
         let block = u64::from_le_bytes([first, words[1], words[2], words[3], words[4], words[5], words[6], words[7]]);
         let Some(offset_bytes) = block.checked_mul(self.block_bytes) else {
             return Err(line.line_fault(format!("block {block}"), "an address below 2^64 bytes"));
         };
         let size_bytes = (u64::from(u16::from_le_bytes([low, high])) + 1) * self.block_bytes;
-        Ok(TraceRecord::Request(HostRequest { offset_bytes, size_bytes, ..flush }))
+        let is_directed = op == HostOp::Write && names_stream(control.into());
+        let stream = if is_directed { u16::from_le_bytes([stream_low, stream_high]) } else { 0 };
+        Ok(TraceRecord::Request(HostRequest { offset_bytes, size_bytes, stream, ..flush }))
     }
 }
 
-/// Command dwords 10 to 12, as an array of bytes in hexadecimal.
-fn command_bytes(fields: &[u8]) -> Option<[u8; 12]> {
+/// Whether the control field of a write (the upper half of dword 12) says that its directive (DTYPE) names a stream, or a placement handle (TP 4146), in the upper half
+/// of dword 13 (DSPEC).
+fn names_stream(control: u64) -> bool {
+    const DIRECTIVES: [u64; 2] = [1, 2]; // streams, data placement
+    DIRECTIVES.contains(&(control >> 4 & 0xF))
+}
+
+/// The stream that a write names in `ctrl` and `dsmgmt`, its control field and dword 13; 0 for none, and where they are not shown.
+fn stream(line: &Line<'_, BLANKS>) -> Result<u16, Box<RecordError>> {
+    let text = |key| value(line.rest(), key).and_then(|value| std::str::from_utf8(value).ok()).map(|text| text.trim_end_matches(')'));
+    let Some(control) = text(b"ctrl=".as_slice()) else { return Ok(0) };
+    let wrong = |what: &str| line.line_fault(what.to_owned(), NvmeText::COLUMNS);
+    let digits = control.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    if !names_stream(digits.ok_or_else(|| wrong("a write whose ctrl= is no hexadecimal number"))?) {
+        return Ok(0);
+    }
+    let management = text(b"dsmgmt=".as_slice()).and_then(|text| text.parse::<u32>().ok());
+    Ok((management.ok_or_else(|| wrong("a write with a directive in ctrl=, and no number in dsmgmt="))? >> 16) as u16)
+}
+
+/// Command dwords 10 to 13, as an array of bytes in hexadecimal, of which the last may be missing.
+fn command_bytes(fields: &[u8]) -> Option<[u8; 16]> {
     let at = find(fields, b"cdw10=ARRAY[")? + b"cdw10=ARRAY[".len();
     let inside = &fields[at..at + memchr::memchr(b']', &fields[at..])?];
-    let mut bytes = [0; 12];
+    let mut bytes = [0; 16];
     let mut found =
         inside.split(|byte| *byte == b',').map(|byte| u8::from_str_radix(std::str::from_utf8(byte.trim_ascii()).ok()?, 16).ok());
-    for byte in &mut bytes {
-        *byte = found.next()??;
+    for (number, byte) in bytes.iter_mut().enumerate() {
+        *byte = match found.next() {
+            None if number >= 12 => 0,
+            found => found??,
+        };
     }
     Some(bytes)
 }

@@ -42,6 +42,13 @@ pub struct Stream {
     /// Addresses are multiples of this; without it, of `page_bytes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align_bytes: Option<u64>,
+    /// The write stream of the device that its requests name (a placement handle of NVMe); 0 for none.
+    #[serde(default, skip_serializing_if = "names_none")]
+    pub write_stream: u16,
+}
+
+fn names_none(write_stream: &u16) -> bool {
+    *write_stream == 0
 }
 
 fn one() -> f64 {
@@ -205,6 +212,7 @@ struct StreamState {
     walk: Walk,
     offset_bytes: u64,
     align_bytes: u64,
+    write_stream: u16,
     random: SplitMix64,
 }
 
@@ -236,7 +244,7 @@ impl Streams {
         let size_bytes = sizes.next(self.page_bytes, &mut stream.random);
         let position = stream.walk.next(size_bytes.div_ceil(stream.align_bytes), &mut stream.random);
         let offset_bytes = stream.offset_bytes + position * stream.align_bytes;
-        HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }
+        HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: stream.write_stream, source: 0 }
     }
 }
 
@@ -270,6 +278,7 @@ impl Stream {
             walk: Walk::new(&self.addresses, positions, align_bytes, largest_bytes / align_bytes, seed),
             offset_bytes: self.offset_bytes,
             align_bytes,
+            write_stream: self.write_stream,
             random: SplitMix64::new(seed),
         })
     }

@@ -54,7 +54,7 @@ fn random_traces_keep_every_figure() {
         for devices in [1, 3] {
             let original = file("anonymise-random.ssdsim", b"");
             let requests = random_requests(seed, devices, &TRANSFERS);
-            write_trace(&original, formats::find("ssdsim").unwrap(), requests.iter().copied(), &mut |_, _| true).unwrap();
+            write_trace(&original, formats::find("ssdsim").unwrap(), false, requests.iter().copied(), &mut |_, _| true).unwrap();
             let output = file("anonymise-random.out", b"");
             let report = anonymised(&original, &options("ssdsim"), seed, &output, "ssdsim");
             assert_eq!((report.written, report.source.devices), (3000, devices));
@@ -83,7 +83,7 @@ fn random_traces_keep_every_figure() {
 fn neighbors_stay_and_strangers_do_not_meet() {
     let original = file("anonymise-near.ssdsim", b"");
     let requests = random_requests(1, 1, &TRANSFERS);
-    write_trace(&original, formats::find("ssdsim").unwrap(), requests.iter().copied(), &mut |_, _| true).unwrap();
+    write_trace(&original, formats::find("ssdsim").unwrap(), false, requests.iter().copied(), &mut |_, _| true).unwrap();
     let output = file("anonymise-near.out", b"");
     anonymised(&original, &options("ssdsim"), 1, &output, "ssdsim");
     let (after, _) = read(&output, &options("ssdsim")).unwrap();
@@ -193,7 +193,7 @@ fn seeds() {
 fn devices_side_by_side() {
     let original = file("anonymise-beside.ssdsim", b"");
     let requests = random_requests(5, 3, &TRANSFERS);
-    write_trace(&original, formats::find("ssdsim").unwrap(), requests.iter().copied(), &mut |_, _| true).unwrap();
+    write_trace(&original, formats::find("ssdsim").unwrap(), false, requests.iter().copied(), &mut |_, _| true).unwrap();
     let output = file("anonymise-beside.out", b"");
     let report = anonymised(&original, &options("ssdsim"), 5, &output, "flashraid");
     let (before, _) = read(&original, &options("ssdsim")).unwrap();

@@ -73,7 +73,7 @@ fn own_columns_in_any_order() {
 
 #[test]
 fn headers_that_are_close() {
-    let needs = "ts_us (microseconds), op (R, W, F, D or Z), offset and size (bytes), in any order, and flags and latency_us or not, with \
+    let needs = "ts_us (microseconds), op (R, W, F, D or Z), offset and size (bytes), in any order, and flags, latency_us and stream or not, with \
                  commas between";
     for (header, why) in [
         ("ts_us,op,offset", "missing: size"),

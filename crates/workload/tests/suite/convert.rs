@@ -32,7 +32,7 @@ fn random_requests(seed: u64, count: usize) -> Vec<HostRequest> {
 
 /// Writes what the format can hold, and returns that, at the times that it can hold.
 fn write(path: &Path, format: &'static Format, requests: &[HostRequest]) -> Vec<HostRequest> {
-    let mut writer = TraceWriter::create(path, format).unwrap();
+    let mut writer = TraceWriter::create(path, format, false).unwrap();
     let is_written = |request: &&HostRequest| match writer.write(request) {
         Ok(()) => true,
         Err(TraceError::Unwritable { .. }) => false,

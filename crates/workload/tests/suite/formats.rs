@@ -491,12 +491,12 @@ fn what_is_written_is_read_again() {
     let requests: Vec<HostRequest> = synth.requests().unwrap().collect();
     for name in ["flashraid", "ssdsim"] {
         let path = file(&format!("written-{name}"), b"replaced");
-        assert_eq!(write_trace(&path, formats::find(name).unwrap(), requests.iter().copied(), &mut |_, _| true).unwrap(), 3000);
+        assert_eq!(write_trace(&path, formats::find(name).unwrap(), false, requests.iter().copied(), &mut |_, _| true).unwrap(), 3000);
         assert_eq!(read(&path, &options(name)).unwrap().0, requests, "{name}");
     }
     let (kinds, _) = sample("example.csv");
     let path = file("written-kinds", b"");
-    write_trace(&path, formats::find("flashraid").unwrap(), kinds.iter().copied(), &mut |_, _| true).unwrap();
+    write_trace(&path, formats::find("flashraid").unwrap(), false, kinds.iter().copied(), &mut |_, _| true).unwrap();
     assert_eq!(read(&path, &TraceOptions::default()).unwrap().0, kinds);
 }
 
@@ -506,9 +506,9 @@ fn a_failed_write_leaves_the_old_file_and_nothing_else() {
     let path = folder.join("trace");
     fs::write(&path, "old").unwrap();
     let (kinds, _) = sample("example.csv");
-    let error = write_trace(&path, formats::find("ssdsim").unwrap(), kinds, &mut |_, _| true).unwrap_err().to_string();
+    let error = write_trace(&path, formats::find("ssdsim").unwrap(), false, kinds, &mut |_, _| true).unwrap_err().to_string();
     assert_eq!(error, "request 1 cannot be written as 'ssdsim': it is a WriteZeroes; expected reads and writes");
-    let error = write_trace(&path, formats::find("spc").unwrap(), [], &mut |_, _| true).unwrap_err().to_string();
+    let error = write_trace(&path, formats::find("spc").unwrap(), false, [], &mut |_, _| true).unwrap_err().to_string();
     assert_eq!(error, "traces cannot be written as 'spc'; expected flashraid or ssdsim or blkparse or fio");
     assert_eq!(fs::read_to_string(&path).unwrap(), "old");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);

@@ -243,6 +243,38 @@ fn nvme_variants() {
 }
 
 /// A namespace is one device, whichever of its queues a command is in, and each controller and number is another. A command may have 65,536 blocks.
+/// A write names a stream, or a placement handle, where its directive says so: in the upper half of dword 13.
+#[test]
+fn nvme_writes_name_streams() {
+    let shown = |op, ctrl, dsmgmt: u32| {
+        format!(
+            "a-1 [0] 5.0: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, nsid=1, cmd=(nvme_cmd_{op} slba=8, len=7, ctrl={ctrl}, dsmgmt={dsmgmt}, reftag=0)\n"
+        )
+    };
+    let raw = |opcode, control, dspec| {
+        let bytes = format!("08, 00, 00, 00, 00, 00, 00, 00, 07, 00, {control}, 00, 00, {dspec}");
+        format!(
+            "a-1 [0] 5.0: nvme_setup_cmd: [FAILED TO PARSE] disk=nvme0n1 ctrl_id=0 qid=1 opcode={opcode} nsid=1 cdw10=ARRAY[{bytes}, 00]\n"
+        )
+    };
+    let cases = [
+        (shown("write", "0x0", 3 << 16), 0),
+        (shown("write", "0x10", 3 << 16 | 7), 3),
+        (shown("write", "0x8020", 300 << 16), 300),
+        (shown("write", "0x30", 3 << 16), 0),
+        (shown("read", "0x20", 3 << 16), 0),
+        ("a-1 [0] 5.0: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, nsid=1, cmd=(nvme_cmd_write slba=8, len=7)\n".into(), 0),
+        (raw(1, "20", "00, 05"), 5),
+        (raw(1, "00", "00, 05"), 0),
+        (raw(2, "20", "00, 05"), 0),
+        (raw(1, "20", "00"), 0),
+    ];
+    for (number, (line, stream)) in cases.iter().enumerate() {
+        let (requests, _) = text(&format!("nvme-stream-{number}.txt"), line, &with(&[("sector_bytes", "4096")]));
+        assert_eq!(requests.iter().map(|request| request.stream).collect::<Vec<_>>(), [*stream], "{line}");
+    }
+}
+
 #[test]
 fn nvme_namespaces_and_long_commands() {
     let old = |qid, nsid| {

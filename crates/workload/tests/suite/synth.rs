@@ -36,7 +36,7 @@ fn reference_workloads() {
         ("d", workload(50_000, 1, 393_216, 100_000), "bcf3dad7792d"),
     ] {
         let path = file(&format!("reference-{name}"), b"");
-        write_trace(&path, formats::find("ssdsim").unwrap(), synth.requests().unwrap(), &mut |_, _| true).unwrap();
+        write_trace(&path, formats::find("ssdsim").unwrap(), false, synth.requests().unwrap(), &mut |_, _| true).unwrap();
         let summary = Trace::open(&path, &options("ssdsim")).unwrap().finish().unwrap();
         assert!(summary.sha256.starts_with(expected), "workload {name}");
         fs::remove_file(path).unwrap();

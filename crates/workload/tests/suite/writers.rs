@@ -3,14 +3,14 @@
 use crate::support::{options, own_folder, read, request};
 use flashraid_vocabulary::HostOp::{Flush, Read, Trim, Write, WriteZeroes};
 use flashraid_vocabulary::HostRequest;
-use flashraid_workload::{DeviceLayout, TraceOptions, formats, write_trace};
+use flashraid_workload::{DeviceLayout, TraceOptions, TraceSlice, convert, formats, write_trace};
 use std::fs;
 use std::path::PathBuf;
 
 fn written(name: &str, format: &str, requests: &[HostRequest]) -> Result<PathBuf, String> {
     let path = own_folder().join(name);
     let format = formats::find(format).unwrap();
-    let count = write_trace(&path, format, requests.iter().copied(), &mut |_, _| true).map_err(|error| error.to_string())?;
+    let count = write_trace(&path, format, false, requests.iter().copied(), &mut |_, _| true).map_err(|error| error.to_string())?;
     assert_eq!(count, requests.len() as u64);
     Ok(path)
 }
@@ -98,4 +98,33 @@ fn fio_text() {
         written("refused.iolog", "fio", &[request(5, Trim, 0, 1 << 32, 0)]).unwrap_err(),
         "request 1 cannot be written as 'fio': a length of 4294967296 bytes; expected at most 4294967295"
     );
+}
+
+/// Our own format has a column for write streams where requests may name some; other formats lose them, and say of how many.
+#[test]
+fn streams_are_kept_where_there_is_a_column_for_them() {
+    let folder = own_folder();
+    let (input, output) = (folder.join("streams-in.csv"), folder.join("streams-out.csv"));
+    let lines = "0,W,0,4096,,,\n1,W,4096,4096,,,7\n2,F,0,0,,,65535\n";
+    let text = format!("ts_us,op,offset,size,flags,latency_us,stream\n{lines}");
+    fs::write(&input, &text).unwrap();
+    let (requests, _) = read(&input, &TraceOptions::default()).unwrap();
+    assert_eq!(requests.iter().map(|request| request.stream).collect::<Vec<_>>(), [0, 7, 65535]);
+    let to = |name: &str| {
+        let format = formats::find(name).unwrap();
+        convert(&input, &TraceOptions::default(), &TraceSlice::default(), &output, format, &mut |_, _| true).unwrap()
+    };
+    assert_eq!(to("flashraid").streams_lost, 0);
+    assert_eq!(fs::read_to_string(&output).unwrap(), text);
+    assert_eq!(to("blkparse").streams_lost, 2);
+    assert!(fs::read_to_string(&output).unwrap().lines().count() >= 3);
+    for wrong in ["x", "-1", "65536"] {
+        fs::write(&input, text.replace("65535", wrong)).unwrap();
+        let error = read(&input, &TraceOptions::default()).unwrap_err().to_string();
+        assert!(error.contains(&format!(":4:11: stream is '{wrong}'; expected a whole number from 0 to 65535 or nothing")), "{error}");
+    }
+    // Without the column a file is as it was.
+    fs::write(&input, "ts_us,op,offset,size\n0,W,0,4096\n").unwrap();
+    to("flashraid");
+    assert_eq!(fs::read_to_string(&output).unwrap(), "ts_us,op,offset,size,flags,latency_us\n0,W,0,4096,,\n");
 }

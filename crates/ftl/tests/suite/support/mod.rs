@@ -2,8 +2,8 @@
 
 use flashraid_ftl::{CellTimes, ChosenPolicy, Flash, GcQuery, Given, MemorySettings, Placement, Progress, Settings};
 use flashraid_vocabulary::{
-    Action, Cause, Fault, GcBlockingScope, GcPace, Geometry, Lun, Member, MemberPage, NoObserver, PageOperation, Priority, RebuildTarget,
-    Scheduling, SemivalidAction, Sources, Suspend, Transfer, Version, WearLeveling, WriteCompletes,
+    Action, Cause, Fault, GcBlockingScope, GcPace, GcStreams, Geometry, Lun, Member, MemberPage, NoObserver, PageOperation, Priority,
+    RebuildTarget, Scheduling, SemivalidAction, Sources, Suspend, Transfer, Version, WearLeveling, WriteCompletes,
 };
 use std::collections::BTreeMap;
 
@@ -66,6 +66,8 @@ pub const GIVEN: Given = Given {
     wear_leveling_threshold: 1,
     gc_blocking_scope: GcBlockingScope::None,
     gc_pace: GcPace::Block,
+    write_streams: 1,
+    gc_streams: GcStreams::Shared,
     superblock: false,
     gc_reserve_blocks: 2,
     idle_ns: 1_000_000,
@@ -111,6 +113,7 @@ pub fn operation(action: Action, address: MemberPage, version: Version, keep_bas
         bytes: 4096,
         sources: Sources::default(),
         strip: PageOperation::NO_STRIP,
+        stream: 0,
     }
 }
 

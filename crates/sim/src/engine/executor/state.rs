@@ -21,7 +21,7 @@ use flashraid_vocabulary::{Lpn, MemberPage, StripeId, Wave};
 /// See `executor`.
 #[derive(Clone)]
 pub struct Executor<C: Content, M: Media = Flash> {
-    pub(in crate::engine) options: Options,
+    pub(crate) options: Options,
     pub(crate) clock: Clock,
     pub(crate) scheme: Box<dyn Scheme>,
     /// What holds the pages; public for reports.

@@ -160,6 +160,10 @@ impl<C: Content, M: Media> Executor<C, M> {
         if self.options.xor_ns > 0 {
             self.compute_sums(id, &mut wave.operations);
         }
+        if self.options.write_streams > 1 {
+            let stream = front.requests.get_mut(self.operations.slots[id as usize].request).map_or(0, |request| request.stream);
+            wave.operations.iter_mut().for_each(|page_operation| page_operation.stream = stream);
+        }
         for page_operation in &mut wave.operations {
             // In place: a copy would have to load together what the plan just stored field by field.
             page_operation.host_waits = self.options.host_waits(page_operation);

@@ -65,7 +65,7 @@ impl FrontEnd {
     pub(in crate::engine) fn new(options: &Options, scheme: &dyn Scheme, shape: &Shape) -> Self {
         let Options { host, host_times, space_pages, .. } = options;
         Self {
-            requests: Requests::new(host),
+            requests: Requests::new(host, options.write_streams),
             host_side: HostSide::new(*host_times),
             completed: Vec::new(),
             last_completion: (0, 0),

@@ -34,6 +34,7 @@ impl Translation {
             bytes: page_bytes,
             sources: Sources::default(),
             strip: PageOperation::NO_STRIP,
+            stream: 0,
         };
         let first_step = operation.step == 0;
         operation.step += 1;

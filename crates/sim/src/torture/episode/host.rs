@@ -131,7 +131,10 @@ impl Host {
             (offset_bytes / page_bytes..(offset_bytes + size_bytes).div_ceil(page_bytes)).take(if changes { usize::MAX } else { 0 });
         let pages: Vec<u64> = host_pages.map(|page| engine.executor.space.page_at(page).0).collect();
         self.flushes.before(engine, pages.iter().copied());
-        let sequence = engine.submit(&HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }, true);
+        // One more than there are.
+        let streams = u64::from(engine.executor.options.write_streams);
+        let stream = if streams > 1 { random.below(streams + 1) as u16 } else { 0 };
+        let sequence = engine.submit(&HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream, source: 0 }, true);
         self.flushes.after(engine, sequence, pages.iter().copied());
         if op == HostOp::Flush {
             self.pending_flushes.insert(sequence, Flushes::promised(engine, sequence));
