@@ -233,11 +233,12 @@ def _search(
 def _rows(path: str, reading: list[tuple[str, str]]) -> Iterator[tuple[int, str, int, int, str]]:
     import polars as pl
 
-    columns = ("arrival_ns", "op", "offset_bytes", "size_bytes", "device")
-    types = (pl.UInt64(), pl.String(), pl.UInt64(), pl.UInt64(), pl.String())
+    columns = ("arrival_ns", "op", "offset_bytes", "size_bytes", "device", "stream")
+    types = (pl.UInt64(), pl.String(), pl.UInt64(), pl.UInt64(), pl.String(), pl.UInt16())
+    schema = dict(zip(columns, types, strict=True))
     reader = _native.TraceRowReader(path, reading)
     while rows := reader.read(ROWS_AT_A_TIME):
-        yield from pl.read_csv(rows, has_header=False, schema=dict(zip(columns, types, strict=True))).iter_rows()
+        yield from pl.read_csv(rows, has_header=False, schema=schema).drop("stream").iter_rows()
 
 
 def to_json(found: Collection[OpenRecord]) -> str:

@@ -99,14 +99,6 @@ impl Flash {
         self.accept_waiting();
     }
 
-    /// What is left of all open program units becomes padding, as soon as that is possible.
-    fn pad_all(&mut self) {
-        for domain in 0..self.store.space.domains.len() as u32 {
-            memory_of(&mut self.store).must_pad(domain);
-            self.pad_what_must_be(domain);
-        }
-    }
-
     /// What is left of the domain's program units that are to be padded becomes padding, as soon as that is possible (`Memory::pad`).
     pub(crate) fn pad_what_must_be(&mut self, domain: u32) {
         loop {
@@ -125,7 +117,7 @@ impl Flash {
         if !self.store.memory.as_ref().is_some_and(|memory| memory.must_program()) {
             return false;
         }
-        self.pad_all();
+        pad_all(self);
         memory_of(&mut self.store).wait_for_held(owner);
         true
     }
@@ -157,7 +149,7 @@ impl Flash {
         let waited = self.store.space.forget_rescues();
         let moved: Vec<u32> = pages.iter().copied().filter(|page| self.rescue(*page, observer)).collect();
         if memory_of(&mut self.store).has_flushes() {
-            self.pad_all();
+            pad_all(self);
             memory_of(&mut self.store).renew_flushes();
         }
         // Flushes wait for what has taken their pages before they leave.
@@ -214,6 +206,14 @@ impl Flash {
         };
         let lost: Vec<u32> = memory.to_move().into_iter().filter(is_lost).collect();
         leave_places(self, &lost);
+    }
+}
+
+/// What is left of all open program units becomes padding, as soon as that is possible.
+fn pad_all(flash: &mut Flash) {
+    for domain in 0..flash.store.space.domains.len() as u32 {
+        memory_of(&mut flash.store).must_pad(domain);
+        flash.pad_what_must_be(domain);
     }
 }
 

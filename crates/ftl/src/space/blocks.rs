@@ -7,15 +7,13 @@
 //! one of them (it moves fewer pages than a block holds, plus what is left of its open block) and gives its victim back, so
 //! what the host may still take in a plane never shrinks by GC. `Plane::debt` is the block on loan.
 
+pub(crate) use super::streams::NONE;
 use super::streams::{Streams, WriteStream};
 use flashraid_nand::plane_stride;
 use flashraid_vocabulary::{Persistent, memory, persistent, persistent_words};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, Read, Write};
-
-/// "No block".
-pub(crate) const NONE: u16 = u16::MAX;
 
 /// State of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -1,6 +1,6 @@
 //! Free space: blocks, the domains whose planes share their free pages, and blocks that may be collected.
 //!
-//! Reading order: `blocks`, `lanes`, `streams`, `victim` (GC policies), `cold` (static wear leveling), `domain`; then `placement` (where a program takes its page), `allocation` (pages taken for
+//! Reading order: `streams`, `blocks`, `open_blocks`, `lanes`, `victim` (GC policies), `cold` (static wear leveling), `domain`; then `placement` (where a program takes its page), `allocation` (pages taken for
 //! programs), `changes` (what becomes of blocks, and what is due then), `need` (when GC must run), `usage` (how full and worn it is) and `check`.
 
 mod allocation;
@@ -11,6 +11,7 @@ mod cold;
 pub(crate) mod domain;
 mod lanes;
 mod need;
+mod open_blocks;
 mod placement;
 pub mod streams;
 mod usage;

@@ -1,7 +1,9 @@
 //! Write streams (SPEC 8.13): the host's, which requests name, and those into which GC moves pages. Each has an open block in a plane.
 
-use super::blocks::{Blocks, NONE};
 use flashraid_vocabulary::persistent;
+
+/// "No block".
+pub(crate) const NONE: u16 = u16::MAX;
 
 /// A write stream of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,19 +49,19 @@ const FIRST: u8 = 2;
 #[derive(Clone, Debug)]
 pub(crate) struct Streams {
     /// Streams of the host.
-    count: u8,
+    pub(super) count: u8,
     /// Whether pages stay in their streams when GC moves them.
-    gc_keeps: bool,
+    pub(super) gc_keeps: bool,
     /// Open blocks of the streams from `FIRST` on, plane by plane.
     open: Vec<u16>,
     /// The number of the stream of each block that is programmed.
-    numbers: Vec<u8>,
+    pub(super) numbers: Vec<u8>,
 }
 
 persistent!(Streams { arrays [open, numbers], anew [count, gc_keeps], });
 
 impl Streams {
-    fn new(count: u8, gc_keeps: bool, planes: usize, blocks: usize) -> Self {
+    pub(super) fn new(count: u8, gc_keeps: bool, planes: usize, blocks: usize) -> Self {
         Self { count, gc_keeps, open: vec![NONE; planes * Self::further_of(count)], numbers: vec![0; blocks] }
     }
 
@@ -72,118 +74,26 @@ impl Streams {
         plane as usize * Self::further_of(self.count) + stream.index() - usize::from(FIRST)
     }
 
-    fn open_in(&self, plane: u32) -> &[u16] {
+    /// The open block of one of the streams from `FIRST` on.
+    pub(super) fn open_mut(&mut self, plane: u32, stream: WriteStream) -> &mut u16 {
+        let place = self.place(plane, stream);
+        &mut self.open[place]
+    }
+
+    /// The same, to be looked at.
+    pub(super) fn open(&self, plane: u32, stream: WriteStream) -> u16 {
+        self.open[self.place(plane, stream)]
+    }
+
+    /// Those of all of them in a plane.
+    pub(super) fn open_in(&self, plane: u32) -> &[u16] {
         let further = Self::further_of(self.count);
         &self.open[plane as usize * further..][..further]
     }
-}
 
-impl Blocks {
-    /// The host has so many streams, and GC moves pages into as many (`gc_keeps`) or into one. For a new device.
-    pub(crate) fn set_streams(&mut self, count: u32, gc_keeps: bool) {
-        let (planes, blocks) = (self.planes.len(), self.blocks.len());
-        self.streams = (count > 1).then(|| Box::new(Streams::new(count as u8, gc_keeps, planes, blocks)));
-    }
-
-    /// Streams of the host.
-    pub(crate) fn stream_count(&self) -> u8 {
-        self.streams.as_ref().map_or(1, |streams| streams.count)
-    }
-
-    /// The stream into which GC moves what is live of a block.
-    #[inline]
-    pub(crate) fn gc_stream_of(&self, block: usize) -> WriteStream {
-        match &self.streams {
-            Some(streams) if streams.gc_keeps => WriteStream::of_gc(streams.numbers[block]),
-            _ => WriteStream::GC,
-        }
-    }
-
-    /// The stream of a block that is open for the host or, if `is_of_gc`, for GC.
-    pub(crate) fn stream_of(&self, block: usize, is_of_gc: bool) -> WriteStream {
-        let number = self.streams.as_ref().map_or(0, |streams| streams.numbers[block]);
-        if is_of_gc { WriteStream::of_gc(number) } else { WriteStream::of_host(number) }
-    }
-
-    /// The open block of a stream, or `NONE`.
-    #[inline(always)]
-    pub(crate) fn open_block(&self, plane: u32, stream: WriteStream) -> u16 {
-        match self.planes[plane as usize].open.get(stream.index()) {
-            Some(open) => *open,
-            None => self.further(plane, stream),
-        }
-    }
-
-    #[cold]
-    fn further(&self, plane: u32, stream: WriteStream) -> u16 {
-        self.streams.as_ref().map_or(NONE, |streams| streams.open[streams.place(plane, stream)])
-    }
-
-    /// The stream's open block is this one from now on, or none.
-    #[inline(always)]
-    pub(crate) fn set_open(&mut self, plane: u32, stream: WriteStream, block: u16) {
-        match self.planes[plane as usize].open.get_mut(stream.index()) {
-            Some(open) => *open = block,
-            None => self.set_further(plane, stream, block),
-        }
-    }
-
-    #[cold]
-    fn set_further(&mut self, plane: u32, stream: WriteStream, block: u16) {
-        if let Some(streams) = &mut self.streams {
-            let place = streams.place(plane, stream);
-            streams.open[place] = block;
-        }
-    }
-
-    /// A block is opened for a stream.
-    #[inline(always)]
-    pub(super) fn note_stream(&mut self, block: usize, stream: WriteStream) {
-        if let Some(streams) = &mut self.streams {
-            streams.numbers[block] = stream.number();
-        }
-    }
-
-    /// The block is open for nobody any more.
-    pub(super) fn forget_open(&mut self, plane: u32, block: u16) {
-        let further = self.streams.as_mut().map(|streams| {
-            let all = Streams::further_of(streams.count);
-            &mut streams.open[plane as usize * all..][..all]
-        });
-        let open = self.planes[plane as usize].open.iter_mut().chain(further.into_iter().flatten());
-        open.filter(|open| **open == block).for_each(|open| *open = NONE);
-    }
-
-    /// All open blocks of the plane.
-    pub(crate) fn all_open(&self, plane: u32) -> impl Iterator<Item = u16> {
-        let further = self.streams.as_ref().map(|streams| streams.open_in(plane)).into_iter().flatten();
-        self.planes[plane as usize].open.iter().chain(further).copied().filter(|open| *open != NONE)
-    }
-
-    /// Pages left in the open blocks of the host's streams but the first, and in those of GC's.
-    #[inline(always)]
-    pub(super) fn further_left(&self, plane: u32) -> [u32; 2] {
-        if self.streams.is_some() { self.count_further_left(plane) } else { [0; 2] }
-    }
-
-    #[cold]
-    fn count_further_left(&self, plane: u32) -> [u32; 2] {
-        let numbers = 1..self.stream_count();
-        [WriteStream::of_host, WriteStream::of_gc].map(|of| numbers.clone().map(|number| self.left(plane, of(number))).sum())
-    }
-
-    /// Whether one of the host's streams but the first has a block open.
-    #[inline(always)]
-    pub(super) fn has_further_open(&self, plane: u32) -> bool {
-        self.streams.is_some() && self.further_left(plane)[0] > 0
-    }
-
-    /// The stream of the plane into which a program of the host's stream goes: its own if that has a block or may open one, else the first one that has. `None` if
-    /// there is none.
-    pub(crate) fn stream_with_page(&self, plane: u32, stream: WriteStream) -> Option<WriteStream> {
-        if self.open_block(plane, stream) != NONE || self.may_open(plane) {
-            return Some(stream);
-        }
-        (0..self.stream_count()).map(WriteStream::of_host).find(|other| self.open_block(plane, *other) != NONE)
+    /// The same, to be changed.
+    pub(super) fn open_in_mut(&mut self, plane: u32) -> &mut [u16] {
+        let further = Self::further_of(self.count);
+        &mut self.open[plane as usize * further..][..further]
     }
 }

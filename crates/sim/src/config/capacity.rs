@@ -287,7 +287,7 @@ impl Device {
     }
 
     /// Streams of GC in each plane.
-    fn gc_stream_count(&self) -> u32 {
+    pub(super) fn gc_stream_count(&self) -> u32 {
         if self.gc_streams == GcStreams::Own { self.write_streams } else { 1 }
     }
 

@@ -303,14 +303,18 @@ impl Device {
         };
         refuse(format!(
             "over_provisioning = {}: {} x {} blocks of {} pages would hold {} logical pages; GC can always make progress with 1 to {most} \
-             (gc_reserve_blocks = {} {} and two more are kept free); {advice}",
+             (gc_reserve_blocks = {} {} and {} are kept free); {advice}",
             self.over_provisioning,
             domain.planes,
             self.blocks_per_plane - self.translation_blocks(),
             self.pages_per_block,
             domain.logical_pages,
             self.gc_reserve_blocks,
-            if self.superblock { "superblocks" } else { "blocks of each plane" }
+            if self.superblock { "superblocks" } else { "blocks of each plane" },
+            match self.gc_stream_count() {
+                1 => "two more".into(),
+                streams => format!("{} for GC's streams, and two more", streams - 1),
+            }
         ))
     }
 }

@@ -1,0 +1,110 @@
+//! The open blocks of a plane: one for each write stream.
+
+use super::blocks::Blocks;
+use super::streams::{NONE, Streams, WriteStream};
+
+impl Blocks {
+    /// The host has so many streams, and GC moves pages into as many (`gc_keeps`) or into one. For a new device.
+    pub(crate) fn set_streams(&mut self, count: u32, gc_keeps: bool) {
+        let (planes, blocks) = (self.planes.len(), self.blocks.len());
+        self.streams = (count > 1).then(|| Box::new(Streams::new(count as u8, gc_keeps, planes, blocks)));
+    }
+
+    /// Streams of the host.
+    pub(crate) fn stream_count(&self) -> u8 {
+        self.streams.as_ref().map_or(1, |streams| streams.count)
+    }
+
+    /// The stream into which GC moves what is live of a block.
+    #[inline]
+    pub(crate) fn gc_stream_of(&self, block: usize) -> WriteStream {
+        match &self.streams {
+            Some(streams) if streams.gc_keeps => WriteStream::of_gc(streams.numbers[block]),
+            _ => WriteStream::GC,
+        }
+    }
+
+    /// The stream of a block that is open for the host or, if `is_of_gc`, for GC.
+    pub(crate) fn stream_of(&self, block: usize, is_of_gc: bool) -> WriteStream {
+        let number = self.streams.as_ref().map_or(0, |streams| streams.numbers[block]);
+        if is_of_gc { WriteStream::of_gc(number) } else { WriteStream::of_host(number) }
+    }
+
+    /// The open block of a stream, or `NONE`.
+    #[inline(always)]
+    pub(crate) fn open_block(&self, plane: u32, stream: WriteStream) -> u16 {
+        match self.planes[plane as usize].open.get(stream.index()) {
+            Some(open) => *open,
+            None => self.further(plane, stream),
+        }
+    }
+
+    #[cold]
+    fn further(&self, plane: u32, stream: WriteStream) -> u16 {
+        self.streams.as_ref().map_or(NONE, |streams| streams.open(plane, stream))
+    }
+
+    /// The stream's open block is this one from now on, or none.
+    #[inline(always)]
+    pub(crate) fn set_open(&mut self, plane: u32, stream: WriteStream, block: u16) {
+        match self.planes[plane as usize].open.get_mut(stream.index()) {
+            Some(open) => *open = block,
+            None => self.set_further(plane, stream, block),
+        }
+    }
+
+    #[cold]
+    fn set_further(&mut self, plane: u32, stream: WriteStream, block: u16) {
+        if let Some(streams) = &mut self.streams {
+            *streams.open_mut(plane, stream) = block;
+        }
+    }
+
+    /// A block is opened for a stream.
+    #[inline(always)]
+    pub(super) fn note_stream(&mut self, block: usize, stream: WriteStream) {
+        if let Some(streams) = &mut self.streams {
+            streams.numbers[block] = stream.number();
+        }
+    }
+
+    /// The block is open for nobody any more.
+    pub(super) fn forget_open(&mut self, plane: u32, block: u16) {
+        let further = self.streams.as_mut().map(|streams| streams.open_in_mut(plane));
+        let open = self.planes[plane as usize].open.iter_mut().chain(further.into_iter().flatten());
+        open.filter(|open| **open == block).for_each(|open| *open = NONE);
+    }
+
+    /// All open blocks of the plane.
+    pub(crate) fn all_open(&self, plane: u32) -> impl Iterator<Item = u16> {
+        let further = self.streams.as_ref().map(|streams| streams.open_in(plane)).into_iter().flatten();
+        self.planes[plane as usize].open.iter().chain(further).copied().filter(|open| *open != NONE)
+    }
+
+    /// Pages left in the open blocks of the host's streams but the first, and in those of GC's.
+    #[inline(always)]
+    pub(super) fn further_left(&self, plane: u32) -> [u32; 2] {
+        if self.streams.is_some() { self.count_further_left(plane) } else { [0; 2] }
+    }
+
+    #[cold]
+    fn count_further_left(&self, plane: u32) -> [u32; 2] {
+        let numbers = 1..self.stream_count();
+        [WriteStream::of_host, WriteStream::of_gc].map(|of| numbers.clone().map(|number| self.left(plane, of(number))).sum())
+    }
+
+    /// Whether one of the host's streams but the first has a block open.
+    #[inline(always)]
+    pub(super) fn has_further_open(&self, plane: u32) -> bool {
+        self.streams.is_some() && self.further_left(plane)[0] > 0
+    }
+
+    /// The stream of the plane into which a program of the host's stream goes: its own if that has a block or may open one, else the first one that has. `None` if
+    /// there is none.
+    pub(crate) fn stream_with_page(&self, plane: u32, stream: WriteStream) -> Option<WriteStream> {
+        if self.open_block(plane, stream) != NONE || self.may_open(plane) {
+            return Some(stream);
+        }
+        (0..self.stream_count()).map(WriteStream::of_host).find(|other| self.open_block(plane, *other) != NONE)
+    }
+}
