@@ -6,6 +6,7 @@ use super::asked::Torture;
 use super::random::Random;
 use super::rules::{Drawing, words_of};
 use crate::config::{Config, ConfigError, Device, Draw, Key, TABLES, find_key, find_scheme};
+use crate::prepared::Prepared;
 
 /// Blocks of a plane with which every shape and scheme has space.
 const ROOMY_BLOCKS: &str = "64";
@@ -120,7 +121,22 @@ fn sized(mut drawing: Drawing) -> Result<Config, ConfigError> {
     }
     let config = config?;
     fill(&mut drawing, &config)?;
-    assemble(&drawing, &[])
+    let config = assemble(&drawing, &[])?;
+    Ok(constructed(&drawing, &config).unwrap_or(config))
+}
+
+/// Now and then, where that is possible: the same with a steady state that is constructed.
+fn constructed(drawing: &Drawing, config: &Config) -> Option<Config> {
+    let is_drawn = Random::of_key(drawing.torture.seed, drawing.number, "precondition = direct").once_in(6);
+    if !is_drawn || drawing.asked("precondition").is_some() {
+        return None;
+    }
+    let mut settings = drawing.settings();
+    settings.retain(|(key, _)| key != "precondition");
+    settings.push(("precondition".into(), "direct".into()));
+    let direct = Config::assemble(Some("tiny"), Some(&config.scheme.name), None, &settings).ok()?;
+    // Whether anything is spare shows when it is done.
+    Prepared::new(direct.clone(), &mut |_| true).is_ok().then_some(direct)
 }
 
 /// How far the over-provisioning may be varied on every device.

@@ -88,7 +88,7 @@ const BASES: &[(&str, &str, &str)] = &[
     (
         "streams.csv",
         "raid0",
-        "fill=0.9 page_bytes=16384 mapping_unit_bytes=4096 gc_blocking_scope=none write_streams=3 chips_per_channel=1 planes_per_die=1 over_provisioning=0.5",
+        "fill=0.9 page_bytes=16384 mapping_unit_bytes=4096 gc_blocking_scope=none write_streams=3 chips_per_channel=1 planes_per_die=1 dies_per_chip=1 over_provisioning=0.5 gc_threshold=0.3 limit=600",
     ),
     ("example.blktrace.txt", "raid0", ""),
     ("example.lcs", "raid0", "op=write object_bytes=512"),

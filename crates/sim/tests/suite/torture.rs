@@ -248,9 +248,10 @@ fn what_was_once_a_violation_of_replacements_is_none() {
         ("online-rebuild", "rmw", "", false, 5_001, 161_910),
         ("offline-diff-raid", "rcw", "", false, 5_001, 165_153),
         ("hotswap", "", "superblock=true", false, 7, 599),
+        ("raid1", "", "superblock=true write_streams=8", false, 20_261_130, 37_117),
     ];
     for (scheme, update, setting, second, seed, kill) in violations {
-        let settings = as_then(update, &setting.split_once('=').into_iter().collect::<Vec<_>>());
+        let settings = as_then(update, &setting.split_whitespace().filter_map(|pair| pair.split_once('=')).collect::<Vec<_>>());
         let torture = Torture { scheme: scheme.into(), settings, second, seed, kill: Some(kill), ..Torture::default() };
         let found = run(&torture).schemes.remove(0);
         assert!(found.violation.is_none(), "{:?}", found.violation);

@@ -166,10 +166,12 @@ impl Members {
         member * self.domains_each + domain
     }
 
-    /// The domains of the member that an SSD is, or was.
+    /// The domains of the member that an SSD is, or was; none of a spare that is not in use.
     pub(super) fn domains(&self, ssd: usize) -> std::ops::Range<u32> {
-        let member = self.member_of[ssd];
-        self.domain(member, 0)..self.domain(member + 1, 0)
+        match self.member_of[ssd] {
+            NIL => 0..0,
+            member => self.domain(member, 0)..self.domain(member + 1, 0),
+        }
     }
 
     /// The SSD of a space domain, and the domain's number there; `None` if the SSD has fewer.

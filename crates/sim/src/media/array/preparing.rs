@@ -19,8 +19,7 @@ impl Preparing for SsdArray {
         let mut programs = 0.0;
         for ssd in self.members.numbers() {
             let domains = self.members.domains(ssd);
-            // Spare SSDs have none.
-            let pages = pages.get(domains.start as usize..domains.end as usize).unwrap_or_default();
+            let pages = &pages[domains.start as usize..domains.end as usize];
             let mut own = Overwrites { pages, parity_rate: *parity_rate, phases: *phases, random };
             programs += self.at(ssd, |flash| flash.begin_fill(of_each, Some(&mut own)))?;
         }

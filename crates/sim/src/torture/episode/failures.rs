@@ -4,6 +4,7 @@ use super::setup::{Episode, NVRAM};
 use crate::engine::Engine;
 use crate::engine::tags::Tags;
 use crate::media::{Media, Shape};
+use crate::torture::oracle::lost_pages;
 use crate::verify::{self, VERSIONS};
 use flashraid_redundancy::Protects;
 use flashraid_vocabulary::{Failure, Fault, LocalPage, Member, MemberId, MemberPage, Part, Ppn, Version};
@@ -247,14 +248,15 @@ impl<M: Media> Episode<M> {
         })
     }
 
-    /// What the memory of an SSD has given up counts as a second failure, if it lies elsewhere than what has failed, or if nothing protects it yet. The next
-    /// write may replace it, and a rebuild what has failed: this is for the instant at which it is given up.
+    /// What the memory of an SSD has given up counts as a second failure, if it lies elsewhere than what has failed, or if nothing protects it yet: as there was no space
+    /// for what protects it either, if nothing has failed. The next write may replace it, and a rebuild what has failed: this is for the instant at which it is given up.
     pub(super) fn notice_given_up(&mut self) {
         let given_up = self.engine.executor.media.counted().given_up;
         if given_up > self.damage.given_up {
             self.damage.given_up = given_up;
             let failed = self.damage.failed;
-            self.damage.exceeded |= self.terms.has_window || failed.is_some() && self.has_lost_elsewhere(failed);
+            let is_second = if failed.is_some() { self.has_lost_elsewhere(failed) } else { !lost_pages(&self.engine).0.is_empty() };
+            self.damage.exceeded |= self.terms.has_window || is_second;
         }
     }
 
