@@ -36,7 +36,12 @@ def test_rounds_are_those_of_the_engine(tmp_path, fill, precondition, units):
         (Rounds(100, 8000), 0, 0, "0 of 100 pages of round 1 (of 5 to 80) overwritten"),
         (Rounds(100, 8000), 250, 10, "50 of 100 pages of round 3 (of 5 to 80) overwritten, at least 10 s left"),
         (Rounds(100, 8000), 720, 72, "20 of 100 pages of round 8 (of 5 to 80) overwritten, at least 8 s left"),
-        (Rounds(100, 250, "mapping units"), 50, 5, "50 of 100 mapping units of round 1 (of 3) overwritten, at least 20 s left"),
+        (
+            Rounds(100, 250, "mapping units"),
+            50,
+            5,
+            "50 of 100 mapping units of round 1 (of 3) overwritten, at least 20 s left",
+        ),
         (Rounds(100, 250), 200, 20, "0 of 100 pages of round 3 (of 3) overwritten, at least 5 s left"),
     ],
 )
@@ -88,7 +93,7 @@ def test_a_precondition_fills_an_empty_device(tmp_path):
 def test_a_run_that_lives_off_free_space_is_told(tmp_path, command):
     device = str(write_device(tmp_path, over_provisioning=0.3))
     options = ["--device", device, "--scheme", "raid0", "--fill", "1", "--precondition", "steady", "--fit", "wrap"]
-    told = r"^warning: GC erased only 0 pages while 3 were programmed: write amplification, 1\.00 against \d\.\d\d of the "
+    told = r"^warning: GC erased only 0 pages while 3 were programmed: write amplification, 1\.00 against "
     assert re.search(told, command("run", write_trace(tmp_path, writes(3)), *options).stderr, re.MULTILINE)
     many = [(at * 10_000, "W", at * 7919 % 1000 * PAGE, PAGE) for at in range(4000)]
     assert "GC erased" not in command("run", write_trace(tmp_path, many, "many.csv"), *options).stderr

@@ -25,7 +25,7 @@ Configuration = Mapping[str, Any]
 
 
 class Rounds(NamedTuple):
-    """What a precondition overwrites: rounds of so many mapping units, until GC is steady or it has overwritten most."""
+    """What a precondition overwrites: rounds of so many mapping units, until GC is steady or all are done."""
 
     units: int
     most_units: int

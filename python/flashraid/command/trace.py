@@ -169,7 +169,9 @@ def _report(found: OpenRecord, output: str) -> None:
     if found.rounded:
         _note("times rounded down", f"{found.rounded:,}, to whole multiples of {found.tick_ns:,} ns")
     if found.streams_lost:
-        _note("streams not written", f"{found.streams_lost:,} requests name one, which {found.output_format} cannot hold")
+        _note(
+            "streams not written", f"{found.streams_lost:,} requests name one, which {found.output_format} cannot hold"
+        )
     if found.unwritable:
         _note("left out", f"{found.unwritable:,} requests that {found.output_format} cannot hold")
         _note("", found.first_unwritable)
