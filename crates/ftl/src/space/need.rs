@@ -7,6 +7,10 @@ use crate::Given;
 use flashraid_nand::NIL;
 use flashraid_vocabulary::WearLeveling;
 
+/// Pages of a block, as a share of it, that GC frees at least while streams have plenty of pages in open blocks (SPEC 8.13 (f)): where these are many of all blocks, GC would move
+/// nearly a block for each page else.
+const STREAM_GAIN: f64 = 1.0 / 16.0;
+
 impl Space {
     /// Whether Algorithm 3 lets migrations go before GC: enough blocks are erased.
     pub(crate) fn has_free_blocks(&self) -> bool {
@@ -148,9 +152,23 @@ impl Space {
         costs.min().map(|(_, number)| number)
     }
 
-    /// Whether a GC run that moves so many pages of a block frees enough: a page, or in idle time a share of the block, while nothing but that asks for GC.
+    /// Whether streams but the first have pages in open blocks, and programs find enough pages as it is: then GC is for erased blocks alone.
+    fn has_plenty_open(&self, plane: u32) -> bool {
+        let state = &self.blocks.planes[plane as usize];
+        let [of_host, of_gc] = self.blocks.further_left(plane);
+        self.blocks.stream_count() > 1
+            && of_host > 0
+            && self.blocks.host_pages(plane) >= state.block_pages / 2
+            && state.free_pages - of_gc >= state.gc_pages
+            && !self.is_short(plane)
+    }
+
+    /// Whether a GC run that moves so many pages of a block frees enough: a page, or a share of the block, while nothing but idle time or streams ask for GC.
     pub(crate) fn frees_enough(&self, plane: u32, moves: u32) -> bool {
         let freed = self.block_pages(plane).saturating_sub(self.settings.taken_by_gc(moves));
+        if self.has_plenty_open(plane) && freed < share_of_pages(STREAM_GAIN, self.block_pages(plane)) {
+            return false;
+        }
         let state = &self.blocks.planes[plane as usize];
         let is_needed =
             !self.settings.collects_when_idle() || self.is_low(plane) || state.free_blocks < self.settings.given.gc_reserve_blocks;

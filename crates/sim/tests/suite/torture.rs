@@ -249,6 +249,9 @@ fn what_was_once_a_violation_of_replacements_is_none() {
         ("offline-diff-raid", "rcw", "", false, 5_001, 165_153),
         ("hotswap", "", "superblock=true", false, 7, 599),
         ("raid1", "", "superblock=true write_streams=8", false, 20_261_130, 37_117),
+        ("fra", "", "mapping_unit_bytes=1024 write_streams=3 gc_streams=own", false, 20_261_130, 11_650),
+        ("hotswap", "", "superblock=true write_streams=8", false, 20_261_130, 36_499),
+        ("raid1", "", "superblock=true write_streams=8", false, 20_261_201, 3550),
     ];
     for (scheme, update, setting, second, seed, kill) in violations {
         let settings = as_then(update, &setting.split_whitespace().filter_map(|pair| pair.split_once('=')).collect::<Vec<_>>());

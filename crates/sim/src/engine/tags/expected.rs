@@ -97,12 +97,7 @@ impl Expected for Tags {
         gathered.floors.clear();
         gathered.overlays.clear();
         gathered.compared = 0;
-        gathered.vague = match self.unknown.is_empty() {
-            true => 0,
-            false => Bits(operation.strips)
-                .filter(|strip| self.unknown.contains_key(&operation.host_page(*strip).0))
-                .fold(0, |all, strip| all | 1 << strip),
-        };
+        gathered.vague = self.unknown_strips(operation);
         match operation.kind {
             OperationKind::Read => {
                 for lpn in operation.host_pages() {
@@ -132,7 +127,10 @@ impl Expected for Tags {
     }
 
     fn restarted(&mut self, id: u32, operation: &Operation) {
+        // A write may have failed since it began, and all that used the page may have left it.
+        let vague = self.unknown_strips(operation);
         let gathered = &mut self.gathered[id as usize];
+        gathered.vague = vague;
         gathered.reads.clear();
         let below = std::mem::take(&mut gathered.below);
         if operation.kind != OperationKind::Read {

@@ -257,6 +257,15 @@ impl Tags {
         }
     }
 
+    /// The strips of an operation of which nobody knows what they hold.
+    pub(super) fn unknown_strips(&self, operation: &Operation) -> u64 {
+        if self.unknown.is_empty() {
+            return 0;
+        }
+        let is_unknown = |strip: &u32| self.unknown.contains_key(&operation.host_page(*strip).0);
+        Bits(operation.strips).filter(is_unknown).fold(0, |all, strip| all | 1 << strip)
+    }
+
     /// Whether the host was told that the operation's request has written the page.
     pub(super) fn is_believed(&self, id: u32, lpn: Lpn) -> bool {
         let number = self.gathered[id as usize].sequence + 1;
