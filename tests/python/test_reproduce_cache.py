@@ -201,7 +201,8 @@ def test_what_runs_took_under_another_build_tells_how_long_they_will_take(paper,
     assert states[0].seconds_left is None
     # How many runs end between two states depends on the machine.
     shares = [state.share for state in states]
-    assert shares == sorted(shares) and shares[0] < shares[-1] == 1.0
+    assert shares == sorted(shares)
+    assert shares[0] < shares[-1] == 1.0
     for path in entries():
         _, _, rest = path.read_bytes().partition(b"\n")
         path.write_bytes(b"30.0 10\n" + rest)
