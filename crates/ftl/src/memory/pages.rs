@@ -27,6 +27,11 @@ impl Memory {
         first..first + self.streams
     }
 
+    /// The stream of a write point.
+    pub(super) fn stream_of(&self, point: usize) -> WriteStream {
+        WriteStream::of_host((point % self.streams) as u8)
+    }
+
     /// Whether the write point of the domain's first stream has an open program unit.
     pub(crate) fn has_open_page(&self, domain: u32) -> bool {
         self.points[self.points_of(domain).start].page != NIL
@@ -51,8 +56,7 @@ impl Memory {
             }
             page => self.plane_of(page, space),
         };
-        let stream = WriteStream::of_host((point % self.streams) as u8);
-        let ppn = space.take_host_page(nand, plane, stream);
+        let ppn = space.take_host_page(nand, plane, self.stream_of(point));
         space.note_program(nand, ppn);
         self.points[point].page = ppn.0 / self.units;
         let number = self.opened;
@@ -68,13 +72,12 @@ impl Memory {
 
     /// The write point is that of another stream if its own has no page in this plane. Returns the plane in which there is one.
     fn find_point(&self, point: &mut usize, plane: u32, space: &Space) -> u32 {
-        let own = (*point % self.streams) as u8;
-        let points = *point / self.streams * self.streams;
-        let found = space.blocks.stream_with_page(plane, WriteStream::of_host(own)).expect("a plane has pages whose turn it is");
-        if found.number() == own {
+        let own = self.stream_of(*point);
+        let found = space.blocks.stream_with_page(plane, own).expect("a plane has pages whose turn it is");
+        if found == own {
             return plane;
         }
-        *point = points + usize::from(found.number());
+        *point = *point / self.streams * self.streams + usize::from(found.number());
         match self.points[*point].page {
             NIL => plane,
             page => self.plane_of(page, space),
@@ -199,7 +202,7 @@ impl Memory {
             let (plane, left) = (self.plane_of(self.points[point].page, space), self.left_of(point));
             let entry = &space.domains[domain as usize];
             if entry.free_pages - entry.reserved >= i64::from(left) {
-                let stream = WriteStream::of_host((point % self.streams) as u8);
+                let stream = self.stream_of(point);
                 let last = (0..left).map(|_| self.take_padding(plane, stream, space, nand)).last().expect("it is open");
                 self.close_open_page(point, last, is_untimed, space, nand);
                 return Some(plane);

@@ -4,7 +4,6 @@ use super::held::{Held, HeldPages};
 use crate::news::Untold;
 use crate::space::Space;
 use crate::space::blocks::{Block, BlockState};
-use crate::space::streams::WriteStream;
 use flashraid_nand::NIL;
 use flashraid_vocabulary::{Ppn, Priority};
 use std::collections::VecDeque;
@@ -197,8 +196,7 @@ impl Memory {
         }
         for (number, point) in self.points.iter().enumerate().filter(|(_, point)| point.page != NIL) {
             let first = Ppn(point.page * self.units);
-            let stream = WriteStream::of_host((number % self.streams) as u8);
-            let open = space.blocks.open_block(space.shape.plane_of(first), stream);
+            let open = space.blocks.open_block(space.shape.plane_of(first), self.stream_of(number));
             let is_there = space.shape.block_of(first) == space.blocks.index(space.shape.plane_of(first), open);
             let held = self.held.get(point.page).filter(|held| !held.is_queued && !held.is_of_gc && !held.must_move);
             if !is_there || held.is_none() || space.domain_of_plane(space.shape.plane_of(first)) as usize != number / self.streams {
