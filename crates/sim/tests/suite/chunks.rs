@@ -1,6 +1,6 @@
 //! Chunks (SPEC 8.1 (b)): units that follow each other on one member.
 
-use crate::support::{config, pages};
+use crate::support::{clean_result, config, pages};
 use flashraid_sim::{Config, RunResult, Simulation};
 use flashraid_vocabulary::{HostOp, HostRequest, SplitMix64};
 
@@ -18,9 +18,7 @@ fn run(scheme: &str, pairs: Pairs, requests: impl IntoIterator<Item = HostReques
         simulation.submit(&HostRequest { arrival_ns: number * 1_000_000_000, ..request }).unwrap();
     }
     simulation.finish().unwrap();
-    let found = simulation.verify().unwrap();
-    assert!(found.is_clean(), "{pairs:?}: {found:?}");
-    simulation.result(&Default::default(), false, None).unwrap()
+    clean_result(&mut simulation, &format!("{pairs:?}"))
 }
 
 fn programs(result: &RunResult) -> Vec<u64> {

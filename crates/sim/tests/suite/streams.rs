@@ -1,6 +1,6 @@
 //! Write streams (SPEC 8.13): the host's requests name them, and what is written for a request goes with it. What the FTL makes of them: `streams` of flashraid-ftl.
 
-use crate::support::{config, pages, proving, some_of};
+use crate::support::{clean_result, config, pages, proving, some_of};
 use flashraid_redundancy::{Protects, SCHEMES};
 use flashraid_sim::torture::Torture;
 use flashraid_sim::{RunResult, Simulation};
@@ -39,9 +39,7 @@ fn two_ages(scheme: &str, pairs: Pairs) -> RunResult {
         }
     }
     simulation.finish().unwrap();
-    let found = simulation.verify().unwrap();
-    assert!(found.is_clean(), "{scheme} {pairs:?}: {found:?}");
-    simulation.result(&Default::default(), false, None).unwrap()
+    clean_result(&mut simulation, &format!("{scheme} {pairs:?}"))
 }
 
 /// Data and parities of one age die together if they are in blocks of their own: GC moves nothing.

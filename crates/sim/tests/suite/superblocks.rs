@@ -1,6 +1,6 @@
 //! Superblocks (SPEC 8.12): blocks of all planes that share their free space, filled die by die, and collected and erased together.
 
-use crate::support::{config, pages, proving, some_of};
+use crate::support::{clean_result, config, pages, proving, some_of};
 use flashraid_redundancy::{Protects, SCHEMES};
 use flashraid_sim::torture::Torture;
 use flashraid_sim::{Config, RunResult, Simulation};
@@ -37,9 +37,7 @@ fn run(pairs: Pairs, requests: impl IntoIterator<Item = HostRequest>) -> RunResu
     let mut simulation = Simulation::new(device(pairs), |_| true).unwrap();
     requests.into_iter().for_each(|request| _ = simulation.submit(&request).unwrap());
     simulation.finish().unwrap();
-    let found = simulation.verify().unwrap();
-    assert!(found.is_clean(), "{pairs:?}: {found:?}");
-    simulation.result(&Default::default(), false, None).unwrap()
+    clean_result(&mut simulation, &format!("{pairs:?}"))
 }
 
 /// Whatever fails, and whenever: members with several dies, and all of them together.

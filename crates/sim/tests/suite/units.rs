@@ -1,6 +1,6 @@
 //! Mapping units smaller than a flash page (SPEC 8.1): packing, padding, reads, GC, and that nothing is lost.
 
-use crate::support::{config, least_over_provisioning, pages, proving, request, some_of};
+use crate::support::{clean_result, config, least_over_provisioning, pages, proving, request, some_of};
 use flashraid_ftl::policies;
 use flashraid_redundancy::{Protects, SCHEMES};
 use flashraid_sim::torture::Torture;
@@ -34,9 +34,7 @@ fn run(scheme: &str, pairs: Pairs, requests: &[(u64, HostRequest)]) -> (Vec<u64>
         assert!(completed.ok, "{completed:?}");
         latencies[completed.sequence as usize] = completed.completed_ns - completed.arrival_ns;
     }
-    let found = simulation.verify().unwrap();
-    assert!(found.is_clean(), "{scheme} {pairs:?}: {found:?}");
-    (latencies, simulation.result(&Default::default(), false, None).unwrap())
+    (latencies, clean_result(&mut simulation, &format!("{scheme} {pairs:?}")))
 }
 
 fn writes(units: impl IntoIterator<Item = u64>) -> Vec<(u64, HostRequest)> {

@@ -7,7 +7,6 @@ mod own_folder;
 
 use flashraid_ftl::{Placement, policies};
 use flashraid_redundancy::{Redundancy, SCHEMES, Scheme, find};
-use flashraid_sim::Config;
 use flashraid_sim::assemble::{Assembled, options};
 use flashraid_sim::config::Device;
 use flashraid_sim::engine::Engine;
@@ -15,6 +14,7 @@ use flashraid_sim::engine::content::{Content, Untracked};
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::media::Media;
 use flashraid_sim::verify;
+use flashraid_sim::{Config, RunResult, Simulation};
 use flashraid_vocabulary::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::path::PathBuf;
@@ -417,6 +417,13 @@ pub fn finish_clean(engine: &mut Engine<Tags>, what: &str) {
     let found = verify::stored(engine);
     assert!(found.is_clean() && found.pages_gone == 0, "{what}: {found:?}");
     assert_eq!(engine.executor.content.mismatches, 0, "{what}");
+}
+
+/// The result of a simulation that has ended, after which nothing is lost or wrong.
+pub fn clean_result(simulation: &mut Simulation, what: &str) -> RunResult {
+    let found = simulation.verify().unwrap();
+    assert!(found.is_clean(), "{what}: {found:?}");
+    simulation.result(&Default::default(), false, None).unwrap()
 }
 
 /// Tags for the device or array, and as many host pages as there could be.
