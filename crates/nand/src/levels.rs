@@ -189,6 +189,7 @@ pub fn level_of(nand: &Nand, blocks: &impl BlockFacts, block: usize) -> u32 {
 }
 
 /// How long the array takes to read the page, with all attempts and their decoding.
+#[inline(always)]
 pub fn read_ns(nand: &Nand, blocks: &impl BlockFacts, ppn: Ppn) -> u64 {
     nand.settings
         .cell

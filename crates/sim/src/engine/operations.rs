@@ -143,12 +143,19 @@ impl Operations {
     }
 
     /// The same, to be changed.
+    #[inline]
     pub(super) fn rare_mut(&mut self, id: u32) -> &mut Rare {
-        let slot = &mut self.slots[id as usize];
-        if slot.rare == NIL {
-            slot.rare = self.rares.put(Rare::NONE);
+        match self.slots[id as usize].rare {
+            NIL => self.new_rare(id),
+            rare => &mut self.rares[rare],
         }
-        &mut self.rares[slot.rare]
+    }
+
+    #[inline(never)]
+    fn new_rare(&mut self, id: u32) -> &mut Rare {
+        let rare = self.rares.put(Rare::NONE);
+        self.slots[id as usize].rare = rare;
+        &mut self.rares[rare]
     }
 
     /// Members (bits) for which a page is reserved and not used, for programs of this version.
@@ -349,9 +356,10 @@ impl Operations {
     #[cold]
     pub(super) fn place_is_free(&mut self, commit_id: u32, id: u32) {
         let refused = self.slots[commit_id as usize].failed.then_some(Place::Refused(Failure::NoSpace));
-        let before = self.rare(id).place;
-        self.rare_mut(id).freed_by = NIL;
-        self.rare_mut(id).place = match before {
+        let rare = self.rare_mut(id);
+        let before = rare.place;
+        rare.freed_by = NIL;
+        rare.place = match before {
             Place::Fails(failure) => Place::Refused(failure),
             _ => refused.unwrap_or(Place::Own),
         };

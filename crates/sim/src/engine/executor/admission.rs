@@ -284,7 +284,8 @@ impl<C: Content, M: Media> Executor<C, M> {
     fn commit_before(&mut self, front: &mut FrontEnd, id: u32, commit: &Operation, place: Place) {
         let commit_id = self.new_slot(front, commit, NIL, NO_JOB);
         self.operations.rare_mut(commit_id).frees_place_of = id;
-        (self.operations.rare_mut(id).place, self.operations.rare_mut(id).freed_by) = (place, commit_id);
+        let rare = self.operations.rare_mut(id);
+        (rare.place, rare.freed_by) = (place, commit_id);
         self.operations.slots[id as usize].unmet += 1;
         self.operations.take_first(commit.stripe.0, commit_id);
         self.operations.start_if_ready(commit_id);
