@@ -31,8 +31,7 @@ impl View for Flash {
         let Store { maps, space, .. } = &self.store;
         let domain = &space.domains[self.space_of(address) as usize];
         let is_merging = |plane| self.gc.is_collecting(plane);
-        domain.free_pages > domain.reserved
-            && self.hybrid.as_ref().is_none_or(|hybrid| hybrid.may_have_place(maps.slot(address), is_merging, space))
+        domain.can_reserve() && self.hybrid.as_ref().is_none_or(|hybrid| hybrid.may_have_place(maps.slot(address), is_merging, space))
     }
 
     fn space_of(&self, address: MemberPage) -> u32 {
@@ -51,7 +50,7 @@ impl View for Flash {
         let Some(id) = self.store.space.mirror_domain(member) else { return false };
         let domain = &self.store.space.domains[id as usize];
         !self.store.faults.no_copies[usize::from(member.0)]
-            && domain.free_pages > domain.reserved
+            && domain.can_reserve()
             && !self.nand.has_waiting(id)
             && self.nand.domain_is_idle(id)
     }

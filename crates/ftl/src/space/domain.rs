@@ -50,9 +50,14 @@ impl Domain {
         }
     }
 
-    /// Reserves a page, if there is one that is not reserved yet.
+    /// Whether there is a page that nobody has reserved, or goes before those who reserve.
+    pub(crate) fn can_reserve(&self) -> bool {
+        self.free_pages > self.reserved + self.owed + self.to_rescue
+    }
+
+    /// Reserves a page, if there is one.
     pub(crate) fn reserve(&mut self) -> bool {
-        let granted = self.free_pages > self.reserved + self.owed + self.to_rescue;
+        let granted = self.can_reserve();
         self.reserved += i64::from(granted);
         granted
     }
