@@ -177,6 +177,9 @@ class RunResult(Record):
     suspensions: SuspensionFigures
     """How often reads suspended what a die did. Present with `suspend`."""
 
+    slc: SlcFigures
+    """The SLC cache. Present with `slc_static` or `slc_dynamic`."""
+
     ldpc: LdpcFigures
     """Reads that LDPC decoded. Present with `ldpc`."""
 
@@ -283,6 +286,28 @@ class Device(Record):
 
     pad_after_ns: int
     """How long after its first unit a flash page is padded that is not full; 0 for never. Unit: ns."""
+
+    slc_static: int
+    """Blocks of each plane that may be in SLC mode, whatever is free: programs fill these first, with one bit a
+    cell, and GC moves what is left of them later. Unit: blocks.
+    """
+
+    slc_dynamic: bool
+    """Whether more blocks are opened in SLC mode while enough are free (`slc_leave`)."""
+
+    slc_leave: int
+    """With `slc_dynamic`: blocks of each plane that stay free when one is opened in SLC mode. Unit: blocks."""
+
+    slc_full: Literal["direct", "stall"]
+    """What programs do when no block can be opened in SLC mode."""
+
+    slc_read_ns: int
+    """Array time of a read in SLC mode, at most `read_ns`; 0 for that. Unit: ns."""
+
+    slc_program_ns: int
+    """Array time of a program in SLC mode, at most `program_ns`; 0 for that divided by the bits of a cell, which are
+    `program_pages` over `read_pages`. Unit: ns.
+    """
 
     read_ns: int
     """Array time of a page read. Unit: ns."""
@@ -2038,6 +2063,21 @@ class SuspensionFigures(Record):
 
     erases: int
     """Suspensions of erases. Unit: suspensions."""
+
+
+class SlcFigures(Record):
+    """The SLC cache."""
+
+    units_written: int
+    """Mapping units that were programmed in SLC mode, redundancy and padding included. Unit: units."""
+
+    units_folded: int
+    """Mapping units that GC moved out of the cache, as they were still needed (folding). They are among
+    `flash_units.programs.gc`. Unit: units.
+    """
+
+    erases: int
+    """Erases of blocks in SLC mode. They are among `flash_ops.erases`. Unit: blocks."""
 
 
 class LdpcFigures(Record):

@@ -96,6 +96,30 @@ class SimulationSettings(TypedDict, total=False):
     5000000.
     """
 
+    slc_static: int | None
+    """Blocks of each plane that may be in SLC mode, whatever is free: programs fill these first, with one bit a
+    cell, and GC moves what is left of them later. Unit: blocks. Default: 0.
+    """
+
+    slc_dynamic: bool | None
+    """Whether more blocks are opened in SLC mode while enough are free (`slc_leave`). Default: false."""
+
+    slc_leave: int | None
+    """With `slc_dynamic`: blocks of each plane that stay free when one is opened in SLC mode. Unit: blocks. Default:
+    6.
+    """
+
+    slc_full: Literal["direct", "stall"] | None
+    """What programs do when no block can be opened in SLC mode. Default: direct."""
+
+    slc_read_ns: int | str | None
+    """Array time of a read in SLC mode, at most `read_ns`; 0 for that. Unit: ns. Default: 0."""
+
+    slc_program_ns: int | str | None
+    """Array time of a program in SLC mode, at most `program_ns`; 0 for that divided by the bits of a cell, which are
+    `program_pages` over `read_pages`. Unit: ns. Default: 0.
+    """
+
     read_ns: int | str | None
     """Array time of a page read. Unit: ns."""
 

@@ -51,6 +51,14 @@ RUNS = {
         "fit": "wrap",
     },
     "array": {"scheme": "raid5", "devices": 4, "spare_devices": 1, "fail": "device:1@50%", "fit": "wrap"},
+    "slc cache": {
+        "scheme": "raid5",
+        "mapping_unit_bytes": 1024,
+        "program_pages": 2,
+        "gc_blocking_scope": "none",
+        "slc_static": 2,
+        "fit": "wrap",
+    },
     "nothing measured": {"scheme": "sirf1", "warmup": 1000, "fit": "wrap"},
 }
 

@@ -122,6 +122,7 @@ def test_the_declared_attributes_are_there():
         "flash_units",
         "padded_units",
         "suspensions",
+        "slc",
     }
     assert set(result_types.RunResult.__annotations__) == set(result) | optional
     for name, kind in result_types.RunResult.__annotations__.items():

@@ -26,7 +26,7 @@ mod view;
 pub use flashraid_nand::accounting;
 pub use flashraid_nand::{
     ACTIONS, About, Activity, CellOperation, CellTimes, Completion, Counts, Done, EventQueue, FlashFault, Ldpc, LevelLaw, Levels,
-    MOST_LEVEL, MOST_TYPES, MemberLoad, Progress, Slice, Suspensions, Track, level_of, packed, ppn_limit,
+    MOST_LEVEL, MOST_TYPES, MemberLoad, Progress, SlcTimes, Slice, Suspensions, Track, level_of, packed, ppn_limit,
 };
 pub use gc::pace::finish_gc;
 pub use gc::state::{GcCounts, GcUnderWay, MergeKind};
@@ -36,6 +36,7 @@ pub use news::{GcQuery, Held, MapEvent, Untold};
 pub use settings::{Given, Placement, Settings};
 pub use space::Space;
 pub use space::blocks::Usage;
+pub use space::slc::{SlcCounts, SlcSettings};
 pub use space::victim::{ChosenPolicy, GcPolicy, policies};
 pub use ssd::Flash;
 pub use store::Store;

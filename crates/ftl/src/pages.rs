@@ -131,12 +131,10 @@ impl Pages for Flash {
     fn timer_due<O: Observer>(&mut self, timer: Timer, observer: &mut O) {
         match timer {
             Timer::Idle => {
-                if self.gc.idle_time_begins(&self.store.space.settings, &mut self.nand) {
+                if self.gc.idle_time_begins(self.store.memory.as_deref(), &self.store.space.settings, &mut self.nand) {
                     for plane in 0..self.store.space.planes() {
-                        if self.store.space.is_low_when_idle(plane) {
-                            let next = self.gc.start(plane, &mut self.store, &mut self.nand);
-                            self.carry_out(plane, next);
-                        }
+                        let next = self.gc.collect_when_idle(plane, &mut self.store, &mut self.nand);
+                        self.carry_out(plane, next);
                     }
                 }
             }

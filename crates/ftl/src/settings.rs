@@ -1,8 +1,9 @@
 //! What a device is, as its FTL needs it.
 
 use crate::memory::MemorySettings;
+use crate::space::slc::SlcSettings;
 use crate::space::victim::ChosenPolicy;
-use flashraid_nand::{CellTimes, NandSettings, Shape, SuspendSettings};
+use flashraid_nand::{CellTimes, NandSettings, Shape, SlcTimes, SuspendSettings};
 use flashraid_vocabulary::{
     GcBlockingScope, GcPace, GcStreams, Geometry, LocalPage, Lun, Member, Part, RebuildTarget, Scheduling, Suspend, Transfer, WearLeveling,
     WriteCompletes,
@@ -122,6 +123,8 @@ pub struct Settings {
     pub units_per_page: u32,
     /// The memory in which they wait for their flash page, if it has several.
     pub memory: MemorySettings,
+    /// The SLC cache, if there is one, and the times of its blocks.
+    pub slc: Option<(SlcSettings, SlcTimes)>,
     /// What is taken as it is given.
     pub given: Given,
     /// Of the slices of a drive (SPEC 8.11), how many share each bus.
@@ -215,9 +218,19 @@ impl Settings {
         self.given.write_completes == WriteCompletes::DataIn
     }
 
-    /// Whether GC starts in idle time.
-    pub fn collects_when_idle(&self) -> bool {
+    /// Whether planes below a threshold are collected in idle time.
+    pub(crate) fn collects_when_idle(&self) -> bool {
         self.gc_idle_threshold > 0.0
+    }
+
+    /// Whether GC starts in idle time, of such planes or of the SLC cache.
+    pub fn works_when_idle(&self) -> bool {
+        self.collects_when_idle() || self.slc.is_some()
+    }
+
+    /// Pages that are programmed together in SLC mode.
+    pub(crate) fn units_in_slc(&self) -> u32 {
+        self.units_per_read()
     }
 
     /// Members of the device.
@@ -262,7 +275,8 @@ impl Settings {
             fifo: given.scheduling == Scheduling::Fifo,
             multi_plane: given.multi_plane,
             reports_data_in: self.reports_data_in(),
-            has_timer: self.collects_when_idle(),
+            has_timer: self.works_when_idle(),
+            slc: self.slc.map(|(_, times)| times),
             slices: given.slice,
             slices_per_bus: self.slices_per_bus,
             active_dies: given.active_dies,

@@ -3,6 +3,7 @@
 
 use crate::Flash;
 use crate::store::Store;
+use flashraid_nand::slc;
 use flashraid_vocabulary::Persistent;
 use std::io::{self, Read, Write};
 
@@ -31,6 +32,8 @@ impl Persistent for Flash {
         maps.restore(from)?;
         space.restore(from)?;
         nand.restore(from)?;
+        let blocks = 0..space.blocks.blocks.len();
+        blocks.filter(|block| space.blocks.is_slc(*block)).for_each(|block| slc::set_mode(nand, block, true));
         gc.before[..].restore(from)?;
         space.cold.restore(from)?;
         maps.all_held_mut().restore(from)?;

@@ -32,6 +32,7 @@ mod recording;
 mod records;
 mod service;
 mod settings;
+pub mod slc;
 mod slices;
 mod suspension;
 
@@ -52,5 +53,6 @@ pub use queues::{bind, bind_in_domain, offer, queue_work};
 pub use recording::Recording;
 pub use records::{About, NIL, Record, WorkKind};
 pub use settings::NandSettings;
+pub use slc::SlcTimes;
 pub use slices::{Activity, Done, Slice, Track};
 pub use suspension::{SuspendSettings, Suspensions};

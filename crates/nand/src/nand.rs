@@ -14,6 +14,7 @@ use crate::places::{Places, Site};
 use crate::power::{self, Power};
 use crate::recording::Recording;
 use crate::records::{NIL, Records};
+use crate::slc::Slc;
 use crate::suspension::{Sites, Suspension, Suspensions};
 use crate::{ACTIONS, Completion, Counts, FlashFault, NandSettings, Pages, Shape, WorkKind};
 use flashraid_vocabulary::{Cause, Observer, Ppn, persistent};
@@ -32,6 +33,8 @@ pub struct Nand {
     pub(crate) waiting: Waiting,
     /// LDPC, if the device has it.
     pub(crate) levels: Option<Box<Levels>>,
+    /// Blocks in SLC mode, if there may be any.
+    pub(crate) slc: Option<Box<Slc>>,
     /// Of work by reads, if the device has it.
     pub(crate) suspension: Option<Box<Suspension>>,
     /// Of programs and erases, if it is limited.
@@ -59,6 +62,8 @@ persistent!(Nand {
     anew [
         // Levels are saved behind all else (`Levels::save`).
         settings, shape, places, levels,
+        // The layer above saves which blocks are in SLC mode.
+        slc,
         // Work, of which there is none; time and statistics.
         waiting, suspension, power, has_rules, reads_alone,
         now_ns, events, records, loads, completions, recording, counts, flash_counts, others_have_events,
@@ -85,6 +90,7 @@ impl Nand {
             records: Records::new(),
             waiting: Waiting::default(),
             levels: settings.cell.ldpc().map(|ldpc| Box::new(Levels::new(ldpc, blocks))),
+            slc: settings.slc.map(|times| Box::new(Slc::new(times, blocks))),
             suspension: settings.suspend.map(|suspend| Box::new(Suspension::new(suspend, luns))),
             reads_alone: settings.reads_alone(),
             has_rules: power.is_some() || settings.suspend.is_some() || settings.slices_per_bus > 1,

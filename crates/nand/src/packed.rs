@@ -1,7 +1,7 @@
 //! NAND below a layer that fills program units of several pages of the map, and has each programmed as one.
 
 use crate::counts::action_index;
-use crate::{Completion, Counts, Nand, Progress, Record, WorkKind};
+use crate::{Completion, Counts, Nand, Progress, Record, WorkKind, slc};
 use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority};
 
 // ---- work ----
@@ -9,7 +9,7 @@ use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority};
 /// Queues the program of a program unit that is filled from this page on: as work of GC, or behind what waits in its class.
 pub fn queue_page_program(nand: &mut Nand, plane: u32, first: Ppn, cause: Cause, priority: Priority, is_of_gc: bool) {
     let program = Record::of_no_plan(nand, plane, WorkKind::PageProgram, first, cause, priority);
-    let id = nand.records.add(Record { bytes: nand.settings.pages_per_program * program.bytes, ..program });
+    let id = nand.records.add(Record { bytes: slc::pages_per_program(nand, first.0) * program.bytes, ..program });
     let idle = if is_of_gc { enqueue_of_gc(nand, id) } else { nand.enqueue::<false>(id) };
     serve_idle(nand, idle);
 }

@@ -8,7 +8,7 @@ use crate::luns::{Lun, LunState, after};
 use crate::packed::count_flash_pages;
 use crate::records::NIL;
 use crate::suspension::HOST_READS;
-use crate::{BlockFacts, FlashFault, Nand, Pages, Record, WorkKind};
+use crate::{BlockFacts, FlashFault, Nand, Pages, Record, WorkKind, slc};
 use flashraid_vocabulary::{Action, MemberId, Ppn};
 
 /// Where a program waits.
@@ -209,7 +209,7 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
         if !is_joined {
             count_flash_pages(nand, lun_id, action_index(Action::Read), cause, 1);
             bus_ns += nand.settings.read_command_ns;
-            cell_ns = cell_ns.max(nand.sense_ns(ppn, 0));
+            cell_ns = cell_ns.max(slc::times_of(nand, ppn).map_or_else(|| nand.sense_ns(ppn, 0), |times| times.read_ns));
             note_read(ssd, last, ppn);
             sensed = last;
         } else {
@@ -263,9 +263,9 @@ fn start_page_programs(nand: &mut Nand, lun_id: u32, first: u32, index: usize) {
     let mut cell_ns = 0;
     loop {
         let Record { ppn, plane, cause, bytes, .. } = nand.records[last];
-        count_flash_pages(nand, lun_id, action_index(Action::Program), cause, nand.settings.pages_per_program);
+        count_flash_pages(nand, lun_id, action_index(Action::Program), cause, slc::pages_per_program(nand, ppn));
         bus_ns += nand.settings.program_command_ns + nand.settings.transfer_ns(bytes);
-        cell_ns = cell_ns.max(nand.program_ns(ppn));
+        cell_ns = cell_ns.max(slc::times_of(nand, ppn).map_or_else(|| nand.program_ns(ppn), |times| times.program_ns));
         used |= nand.places().of(plane).bit;
         if !nand.settings.multi_plane || nand.luns[lun_id as usize].filled >> index & 1 == 0 {
             break;

@@ -1,6 +1,6 @@
 //! What a device is, as NAND needs it.
 
-use crate::{CellTimes, SuspendSettings};
+use crate::{CellTimes, SlcTimes, SuspendSettings};
 
 /// Everything that NAND is told about the device beside its shape.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +41,8 @@ pub struct NandSettings {
     pub suspend: Option<SuspendSettings>,
     /// Times of the cell array.
     pub cell: CellTimes,
+    /// Those of blocks in SLC mode, if there may be any: not with LDPC.
+    pub slc: Option<SlcTimes>,
 }
 
 impl NandSettings {

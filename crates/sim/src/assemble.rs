@@ -1,10 +1,10 @@
 //! The one file that makes a device out of a configuration.
 
-use crate::config::{Config, ConfigError, Device, Mapping};
+use crate::config::{Config, ConfigError, Device, Mapping, SlcFull};
 use crate::engine::content::Content;
 use crate::engine::{Dftl, Engine, HostTimes, Options, RebuildOptions};
 use crate::media::{LinkTimes, Media, SsdArray};
-use flashraid_ftl::{Flash, MemorySettings, Placement, Settings};
+use flashraid_ftl::{Flash, MemorySettings, Placement, Settings, SlcSettings, SlcTimes};
 use flashraid_redundancy::Scheme;
 
 /// Share of erased blocks above which migration goes before GC where they are coordinated (SPEC 5.3).
@@ -102,6 +102,15 @@ pub fn settings(device: &Device, placement: Placement, moves_bases: bool, coordi
             survives_power_loss: device.power_loss_protection,
             pad_after_ns: device.pad_after_ns,
         },
+        slc: device.has_slc().then(|| {
+            let (read_ns, program_ns) = device.slc_times_ns();
+            let settings = SlcSettings {
+                blocks: device.slc_static,
+                leave: device.slc_dynamic.then_some(device.slc_leave),
+                stalls: device.slc_full == SlcFull::Stall,
+            };
+            (settings, SlcTimes { read_ns, program_ns })
+        }),
         given: device.given(),
         slices_per_bus: 1,
         pages_per_member: device.pages_per_member(),

@@ -31,6 +31,6 @@ pub use plan::{Action, Cause, Change, Delivery, PageOperation, Priority, Sources
 pub use random::{SplitMix64, mix, one_of, unit};
 pub use talk::{GcAdvisor, GcLoad, Health, LoadView, NoObserver, Observer, ReadLoad, SemivalidAction, SsdView, View};
 pub use words::{
-    GcBlockingScope, GcPace, GcStreams, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Suspend, Transfer, WearLeveling,
-    WriteCompletes,
+    GcBlockingScope, GcPace, GcStreams, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, SlcFull, Suspend, Transfer,
+    WearLeveling, WriteCompletes,
 };

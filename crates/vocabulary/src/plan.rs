@@ -59,6 +59,11 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Whether programs of this cause go into an SLC cache: those of requests, of which somebody waits for the end. What is rebuilt or migrated would only fill it.
+    pub fn is_cached(self) -> bool {
+        matches!(self, Self::Host | Self::Parity | Self::Mirror | Self::Commit)
+    }
+
     /// Number of causes.
     pub const COUNT: usize = 13;
 

@@ -55,6 +55,16 @@ word! {
 }
 
 word! {
+    /// What programs do when the SLC cache is full (SPEC 8.14).
+    SlcFull {
+        /// They go to blocks of all bits, beside the cache.
+        Direct = "direct",
+        /// They wait until a block of the cache is folded.
+        Stall = "stall",
+    }
+}
+
+word! {
     /// When the sub-requests of one request start (SPEC 0.3 step 2).
     SerialSubrequests {
         /// A sub-request starts when the page operations of the previous one are queued.

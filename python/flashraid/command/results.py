@@ -168,6 +168,11 @@ RUN = (
         ),
     ),
     Row(
+        "SLC cache",
+        "{} units written, {} of them folded; {} erases",
+        (("slc.units_written", COUNT.text), ("slc.units_folded", COUNT.text), ("slc.erases", COUNT.text)),
+    ),
+    Row(
         "write amplification",
         "{} ({}); {}",
         (

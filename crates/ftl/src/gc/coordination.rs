@@ -31,7 +31,7 @@ impl Collection {
     pub(crate) fn priority(&self, plane: u32, space: &Space) -> Priority {
         if space.settings.given.gc_pace == GcPace::Debt {
             // What host programs make it owe is done among them, so that neither waits for long (SPEC 8.4).
-            return if space.is_low(plane) { Priority::Host } else { Priority::Gc };
+            return if space.is_collected_for_host(plane) { Priority::Host } else { Priority::Gc };
         }
         let is_urgent = self.blocking_scope(plane, space) != GcBlockingScope::None
             || space.is_starved(plane)
@@ -132,6 +132,7 @@ impl Collection {
         Some(ReadLoad { read_ns: read_ns(nand, space, ppn), reads: load.reads, programs: load.programs, gc })
     }
 
+    #[cold]
     fn load(&self, plane: u32, now_ns: u64, space: &Space, nand: &Nand) -> GcLoad {
         let (run, shape, cell) = (&self.runs[plane as usize], &space.shape, &space.settings.cell);
         let victim = shape.first_ppn(space.blocks.index(plane, run.victim));

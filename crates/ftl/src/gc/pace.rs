@@ -43,6 +43,9 @@ impl Collection {
         if rests {
             self.runs[plane as usize].stage = GcStage::Resting;
             load_of_plane(plane, nand).gc_runs -= 1;
+            if space.has_cache() {
+                self.wait_for_idle(&space.settings, nand);
+            }
         }
         rests
     }
@@ -83,9 +86,11 @@ impl Collection {
         Next::GoesOn
     }
 
-    /// Whether the run may rest: host programs set its pace, and find pages meanwhile.
+    /// Whether the run may rest: host programs set its pace, and find pages meanwhile. (Where lanes have died, a victim can have more pages to move than its block has
+    /// now: then nothing is a pace.)
     fn may_rest(&self, plane: u32, space: &Space) -> bool {
-        let is_for_host = self.runs[plane as usize].may_rest && space.is_low(plane);
+        let run = &self.runs[plane as usize];
+        let is_for_host = run.may_rest && space.is_collected_for_host(plane) && freed(plane, run, space) > 0;
         is_for_host && !space.is_starved(plane) && space.blocks.has_host_pages(plane) && !space.is_short(plane)
     }
 

@@ -96,6 +96,7 @@ impl Collection {
             let Some(to) = self.take_packed_page(plane, victim, store, nand) else { return self.find_no_page(plane, page, store) };
             let (cause, lun) = (self.cause(plane), nand.places().lun_of_page(plane, to));
             packed::count_unit(nand, lun, Action::Program, cause);
+            store.space.blocks.note_folded(store.space.shape.block_of(from));
             let due = self.switch_moved(from, to, store, nand, observer);
             debug_assert_eq!(due, Due::Nothing, "its flash page is in the memory");
         }

@@ -10,7 +10,7 @@ use crate::store::Store;
 use crate::{FlashFault, GcQuery};
 #[cfg(feature = "mutants")]
 use flashraid_nand::accounting::{self, Slip};
-use flashraid_nand::{MemberLoad, Nand, WorkKind};
+use flashraid_nand::{MemberLoad, Nand, WorkKind, slc};
 use flashraid_vocabulary::{GcPace, MemberId, MemberPage, Observer, Ppn, Version};
 
 impl Collection {
@@ -31,10 +31,25 @@ impl Collection {
             }
             return self.start(plane, store, nand);
         }
+        self.fold_or_wait(plane, store, nand)
+    }
+
+    /// Starts a GC run if the SLC cache needs one. If the plane is to be collected in idle time, the timer sees to that.
+    #[inline(always)]
+    fn fold_or_wait(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
+        if store.space.has_cache() && !self.is_untimed && self.must_fold(plane, &store.space) {
+            return self.start(plane, store, nand);
+        }
         if store.space.is_low_when_idle(plane) {
             self.wait_for_idle(&store.space.settings, nand);
         }
         Next::Waits
+    }
+
+    /// Whether the SLC cache is full, or may have what somebody waits for.
+    #[cold]
+    fn must_fold(&self, plane: u32, space: &Space) -> bool {
+        space.is_short_by_slc(plane) || space.is_cache_full(plane) && !self.is_collecting(plane)
     }
 
     /// Starts a GC run if host programs get no new block in this plane. If it is to be collected in idle time, the timer sees to that.
@@ -43,10 +58,7 @@ impl Collection {
         if store.space.is_starved(plane) && !self.is_untimed {
             return self.start(plane, store, nand);
         }
-        if store.space.is_low_when_idle(plane) {
-            self.wait_for_idle(&store.space.settings, nand);
-        }
-        Next::Waits
+        self.fold_or_wait(plane, store, nand)
     }
 
     /// Starts a GC run of the plane, if there is none and there is a victim.
@@ -56,6 +68,9 @@ impl Collection {
         }
         if !self.is_collectable() {
             return Next::Waits;
+        }
+        if let Some(victim) = store.space.blocks.oldest_slc(plane).filter(|victim| store.space.can_move(plane, *victim)) {
+            return self.collect(plane, victim, false, store, nand);
         }
         if !store.space.victims.pinned(plane).is_empty() {
             return self.start_among_pinned(plane, store, nand);
@@ -128,7 +143,8 @@ impl Collection {
 
     fn begin(&mut self, plane: u32, gc: Gc, store: &mut Store, nand: &mut Nand) -> Next {
         let (pagewise, urgent) = self.manner(plane, &store.space);
-        let may_rest = store.space.settings.given.gc_pace == GcPace::Debt && !gc.wear && !gc.retires;
+        let may_rest =
+            store.space.settings.given.gc_pace == GcPace::Debt && !gc.wear && !gc.retires && !store.space.is_awaited_fold(plane, gc.victim);
         self.note_run(plane, Gc { pagewise, urgent: urgent && !gc.wear, may_rest, ..gc }, &store.space, nand);
         let block = store.space.blocks.index(plane, gc.victim);
         if store.space.blocks.blocks[block].bases == 0 {
@@ -288,6 +304,7 @@ impl Collection {
             faults.readable_again(first, space.shape.pages_per_block);
         }
         nand.note_erased(block);
+        slc::set_mode(nand, block, false);
         if space.change_space(nand, plane, |blocks| blocks.erased(plane, victim)) {
             space.news.wear_out();
         }

@@ -158,6 +158,13 @@ impl Collection {
         self.runs[plane as usize].victim != NONE
     }
 
+    /// Whether a block of the plane's SLC cache is being folded, and that waits for no commit, which may wait for programs.
+    pub(crate) fn is_folding(&self, plane: u32, space: &Space) -> bool {
+        let Gc { victim, stage, .. } = self.runs[plane as usize];
+        let waits = matches!(stage, GcStage::Asking | GcStage::Committing);
+        victim != NONE && !waits && space.blocks.is_slc(space.blocks.index(plane, victim))
+    }
+
     /// Whether a run is under way that does not rest: looks at all planes.
     pub(crate) fn is_at_work(&self) -> bool {
         self.runs.iter().any(|run| run.victim != NONE && run.stage != GcStage::Resting)

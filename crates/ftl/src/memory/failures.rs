@@ -43,6 +43,8 @@ impl Memory {
     pub(crate) fn program_ended(&mut self, first: Ppn, failed: bool, plane: u32) -> (bool, bool) {
         let held = self.held.get_mut(first.0 / self.units).expect("it is in the memory");
         self.programs_of_gc[plane as usize] -= u32::from(held.is_of_gc);
+        self.programs_of_plans -= u32::from(!held.is_of_gc);
+        self.slc_programs[plane as usize] -= u32::from(held.is_slc);
         held.is_queued = false;
         held.must_move |= failed && !held.is_gone;
         (held.must_move, held.is_of_gc)

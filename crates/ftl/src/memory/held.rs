@@ -19,6 +19,8 @@ pub(super) struct Held {
     pub(super) is_of_gc: bool,
     /// Its program was queued.
     pub(super) is_queued: bool,
+    /// It is queued to be programmed into the SLC cache.
+    pub(super) is_slc: bool,
     /// It cannot be programmed where it is: what is needed of it goes elsewhere.
     pub(super) must_move: bool,
     /// That is done, and its program has not ended.

@@ -27,11 +27,6 @@ impl Memory {
         first..first + self.streams
     }
 
-    /// The stream of a write point.
-    pub(super) fn stream_of(&self, point: usize) -> WriteStream {
-        WriteStream::of_host((point % self.streams) as u8)
-    }
-
     /// Whether the write point of the domain's first stream has an open program unit.
     pub(crate) fn has_open_page(&self, domain: u32) -> bool {
         self.points[self.points_of(domain).start].page != NIL
@@ -49,19 +44,29 @@ impl Memory {
         nand: &mut Nand,
     ) -> TakenPage {
         let mut point = self.points_of(domain).start + usize::from(stream);
-        let plane = match self.points[point].page {
-            NIL => {
-                let plane = open_in.unwrap_or_else(|| space.plane_in_turn(nand, domain));
-                if self.streams == 1 { plane } else { self.find_point(&mut point, plane, space) }
+        let mut plane = NIL;
+        if self.points[point].page == NIL {
+            plane = open_in.unwrap_or_else(|| space.plane_in_turn(nand, domain));
+            if self.streams > 1 {
+                self.find_point(&mut point, plane, space);
             }
-            page => self.plane_of(page, space),
+        }
+        let stream = match self.points[point].page {
+            NIL => {
+                let goes_beside = is_untimed || !class.0.is_cached();
+                space.choose_stream(nand, plane, (point % self.streams) as u8, goes_beside)
+            }
+            page => {
+                plane = self.plane_of(page, space);
+                self.stream_of(page, space)
+            }
         };
-        let ppn = space.take_host_page(nand, plane, self.stream_of(point));
+        let ppn = space.take_host_page(nand, plane, stream);
         space.note_program(nand, ppn);
         self.points[point].page = ppn.0 / self.units;
         let number = self.opened;
         let place = self.fill(ppn, class, false, space);
-        let closes = place + 1 == self.units;
+        let closes = place + 1 == space.blocks.units_used(space.shape.block_of(ppn), self.units);
         if closes {
             self.close_open_page(point, ppn, is_untimed, space, nand);
         } else if place == 0 && !is_untimed {
@@ -70,18 +75,16 @@ impl Memory {
         TakenPage { plane, ppn, closes }
     }
 
-    /// The write point is that of another stream if its own has no page in this plane. Returns the plane in which there is one.
-    fn find_point(&self, point: &mut usize, plane: u32, space: &Space) -> u32 {
-        let own = self.stream_of(*point);
-        let found = space.blocks.stream_with_page(plane, own).expect("a plane has pages whose turn it is");
-        if found == own {
-            return plane;
-        }
-        *point = *point / self.streams * self.streams + usize::from(found.number());
-        match self.points[*point].page {
-            NIL => plane,
-            page => self.plane_of(page, space),
-        }
+    /// The write point is that of another stream if its own has no page in this plane.
+    fn find_point(&self, point: &mut usize, plane: u32, space: &Space) {
+        let (first, own) = (*point / self.streams * self.streams, (*point % self.streams) as u8);
+        let found = space.blocks.stream_with_page(plane, WriteStream::of_host(own)).expect("a plane has pages whose turn it is");
+        *point = first + usize::from(found.number());
+    }
+
+    /// The stream of a program unit that programs fill.
+    fn stream_of(&self, page: u32, space: &Space) -> WriteStream {
+        space.blocks.stream_of(space.shape.block_of(Ppn(page * self.units)), false)
     }
 
     fn plane_of(&self, page: u32, space: &Space) -> u32 {
@@ -93,7 +96,18 @@ impl Memory {
         let (page, place, (cause, priority)) = (ppn.0 / self.units, ppn.0 % self.units, class);
         if place == 0 {
             let (number, taken) = (self.opened, 0);
-            self.held.insert(Held { page, cause, priority, number, taken, is_of_gc, is_queued: false, must_move: false, is_gone: false });
+            self.held.insert(Held {
+                page,
+                cause,
+                priority,
+                number,
+                taken,
+                is_of_gc,
+                is_queued: false,
+                must_move: false,
+                is_gone: false,
+                is_slc: false,
+            });
             self.opened += 1;
             self.held_of_plans += u32::from(!is_of_gc);
             space.blocks.blocks[space.shape.block_of(ppn)].pending += 1;
@@ -153,13 +167,16 @@ impl Memory {
         // Pages of a block are programmed in order: it goes behind the one before it, and so in no class that is served earlier.
         held.priority = before.filter(|before| *before as u8 > asked as u8).unwrap_or(asked);
         held.is_queued = true;
-        let Held { cause, priority, is_of_gc, .. } = *held;
+        held.is_slc = space.blocks.is_slc(space.shape.block_of(ppn));
+        let Held { cause, priority, is_of_gc, is_slc, .. } = *held;
         if is_untimed {
             // Nothing starts meanwhile.
             let _ = self.leave(first, space);
         } else {
             let plane = space.shape.plane_of(ppn);
             self.programs_of_gc[plane as usize] += u32::from(is_of_gc);
+            self.programs_of_plans += u32::from(!is_of_gc);
+            self.slc_programs[plane as usize] += u32::from(is_slc);
             packed::queue_page_program(nand, plane, first, cause, priority, is_of_gc && before.is_none());
         }
     }
@@ -199,10 +216,10 @@ impl Memory {
             if !self.points[point].must_be_padded {
                 continue;
             }
-            let (plane, left) = (self.plane_of(self.points[point].page, space), self.left_of(point));
+            let (plane, left) = (self.plane_of(self.points[point].page, space), self.left_of(point, space));
             let entry = &space.domains[domain as usize];
             if entry.free_pages - entry.reserved >= i64::from(left) {
-                let stream = self.stream_of(point);
+                let stream = self.stream_of(self.points[point].page, space);
                 let last = (0..left).map(|_| self.take_padding(plane, stream, space, nand)).last().expect("it is open");
                 self.close_open_page(point, last, is_untimed, space, nand);
                 return Some(plane);
@@ -213,13 +230,15 @@ impl Memory {
     }
 
     /// Pages left of the open program unit of a write point.
-    fn left_of(&self, point: usize) -> u32 {
-        self.units - self.held.get(self.points[point].page).map_or(0, |held| held.taken)
+    fn left_of(&self, point: usize, space: &Space) -> u32 {
+        let page = self.points[point].page;
+        let used = space.blocks.units_used(space.shape.block_of(Ppn(page * self.units)), self.units);
+        used - self.held.get(page).map_or(0, |held| held.taken)
     }
 
     /// Program units of the domain that are to be padded and cannot be yet want so many pages.
     fn owe_padding(&self, domain: u32, space: &mut Space) {
-        let owed = self.points_of(domain).filter(|point| self.points[*point].must_be_padded).map(|point| self.left_of(point)).sum();
+        let owed = self.points_of(domain).filter(|point| self.points[*point].must_be_padded).map(|point| self.left_of(point, space)).sum();
         space.owe_padding(domain, owed);
     }
 

@@ -65,6 +65,10 @@ pub(crate) struct Memory {
     pub(super) held_of_plans: u32,
     /// Program units of the GC stream of each plane that are being programmed.
     pub(super) programs_of_gc: Vec<u32>,
+    /// Program units of plans that are being programmed.
+    pub(super) programs_of_plans: u32,
+    /// Those of each plane that are being programmed into the SLC cache.
+    pub(super) slc_programs: Vec<u32>,
     /// Programs that wait for room or for a page, by service class.
     pub(super) waiting: [VecDeque<u32>; Priority::COUNT],
     /// Programs that were accepted, and reads: when they end, and their record.
@@ -95,6 +99,8 @@ impl Memory {
             opened: 0,
             held_of_plans: 0,
             programs_of_gc: vec![0; planes],
+            programs_of_plans: 0,
+            slc_programs: vec![0; planes],
             waiting: Default::default(),
             accepted: VecDeque::new(),
             reads: VecDeque::new(),
@@ -124,6 +130,16 @@ impl Memory {
     /// Program units of the plane's GC stream that are being programmed.
     pub(crate) fn programs_of_gc(&self, plane: u32) -> u32 {
         self.programs_of_gc[plane as usize]
+    }
+
+    /// Whether something of plans is being programmed, or waits for room: then the SSD is not idle.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.programs_of_plans > 0 || self.waiting.iter().any(|waiting| !waiting.is_empty())
+    }
+
+    /// Whether program units of the plane are being programmed into the SLC cache.
+    pub(crate) fn has_slc_programs(&self, plane: u32) -> bool {
+        self.slc_programs[plane as usize] > 0
     }
 
     /// Pages of padding so far.
@@ -189,14 +205,19 @@ impl Memory {
             let first = held.page * self.units;
             let block = space.shape.block_of(Ppn(first));
             let Block { written, pending, state, .. } = space.blocks.blocks[block];
-            let taken = (written + space.shape.first_ppn(block).0).saturating_sub(first).min(self.units);
+            let used = space.blocks.units_used(block, self.units);
+            let taken = (written + space.shape.first_ppn(block).0).saturating_sub(first).min(used);
             if state != BlockState::Retired && (taken != held.taken || pending == 0) {
                 return Err(format!("a program unit is held, of which {taken} pages are taken, {pending} pending in its block: {held:?}"));
             }
         }
         for (number, point) in self.points.iter().enumerate().filter(|(_, point)| point.page != NIL) {
             let first = Ppn(point.page * self.units);
-            let open = space.blocks.open_block(space.shape.plane_of(first), self.stream_of(number));
+            let stream = space.blocks.stream_of(space.shape.block_of(first), false);
+            let open = space.blocks.open_block(space.shape.plane_of(first), stream);
+            if usize::from(stream.number()) != number % self.streams {
+                return Err(format!("write point {number} has a program unit of {stream:?}"));
+            }
             let is_there = space.shape.block_of(first) == space.blocks.index(space.shape.plane_of(first), open);
             let held = self.held.get(point.page).filter(|held| !held.is_queued && !held.is_of_gc && !held.must_move);
             if !is_there || held.is_none() || space.domain_of_plane(space.shape.plane_of(first)) as usize != number / self.streams {

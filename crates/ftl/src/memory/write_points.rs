@@ -19,7 +19,8 @@ impl Flash {
             return self.fail_unstarted(id);
         }
         let memory = memory.as_mut().expect("program units have several pages");
-        let is_behind = self.gc.is_behind(domain, space, memory);
+        let is_behind = self.gc.is_behind(domain, space, memory)
+            || space.waits_for_slc(domain, |plane| memory.has_slc_programs(plane) || self.gc.is_folding(plane, space));
         if memory.take_in(id, is_behind, &self.nand, space) {
             self.accept(id);
         }
@@ -50,7 +51,10 @@ impl Flash {
             loop {
                 let Store { space, memory, .. } = &mut self.store;
                 let Some(memory) = memory else { return };
-                let is_behind = |domain, memory: &Memory| self.gc.is_behind(domain, space, memory);
+                let is_behind = |domain, memory: &Memory| {
+                    self.gc.is_behind(domain, space, memory)
+                        || space.waits_for_slc(domain, |plane| memory.has_slc_programs(plane) || self.gc.is_folding(plane, space))
+                };
                 let Some(id) = memory.take_acceptable(class, is_behind, &self.nand, space) else { break };
                 self.accept(id);
             }
@@ -92,6 +96,9 @@ impl Flash {
         } else {
             let due = self.store.leave_memory(first);
             self.attend(due);
+        }
+        if !is_of_gc && !memory_of(&mut self.store).is_busy() {
+            self.gc.wait_for_idle(&self.store.space.settings, &mut self.nand);
         }
         let next =
             if is_of_gc { self.gc.moves_are_programmed(plane, &self.store) } else { self.gc.owe(plane, &self.store.space, &mut self.nand) };

@@ -109,6 +109,7 @@ impl Space {
 
     /// The block can be no victim any more, if it could.
     pub(crate) fn unlist(&mut self, plane: u32, number: u16) {
+        self.blocks.forget_full_slc(plane, number);
         if self.blocks.blocks[self.blocks.index(plane, number)].listed {
             self.victims.take(plane, number, self.blocks.of_plane(plane));
         }
@@ -116,9 +117,8 @@ impl Space {
 
     /// GC collects the block.
     pub(crate) fn claim(&mut self, plane: u32, victim: u16) {
-        let blocks = self.blocks.of_plane(plane);
-        self.victims.take(plane, victim, blocks);
-        blocks[usize::from(victim)].state = BlockState::Victim;
+        self.unlist(plane, victim);
+        self.blocks.of_plane(plane)[usize::from(victim)].state = BlockState::Victim;
     }
 
     /// GC starts below the same share of what is left of the plane.

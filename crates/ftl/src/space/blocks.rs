@@ -7,6 +7,7 @@
 //! one of them (it moves fewer pages than a block holds, plus what is left of its open block) and gives its victim back, so
 //! what the host may still take in a plane never shrinks by GC. `Plane::debt` is the block on loan.
 
+use super::slc::{Mode, SlcCache};
 pub(crate) use super::streams::NONE;
 use super::streams::{Streams, WriteStream};
 use flashraid_nand::plane_stride;
@@ -217,6 +218,8 @@ pub struct Blocks {
     pub(super) lane_erases: Option<Box<LaneErases>>,
     /// With several streams of the host.
     pub(super) streams: Option<Box<Streams>>,
+    /// With an SLC cache.
+    pub(super) slc: Option<Box<SlcCache>>,
     /// Erases of each block before time began.
     pub(crate) preset: u32,
     /// Sum of the erase counts of all blocks but those of spare chips that replace none.
@@ -241,7 +244,7 @@ pub struct Blocks {
 persistent!(Blocks {
     keeps [total_erases, free_blocks],
     arrays [blocks, erases, planes],
-    parts [lane_erases, streams],
+    parts [lane_erases, streams, slc],
     anew [preset, endurance, blocks_per_plane, stride, pages_per_block, lanes, pages_per_turn, gc_reserve_blocks, wear_dynamic, is_hybrid],
 });
 
@@ -290,6 +293,7 @@ impl Blocks {
             erases: memory::zeroed(blocks),
             lane_erases: None,
             streams: None,
+            slc: None,
             preset: 0,
             total_erases: 0,
             endurance: u64::MAX,
@@ -410,13 +414,13 @@ impl Blocks {
     pub(crate) fn left(&self, plane: u32, stream: WriteStream) -> u32 {
         match self.open_block(plane, stream) {
             NONE => 0,
-            block => self.unwritten(plane, self.blocks[self.index(plane, block)].written),
+            block => self.unwritten(plane, self.index(plane, block)),
         }
     }
 
-    /// Pages of a block that can still be programmed, behind so many that were, or were passed over.
+    /// Pages of a block behind so many that were programmed or passed over, in lanes that live.
     #[inline]
-    pub(crate) fn unwritten(&self, plane: u32, written: u32) -> u32 {
+    pub(super) fn unwritten_pages(&self, plane: u32, written: u32) -> u32 {
         let dead_lanes = self.planes[plane as usize].dead_lanes;
         if dead_lanes == 0 { self.pages_per_block - written } else { self.unwritten_in_living(dead_lanes, written) }
     }
@@ -443,11 +447,15 @@ impl Blocks {
         entry.pending += 1;
         let state = &mut self.planes[plane as usize];
         state.free_pages -= 1;
+        let dead_lanes = state.dead_lanes;
         let mut is_full = offset + 1 == self.pages_per_block;
+        if stream.is_of_slc() {
+            is_full = self.pass_unused(index);
+        }
         if is_full {
-            entry.state = BlockState::Closed;
+            self.blocks[index].state = BlockState::Closed;
             self.set_open(plane, stream, NONE);
-        } else if state.dead_lanes != 0 {
+        } else if dead_lanes != 0 {
             is_full = self.pass_over(plane, block);
         }
         TakenOf { block: index, offset, is_full }
@@ -505,7 +513,12 @@ impl Blocks {
         let index = self.index(id, block);
         let entry = self.blocks[index];
         debug_assert!(!entry.listed);
-        let free = if entry.state == BlockState::Open { self.unwritten(id, entry.written) } else { 0 };
+        let free = if entry.state == BlockState::Open { self.unwritten(id, index) } else { 0 };
+        match state {
+            BlockState::Doomed => self.end_slc(id, index, Mode::Spent),
+            BlockState::Retired => self.end_slc(id, index, Mode::Full),
+            _ => {}
+        }
         let plane = &mut self.planes[id as usize];
         match entry.state {
             BlockState::Free => {
@@ -567,6 +580,10 @@ impl Blocks {
         debug_assert!(self.blocks[index].live == 0 && self.blocks[index].pending == 0);
         self.erases[index] += 1;
         self.total_erases += u64::from(self.lanes == 1);
+        if self.lanes == 1 {
+            self.note_slc_erased(index);
+        }
+        self.end_slc(plane, index, Mode::Full);
         // Nobody reads it, or else their number must stay right.
         self.blocks[index] = Block { reads: self.blocks[index].reads, ..Block::default() };
         let state = &mut self.planes[plane as usize];

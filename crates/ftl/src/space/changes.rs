@@ -60,6 +60,10 @@ impl Space {
         if self.blocks.blocks[block].state == BlockState::Doomed {
             return Due::Draining(plane);
         }
+        if self.blocks.is_slc(block) {
+            self.blocks.note_full_slc(plane, number);
+            return Due::Collection(plane);
+        }
         self.victims.close(plane, number, self.blocks.of_plane(plane));
         if self.settings.given.wear_leveling == WearLeveling::Static {
             self.cold.note(plane, number, &self.blocks);
@@ -158,6 +162,7 @@ impl Space {
     pub(crate) fn lane_erased(&mut self, ppn: Ppn) {
         let Self { shape, blocks, news, .. } = self;
         let index = shape.block_of(ppn) * shape.lanes as usize + shape.lane_of(ppn) as usize;
+        blocks.note_slc_erased(shape.block_of(ppn));
         blocks.lane_erases.as_mut().expect("blocks have lanes").counts[index] += 1;
         blocks.total_erases += 1;
         if blocks.total_erases == blocks.endurance {

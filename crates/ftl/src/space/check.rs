@@ -15,7 +15,11 @@ impl Space {
                     block.live, block.bases
                 ));
             }
-            if block.listed != (block.state == BlockState::Closed && block.pending == 0) {
+            let is_settled = block.state == BlockState::Closed && block.pending == 0;
+            let (plane, number) = self.blocks.place(index);
+            if (block.listed, self.blocks.is_full_slc(plane, number))
+                != (is_settled && !self.blocks.is_slc(index), is_settled && self.blocks.is_slc(index))
+            {
                 return Err(format!("block {index} {block:?} is wrongly listed or unlisted"));
             }
         }
@@ -48,11 +52,11 @@ impl Space {
         let plane = &self.blocks.planes[id as usize];
         let blocks = &self.blocks.in_plane(id)[..plane.blocks as usize];
         let count = |state: BlockState| blocks.iter().filter(|block| block.state == state).count() as u32;
-        let unwritten = |block: &Block| match block.state {
+        let unwritten = |(number, block): (u16, &Block)| match block.state {
             BlockState::Free => plane.block_pages,
-            _ => self.blocks.unwritten(id, block.written),
+            _ => self.blocks.unwritten(id, self.blocks.index(id, number)),
         };
-        let programmable = blocks.iter().filter(|block| matches!(block.state, BlockState::Free | BlockState::Open));
+        let programmable = (0..).zip(blocks).filter(|(_, block)| matches!(block.state, BlockState::Free | BlockState::Open));
         let free_pages: u32 = programmable.map(unwritten).sum();
         let open = self.blocks.all_open(id).count() as u32;
         if (count(BlockState::Free), free_pages, count(BlockState::Retired), count(BlockState::Open))

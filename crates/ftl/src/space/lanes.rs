@@ -53,8 +53,7 @@ impl Blocks {
         state.block_pages -= pages_per_lane;
         let open: Vec<u16> = self.all_open(plane).collect();
         let full: Vec<u16> = open.into_iter().filter(|number| self.pass_over(plane, *number)).collect();
-        let written = |number| self.blocks[self.index(plane, number)].written;
-        let left: u32 = self.all_open(plane).map(|number| self.unwritten(plane, written(number))).sum();
+        let left: u32 = self.all_open(plane).map(|number| self.unwritten(plane, self.index(plane, number))).sum();
         let state = &mut self.planes[plane as usize];
         state.free_pages = state.free_blocks * state.block_pages + left;
         full

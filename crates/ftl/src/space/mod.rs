@@ -1,10 +1,11 @@
 //! Free space: blocks, the domains whose planes share their free pages, and blocks that may be collected.
 //!
-//! Reading order: `streams`, `blocks`, `open_blocks`, `lanes`, `victim` (GC policies), `cold` (static wear leveling), `domain`; then `placement` (where a program takes its page), `allocation` (pages taken for
+//! Reading order: `streams`, `blocks`, `open_blocks`, `lanes`, `slc`, `victim` (GC policies), `cold` (static wear leveling), `domain`; then `caching` (which blocks are in SLC mode), `placement` (where a program takes its page), `allocation` (pages taken for
 //! programs), `changes` (what becomes of blocks, and what is due then), `need` (when GC must run), `usage` (how full and worn it is) and `check`.
 
 mod allocation;
 pub mod blocks;
+mod caching;
 pub(crate) mod changes;
 mod check;
 mod cold;
@@ -13,6 +14,7 @@ mod lanes;
 mod need;
 mod open_blocks;
 mod placement;
+pub(crate) mod slc;
 pub mod streams;
 mod usage;
 pub mod victim;

@@ -28,6 +28,12 @@ impl Space {
         state.free_pages - of_host - of_gc < state.gc_pages || !self.blocks.has_host_pages(plane)
     }
 
+    /// Whether the plane is collected because of host programs: it is low, or its SLC cache is full.
+    #[inline]
+    pub(crate) fn is_collected_for_host(&self, plane: u32) -> bool {
+        self.is_low(plane) || self.has_cache() && !self.has_room_in_slc(plane)
+    }
+
     /// Whether host programs get no new block in the plane.
     #[inline]
     pub(crate) fn is_starved(&self, plane: u32) -> bool {
@@ -46,11 +52,17 @@ impl Space {
         self.blocks.planes[plane as usize].block_pages
     }
 
-    /// Whether an idle device collects the plane.
+    /// Whether an idle device collects the plane, or folds what is in its SLC cache.
     #[inline]
     pub(crate) fn is_low_when_idle(&self, plane: u32) -> bool {
         let state = &self.blocks.planes[plane as usize];
-        state.free_pages < state.idle_pages
+        state.free_pages < state.idle_pages || self.blocks.oldest_slc(plane).is_some()
+    }
+
+    /// Whether somebody waits for pages of a plane that may have lost some to its SLC cache: GC gives them back, whatever else is due.
+    #[inline]
+    pub(crate) fn is_short_by_slc(&self, plane: u32) -> bool {
+        self.has_cache() && self.domain_of_plane(plane) != NIL && self.is_short(plane)
     }
 
     /// Whether there are pages for the live ones of a victim: always, unless failures took from what is kept for that.
@@ -170,8 +182,10 @@ impl Space {
             return false;
         }
         let state = &self.blocks.planes[plane as usize];
-        let is_needed =
-            !self.settings.collects_when_idle() || self.is_low(plane) || state.free_blocks < self.settings.given.gc_reserve_blocks;
+        let is_needed = !self.settings.collects_when_idle()
+            || self.is_low(plane)
+            || self.is_short_by_slc(plane)
+            || state.free_blocks < self.settings.given.gc_reserve_blocks;
         freed > 0 && (is_needed || freed >= share_of_pages(self.settings.gc_idle_gain, self.block_pages(plane)))
     }
 

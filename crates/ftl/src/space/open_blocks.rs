@@ -7,7 +7,7 @@ impl Blocks {
     /// The host has so many streams, and GC moves pages into as many (`gc_keeps`) or into one. For a new device.
     pub(crate) fn set_streams(&mut self, count: u32, gc_keeps: bool) {
         let (planes, blocks) = (self.planes.len(), self.blocks.len());
-        self.streams = (count > 1).then(|| Box::new(Streams::new(count as u8, gc_keeps, planes, blocks)));
+        self.streams = (count > 1 || self.slc.is_some()).then(|| Box::new(Streams::new(count as u8, gc_keeps, planes, blocks)));
     }
 
     /// Streams of the host.
@@ -27,7 +27,11 @@ impl Blocks {
     /// The stream of a block that is open for the host or, if `is_of_gc`, for GC.
     pub(crate) fn stream_of(&self, block: usize, is_of_gc: bool) -> WriteStream {
         let number = self.streams.as_ref().map_or(0, |streams| streams.numbers[block]);
-        if is_of_gc { WriteStream::of_gc(number) } else { WriteStream::of_host(number) }
+        match is_of_gc {
+            true => WriteStream::of_gc(number),
+            false if self.is_slc(block) => WriteStream::of_slc(number),
+            false => WriteStream::of_host(number),
+        }
     }
 
     /// The open block of a stream, or `NONE`.
@@ -81,7 +85,7 @@ impl Blocks {
         self.planes[plane as usize].open.iter().chain(further).copied().filter(|open| *open != NONE)
     }
 
-    /// Pages left in the open blocks of the host's streams but the first, and in those of GC's.
+    /// Pages left in the open blocks of the host's streams but the first, and of the SLC cache, and in those of GC's but the first.
     #[inline(always)]
     pub(super) fn further_left(&self, plane: u32) -> [u32; 2] {
         if self.streams.is_some() { self.count_further_left(plane) } else { [0; 2] }
@@ -89,22 +93,25 @@ impl Blocks {
 
     #[cold]
     fn count_further_left(&self, plane: u32) -> [u32; 2] {
-        let numbers = 1..self.stream_count();
-        [WriteStream::of_host, WriteStream::of_gc].map(|of| numbers.clone().map(|number| self.left(plane, of(number))).sum())
+        let left =
+            |streams: std::ops::Range<u8>, of: fn(u8) -> WriteStream| streams.map(|number| self.left(plane, of(number))).sum::<u32>();
+        let count = self.stream_count();
+        [left(1..count, WriteStream::of_host) + left(0..count, WriteStream::of_slc), left(1..count, WriteStream::of_gc)]
     }
 
-    /// Whether one of the host's streams but the first has a block open.
+    /// Whether one of the host's streams but the first has a block open, or the SLC cache.
     #[inline(always)]
     pub(super) fn has_further_open(&self, plane: u32) -> bool {
-        self.streams.is_some() && self.further_left(plane)[0] > 0
+        self.further_left(plane)[0] > 0
     }
 
     /// The stream of the plane into which a program of the host's stream goes: its own if that has a block or may open one, else the first one that has. `None` if
     /// there is none.
     pub(crate) fn stream_with_page(&self, plane: u32, stream: WriteStream) -> Option<WriteStream> {
-        if self.open_block(plane, stream) != NONE || self.may_open(plane) {
+        let is_open = |number: u8| [WriteStream::of_host, WriteStream::of_slc].iter().any(|of| self.open_block(plane, of(number)) != NONE);
+        if is_open(stream.number()) || self.may_open(plane) {
             return Some(stream);
         }
-        (0..self.stream_count()).map(WriteStream::of_host).find(|other| self.open_block(plane, *other) != NONE)
+        (0..self.stream_count()).find(|number| is_open(*number)).map(WriteStream::of_host)
     }
 }

@@ -1,4 +1,4 @@
-//! Write streams (SPEC 8.13): the host's, which requests name, and those into which GC moves pages. Each has an open block in a plane.
+//! Write streams (SPEC 8.13): the host's, which requests name, those into which GC moves pages, and those of the SLC cache (8.14). Each has an open block in a plane.
 
 use flashraid_vocabulary::persistent;
 
@@ -17,23 +17,34 @@ impl WriteStream {
 
     /// The host's stream of this number, from 0 on.
     pub(crate) fn of_host(number: u8) -> Self {
-        Self(2 * number)
+        Self(KINDS * number)
     }
 
     /// The stream into which GC moves pages of the host's stream of this number, if that has one of its own.
     pub(crate) fn of_gc(number: u8) -> Self {
-        Self(2 * number + 1)
+        Self(KINDS * number + GC)
+    }
+
+    /// The part of the host's stream of this number that goes to the SLC cache (SPEC 8.14).
+    pub(crate) fn of_slc(number: u8) -> Self {
+        Self(KINDS * number + SLC)
     }
 
     /// Whether GC fills it.
     #[inline(always)]
     pub(crate) fn is_of_gc(self) -> bool {
-        self.0 & 1 == 1
+        self.0 & GC != 0
+    }
+
+    /// Whether it goes to the SLC cache.
+    #[inline(always)]
+    pub(super) fn is_of_slc(self) -> bool {
+        self.0 & SLC != 0
     }
 
     /// The number of the host's stream.
     pub(crate) fn number(self) -> u8 {
-        self.0 / 2
+        self.0 / KINDS
     }
 
     #[inline(always)]
@@ -42,10 +53,15 @@ impl WriteStream {
     }
 }
 
+/// Of each number there are so many: the host's, GC's, the one of the SLC cache, and one that nobody uses, so that these are bits.
+const KINDS: u8 = 4;
+const GC: u8 = 1;
+const SLC: u8 = 2;
+
 /// Where the streams of a plane begin that are neither `HOST` nor `GC`.
 const FIRST: u8 = 2;
 
-/// What a device has besides of which the host has several streams.
+/// What a device has besides on which the host has several streams, or an SLC cache.
 #[derive(Clone, Debug)]
 pub(crate) struct Streams {
     /// Streams of the host.
@@ -67,7 +83,7 @@ impl Streams {
 
     /// Streams from `FIRST` on of so many of the host.
     fn further_of(count: u8) -> usize {
-        usize::from(2 * count - FIRST)
+        usize::from(KINDS * count - FIRST)
     }
 
     fn place(&self, plane: u32, stream: WriteStream) -> usize {

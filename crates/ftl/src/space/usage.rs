@@ -2,6 +2,7 @@
 
 use super::Space;
 use super::blocks::Usage;
+use super::slc::SlcCounts;
 use flashraid_nand::{NIL, Places};
 use flashraid_vocabulary::Ppn;
 
@@ -9,6 +10,11 @@ impl Space {
     /// How full the device is.
     pub fn usage(&self) -> Usage {
         self.blocks.usage()
+    }
+
+    /// What the SLC cache has done, if there is one.
+    pub fn slc_counts(&self) -> Option<SlcCounts> {
+        self.blocks.slc_counts()
     }
 
     /// Erase count of each block.

@@ -9,6 +9,7 @@ mod levels;
 mod memory;
 mod pace;
 mod parts;
+mod slc;
 mod streams;
 mod support;
 mod victims;

@@ -43,6 +43,7 @@ fn settings() -> NandSettings {
         has_timer: false,
         slices: 1,
         slices_per_bus: 1,
+        slc: None,
         active_dies: 0,
         suspend: None,
         cell: CellTimes::new(READ, PROGRAM, ERASE),

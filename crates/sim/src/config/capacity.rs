@@ -300,6 +300,18 @@ impl Device {
         }
     }
 
+    /// Whether blocks may be in SLC mode.
+    pub(crate) fn has_slc(&self) -> bool {
+        self.slc_static > 0 || self.slc_dynamic
+    }
+
+    /// Array times of reads and programs in SLC mode.
+    pub(crate) fn slc_times_ns(&self) -> (u64, u64) {
+        let of_a_bit = self.program_ns.div_ceil(u64::from(self.program_pages / self.read_pages));
+        let given = |time_ns: u64, otherwise| if time_ns > 0 { time_ns } else { otherwise };
+        (given(self.slc_read_ns, self.read_ns), given(self.slc_program_ns, of_a_bit))
+    }
+
     /// Bytes that are programmed together.
     fn program_bytes(&self) -> u64 {
         u64::from(self.page_bytes) * u64::from(self.program_pages)
@@ -378,7 +390,7 @@ impl Device {
     }
 
     /// Copies that a member's mirror chips can hold and still be collected.
-    pub(super) fn copies_held(&self) -> u32 {
+    pub(crate) fn copies_held(&self) -> u32 {
         let planes = self.mirror_chips * self.dies_per_chip * self.planes_per_die;
         self.most_logical_pages_of(planes, self.blocks_per_plane) as u32 // physical pages are below 2^30
     }

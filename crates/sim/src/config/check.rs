@@ -45,6 +45,7 @@ impl Config {
         self.device.check_units()?;
         self.device.check_suspension()?;
         self.device.check_superblocks()?;
+        self.device.check_slc()?;
         if self.device.packs() && self.host.unwritten == Unwritten::Prefill {
             return refuse(format!(
                 "unwritten = prefill: pages that are there on the first touch would be programmed together with those of requests: allowed with mapping_unit_bytes = {} and program_pages = {} is zero (fill writes pages before)",
@@ -89,7 +90,12 @@ impl Config {
     fn check_models(&self, scheme: &dyn Scheme) -> Result<(), ConfigError> {
         let mut models = self.by_ssd().enumerate().filter(|(_, ssd)| ssd.device != self.device);
         models.try_for_each(|(number, ssd)| {
-            let checked = ssd.device.check_mapping().and_then(|()| ssd.device.check_gc()).and_then(|()| ssd.device.check_superblocks());
+            let checked = ssd
+                .device
+                .check_mapping()
+                .and_then(|()| ssd.device.check_gc())
+                .and_then(|()| ssd.device.check_superblocks())
+                .and_then(|()| ssd.device.check_slc());
             let checked = checked
                 .and_then(|()| self.array.check_planes(&self.device, &ssd.device))
                 .and_then(|()| ssd.check_ftl(scheme))

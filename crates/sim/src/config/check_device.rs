@@ -16,6 +16,7 @@ impl Device {
         self.check_suspension()?;
         self.check_counts()?;
         self.check_superblocks()?;
+        self.check_slc()?;
         self.check_cells()?;
         self.check_mirror_chips()?;
         self.check_mapping()?;
@@ -78,6 +79,36 @@ impl Device {
                 "staging_bytes = {}: allowed is 0, or at least {least}, what can be open and two programs of each die",
                 self.staging_bytes
             ));
+        }
+        Ok(())
+    }
+
+    /// A cache of blocks in SLC mode.
+    pub(super) fn check_slc(&self) -> Result<(), ConfigError> {
+        let key = if self.slc_static > 0 { format!("slc_static = {}", self.slc_static) } else { "slc_dynamic = true".into() };
+        let none = if self.slc_static > 0 { "0" } else { "false" };
+        if !self.has_slc() {
+            return Ok(());
+        }
+        if self.program_pages <= self.read_pages {
+            return refuse(format!(
+                "{key}: allowed with program_pages = {} and read_pages = {} is {none}, as a word line has one bit a cell",
+                self.program_pages, self.read_pages
+            ));
+        }
+        if self.mapping != Mapping::Page {
+            return refuse(format!("{key}: allowed with mapping = {} is {none}", self.mapping.name()));
+        }
+        if self.has_ldpc() {
+            return refuse(format!("{key}: allowed with ldpc = {} is {none}, as levels are those of blocks of all bits", self.ldpc));
+        }
+        let (read_ns, program_ns) = self.slc_times_ns();
+        for (key, time_ns, most_ns, of) in
+            [("slc_read_ns", read_ns, self.read_ns, "read_ns"), ("slc_program_ns", program_ns, self.program_ns, "program_ns")]
+        {
+            if time_ns > most_ns {
+                return refuse(format!("{key} = {time_ns}: allowed is at most {of}, which is {most_ns}"));
+            }
         }
         Ok(())
     }

@@ -109,6 +109,8 @@ pub(super) const WITH_PADDING: Effect = EVER.needs(
     "mapping_unit_bytes below page_bytes or program_pages above 1, and power_loss_protection = false",
     |Config { device, .. }| device.packs() && !device.power_loss_protection,
 );
+pub(super) const WITH_SLC: Effect = EVER.needs("slc_static above 0, or slc_dynamic = true", |config| config.device.has_slc());
+pub(super) const WITH_DYNAMIC_SLC: Effect = EVER.needs("slc_dynamic = true", |config| config.device.slc_dynamic);
 pub(super) const WITH_SUSPENSION: Effect = EVER.needs("suspend other than none", |config| config.device.suspend != Suspend::None);
 pub(super) const WITH_DFTL: Effect = EVER.needs("mapping = dftl", |config| config.device.mapping == Mapping::Dftl);
 pub(super) const WITH_LDPC: Effect = EVER.needs("ldpc other than none", |config| config.device.has_ldpc());

@@ -53,8 +53,8 @@ pub use effect::{Effect, Happened, Meeting, Need};
 pub use error::ConfigError;
 pub use faults::{Injection, Target, Trigger};
 pub use flashraid_vocabulary::{
-    GcBlockingScope, GcPace, GcStreams, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Suspend, Transfer, WearLeveling,
-    WriteCompletes,
+    GcBlockingScope, GcPace, GcStreams, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, SlcFull, Suspend, Transfer,
+    WearLeveling, WriteCompletes,
 };
 pub use key::{Draw, Key, Kind, Table};
 pub use lookup::{find_key, keys};

@@ -12,8 +12,8 @@ use crate::engine::{MOST_CHUNK, MOST_QUEUES};
 use flashraid_ftl::{Given, MOST_LEVEL};
 use flashraid_redundancy::Choice;
 use flashraid_vocabulary::{
-    GcBlockingScope, GcPace, GcStreams, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Suspend, Transfer, WearLeveling,
-    WriteCompletes,
+    GcBlockingScope, GcPace, GcStreams, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, SlcFull, Suspend, Transfer,
+    WearLeveling, WriteCompletes,
 };
 use flashraid_workload::{DeviceLayout, TraceError, TraceOptions};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -134,6 +134,18 @@ flashraid_ftl::given_settings! {
         power_loss_protection: bool = Some("false"), "", Kind::Flag, WITH_UNITS;
         /// How long after its first unit a flash page is padded that is not full; 0 for never.
         pad_after_ns: u64 = Some("5000000"), "ns", whole(0, LONGEST_NS), WITH_PADDING;
+        /// Blocks of each plane that may be in SLC mode, whatever is free: programs fill these first, with one bit a cell, and GC moves what is left of them later.
+        slc_static: u32 = Some("0"), "blocks", whole(0, 65_534), EVER;
+        /// Whether more blocks are opened in SLC mode while enough are free (`slc_leave`).
+        slc_dynamic: bool = Some("false"), "", Kind::Flag, EVER;
+        /// With `slc_dynamic`: blocks of each plane that stay free when one is opened in SLC mode.
+        slc_leave: u32 = Some("6"), "blocks", whole(1, 65_534), WITH_DYNAMIC_SLC;
+        /// What programs do when no block can be opened in SLC mode.
+        slc_full: SlcFull = Some("direct"), "", Kind::Word(SlcFull::WORDS), WITH_SLC;
+        /// Array time of a read in SLC mode, at most `read_ns`; 0 for that.
+        slc_read_ns: u64 = Some("0"), "ns", whole(0, LONGEST_NS), WITH_SLC;
+        /// Array time of a program in SLC mode, at most `program_ns`; 0 for that divided by the bits of a cell, which are `program_pages` over `read_pages`.
+        slc_program_ns: u64 = Some("0"), "ns", whole(0, LONGEST_NS), WITH_SLC;
         /// Array time of a page read.
         read_ns: u64 = None, "ns", whole(1, LONGEST_NS), EVER, Draw::OneOf(&["20000", "25000", "200000", "1"]);
         /// Array time of a page program.
@@ -150,7 +162,7 @@ flashraid_ftl::given_settings! {
         /// `uniform`: all levels are as likely; `fixed:L`.
         ldpc: String = Some("none"), "",
             Kind::Text { allowed: "none, geometric, uniform, or fixed:L with a level L", valid: |text| law(text).is_some() },
-            EVER, Draw::OneOf(&["none", "none", "geometric", "uniform", "fixed:2"]);
+            EVER;
         /// The highest level: a page above it cannot be corrected, and is lost.
         ldpc_levels: u32 = Some("6"), "", whole(0, MOST_LEVEL as u64), WITH_LDPC;
         /// By how much each attempt is longer in the array than the one before, as it senses with more reference voltages.

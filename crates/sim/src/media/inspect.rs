@@ -2,7 +2,7 @@
 //! physical pages of all SSDs are numbered one SSD after the other. What checks and torture want to know beside is in `examine`.
 
 use super::{Counting, Counts, Flash, Shape};
-use flashraid_ftl::{GcCounts, Levels, MemberLoad, Settings, Suspensions, Usage, packed};
+use flashraid_ftl::{GcCounts, Levels, MemberLoad, Settings, SlcCounts, Suspensions, Usage, packed};
 use flashraid_vocabulary::{Cause, Health, MemberId, Part, Ppn, View};
 
 /// An SSD, as it is now.
@@ -38,6 +38,8 @@ pub struct SsdRecord<'a> {
     pub levels: Option<&'a Levels>,
     /// How often reads suspended its work; `None` if they may not.
     pub suspensions: Option<Suspensions>,
+    /// What its SLC cache has done, if it has one.
+    pub slc: Option<SlcCounts>,
 }
 
 impl SsdRecord<'_> {
@@ -121,6 +123,7 @@ pub(super) trait Ssds {
             collected: flash.gc().counts(),
             levels: nand.levels(),
             suspensions: nand.suspensions(),
+            slc: space.slc_counts(),
         }
     }
 }

@@ -66,7 +66,7 @@ impl Shape {
             has_mirrors: settings.given.mirror_chips > 0,
             has_log_blocks: settings.log_blocks > 0,
             reports_data_in: settings.reports_data_in(),
-            waits_at_rest: settings.collects_when_idle() || settings.packs(),
+            waits_at_rest: settings.works_when_idle() || settings.packs(),
             reads_may_fail: settings.cell.ldpc().is_some_and(|ldpc| ldpc.can_fail()),
         }
     }

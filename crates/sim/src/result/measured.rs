@@ -9,7 +9,7 @@ use crate::engine::host_side::{HostBusy, SERIAL};
 use crate::engine::translation::TranslationCounts;
 use crate::media::SsdRecord;
 use crate::statistics::kind;
-use flashraid_ftl::{Counts, GcCounts, Levels, Suspensions};
+use flashraid_ftl::{Counts, GcCounts, Levels, SlcCounts, Suspensions};
 use flashraid_redundancy::{GuardCounts, ParityUpdates};
 use flashraid_vocabulary::{Cause, HostOp, HostRequest};
 
@@ -30,6 +30,8 @@ pub struct Snapshot {
     pub(super) reads_by_level: Vec<u64>,
     /// How often reads suspended work, by SSD.
     pub(super) suspensions: Vec<Suspensions>,
+    /// What SLC caches have done, by SSD.
+    pub(super) slc: Vec<SlcCounts>,
     /// What lies before this moment of work and transfers under way included.
     pub(super) lun_busy_ns: Vec<[u64; Cause::COUNT]>,
     pub(super) channel_busy_ns: Vec<[u64; Cause::COUNT]>,
@@ -66,6 +68,7 @@ impl Snapshot {
             array_ns: luns.iter().map(|lun| lun.array_ns).collect(),
             reads_by_level: reads_by_level(&ssds),
             suspensions: ssds.iter().map(|ssd| ssd.suspensions.unwrap_or_default()).collect(),
+            slc: ssds.iter().map(|ssd| ssd.slc.unwrap_or_default()).collect(),
             lun_busy_ns: media.luns_busy_ns(now_ns),
             channel_busy_ns: media.buses_busy_ns(now_ns),
             link_busy_ns: media.links_busy_ns(now_ns),

@@ -4,7 +4,7 @@ use super::figures::{latency, ratio};
 use super::measured::Snapshot;
 use super::types::{
     BufferFigures, FailedPart, Failures, GarbageCollection, GuardFigures, LdpcFigures, MappingFigures, MemberState, Rebuild, Replacement,
-    SuspensionFigures, Window,
+    SlcFigures, SuspensionFigures, Window,
 };
 use crate::buffer::{self, Buffer};
 use crate::config::Config;
@@ -13,7 +13,7 @@ use crate::engine::{Exposure, ReadErrors, RebuildRecord, ReplacementRecord, Surv
 use crate::media::{Counts, Inspect, LunRecord};
 #[cfg(feature = "mutants")]
 use flashraid_ftl::accounting::{self, Slip};
-use flashraid_ftl::{ACTIONS, CellOperation, CellTimes, Suspensions};
+use flashraid_ftl::{ACTIONS, CellOperation, CellTimes, SlcCounts, Suspensions};
 use flashraid_redundancy::{CommitCause, Commits, GuardCounts, Migrated};
 use flashraid_vocabulary::{Action, Cause, MemberId};
 
@@ -119,6 +119,12 @@ pub(super) fn report_ldpc(now: &Snapshot, start: &Snapshot, read_errors: ReadErr
 pub(super) fn report_suspensions(now: &Snapshot, start: &Snapshot) -> SuspensionFigures {
     let sum = |of: fn(&Suspensions) -> u64| now.suspensions.iter().map(of).sum::<u64>() - start.suspensions.iter().map(of).sum::<u64>();
     SuspensionFigures { programs: sum(|of| of.programs), erases: sum(|of| of.erases) }
+}
+
+/// What SLC caches did, in all SSDs.
+pub(super) fn report_slc(now: &Snapshot, start: &Snapshot) -> SlcFigures {
+    let sum = |of: fn(&SlcCounts) -> u64| now.slc.iter().map(of).sum::<u64>() - start.slc.iter().map(of).sum::<u64>();
+    SlcFigures { units_written: sum(|of| of.written), units_folded: sum(|of| of.folded), erases: sum(|of| of.erases) }
 }
 
 /// What the data buffer did, counted in host pages.

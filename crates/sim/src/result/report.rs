@@ -4,7 +4,7 @@ use super::amplification::Programs;
 use super::figures::{distributed, flash_ops, latency, ratio};
 use super::parts::{
     failed_evictions, report_buffer, report_exposure, report_gc, report_guard, report_ldpc, report_mapping, report_rebuild,
-    report_replacements, report_suspensions,
+    report_replacements, report_slc, report_suspensions,
 };
 use super::resources::Resources;
 use super::types::{
@@ -109,6 +109,7 @@ impl Simulation {
                 _ => None,
             },
             suspensions: device.media.ssds().iter().any(|ssd| ssd.suspensions.is_some()).then(|| report_suspensions(&now, start)),
+            slc: device.media.ssds().iter().any(|ssd| ssd.slc.is_some()).then(|| report_slc(&now, start)),
             ldpc: self.device.config.device.cells(0).ldpc().map(|_| report_ldpc(&now, start, device.read_errors)),
             mapping: match (now.translation, start.translation, device.translation) {
                 (Some(now), Some(start), Some(translation)) => Some(report_mapping(now, start, translation.pages())),

@@ -136,7 +136,10 @@ fn transfers_of_units_ns(settings: &Settings, now: &[Counts]) -> Vec<u128> {
 }
 
 fn work_of_ssd_ns(settings: &Settings, now: &[Counts], start: &[Counts]) -> (Vec<u128>, u128) {
-    let (page_ns, together) = (settings.nand().page_transfer_ns(), settings.given.program_pages);
+    // Pages of a program: the fewest and the most.
+    let most_together = settings.given.program_pages;
+    let (page_ns, together) =
+        (settings.nand().page_transfer_ns(), if settings.slc.is_some() { settings.given.read_pages } else { most_together });
     let attempts = settings.cell.most_attempts();
     let read_ns = if transfers_units(settings) { 0 } else { page_ns };
     let bus_ns = [
@@ -149,7 +152,11 @@ fn work_of_ssd_ns(settings: &Settings, now: &[Counts], start: &[Counts]) -> (Vec
     let work = |lun: usize, each_ns: [u64; ACTIONS]| {
         let of = |action: usize| {
             let pages = u64::from(if action == Action::Program as usize { together } else { 1 });
-            let most_pages = if action == Action::Read as usize { u64::from(settings.given.read_pages) } else { pages };
+            let most_pages = match action {
+                _ if action == Action::Read as usize => u64::from(settings.given.read_pages),
+                _ if action == Action::Program as usize => most_together.into(),
+                _ => pages,
+            };
             let before = total(start, lun, action);
             let under_way = before.min(u64::from(settings.shape().planes_per_lun) * most_pages);
             u128::from((total(now, lun, action) - before + under_way) / pages) * u128::from(each_ns[action])

@@ -94,8 +94,9 @@ fn sized(mut drawing: Drawing) -> Result<Config, ConfigError> {
         let is_wide = range.is_some_and(|(least, most)| {
             asked_share.map_or(least + WIDTH_PPM <= most, |share| (least..=most).contains(&((share * 1e6).round() as u64)))
         });
-        device.blocks_per_plane += u32::from(!is_wide);
-        range.filter(|_| is_wide)
+        let has_room = is_wide && (device.mirror_chips == 0 || device.copies_held() > 0);
+        device.blocks_per_plane += u32::from(!has_room);
+        range.filter(|_| has_room)
     });
     if asked_blocks.is_none() {
         drawing.drawn.push(("blocks_per_plane", Some(device.blocks_per_plane.to_string())));

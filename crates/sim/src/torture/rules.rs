@@ -22,6 +22,9 @@ const CHIPS_AS_MEMBERS: (u64, u64) = (2, 3);
 const BESIDE_SUPERBLOCKS: [(&str, &str); 5] =
     [("mapping", "page"), ("gc_blocking_scope", "none"), ("multi_plane", "false"), ("spare_chips", "0"), ("copyback", "false")];
 
+/// What an SLC cache allows of other settings.
+const BESIDE_SLC: [(&str, &str); 3] = [("mapping", "page"), ("ldpc", "none"), ("copyback", "false")];
+
 /// How a setting is drawn that depends on others.
 pub(super) enum Rule {
     /// By what others came to; `None` leaves the default, where nothing else has an effect or is allowed.
@@ -99,8 +102,16 @@ fn rule(key: &str) -> Option<Rule> {
             let has_units = parts > 1 && page_bytes / parts >= 512 && !draw.is_hybrid() && !draw.is_asked("copyback", "true");
             has_units.then(|| (page_bytes / parts).to_string())
         }),
+        "ldpc" => Rule::By(|draw| {
+            let laws: &[&str] = if draw.has_slc() { &["none"] } else { &["none", "none", "geometric", "uniform", "fixed:2"] };
+            Some(draw.random.of_list(laws).into())
+        }),
         "program_pages" => Rule::By(|draw| {
             let pages = draw.number("pages_per_block");
+            if draw.has_slc() {
+                let together: Vec<_> = (2..=4).filter(|together| pages.is_multiple_of(*together) && 2 * together <= pages).collect();
+                return Some(draw.random.of_list(&together).to_string());
+            }
             // Where GC pads a program unit before each erase, it needs the others of a block.
             let together: Vec<_> = (1..=4).filter(|together| pages.is_multiple_of(*together) && 2 * together <= pages).collect();
             let may = draw.random.once_in(4) && !draw.is_hybrid() && !draw.is_asked("copyback", "true");
@@ -116,7 +127,8 @@ fn rule(key: &str) -> Option<Rule> {
         "active_dies" => Rule::By(|draw| draw.random.once_in(4).then(|| draw.random.within(1, 3).to_string())),
         "read_pages" => Rule::By(|draw| {
             let together = draw.number("program_pages");
-            let sensed: Vec<_> = (1..=together).filter(|sensed| together.is_multiple_of(*sensed)).collect();
+            let most = if draw.has_slc() { together / 2 } else { together };
+            let sensed: Vec<_> = (1..=most).filter(|sensed| together.is_multiple_of(*sensed)).collect();
             (together > 1).then(|| draw.random.of_list(&sensed).to_string())
         }),
         // Pages that are programmed together are of all types.
@@ -124,6 +136,15 @@ fn rule(key: &str) -> Option<Rule> {
             Rule::By(|draw| (draw.number("program_pages") == 1).then(|| draw.random.of_list(&["", "", "600000,900000"]).into()))
         }
         "staging_bytes" => Rule::By(|draw| draw.packs().then(|| draw.random.of_list(&["0", "16777216"]).into())),
+        "slc_static" => Rule::By(|draw| draw.has_slc().then(|| draw.random.of_list(&["0", "1", "2"]).into())),
+        "slc_dynamic" => Rule::By(|draw| {
+            let is_fixed = draw.number("slc_static") > 0;
+            draw.has_slc().then(|| if is_fixed { draw.random.of_list(&["false", "true"]).into() } else { "true".into() })
+        }),
+        "slc_leave" => Rule::By(|draw| draw.is("slc_dynamic", "true").then(|| draw.random.of_list(&["6", "1", "3"]).into())),
+        "slc_full" => Rule::By(|draw| draw.has_slc().then(|| draw.random.of_list(&["direct", "stall"]).into())),
+        "slc_read_ns" => Rule::By(|draw| draw.has_slc().then(|| draw.random.of_list(&["0", "1"]).into())),
+        "slc_program_ns" => Rule::By(|draw| draw.has_slc().then(|| draw.random.of_list(&["0", "20000"]).into())),
         "write_streams" => Rule::By(|draw| draw.packs().then(|| draw.random.of_list(&["1", "1", "2", "3", "8"]).into())),
         "gc_streams" => Rule::By(|draw| (draw.number("write_streams") > 1).then(|| draw.random.of_list(&["shared", "own"]).into())),
         "power_loss_protection" => Rule::By(|draw| draw.packs().then(|| draw.random.of_list(&["false", "true"]).into())),
@@ -131,7 +152,12 @@ fn rule(key: &str) -> Option<Rule> {
             let pads = draw.packs() && draw.is("power_loss_protection", "false");
             pads.then(|| draw.random.of_list(&["0", "5000000", "100000"]).into())
         }),
-        "pages_per_block" => Rule::By(|draw| Some(draw.random.within(2, 8).to_string())),
+        "pages_per_block" => Rule::By(|draw| {
+            if draw.has_slc() {
+                return Some(draw.random.of_list(&["4", "6", "8"]).into());
+            }
+            Some(draw.random.within(2, 8).to_string())
+        }),
         "member" => Rule::By(|draw| {
             // Mirror chips belong to a channel.
             (draw.entry.mirror_chips == 0 && !draw.is_array()).then(|| draw.random.of_list(&["channel", "channel", "chip"]).into())
@@ -316,9 +342,10 @@ fn mapping(draw: &mut Drawing) -> Option<String> {
     let has_other = |(key, plain): (&str, &str)| draw.asked(key).is_some_and(|asked| asked != plain);
     let is_paged = [("mapping_unit_bytes", "0"), ("program_pages", "1"), ("gc_pace", "block")].into_iter().any(has_other)
         || draw.has_superblocks()
+        || draw.has_slc()
         || draw.asked("gc_policy").is_some_and(|asked| ChosenPolicy::of(asked).is_some_and(|chosen| !chosen.policy.suits_merges));
     let words: &[&str] = match (draw.is_array(), moves || is_paged) {
-        (_, true) if draw.has_superblocks() => &["page"],
+        (_, true) if draw.has_superblocks() || draw.has_slc() => &["page"],
         (false, true) => &["page", "page", "dftl"],
         (false, false) => &["page", "page", "page", "dftl", "dftl", "bast", "fast"],
         (true, true) => &["page"],
@@ -337,6 +364,20 @@ impl Drawing<'_> {
 
     fn is_asked(&self, key: &str, value: &str) -> bool {
         self.asked(key) == Some(value)
+    }
+
+    /// Whether blocks can be in SLC mode: drawn before what they need, as hardly any device would have all of it.
+    fn has_slc(&mut self) -> bool {
+        let is_asked = |key, plain| self.asked(key).is_some_and(|asked| asked != plain);
+        if is_asked("slc_static", "0") || is_asked("slc_dynamic", "false") {
+            return true;
+        }
+        let is_refused = BESIDE_SLC.iter().any(|(key, plain)| is_asked(key, plain))
+            || self.is_asked("program_pages", "1")
+            || self.asked("read_pages").is_some()
+            || self.asked("slc_static").is_some()
+            || self.asked("slc_dynamic").is_some();
+        !is_refused && self.torture.device.is_none() && self.apart("slc cache", |draw| draw.random.once_in(10))
     }
 
     fn has_superblocks(&mut self) -> bool {

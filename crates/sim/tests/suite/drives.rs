@@ -218,6 +218,16 @@ fn a_loaded_drive_goes_on_as_one_that_was_never_switched_off() {
             ("write_streams", "3"),
             ("gc_streams", "own"),
         ],
+        &[
+            ("program_pages", "2"),
+            ("pages_per_block", "8"),
+            ("planes_per_die", "1"),
+            ("over_provisioning", "0.5"),
+            ("gc_blocking_scope", "none"),
+            ("slc_static", "1"),
+            ("slc_dynamic", "true"),
+            ("slc_leave", "4"),
+        ],
     ];
     let mut tried = 0;
     for (row, entry) in SCHEMES.iter().enumerate() {

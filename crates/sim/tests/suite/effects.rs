@@ -90,6 +90,11 @@ const BASES: &[(&str, &str, &str)] = &[
         "raid0",
         "fill=0.9 page_bytes=16384 mapping_unit_bytes=4096 gc_blocking_scope=none write_streams=3 chips_per_channel=1 planes_per_die=1 dies_per_chip=1 over_provisioning=0.5 gc_threshold=0.3 limit=600",
     ),
+    (
+        "trace.csv",
+        "raid0",
+        "fill=0.5 page_bytes=16384 mapping_unit_bytes=4096 gc_blocking_scope=none program_pages=2 slc_dynamic=true slc_leave=3 chips_per_channel=1 planes_per_die=1 dies_per_chip=1 channels=1 over_provisioning=0.5 speed=1000 limit=600",
+    ),
     ("example.blktrace.txt", "raid0", ""),
     ("example.lcs", "raid0", "op=write object_bytes=512"),
     ("example.oracleGeneral.bin", "raid0", "op=write object_bytes=512"),
@@ -151,6 +156,10 @@ fn values(key: &Key) -> Vec<String> {
         "mapping_unit_bytes" => &["512", "1024"],
         "staging_bytes" => &["64MiB"],
         "write_streams" => &["1", "3"],
+        "slc_static" => &["0", "2"],
+        "slc_leave" => &["1", "9"],
+        "slc_read_ns" => &["0", "15us"],
+        "slc_program_ns" => &["0", "40us"],
         "pad_after_ns" => &["0", "100000"],
         "suspend_min_ns" => &["0", "150000"],
         "suspend_ns" | "resume_ns" => &["0", "80000"],
@@ -316,6 +325,8 @@ fn settings_that_always_have_effect() {
         "pages_per_block",
         "page_bytes",
         "mapping_unit_bytes",
+        "slc_static",
+        "slc_dynamic",
     ];
     let timing = [
         "read_ns",

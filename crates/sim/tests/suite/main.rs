@@ -43,6 +43,7 @@ mod recompute;
 mod results;
 mod service;
 mod shift;
+mod slc;
 mod slices;
 mod steps;
 mod streams;

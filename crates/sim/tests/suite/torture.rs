@@ -200,7 +200,8 @@ fn a_kill_is_replayed_from_its_number() {
 /// Settings as they were drawn when a violation was found, where other keys and values have been added since. Those of violations without `update` are newer.
 fn as_then(update: &str, more: &[(&str, &str)]) -> Vec<(String, String)> {
     let then = [("update", update), ("xor_ns", "0")].into_iter().filter(|_| !update.is_empty());
-    let settings = then.chain([("chunk_units", "1")]).chain(more.iter().copied());
+    let others = [("chunk_units", "1"), ("slc_static", "0"), ("slc_dynamic", "false")];
+    let settings = then.chain(others).chain(more.iter().copied());
     settings.map(|(key, value)| (key.into(), value.into())).collect()
 }
 
@@ -230,7 +231,7 @@ fn what_was_once_a_violation_is_none() {
 /// it had lost of stripes that had left it was to be repaired; a dead spare SSD took its own place; parity was to go
 /// where failures had left no space; an early answer found none; what the old SSD had lost when there was no space for it was never computed; a copy
 /// that failed for space as the last of all was followed by no other one; an SSD was taken out between two kills while something else was lost;
-/// and space came at the instant at which the last round of copies had found none.
+/// space came at the instant at which the last round of copies had found none; and a rebuild asked again and again for pages that padding was to have.
 #[test]
 fn what_was_once_a_violation_of_replacements_is_none() {
     let violations = [
@@ -252,6 +253,7 @@ fn what_was_once_a_violation_of_replacements_is_none() {
         ("fra", "", "mapping_unit_bytes=1024 write_streams=3 gc_streams=own", false, 20_261_130, 11_650),
         ("hotswap", "", "superblock=true write_streams=8", false, 20_261_130, 36_499),
         ("raid1", "", "superblock=true write_streams=8", false, 20_261_201, 3550),
+        ("hotswap", "", "superblock=true slc_static=1 slc_dynamic=true", false, 20_261_203, 324),
     ];
     for (scheme, update, setting, second, seed, kill) in violations {
         let settings = as_then(update, &setting.split_whitespace().filter_map(|pair| pair.split_once('=')).collect::<Vec<_>>());

@@ -79,6 +79,7 @@ pub fn settings(placement: Placement) -> Settings {
         units_per_page: 1,
         memory: MemorySettings { pages: 0, read_ns: 0, survives_power_loss: false, pad_after_ns: 0 },
         geometry: GEOMETRY,
+        slc: None,
         given: GIVEN,
         slices_per_bus: 1,
         pages_per_member: 150,

@@ -278,6 +278,20 @@ pub struct SuspensionFigures {
     pub erases: u64,
 }
 
+/// The SLC cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SlcFigures {
+    /// Mapping units that were programmed in SLC mode, redundancy and padding included.
+    #[schemars(extend("unit" = "units"))]
+    pub units_written: u64,
+    /// Mapping units that GC moved out of the cache, as they were still needed (folding). They are among `flash_units.programs.gc`.
+    #[schemars(extend("unit" = "units"))]
+    pub units_folded: u64,
+    /// Erases of blocks in SLC mode. They are among `flash_ops.erases`.
+    #[schemars(extend("unit" = "blocks"))]
+    pub erases: u64,
+}
+
 /// Reads that LDPC decoded.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LdpcFigures {

@@ -10,7 +10,7 @@ mod run;
 pub use ageing::{Ssd, SsdState, WearOut};
 pub use flash::{
     ByCause, Capacity, Channel, ChiSquare, Die, EraseRange, FlashOps, GarbageCollection, HostSideFigures, InUse, LdpcFigures, Lifetime,
-    Link, Member, MemberState, ParityUpdates, PerDataPage, SuspensionFigures, Wear, WriteAmplificationBy,
+    Link, Member, MemberState, ParityUpdates, PerDataPage, SlcFigures, SuspensionFigures, Wear, WriteAmplificationBy,
 };
 pub use mechanisms::{BufferFigures, Drain, FailedPart, GuardFigures, MappingFigures, Preconditioned, Rebuild, Replacement, Window};
 pub use requests::{

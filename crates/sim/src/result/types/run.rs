@@ -3,7 +3,7 @@
 use super::ageing::{Ssd, WearOut};
 use super::flash::{
     Capacity, Channel, ChiSquare, Die, FlashOps, GarbageCollection, HostSideFigures, LdpcFigures, Lifetime, Link, Member, ParityUpdates,
-    PerDataPage, SuspensionFigures, Wear, WriteAmplificationBy,
+    PerDataPage, SlcFigures, SuspensionFigures, Wear, WriteAmplificationBy,
 };
 use super::mechanisms::{BufferFigures, Drain, GuardFigures, MappingFigures, Preconditioned, Rebuild, Replacement, Window};
 use super::requests::{Bandwidth, Latencies, LatenciesAround, Losses, Requests, Workload};
@@ -144,6 +144,10 @@ pub struct RunResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SuspensionFigures")]
     pub suspensions: Option<SuspensionFigures>,
+    /// The SLC cache. Present with `slc_static` or `slc_dynamic`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SlcFigures")]
+    pub slc: Option<SlcFigures>,
     /// Reads that LDPC decoded. Present with `ldpc`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "LdpcFigures")]

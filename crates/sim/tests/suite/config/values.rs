@@ -399,6 +399,8 @@ fn quantities_have_units_and_nothing_else_has() {
         "read_latency_ns",
         "read_ns",
         "resume_ns",
+        "slc_program_ns",
+        "slc_read_ns",
         "stored_ns",
         "suspend_min_ns",
         "suspend_ns",

@@ -1,0 +1,169 @@
+//! The SLC cache (SPEC 8.14). One plane of 16 blocks of 8 program units of three pages; in SLC mode each has one.
+
+use crate::support::{GIVEN, Host, ONE_PLANE, Random, operation, settings};
+use flashraid_ftl::{CellTimes, Given, MemorySettings, Placement, Settings, SlcCounts, SlcSettings, SlcTimes};
+use flashraid_vocabulary::{Action, Cause, Fault, GcBlockingScope, GcPace, Geometry, MemberPage, Part, Version};
+
+const PROGRAM_NS: u64 = 900;
+const SLC: SlcTimes = SlcTimes { read_ns: 4, program_ns: 200 };
+
+fn drive(slc: SlcSettings) -> Settings {
+    Settings {
+        geometry: Geometry { blocks_per_plane: 16, pages_per_block: 24, ..ONE_PLANE },
+        memory: MemorySettings { pages: 30, read_ns: 10, survives_power_loss: true, pad_after_ns: 0 },
+        pages_per_member: 200,
+        cell: CellTimes::new(10, PROGRAM_NS, 1000),
+        slc: Some((slc, SLC)),
+        given: Given { program_pages: 3, gc_blocking_scope: GcBlockingScope::None, bus_ps_per_byte: 0, idle_ns: 1_000_000, ..GIVEN },
+        ..settings(Placement::Member)
+    }
+}
+
+const FIXED: SlcSettings = SlcSettings { blocks: 2, leave: None, stalls: false };
+
+fn page(number: u32) -> MemberPage {
+    MemberPage::new(0, number)
+}
+
+fn write(host: &mut Host, number: u32) {
+    while !host.program(&operation(Action::Program, page(number), Version::Current, false)) {
+        assert!(host.advance(), "page {number} waits for ever");
+    }
+}
+
+fn counts(host: &Host) -> SlcCounts {
+    host.flash.store().space().slc_counts().expect("there is a cache")
+}
+
+/// All is done but what idle time brings.
+fn rest(host: &mut Host) {
+    let idle_ns = host.flash.nand().now_ns() + 900_000;
+    while host.flash.nand().next_event_ns() < idle_ns {
+        host.advance();
+    }
+}
+
+/// Two blocks of 8 pages take 16 pages, each of which is a program of its own; what comes then goes beside them.
+#[test]
+fn programs_fill_blocks_in_slc_mode_first() {
+    let mut host = Host::new(drive(FIXED));
+    (0..19).for_each(|number| write(&mut host, number));
+    while counts(&host).folded == 0 && host.advance() {}
+    assert_eq!(counts(&host).written, 16);
+    assert_eq!(host.flash.nand().luns()[0].array_ns[Cause::Host as usize], 16 * SLC.program_ns + PROGRAM_NS);
+    host.finish();
+    // In idle time what the cache has is folded, which is all of it; its blocks are erased.
+    assert_eq!(counts(&host), SlcCounts { written: 16, folded: 16, erases: 2 });
+    assert_eq!(host.flash.nand().counts()[Action::Program as usize][Cause::Gc as usize], 16);
+    let last = host.flash.nand().counts()[Action::Program as usize][Cause::Host as usize];
+    write(&mut host, 0);
+    rest(&mut host);
+    assert_eq!((counts(&host).written, host.flash.nand().counts()[Action::Program as usize][Cause::Host as usize]), (17, last + 1));
+}
+
+/// A folded page is one more that is programmed; one that was overwritten before is none.
+#[test]
+fn what_is_overwritten_in_the_cache_is_not_folded() {
+    let mut host = Host::new(drive(FIXED));
+    (0..16).for_each(|number| write(&mut host, number % 4));
+    host.finish();
+    assert_eq!(counts(&host), SlcCounts { written: 16, folded: 4, erases: 2 });
+}
+
+/// The largest burst at the speed of the cache: what is free beyond what is left, over the bits of a cell (MODERN C4).
+#[test]
+fn a_burst_ends_when_so_many_blocks_are_left() {
+    for (blocks, leave) in [(0, 6), (2, 6), (1, 10)] {
+        let mut host = Host::new(drive(SlcSettings { blocks, leave: Some(leave), stalls: false }));
+        let in_cache = (16 - leave).max(blocks) * 8;
+        (0..in_cache + 60).for_each(|number| {
+            write(&mut host, number);
+            rest(&mut host);
+            assert!(counts(&host).folded == 0 || number + 1 >= in_cache, "{number} of {in_cache}");
+            if number < in_cache {
+                assert_eq!(counts(&host).written, u64::from(number) + 1);
+            }
+        });
+        host.finish();
+        assert_eq!(host.lost(0).0, 0);
+    }
+}
+
+/// A fold of 8 pages, for which the erase gives 24 back, moves one for each two that go beside the cache; the rest follows in idle time.
+#[test]
+fn folds_keep_pace_with_the_host() {
+    let settings = drive(FIXED);
+    let mut host = Host::new(Settings { given: Given { gc_pace: GcPace::Debt, ..settings.given }, ..settings });
+    // The last program of the cache, and each beside it, takes the place of 3 pages and makes it owe 3 x 8 / 16 moves, which it makes 3 at a time.
+    let mut folded = vec![];
+    for number in 0..31 {
+        write(&mut host, number);
+        rest(&mut host);
+        folded.push(counts(&host).folded);
+    }
+    assert_eq!(folded[..18], [0; 18]);
+    assert_eq!(folded[18..], [3, 3, 3, 3, 3, 3, 6, 6, 6, 6, 6, 6, 8]);
+    assert_eq!(counts(&host), SlcCounts { written: 16, folded: 8, erases: 1 });
+    host.finish();
+    assert_eq!(counts(&host), SlcCounts { written: 16, folded: 16, erases: 2 });
+}
+
+/// With `stall` nothing goes beside the cache while something can be folded; programs wait for that.
+#[test]
+fn programs_wait_for_room_in_the_cache() {
+    for stalls in [false, true] {
+        let mut host = Host::new(drive(SlcSettings { stalls, ..FIXED }));
+        (0..150).for_each(|number| write(&mut host, number));
+        rest(&mut host);
+        assert_eq!(counts(&host).written == 150, stalls, "{:?}", counts(&host));
+        assert!(counts(&host).folded > 100 || !stalls);
+        host.finish();
+        assert_eq!(host.lost(0), (0, 150));
+    }
+}
+
+/// A read in SLC mode takes its time, and one of what was folded that of other blocks.
+#[test]
+fn reads_take_the_time_of_their_block() {
+    let mut host = Host::new(drive(FIXED));
+    write(&mut host, 7);
+    rest(&mut host);
+    let sensed = |host: &mut Host| {
+        let before = host.flash.nand().luns()[0].array_ns[Cause::Host as usize];
+        assert!(host.read(page(7), Version::Current));
+        rest(host);
+        host.flash.nand().luns()[0].array_ns[Cause::Host as usize] - before
+    };
+    assert_eq!(sensed(&mut host), SLC.read_ns);
+    (0..8).for_each(|number| write(&mut host, number + 10));
+    host.finish();
+    assert_eq!((counts(&host).folded, sensed(&mut host)), (8, 10));
+}
+
+/// Random writes over all that fits, with programs and erases that fail: all counts stay right (`Host` checks them), and nothing is lost.
+#[test]
+fn nothing_is_lost_of_the_cache() {
+    for (seed, slc) in [
+        (1, FIXED),
+        (2, SlcSettings { blocks: 0, leave: Some(3), stalls: false }),
+        (3, SlcSettings { blocks: 3, leave: None, stalls: true }),
+        (4, SlcSettings { blocks: 1, leave: Some(1), stalls: true }),
+    ] {
+        let mut host = Host::new(drive(slc));
+        let mut random = Random(seed);
+        for number in 0..4000 {
+            write(&mut host, random.below(200) as u32);
+            if number % 100 == 99 {
+                rest(&mut host);
+            }
+            match number % 700 {
+                300 if number < 2100 => host.fail(Fault::Program(Part::Channel(0))),
+                500 if number < 700 => host.fail(Fault::Erase(Part::Channel(0))),
+                _ => {}
+            }
+        }
+        host.finish();
+        assert_eq!(host.lost(0).0, 0);
+        assert!(counts(&host).erases > 10, "{:?}", counts(&host));
+    }
+}
