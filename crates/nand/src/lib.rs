@@ -49,7 +49,7 @@ pub use mutants::FlashFault;
 pub use nand::{Nand, advance, serve_due_bus};
 pub use pages::{BlockFacts, Pages, Timer};
 pub use places::Places;
-pub use queues::{bind, bind_in_domain, offer, queue_work};
+pub use queues::{bind, bind_in_domain, offer, queue_work, reclass_gc};
 pub use recording::Recording;
 pub use records::{About, NIL, Record, WorkKind};
 pub use settings::NandSettings;

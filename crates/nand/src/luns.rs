@@ -137,6 +137,12 @@ impl Lun {
         self.blocked
     }
 
+    /// Whether anything of a class waits for it.
+    #[inline]
+    pub fn has_waiting(&self, class: Priority) -> bool {
+        self.filled >> (2 * class as usize) & 0b11 != 0
+    }
+
     /// Records that wait for it.
     pub fn queued(&self) -> u32 {
         self.queued

@@ -127,6 +127,32 @@ impl Nand {
     }
 }
 
+/// What GC of a plane has queued at a LUN in one class waits in another one from now on, behind what waits there. Returns it.
+pub fn reclass_gc(nand: &mut Nand, plane: u32, lun_id: u32, [from, to]: [Priority; 2]) -> Vec<u32> {
+    let mut moved = Vec::new();
+    for kind in 0..2 {
+        let [from, to] = [from, to].map(|class| 2 * class as usize + kind);
+        let lun = &mut nand.luns[lun_id as usize];
+        let mut id = std::mem::replace(&mut lun.queues[from], Queue::EMPTY).head;
+        while id != NIL {
+            let record = &mut nand.records[id];
+            let (next, is_meant) = (record.next, record.cause == Cause::Gc && record.plane == plane);
+            record.next = NIL;
+            if is_meant {
+                moved.push(id);
+            }
+            lun.queues[if is_meant { to } else { from }].append(id, &mut nand.records);
+            id = next;
+        }
+        for index in [from, to] {
+            lun.filled = lun.filled & !(1 << index) | u16::from(lun.queues[index].head != NIL) << index;
+        }
+    }
+    moved.iter().for_each(|id| nand.records[*id].priority = to);
+    nand.refresh_want(lun_id);
+    moved
+}
+
 /// Queues a record at its LUN.
 #[inline(always)]
 pub fn bind<P: Pages>(ssd: &mut P, id: u32) {

@@ -11,8 +11,19 @@ use super::state::{Collection, GcStage};
 use crate::space::Space;
 use crate::space::blocks::NONE;
 use crate::store::Store;
-use flashraid_nand::{CellOperation, Nand, each, read_ns};
-use flashraid_vocabulary::{Cause, GcBlockingScope, GcLoad, GcPace, MemberPage, Priority, ReadLoad, Version};
+use flashraid_nand::{CellOperation, Nand, Record, WorkKind, each, read_ns, reclass_gc};
+use flashraid_vocabulary::{Cause, GcBlockingScope, GcLoad, GcPace, MemberPage, Ppn, Priority, ReadLoad, Version};
+
+/// What GC of the plane has queued at a LUN when nobody waited for it, as in idle time, waits among the work of the host from now on.
+#[cold]
+fn put_among_host_work(plane: u32, lun: u32, store: &mut Store, nand: &mut Nand) {
+    for id in reclass_gc(nand, plane, lun, [Priority::Gc, Priority::Host]) {
+        let Record { work, ppn, .. } = *nand.record(id);
+        if let (WorkKind::PageProgram, Some(memory)) = (work, &mut store.memory) {
+            memory.set_class(Ppn(ppn), Priority::Host);
+        }
+    }
+}
 
 impl Collection {
     // ---- service classes ----
@@ -49,10 +60,18 @@ impl Collection {
         (coordinates && !urgent, urgent)
     }
 
-    /// A program into a plane that is being collected finds it low: the run may have to go before the host now.
-    pub(super) fn hurry(&mut self, plane: u32, space: &Space) {
-        let (_, urgent) = self.manner(plane, space);
+    /// A program into a plane that is being collected finds that it needs it: the run may have to go before the host now, or, in step with it, no longer behind it.
+    pub(super) fn hurry(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) {
+        let (_, urgent) = self.manner(plane, &store.space);
         self.runs[plane as usize].urgent |= urgent;
+        if store.space.settings.given.gc_pace == GcPace::Debt {
+            for lane in store.space.living_lanes(plane) {
+                let lun = nand.places().lun_of_lane(plane, lane);
+                if nand.luns()[lun as usize].has_waiting(Priority::Gc) {
+                    put_among_host_work(plane, lun, store, nand);
+                }
+            }
+        }
     }
 
     /// The class in which a page operation is served; one of a migration is pending from now on.

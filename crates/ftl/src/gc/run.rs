@@ -21,7 +21,7 @@ impl Collection {
     pub(super) fn collect_if_low(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
         if store.space.is_low(plane) {
             if self.is_collecting(plane) {
-                self.hurry(plane, &store.space);
+                self.hurry(plane, store, nand);
                 // Program units count when they are programmed, as they may wait in the memory for long.
                 return if store.memory.is_none() {
                     self.owe(plane, &store.space, nand)
@@ -37,7 +37,7 @@ impl Collection {
     /// Starts a GC run if the SLC cache needs one. If the plane is to be collected in idle time, the timer sees to that.
     #[inline(always)]
     fn fold_or_wait(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
-        if store.space.has_cache() && !self.is_untimed && self.must_fold(plane, &store.space) {
+        if store.space.has_cache() && !self.is_untimed && self.must_fold(plane, store, nand) {
             return self.start(plane, store, nand);
         }
         if store.space.is_low_when_idle(plane) {
@@ -48,8 +48,12 @@ impl Collection {
 
     /// Whether the SLC cache is full, or may have what somebody waits for.
     #[cold]
-    fn must_fold(&self, plane: u32, space: &Space) -> bool {
-        space.is_short_by_slc(plane) || space.is_cache_full(plane) && !self.is_collecting(plane)
+    fn must_fold(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> bool {
+        let (is_full, is_collecting) = (store.space.is_cache_full(plane), self.is_collecting(plane));
+        if is_full && is_collecting {
+            self.hurry(plane, store, nand);
+        }
+        store.space.is_short_by_slc(plane) || is_full && !is_collecting
     }
 
     /// Starts a GC run if host programs get no new block in this plane. If it is to be collected in idle time, the timer sees to that.

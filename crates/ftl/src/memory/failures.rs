@@ -50,6 +50,11 @@ impl Memory {
         (held.must_move, held.is_of_gc)
     }
 
+    /// The program of the program unit that begins with this page waits in another class.
+    pub(crate) fn set_class(&mut self, first: Ppn, priority: Priority) {
+        self.held.get_mut(first.0 / self.units).expect("it is in the memory").priority = priority;
+    }
+
     /// There may be space now for what must move.
     pub(crate) fn try_to_move(&mut self) {
         self.has_to_move = true;

@@ -108,6 +108,23 @@ fn folds_keep_pace_with_the_host() {
     assert_eq!(counts(&host), SlcCounts { written: 16, folded: 16, erases: 2 });
 }
 
+/// What a fold has queued in idle time does not wait for ever behind a burst: it goes on with the pace of that.
+#[test]
+fn a_burst_finds_a_fold_of_idle_time() {
+    let settings = drive(SlcSettings { blocks: 4, ..FIXED });
+    let mut host = Host::new(Settings { given: Given { gc_pace: GcPace::Debt, ..settings.given }, ..settings });
+    (0..24).for_each(|number| write(&mut host, number));
+    while counts(&host).folded == 0 && host.advance() {}
+    assert_eq!(counts(&host).written, 24, "the cache had room");
+    for number in 24..150 {
+        write(&mut host, number);
+        while host.writing.len() > 3 && host.advance() {}
+    }
+    // The cache took 32 pages, and 8 for each block that was folded but the last; for each two of the 86 beside it one was folded, but for what is under way.
+    assert_eq!(counts(&host), SlcCounts { written: 64, folded: 40, erases: 5 });
+    host.finish();
+}
+
 /// With `stall` nothing goes beside the cache while something can be folded; programs wait for that.
 #[test]
 fn programs_wait_for_room_in_the_cache() {
