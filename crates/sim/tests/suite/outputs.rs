@@ -107,6 +107,23 @@ fn outputs_change_no_result() {
     }
 }
 
+/// The log names the stripe of a request's first page: with chunks of c pages and N data strips that of page x is r c + o (SPEC 8.1 (b)).
+#[test]
+fn the_latency_log_names_stripes() {
+    let data_members = 3;
+    for (scheme, chunk) in [("raid4", 1), ("raid4", 3), ("raid5", 1), ("raid5", 4)] {
+        let run = whole(&format!("stripes-{scheme}-{chunk}"), scheme, &[("chunk_units", &chunk.to_string())]);
+        // Pages behind the last whole row of chunks lie as without.
+        let row_pages = data_members * chunk;
+        let in_rows = run.result["capacity"]["user_bytes"].as_u64().unwrap() / 4096 / row_pages * row_pages;
+        for row in run.table("latency.csv").iter().filter(|row| row["op"] != "flush") {
+            let page = number(&row["offset_bytes"]) / 4096;
+            let stripe = if page < in_rows { page / row_pages * chunk + page % chunk } else { page / data_members };
+            assert_eq!(number(&row["stripe"]), stripe, "{scheme}, chunks of {chunk}: {row:?}");
+        }
+    }
+}
+
 #[test]
 fn equal_runs_give_equal_bytes() {
     let (first, second) = (whole("bytes-1", "raid5", &[]), whole("bytes-2", "raid5", &[]));
