@@ -27,7 +27,14 @@ from reference.recomputing.figures import Between, by_cause
 from reference.recomputing.host_side import of_host_side
 from reference.recomputing.logs import Run
 from reference.recomputing.members import of_members, of_ssds
-from reference.recomputing.operations import check_programs, counts, of_amplification, of_collections, of_units
+from reference.recomputing.operations import (
+    check_programs,
+    counts,
+    of_amplification,
+    of_collections,
+    of_slc_cache,
+    of_units,
+)
 from reference.recomputing.parts import of_parts
 from reference.recomputing.replaced_parts import of_rebuilds, of_replacements
 from reference.recomputing.requests import check_order, of_bandwidth, of_latencies_around, of_workload
@@ -98,6 +105,7 @@ def recomputed(run: Run) -> tuple[dict[str, Any], list[str]]:
     of_offered_load(run, found, buses)
     of_bandwidth(run, found)
     units_done = of_units(run, done, found)
+    of_slc_cache(run, found)
     of_amplification(run, found, units_done)
     check_programs(run, complaints)
     of_collections(run, found, units_done)

@@ -131,8 +131,8 @@ class Run:
 
     def pages(self, done: Operation) -> int:
         """The flash pages that the operation is of."""
-        together: int = self.pages_together
-        return together if done.action == "program" else 1
+        # Of a program unit all bytes cross the bus, and in SLC mode it is one read group.
+        return done.bytes // int(self.device["page_bytes"]) if self.packs and done.action == "program" else 1
 
     def unit(self, done: Operation) -> int:
         """Number of the LUN in `dies` of the result."""

@@ -44,7 +44,8 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
                 started[of][action] += run.pages(done)
     for done in run.operations:
         if done.kind != "collection" and done.member is not None:
-            parity[done.member] += done.action == "program" and done.cause == "parity"
+            if done.action == "program" and done.cause == "parity":
+                parity[done.member] += run.pages(done)
             if not done.failed:
                 latency[done.member].append(done.end - done.submitted)
     busy = [0] * members

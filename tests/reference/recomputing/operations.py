@@ -77,6 +77,28 @@ def of_units(run: Run, done: dict[str, dict[str, int]], found: dict[str, Any]) -
     return {"reads": reads, "programs": programs, "erases": done["erases"]}
 
 
+def of_slc_cache(run: Run, found: dict[str, Any]) -> None:
+    """Programs of less than a program unit are of blocks in SLC mode, until these are erased."""
+    if "slc" not in run.result:
+        return
+    in_slc = set()
+    written = read = erases = 0
+    for done in sorted(run.operations, key=lambda done: done.start):
+        block = run.flash_page(done)[:5]
+        if done.action == "program" and run.pages(done) < run.pages_together:
+            in_slc.add(block)
+            written += done.bytes // run.page_bytes
+        elif done.action == "read" and done.kind == "collection" and block in in_slc:
+            read += done.bytes // run.page_bytes
+        elif done.action == "erase" and block in in_slc and not done.failed:
+            in_slc.discard(block)
+            erases += 1
+    # What has its place and is not programmed yet counts; what was overwritten between read and program is not moved.
+    found["slc/units_written"] = Between(written, inf if run.has_warmup else written + run.staging_units)
+    found["slc/units_folded"] = Between(0, inf if run.has_warmup else read)
+    found["slc/erases"] = Between(erases, inf) if run.has_warmup else erases
+
+
 def of_amplification(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -> None:
     programs = done["programs"]
     pages_written = sum(request.size for request in run.completed if request.op == "write") / run.page_bytes

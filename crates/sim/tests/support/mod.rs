@@ -79,7 +79,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
 pub type Scenario = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Different ways through the engine, for golden results and for what recomputes results. Not every scheme takes all of them (`scenario`).
-pub const SCENARIOS: [Scenario; 38] = [
+pub const SCENARIOS: [Scenario; 39] = [
     ("plain", "raid5", &[]),
     ("sor", "raid4", &[("spare_chips", "1"), ("rebuild", "sor"), ("fail", "chip:1.0@request:180")]),
     ("dor", "raid5", &[("spare_chips", "1"), ("rebuild", "dor"), ("fail", "chip:1.0@request:180")]),
@@ -238,6 +238,26 @@ pub const SCENARIOS: [Scenario; 38] = [
             ("gc_pace", "debt"),
             ("gc_threshold", "0.35"),
             ("fail", "program:0@request:60,chip:1.0@request:180,block:0.1.0.0.3@request:300,erase:0@request:400"),
+        ],
+    ),
+    (
+        "slc",
+        "raid5",
+        &[
+            ("page_bytes", "8192"),
+            ("mapping_unit_bytes", "4096"),
+            ("program_pages", "2"),
+            ("pages_per_block", "8"),
+            ("planes_per_die", "1"),
+            ("over_provisioning", "0.5"),
+            ("gc_blocking_scope", "none"),
+            ("gc_pace", "debt"),
+            ("slc_static", "1"),
+            ("slc_dynamic", "true"),
+            ("slc_leave", "4"),
+            ("slc_program_ns", "80000"),
+            ("fill", "0.6"),
+            ("fail", "program:0@request:60,block:0.0.0.0.3@request:150,chip:1.0@request:300"),
         ],
     ),
 ];
