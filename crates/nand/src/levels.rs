@@ -5,7 +5,7 @@
 
 use crate::luns::{Lun, LunState};
 use crate::records::NIL;
-use crate::{BlockFacts, Ldpc, LevelLaw, Nand, Pages, Record};
+use crate::{BlockFacts, Ldpc, LevelLaw, Nand, Pages, Record, slc};
 use flashraid_vocabulary::{Persistent, Ppn, SplitMix64, memory};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -191,9 +191,11 @@ pub fn level_of(nand: &Nand, blocks: &impl BlockFacts, block: usize) -> u32 {
 /// How long the array takes to read the page, with all attempts and their decoding.
 #[inline(always)]
 pub fn read_ns(nand: &Nand, blocks: &impl BlockFacts, ppn: Ppn) -> u64 {
-    nand.settings
-        .cell
-        .read_ns(|| nand.number_in_block(ppn.0) / nand.settings.pages_per_read, level_of(nand, blocks, nand.shape.block_of(ppn)))
+    if let Some(times) = slc::times_of(nand, ppn.0) {
+        return times.read_ns;
+    }
+    let page_in_block = || nand.number_in_block(ppn.0) / nand.settings.pages_per_read;
+    nand.settings.cell.read_ns(page_in_block, level_of(nand, blocks, nand.shape.block_of(ppn)))
 }
 
 /// The first attempt of a read starts.

@@ -4,7 +4,7 @@
 //! operations are queued by physical page (`bind`), or as programs of a space domain that any of its LUNs may take (`join_pool`, `offer`).
 //!
 //! Reading order: `geometry`, `settings`, `pages`, `nand` (the state); `cells`, `luns`, `records`, `events`; then what happens to a page operation: `queues`,
-//! `domains`, `arbitration`, `service`, `ending`, with LDPC `levels` and `attempts`, `suspension` for reads that do not wait, and `power` for how many LUNs are active. `loads` and `recording` note what was done, and `slices` says what such notes are.
+//! `domains`, `arbitration`, `service`, `ending`, with LDPC `levels` and `attempts`, `slc` for blocks with one bit a cell, `suspension` for reads that do not wait, and `power` for how many LUNs are active. `loads` and `recording` note what was done, and `slices` says what such notes are.
 
 #![warn(missing_docs)]
 

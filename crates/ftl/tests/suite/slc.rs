@@ -2,7 +2,7 @@
 
 use crate::support::{GIVEN, Host, ONE_PLANE, Random, operation, settings};
 use flashraid_ftl::{CellTimes, Given, MemorySettings, Placement, Settings, SlcCounts, SlcSettings, SlcTimes};
-use flashraid_vocabulary::{Action, Cause, Fault, GcBlockingScope, GcPace, Geometry, MemberPage, Part, Version};
+use flashraid_vocabulary::{Action, Cause, Fault, GcBlockingScope, GcPace, Geometry, LoadView, MemberPage, Part, Version};
 
 const PROGRAM_NS: u64 = 900;
 const SLC: SlcTimes = SlcTimes { read_ns: 4, program_ns: 200 };
@@ -59,6 +59,18 @@ fn programs_fill_blocks_in_slc_mode_first() {
     write(&mut host, 0);
     rest(&mut host);
     assert_eq!((counts(&host).written, host.flash.nand().counts()[Action::Program as usize][Cause::Host as usize]), (17, last + 1));
+}
+
+/// What a scheme is told of a read counts the time of the mode.
+#[test]
+fn the_load_of_a_read_knows_the_mode() {
+    let mut host = Host::new(drive(FIXED));
+    (0..9).for_each(|number| write(&mut host, number));
+    rest(&mut host);
+    let read_ns = |host: &Host| host.flash.read_load(page(0), Version::Current).unwrap().read_ns;
+    assert_eq!(read_ns(&host), SLC.read_ns);
+    host.finish();
+    assert_eq!(read_ns(&host), 10, "it is folded");
 }
 
 /// A folded page is one more that is programmed; one that was overwritten before is none.
