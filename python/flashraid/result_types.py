@@ -305,8 +305,8 @@ class Device(Record):
     """Array time of a read in SLC mode, at most `read_ns`; 0 for that. Unit: ns."""
 
     slc_program_ns: int
-    """Array time of a program in SLC mode, at most `program_ns`; 0 for that divided by the bits of a cell, which are
-    `program_pages` over `read_pages`. Unit: ns.
+    """Array time of a program in SLC mode, at most `program_ns`; 0 for that over the square of the bits of a cell,
+    which are `program_pages` over `read_pages`. Unit: ns.
     """
 
     read_ns: int

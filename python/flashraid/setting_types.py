@@ -116,8 +116,8 @@ class SimulationSettings(TypedDict, total=False):
     """Array time of a read in SLC mode, at most `read_ns`; 0 for that. Unit: ns. Default: 0."""
 
     slc_program_ns: int | str | None
-    """Array time of a program in SLC mode, at most `program_ns`; 0 for that divided by the bits of a cell, which are
-    `program_pages` over `read_pages`. Unit: ns. Default: 0.
+    """Array time of a program in SLC mode, at most `program_ns`; 0 for that over the square of the bits of a cell,
+    which are `program_pages` over `read_pages`. Unit: ns. Default: 0.
     """
 
     read_ns: int | str | None

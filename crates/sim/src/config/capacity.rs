@@ -307,9 +307,9 @@ impl Device {
 
     /// Array times of reads and programs in SLC mode.
     pub(crate) fn slc_times_ns(&self) -> (u64, u64) {
-        let of_a_bit = self.program_ns.div_ceil(u64::from(self.program_pages / self.read_pages));
+        let bits = u64::from(self.program_pages / self.read_pages);
         let given = |time_ns: u64, otherwise| if time_ns > 0 { time_ns } else { otherwise };
-        (given(self.slc_read_ns, self.read_ns), given(self.slc_program_ns, of_a_bit))
+        (given(self.slc_read_ns, self.read_ns), given(self.slc_program_ns, self.program_ns.div_ceil(bits * bits)))
     }
 
     /// Bytes that are programmed together.

@@ -144,7 +144,7 @@ flashraid_ftl::given_settings! {
         slc_full: SlcFull = Some("direct"), "", Kind::Word(SlcFull::WORDS), WITH_SLC;
         /// Array time of a read in SLC mode, at most `read_ns`; 0 for that.
         slc_read_ns: u64 = Some("0"), "ns", whole(0, LONGEST_NS), WITH_SLC;
-        /// Array time of a program in SLC mode, at most `program_ns`; 0 for that divided by the bits of a cell, which are `program_pages` over `read_pages`.
+        /// Array time of a program in SLC mode, at most `program_ns`; 0 for that over the square of the bits of a cell, which are `program_pages` over `read_pages`.
         slc_program_ns: u64 = Some("0"), "ns", whole(0, LONGEST_NS), WITH_SLC;
         /// Array time of a page read.
         read_ns: u64 = None, "ns", whole(1, LONGEST_NS), EVER, Draw::OneOf(&["20000", "25000", "200000", "1"]);

@@ -49,9 +49,9 @@ fn a_burst_is_as_large_as_the_cache() {
         assert_eq!((slc.units_written, slc.units_folded), (units - 8, 0), "superblock = {superblock}");
         let result = write(units - 8..units, units * 200_000 + 500_000, &mut simulation);
         assert_eq!(result.slc.unwrap().units_written, units);
-        // Two units in a page, which is a word line; a third of the time of a program of three.
+        // Two units in a page, which is a word line; a ninth of the time of a program of three.
         assert_eq!(result.flash_ops.programs.host, units / 2);
-        let program = 175 + 2 * 102_400 + 200_000_u64.div_ceil(3);
+        let program = 175 + 2 * 102_400 + 200_000_u64.div_ceil(9);
         assert_eq!(result.dies.iter().map(|die| die.busy_ns.host).sum::<u64>(), units / 2 * program);
         simulation.finish().unwrap();
         let result = simulation.result(&Default::default(), false, None).unwrap();
