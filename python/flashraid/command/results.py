@@ -169,7 +169,7 @@ RUN = (
     ),
     Row(
         "SLC cache",
-        "{} units written, {} of them folded; {} erases",
+        "{} units written, {} units folded; {} erases",
         (("slc.units_written", COUNT.text), ("slc.units_folded", COUNT.text), ("slc.erases", COUNT.text)),
     ),
     Row(

@@ -1,7 +1,7 @@
 //! GC that keeps pace with the host (SPEC 8.4): `gc_pace = debt`.
 //!
-//! Of a victim with v pages to move and f = B - v that it frees, each program of a page into its plane makes the run owe v / f moves: when all are made, as many
-//! pages were programmed as the erase gives back. What is owed is kept in parts of 1 / f, in whole numbers. A run that owes nothing rests, unless somebody
+//! Of a victim with v pages to move and f = B - v that it frees, each program of a page into its plane, while that is collected for the host, makes the run owe
+//! v / f moves: when all are made, as many pages were programmed as the erase gives back. What is owed is kept in parts of 1 / f, in whole numbers. A run that owes nothing rests, unless somebody
 //! needs the block that it frees; it goes on when it owes a whole program unit.
 
 use super::run::load_of_plane;
@@ -22,7 +22,7 @@ impl Collection {
     #[inline]
     pub(crate) fn owe(&mut self, plane: u32, space: &Space, nand: &mut Nand) -> Next {
         let run = &mut self.runs[plane as usize];
-        if !run.may_rest {
+        if !run.may_rest || !space.is_collected_for_host(plane) {
             return Next::Waits;
         }
         run.owed += i64::from(space.settings.units_per_program()) * i64::from(run.to_move);

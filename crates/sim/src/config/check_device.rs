@@ -96,6 +96,11 @@ impl Device {
                 self.program_pages, self.read_pages
             ));
         }
+        for (key, count, is_used) in [("slc_static", self.slc_static, true), ("slc_leave", self.slc_leave, self.slc_dynamic)] {
+            if is_used && count >= self.blocks_per_plane {
+                return refuse(format!("{key} = {count}: allowed is less than blocks_per_plane, which is {}", self.blocks_per_plane));
+            }
+        }
         if self.mapping != Mapping::Page {
             return refuse(format!("{key}: allowed with mapping = {} is {none}", self.mapping.name()));
         }

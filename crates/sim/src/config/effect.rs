@@ -167,9 +167,10 @@ pub(super) const STREAMED: Effect = EVER
         config.device.packs() && config.device.buffer_pages() == 0
     });
 pub(super) const KEPT_IN_STREAMS: Effect = COLLECTED.needs("write_streams above 1", |config| config.device.write_streams > 1);
-pub(super) const WITH_WORK_IN_IDLE_TIME: Effect = EVER.needs("gc_idle_threshold above 0, or a scheme that replaces SSDs", |config| {
-    config.device.gc_idle_threshold > 0.0 || config.replaces_devices()
-});
+pub(super) const WITH_WORK_IN_IDLE_TIME: Effect = EVER
+    .needs("gc_idle_threshold above 0, an SLC cache, or a scheme that replaces SSDs", |config| {
+        config.device.gc_idle_threshold > 0.0 || config.device.has_slc() || config.replaces_devices()
+    });
 pub(super) const COLLECTED_WHEN_IDLE: Effect =
     FREELY_MAPPED.meets("no GC run began in idle time", |run| run.collected && run.config.device.gc_idle_threshold > 0.0);
 pub(super) const STEADY: Effect = COLLECTED.needs("precondition = steady or direct, and mapping = page or dftl", |config| {

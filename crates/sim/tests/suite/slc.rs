@@ -83,6 +83,8 @@ fn a_cache_needs_several_bits_a_cell() {
         refused(&[("ldpc", "geometric")]),
         "slc_dynamic = true: allowed with ldpc = geometric is false, as levels are those of blocks of all bits"
     );
+    assert_eq!(refused(&[("slc_static", "20")]), "slc_static = 20: allowed is less than blocks_per_plane, which is 20");
+    assert_eq!(refused(&[("slc_leave", "65534")]), "slc_leave = 65534: allowed is less than blocks_per_plane, which is 20");
     assert_eq!(refused(&[("slc_read_ns", "999999999")]), "slc_read_ns = 999999999: allowed is at most read_ns, which is 20000");
     assert_eq!(refused(&[("slc_program_ns", "200001")]), "slc_program_ns = 200001: allowed is at most program_ns, which is 200000");
 }

@@ -257,7 +257,7 @@ pub const SCENARIOS: [Scenario; 39] = [
             ("slc_leave", "4"),
             ("slc_program_ns", "80000"),
             ("fill", "0.6"),
-            ("fail", "program:0@request:60,block:0.0.0.0.3@request:150,chip:1.0@request:300"),
+            ("fail", "program:0@request:60,block:0.0.0.0.3@request:150"),
         ],
     ),
 ];
