@@ -2,7 +2,7 @@
 
 use crate::support::{GIVEN, Host, ONE_PLANE, Random, operation, settings};
 use flashraid_ftl::{CellTimes, Given, MemorySettings, Placement, Settings, SlcCounts, SlcSettings, SlcTimes};
-use flashraid_vocabulary::{Action, Cause, Fault, GcBlockingScope, GcPace, Geometry, LoadView, MemberPage, Part, Version};
+use flashraid_vocabulary::{Action, Cause, Fault, GcBlockingScope, GcPace, Geometry, LoadView, MemberPage, PageOperation, Part, Version};
 
 const PROGRAM_NS: u64 = 900;
 const SLC: SlcTimes = SlcTimes { read_ns: 4, program_ns: 200 };
@@ -140,8 +140,8 @@ fn a_burst_finds_a_fold_of_idle_time() {
 /// With `stall` nothing goes beside the cache while something can be folded; programs wait for that.
 #[test]
 fn programs_wait_for_room_in_the_cache() {
-    for stalls in [false, true] {
-        let mut host = Host::new(drive(SlcSettings { stalls, ..FIXED }));
+    for (stalls, blocks) in [(false, 2), (true, 2), (true, 1)] {
+        let mut host = Host::new(drive(SlcSettings { blocks, stalls, ..FIXED }));
         (0..150).for_each(|number| write(&mut host, number));
         rest(&mut host);
         assert_eq!(counts(&host).written == 150, stalls, "{:?}", counts(&host));
@@ -149,6 +149,50 @@ fn programs_wait_for_room_in_the_cache() {
         host.finish();
         assert_eq!(host.lost(0), (0, 150));
     }
+}
+
+/// Of a domain with two planes, all must be full for programs to wait.
+#[test]
+fn one_full_plane_lets_nobody_wait() {
+    let settings = drive(SlcSettings { blocks: 1, stalls: true, ..FIXED });
+    let geometry = Geometry { planes_per_die: 2, ..settings.geometry };
+    let mut host =
+        Host::new(Settings { geometry, pages_per_member: 400, memory: MemorySettings { pages: 60, ..settings.memory }, ..settings });
+    // Program units go to planes in turn, and 8 pages fill the block of each: the last one finds the other plane full, and what goes on there.
+    (0..16).for_each(|number| write(&mut host, number));
+    assert_eq!((counts(&host).written, host.flash.nand().now_ns()), (16, 0));
+    write(&mut host, 16);
+    assert_eq!(counts(&host).written, 16, "now both are full");
+    host.finish();
+}
+
+/// What a rebuild programs goes beside a block that is open in the cache.
+#[test]
+fn rebuilds_go_beside_the_cache() {
+    let mut host = Host::new(drive(FIXED));
+    write(&mut host, 0);
+    let program = operation(Action::Program, page(1), Version::Current, false);
+    assert!(host.program(&PageOperation { cause: Cause::Rebuild, ..program }));
+    assert_eq!(counts(&host).written, 1);
+    host.finish();
+    assert_eq!(counts(&host).written, 1);
+}
+
+/// A block that was in SLC mode takes the times of all its bits when GC fills it anew, or programs beside the cache.
+#[test]
+fn an_erased_block_is_in_slc_mode_no_more() {
+    let mut host = Host::new(drive(SlcSettings { blocks: 14, ..FIXED }));
+    // Each block is in SLC mode once, is folded and erased; what is left is in others.
+    for _ in 0..4 {
+        (0..100).for_each(|number| write(&mut host, number));
+        host.finish();
+    }
+    assert!(counts(&host).erases > 30, "{:?}", counts(&host));
+    let before = host.flash.nand().luns()[0].array_ns[Cause::Host as usize];
+    assert!((0..100).all(|number| host.read(page(number), Version::Current)));
+    host.finish();
+    // A program unit of three pages is sensed as three.
+    assert_eq!(host.flash.nand().luns()[0].array_ns[Cause::Host as usize] - before, 100 * 10);
 }
 
 /// A read in SLC mode takes its time, and one of what was folded that of other blocks.

@@ -427,7 +427,18 @@ fn a_warm_up_is_taken_from_every_count() {
     let small = [("fill", "0.5"), ("blocks_per_plane", "20"), ("over_provisioning", "0.5")];
     let dftl = [("mapping", "dftl"), ("cmt_entries", "8")];
     type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, &'a [&'a str]);
-    let cases: [Case; 4] = [
+    let slc = [
+        ("mapping_unit_bytes", "1024"),
+        ("program_pages", "2"),
+        ("pages_per_block", "8"),
+        ("blocks_per_plane", "160"),
+        ("gc_blocking_scope", "none"),
+        ("power_loss_protection", "true"),
+        ("slc_static", "2"),
+    ];
+    let cases: [Case; 5] = [
+        // What is folded at rest differs with the end of the run.
+        ("raid5", &slc, "slc", &["units_written"]),
         ("raid5", &dftl, "mapping", &["cmt_hits", "cmt_misses", "evictions", "dirty_evictions", "in_hand"]),
         (
             "raid5",

@@ -64,6 +64,23 @@ fn a_burst_is_as_large_as_the_cache() {
     }
 }
 
+/// `slc_static` alone is so many blocks, whatever is free; a fill leaves the cache empty.
+#[test]
+fn a_fixed_cache_is_as_large_as_it_is_set() {
+    for fill in ["0", "0.4"] {
+        let pairs = [("slc_dynamic", "false"), ("slc_static", "2"), ("fill", fill)];
+        let mut simulation = Simulation::new(device(&pairs), |_| true).unwrap();
+        // Two blocks of 8 units in each of four planes; it takes over a millisecond until one of them is folded.
+        for unit in 0..67 {
+            simulation.submit(&HostRequest { arrival_ns: unit * 200_000, ..pages(HostOp::Write, unit, 1) }).unwrap();
+        }
+        simulation.advance_until(67 * 200_000).unwrap();
+        let slc = simulation.result(&Default::default(), false, None).unwrap().slc.unwrap();
+        assert_eq!((slc.units_written, slc.erases), (64, 0), "fill = {fill}");
+        simulation.finish().unwrap();
+    }
+}
+
 /// What the cache cannot be combined with is refused.
 #[test]
 fn a_cache_needs_several_bits_a_cell() {

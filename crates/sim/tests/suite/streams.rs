@@ -78,10 +78,17 @@ fn streams_that_there_are_not_are_as_none() {
 /// Whatever fails, and whenever.
 #[test]
 fn nothing_is_lost_of_streams() {
-    const KINDS: [Pairs; 4] = [
+    const KINDS: [Pairs; 5] = [
         &[("mapping_unit_bytes", "1024"), ("page_bytes", "4096"), ("write_streams", "3")],
         &[("mapping_unit_bytes", "1024"), ("page_bytes", "4096"), ("write_streams", "8"), ("power_loss_protection", "false")],
         &[("superblock", "true"), ("write_streams", "3"), ("gc_streams", "own")],
+        &[
+            ("write_streams", "3"),
+            ("gc_streams", "own"),
+            ("power_loss_protection", "false"),
+            ("mapping_unit_bytes", "1024"),
+            ("page_bytes", "4096"),
+        ],
         &[("program_pages", "2"), ("pages_per_block", "8"), ("write_streams", "2"), ("gc_streams", "own"), ("gc_pace", "debt")],
     ];
     let protecting = SCHEMES.iter().filter(|entry| entry.protects != Protects::None);
