@@ -4,7 +4,7 @@ use crate::support::{clean_result, config, pages, proving, some_of};
 use flashraid_redundancy::{Protects, SCHEMES};
 use flashraid_sim::torture::Torture;
 use flashraid_sim::{RunResult, Simulation};
-use flashraid_vocabulary::{HostOp, HostRequest};
+use flashraid_vocabulary::{HostOp, HostRequest, SplitMix64};
 
 type Pairs<'a> = &'a [(&'a str, &'a str)];
 
@@ -73,6 +73,28 @@ fn streams_that_there_are_not_are_as_none() {
     };
     assert_eq!(run([0, 1, 2]), run([0, 1, 0]));
     assert_ne!(run([0, 1, 0]), run([0, 0, 0]));
+}
+
+/// Where the memory is lost with the power, GC programs what it has moved before it erases, whichever stream that went to (SPEC 8.1 (i)): the host pads nothing here.
+#[test]
+fn gc_pads_the_stream_that_it_has_filled() {
+    let padded = |pairs: Pairs| {
+        let settings =
+            [DRIVE, &[("write_streams", "3"), ("gc_streams", "own"), ("pad_after_ns", "0"), ("over_provisioning", "0.5")], pairs].concat();
+        let settings: Vec<_> = settings.into_iter().filter(|(key, _)| !pairs.is_empty() || *key != "pad_after_ns").collect();
+        let mut simulation = Simulation::new(config("tiny", "raid0", &settings), |_| true).unwrap();
+        let (space, mut random) = (simulation.space_bytes() / 4096, SplitMix64::new(1));
+        for number in 0..5000 {
+            let request = HostRequest { arrival_ns: number * 2_000_000, stream: 1, ..pages(HostOp::Write, random.next_below(space), 1) };
+            simulation.submit(&request).unwrap();
+        }
+        simulation.advance_until(10_000_000_000).unwrap();
+        let result = simulation.result(&Default::default(), false, None).unwrap();
+        assert!(result.flash_units.unwrap().programs.gc > 500, "{pairs:?}");
+        result.padded_units.unwrap()
+    };
+    assert_eq!(padded(&[]), 0);
+    assert!(padded(&[("power_loss_protection", "false")]) > 100);
 }
 
 /// Whatever fails, and whenever.
