@@ -228,11 +228,6 @@ impl Settings {
         self.collects_when_idle() || self.slc.is_some()
     }
 
-    /// Pages that are programmed together in SLC mode.
-    pub(crate) fn units_in_slc(&self) -> u32 {
-        self.units_per_read()
-    }
-
     /// Members of the device.
     pub fn members(&self) -> u32 {
         match self.given.member {

@@ -55,7 +55,7 @@ impl Flash {
         let planes = blocks.planes.len() as u32;
         blocks.set_lanes(shape.lanes, shape.pages_per_turn());
         if let Some((slc, _)) = settings.slc {
-            blocks.set_slc(slc, (settings.units_per_program(), settings.units_in_slc()));
+            blocks.set_slc(slc, (settings.units_per_program(), settings.units_per_read()));
         }
         if settings.packs() {
             blocks.set_streams(settings.given.write_streams, settings.given.gc_streams == GcStreams::Own);

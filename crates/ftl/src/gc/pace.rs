@@ -63,9 +63,16 @@ impl Collection {
         self.go_on(plane, nand)
     }
 
+    /// Whether programs into the domain wait, though the memory has room: for GC that is behind, or for room in the SLC cache.
+    #[inline]
+    pub(crate) fn must_wait(&self, domain: u32, space: &Space, memory: &Memory) -> bool {
+        let goes_on = |plane| memory.has_slc_programs(plane) || self.is_folding(plane, space);
+        self.is_behind(domain, space, memory) || space.waits_for_slc(domain, goes_on)
+    }
+
     /// Whether programs into the domain wait until GC has moved more: two program units of each lane of its superblock are programmed, or staged, for which nothing was
     /// moved yet (SPEC 8.12). In stages that may need other operations nobody waits.
-    pub(crate) fn is_behind(&self, domain: u32, space: &Space, memory: &Memory) -> bool {
+    fn is_behind(&self, domain: u32, space: &Space, memory: &Memory) -> bool {
         if space.shape.lanes == 1 || space.settings.given.gc_pace != GcPace::Debt {
             return false;
         }

@@ -10,10 +10,10 @@ impl Memory {
     // ---- what waits ----
 
     /// A program comes in. Returns whether it is accepted now; else it waits, as it does while GC is behind.
-    pub(crate) fn take_in(&mut self, id: u32, is_behind: bool, nand: &Nand, space: &Space) -> bool {
+    pub(crate) fn take_in(&mut self, id: u32, must_wait: bool, nand: &Nand, space: &Space) -> bool {
         let Record { priority, domain, .. } = *nand.record(id);
         let waiting = &mut self.waiting[priority as usize];
-        let is_accepted = waiting.is_empty() && self.room > 0 && space.domains[domain as usize].free_pages > 0 && !is_behind;
+        let is_accepted = waiting.is_empty() && self.room > 0 && space.domains[domain as usize].free_pages > 0 && !must_wait;
         if !is_accepted {
             waiting.push_back(id);
         }
@@ -24,12 +24,12 @@ impl Memory {
     pub(crate) fn take_acceptable(
         &mut self,
         class: usize,
-        is_behind: impl Fn(u32, &Self) -> bool,
+        must_wait: impl Fn(u32, &Self) -> bool,
         nand: &Nand,
         space: &Space,
     ) -> Option<u32> {
         let domain = nand.record(*self.waiting[class].front()?).domain;
-        let is_accepted = self.room > 0 && space.domains[domain as usize].free_pages > 0 && !is_behind(domain, self);
+        let is_accepted = self.room > 0 && space.domains[domain as usize].free_pages > 0 && !must_wait(domain, self);
         if is_accepted { self.waiting[class].pop_front() } else { None }
     }
 

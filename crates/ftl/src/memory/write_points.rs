@@ -19,9 +19,8 @@ impl Flash {
             return self.fail_unstarted(id);
         }
         let memory = memory.as_mut().expect("program units have several pages");
-        let is_behind = self.gc.is_behind(domain, space, memory)
-            || space.waits_for_slc(domain, |plane| memory.has_slc_programs(plane) || self.gc.is_folding(plane, space));
-        if memory.take_in(id, is_behind, &self.nand, space) {
+        let must_wait = self.gc.must_wait(domain, space, memory);
+        if memory.take_in(id, must_wait, &self.nand, space) {
             self.accept(id);
         }
     }
@@ -51,11 +50,8 @@ impl Flash {
             loop {
                 let Store { space, memory, .. } = &mut self.store;
                 let Some(memory) = memory else { return };
-                let is_behind = |domain, memory: &Memory| {
-                    self.gc.is_behind(domain, space, memory)
-                        || space.waits_for_slc(domain, |plane| memory.has_slc_programs(plane) || self.gc.is_folding(plane, space))
-                };
-                let Some(id) = memory.take_acceptable(class, is_behind, &self.nand, space) else { break };
+                let must_wait = |domain, memory: &Memory| self.gc.must_wait(domain, space, memory);
+                let Some(id) = memory.take_acceptable(class, must_wait, &self.nand, space) else { break };
                 self.accept(id);
             }
         }

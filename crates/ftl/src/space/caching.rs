@@ -20,14 +20,14 @@ impl Blocks {
     /// Whether a block is in SLC mode.
     #[inline]
     pub(crate) fn is_slc(&self, block: usize) -> bool {
-        self.slc.as_ref().is_some_and(|slc| slc.modes[block] != Mode::Full)
+        self.slc.as_ref().is_some_and(|slc| slc.is_slc(block))
     }
 
     /// Pages that programs fill of a program unit of the block, where all of it has so many.
     #[inline]
     pub(crate) fn units_used(&self, block: usize, units: u32) -> u32 {
         match &self.slc {
-            Some(slc) if slc.modes[block] != Mode::Full => slc.used,
+            Some(slc) if slc.is_slc(block) => slc.used,
             _ => units,
         }
     }
@@ -38,7 +38,7 @@ impl Blocks {
         let written = self.blocks[block].written;
         let pages = self.unwritten_pages(plane, written);
         match &self.slc {
-            Some(slc) if slc.modes[block] != Mode::Full => slc.left_of(pages, written),
+            Some(slc) if slc.is_slc(block) => slc.left_of(pages, written),
             _ => pages,
         }
     }
@@ -92,7 +92,7 @@ impl Blocks {
     /// A block of the device, or of a superblock, is erased.
     pub(super) fn note_slc_erased(&mut self, block: usize) {
         if let Some(slc) = &mut self.slc {
-            slc.counts.erases += u64::from(slc.modes[block] != Mode::Full);
+            slc.counts.erases += u64::from(slc.is_slc(block));
         }
     }
 
@@ -117,7 +117,7 @@ impl Blocks {
     #[inline]
     pub(crate) fn note_folded(&mut self, block: usize) {
         if let Some(slc) = &mut self.slc {
-            slc.counts.folded += u64::from(slc.modes[block] != Mode::Full);
+            slc.counts.folded += u64::from(slc.is_slc(block));
         }
     }
 
@@ -159,7 +159,7 @@ impl Space {
             return false;
         }
         let domain = &self.domains[domain as usize];
-        domain.free_pages - domain.reserved - domain.owed >= i64::from(self.blocks.lost_by_slc(plane))
+        domain.free_pages - domain.reserved >= i64::from(self.blocks.lost_by_slc(plane))
     }
 
     /// Whether there is an SLC cache.

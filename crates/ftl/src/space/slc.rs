@@ -74,6 +74,12 @@ impl SlcCache {
         }
     }
 
+    /// Whether a block is in SLC mode, also if it takes no more programs.
+    #[inline]
+    pub(super) fn is_slc(&self, block: usize) -> bool {
+        self.modes[block] != Mode::Full
+    }
+
     /// Pages of a block in SLC mode, if all are so many.
     pub(super) fn pages_of(&self, pages: u32) -> u32 {
         pages / self.units * self.used
