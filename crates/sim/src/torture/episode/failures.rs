@@ -230,7 +230,7 @@ impl<M: Media> Episode<M> {
     }
 
     /// Pages that are lost, in whatever version, of what protects or holds data.
-    fn lost_versions(&self) -> u64 {
+    pub(super) fn lost_versions(&self) -> u64 {
         let members = (0..self.engine.executor.media.shape().members).map(|member| MemberId(member as u16));
         members.filter(|member| !self.is_shadow(*member)).map(|member| self.engine.executor.media.lost_versions_of(member)).sum()
     }

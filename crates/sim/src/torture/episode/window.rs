@@ -14,7 +14,8 @@ impl<M: Media> Episode<M> {
         }
     }
 
-    /// What the next failure would take is what the scheme says: no page less, and with nothing failed no page more.
+    /// What the next failure would take is what the scheme says: no page less, and no page more where nothing is lost. (Of a stripe that has lost a page
+    /// no further failure is tried; memory that has no space loses pages without a failure.)
     pub(super) fn check_exposed(&self, exposed: &[Lpn]) -> Result<(), Problem> {
         let engine = &self.engine;
         if let Some(lpn) = exposed.iter().find(|lpn| !engine.is_exposed(**lpn)) {
@@ -22,7 +23,7 @@ impl<M: Media> Episode<M> {
         }
         let is_safe = |lpn: &Lpn| exposed.binary_search(lpn).is_err() && !engine.is_gone(*lpn);
         match (0..engine.space_pages()).map(Lpn).find(|lpn| engine.is_exposed(*lpn) && is_safe(lpn)) {
-            Some(lpn) if self.damage.failed.is_none() => {
+            Some(lpn) if self.damage.failed.is_none() && self.lost_versions() == 0 => {
                 Err((Some(lpn.0), "is in the declared window, although the failure of its chip would not take it".into()))
             }
             _ => Ok(()),
