@@ -83,7 +83,7 @@ def fit_device(sheet: Path) -> str:
         raise InputError("sheet = None: allowed is a TOML file")
     stated = _stated(path)
     fit = _Fit(stated)
-    text = "".join(f"{line}\n" for line in _lines(stated, fit.constants(), fit.fitted))
+    text = "".join(f"{line}\n" for line in _lines(stated, fit.constants(), fit.queue_depth(), fit.fitted))
     _check(stated, text)
     return text
 
@@ -177,7 +177,9 @@ def _check(stated: Stated, text: str) -> None:
         raise InputError(f"{stated.path}: the drive that comes of it cannot be simulated: {refused}")
 
 
-def _lines(stated: Stated, constants: Mapping[str, Constant], fitted: list[str]) -> Iterator[str]:
+def _lines(
+    stated: Stated, constants: Mapping[str, Constant], queue_depth: Constant, fitted: list[str]
+) -> Iterator[str]:
     """The device file."""
     yield f"# Fitted to a data sheet: {stated.source}. What that does not say is as in the preset {LIKE}."
     yield "# `flashraid datasheet` with this file measures how close it comes."
@@ -186,6 +188,9 @@ def _lines(stated: Stated, constants: Mapping[str, Constant], fitted: list[str])
     width = max(map(len, lines))
     for line, constant in zip(lines, constants.values(), strict=True):
         yield f"{line:{width}} # {constant.why}"
+    yield ""
+    yield "[host]"
+    yield f"{f'device_queue_depth = {queue_depth.value}':{width}} # {queue_depth.why}"
     yield ""
     yield "[sheet]"
     yield f"source = {toml(stated.source)}"
@@ -202,7 +207,9 @@ class _Fit:
 
     def __init__(self, stated: Stated) -> None:
         self.stated = stated
-        self.like: dict[str, Any] = json.loads(_native.device(LIKE, default_scheme()))["device"]
+        like = json.loads(_native.device(LIKE, default_scheme()))
+        self.like: dict[str, Any] = like["device"]
+        self.commands: int = like["device_queue_depth"] * self.like["slice"]
         self.fitted: list[str] = []
         self.found: dict[str, Constant] = {}
 
@@ -215,6 +222,12 @@ class _Fit:
         order = [*own, *(key for key in self.stated.known if key not in own)]
         constants = {"name": Constant(self.stated.name, "yours")}
         return constants | {str(key): self._of(key) for key in order if key != "name"}
+
+    def queue_depth(self) -> Constant:
+        """The requests that the simulated slice takes at a time."""
+        slices = self._value("slice")
+        share = "" if slices == 1 else f"; {self.commands:,} of the drive"
+        return Constant(max(1, self.commands // slices), f"assumed: as {LIKE}{share}")
 
     def _of(self, key: str) -> Constant:
         """The constant of a setting: what is known of the drive, what was found, or that of the preset."""

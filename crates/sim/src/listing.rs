@@ -1,7 +1,7 @@
 //! Listings of devices with their capacities, of schemes and of settings. Each serializes to the JSON of its command.
 
 use crate::config::{
-    Allocation, Array, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Sheet, Spare, Survival, find_scheme, keys,
+    Allocation, Array, Asked, Config, ConfigError, Derived, Device, Ftl, Host, Idle, Overhead, Sheet, Spare, Survival, find_scheme, keys,
 };
 use crate::presets::PRESETS;
 use flashraid_ftl::Placement;
@@ -42,6 +42,9 @@ pub struct DeviceDetail {
     /// Each of these, spare ones included; absent for a single SSD.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ssds: Vec<SsdLine>,
+    /// Requests that it takes at a time; absent if there is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_queue_depth: Option<u32>,
     /// What its maker states; absent if its file has no such table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sheet: Option<Sheet>,
@@ -252,6 +255,7 @@ pub fn device(name: &str, scheme: Option<&str>) -> Result<DeviceDetail, ConfigEr
         derived: array.derived(&device),
         schemes: entries.iter().map(|entry| (entry.name, capacity(name, entry))).collect(),
         ssds: ssds(&device, &array),
+        device_queue_depth: Some(Host::load(name)?.device_queue_depth).filter(|depth| *depth > 0),
         sheet: Sheet::load(name)?,
         device: whole,
         array,

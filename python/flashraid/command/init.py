@@ -86,7 +86,9 @@ def _values(device: str | None, scheme: str | None) -> dict[str, dict[str, Any]]
         return {}
     one = json.loads(_native.schemes(None))[0]["name"]  # the device is the same under each, and all would take longer
     detail = json.loads(_native.device(device, one))
-    return {table: detail[table] for table in ("device", "array") if table in detail}
+    values = {table: detail[table] for table in ("device", "array") if table in detail}
+    depth = detail.get("device_queue_depth")
+    return values if depth is None else values | {"host": {"device_queue_depth": depth}}
 
 
 def _line(file: str, device: str | None, scheme: str | None) -> str:

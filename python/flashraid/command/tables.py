@@ -185,6 +185,8 @@ def show_device(data: dict[str, Any]) -> None:
     )
     for key, value in (data.get("array", {}) | data["device"]).items():
         facts.add_row(key, json.dumps(value).strip('"'))
+    if "device_queue_depth" in data:
+        facts.add_row("device_queue_depth", f"{data['device_queue_depth']:,}")
     ssds = _table("SSDs", ["SSD", "role", "raw capacity", "age", "erases so far", "of at most"])
     for of in data.get("ssds", []):
         role = "spare" if of["is_spare"] else f"member {of['number']}"

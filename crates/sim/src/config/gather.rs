@@ -6,7 +6,8 @@ use super::lookup::{check_key, resolve_override};
 use super::merge::{build, device_and_array, refuse_missing};
 use super::schemes::scheme_names;
 use super::setting::{Setting, SettingSource, last};
-use super::{Array, Config, ConfigError, Device, find_scheme};
+use super::values::{deserialize, read_table};
+use super::{Array, Config, ConfigError, Device, Host, find_scheme};
 use flashraid_redundancy::Entry;
 use std::path::Path;
 
@@ -105,6 +106,13 @@ impl Array {
     pub fn load(device: &str) -> Result<Self, ConfigError> {
         let (device, array) = device_and_array(&load(device)?)?;
         array.with_models_of(&device)
+    }
+}
+
+impl Host {
+    /// The host's settings with what the file of a preset or of another device says of them: how many requests it takes at a time.
+    pub fn load(device: &str) -> Result<Self, ConfigError> {
+        deserialize(read_table(&load(device)?, &Self::TABLE)?)
     }
 }
 

@@ -13,7 +13,7 @@ Generated from the schema by `make bless`; do not edit.
 Settings are read from the device (a preset or a TOML file), then from a configuration file (TOML, or the JSON of a result, whose `config`
 object is complete: what one of an older version lacks is what that version did), then from options, arguments and `--set key=value`. A later value replaces an earlier one, also if `--set` is repeated. An option and a
 `--set` that give a setting different values are refused. Scheme parameters in a file belong to the scheme that the file names; they are ignored if `--scheme`
-names another. A TOML file has the tables below; a device file has only `device`, `array` and `sheet` (docs/datasheet.md). `--set` takes `key` or `table.key`. Unknown keys and values
+names another. A TOML file has the tables below; a device file has only `device`, `array` and `sheet` (docs/datasheet.md), and `device_queue_depth` of `host`. `--set` takes `key` or `table.key`. Unknown keys and values
 that are not allowed are refused. `flashraid init FILE` writes a configuration file with every setting, and `flashraid explain KEY` explains one.
 
 Sizes, shares and times may have units: `page_bytes=16KiB` (B, KiB to EiB, kB to EB), `fill=50%`, `read_ns=20us` (ns, us,

@@ -106,6 +106,27 @@ fn writes_of_a_full_queue_wait_for_no_victim() {
     assert!(debt_ns < 8 * 10 * 2_113_775, "{debt_ns} ns");
 }
 
+/// 8.8 (g): writes that come all at once are done as fast as if few were inside, as the preset takes so many at a time; without a limit they are not.
+#[test]
+fn an_overloaded_drive_writes_as_fast_as_it_can() {
+    let duration_ns = |depth: Option<&str>| {
+        let shape = [("channels", "4"), ("blocks_per_plane", "64"), ("pages_per_block", "1536"), ("gc_threshold", "0.0625")];
+        let steady = [("fill", "1"), ("precondition", "direct")];
+        let depth = depth.map(|depth| ("device_queue_depth", depth));
+        let given: Vec<_> = shape.into_iter().chain(steady).chain(depth).collect();
+        let mut simulation = Simulation::new(config("nvme-2026", "raid0", &given), |_| true).unwrap();
+        let (mut random, space) = (SplitMix64::new(3), simulation.space_bytes() / 131_072);
+        for _ in 0..8000 {
+            simulation.submit(&pages(HostOp::Write, 32 * random.next_below(space), 32)).unwrap();
+        }
+        simulation.finish().unwrap();
+        simulation.result(&Default::default(), false, None).unwrap().simulated_ns
+    };
+    let [preset_ns, few_ns, unlimited_ns] = [None, Some("32"), Some("0")].map(duration_ns);
+    assert!(preset_ns.abs_diff(few_ns) < few_ns / 50, "{preset_ns} ns, {few_ns} ns with few inside");
+    assert!(unlimited_ns > preset_ns * 3 / 2, "{unlimited_ns} ns without a limit, {preset_ns} ns with one");
+}
+
 /// 8.9: eight dies that program as fast as k of them, and each as often as any other; in any order of channels.
 #[test]
 fn a_drive_writes_as_fast_as_its_active_dies() {

@@ -1,7 +1,7 @@
 //! Where settings come from: precedence, errors in files, devices as files, results that are run again.
 
 use super::{Scratch, file_refusal, on, one_line, overrides};
-use flashraid_sim::config::{Device, Sheet};
+use flashraid_sim::config::{Device, Host, Sheet};
 use flashraid_sim::presets::PRESETS;
 use flashraid_sim::{Config, SCHEMA};
 use std::path::Path;
@@ -115,7 +115,12 @@ fn a_device_may_be_a_file() {
     }
     let wide = Scratch::new("wide.toml", &format!("{text}[run]\nseed = 1\n"));
     let error = on(wide.text(), "raid5", &[]).unwrap_err();
-    assert!(error.ends_with("a device file contains only the tables device, array and sheet, not run"), "{error}");
+    assert!(error.ends_with("the tables device, array and sheet, and host.device_queue_depth, not run"), "{error}");
+    let queued = |key: &str| Scratch::new("queued.toml", &format!("{text}[host]\n{key}\n"));
+    assert_eq!(on(queued("device_queue_depth = 8").text(), "raid5", &[]).unwrap().host.device_queue_depth, 8);
+    assert_eq!(Host::load(queued("device_queue_depth = 8").text()).unwrap().device_queue_depth, 8);
+    let error = on(queued("chunk_units = 2").text(), "raid5", &[]).unwrap_err();
+    assert!(error.ends_with("and host.device_queue_depth, not host.chunk_units"), "{error}");
     assert!(on("no/such.toml", "raid5", &[]).unwrap_err().starts_with("no/such.toml: cannot be read: "));
     let stated =
         Scratch::new("stated.toml", &format!("{text}[sheet]\nsource = \"x\"\nmixed_qd256_steady_iops = 0x10\nwrite_amplification = 4\n"));
