@@ -60,6 +60,8 @@ def test_the_constants_are_those_of_the_closed_forms(tmp_path):
     assert sheet == tomllib.loads(SHEET)["sheet"]
     assert "program_ns = 1970826" in text
     assert "# fitted to sequential_write_mb_s" in text
+    # 1,024 requests of the drive, in one of 16 slices.
+    assert tomllib.loads(text)["host"] == {"device_queue_depth": 64} == {"device_queue_depth": 1024 // device["slice"]}
 
 
 def test_latencies_are_what_is_left_of_lone_requests(tmp_path):

@@ -12,7 +12,7 @@ from flashraid.command.init import text
 
 RUN = ["run", SAMPLE, "--fit", "wrap", "--limit", "200", "--no-engine", "--json", "-"]
 SETTINGS = json.loads(_native.settings())
-DEVICES = ["tiny", "ssd1", "array-5x", "tlc"]  # the last two have settings that are lists
+DEVICES = ["tiny", "ssd1", "array-5x", "tlc", "nvme-2026"]  # settings that are lists; one of the host
 ON_TINY = json.loads(_native.device("tiny", None))["schemes"]
 POSSIBLE = [name for name, of in ON_TINY.items() if "refused" not in of]
 
@@ -93,6 +93,12 @@ def test_without_device_and_scheme_it_needs_them_as_options(command):
     assert '\nname = "tiny"\n' in of_device
     assert "\n#name =\n" in of_device
     assert '\nname = "ppc"\n' in command("init", "-", "--scheme", "ppc").stdout
+    queued = command("init", "queued.toml", "--device", "nvme-2026")
+    assert queued.stdout == ""
+    options = ["--scheme", "raid5", "--queue-depth", "4"]
+    of_queued, of_preset = (command(*RUN, *from_, *options) for from_ in (["--config", "queued.toml"], ["--device", "nvme-2026"]))
+    assert (of_queued.stdout, of_queued.stderr) == (of_preset.stdout, of_preset.stderr)
+    assert json.loads(of_queued.stdout)["config"]["host"]["device_queue_depth"] == 1024
     command("init", "array.toml", "--device", "array-5x")
     of_array = command(*RUN, "--config", "array.toml", "--scheme", "raid5").stdout
     assert of_array == command(*RUN, "--device", "array-5x", "--scheme", "raid5").stdout

@@ -18,16 +18,11 @@ const ALLOWED: &str = "allowed is a text, a number, true or false, or a list of 
 /// What a file says: settings, and the sheet of the device that it describes.
 type Read = (Vec<Setting>, Option<Sheet>);
 
-/// Settings of a preset or of a device file, which has the form of a configuration file with a `device` table, and perhaps `array` and `sheet`. Of the
-/// host's settings it has the one that the drive itself decides: how many requests it takes at a time.
+/// Settings of a preset or of a device file, which has the form of a configuration file with a `device` table, and perhaps `array` and `sheet`.
 pub(super) fn device_settings(device: &str) -> Result<Vec<Setting>, ConfigError> {
     let (mut settings, _) = read_device(device)?;
     settings.iter_mut().for_each(|setting| setting.source = SettingSource::Background);
-    let is_of_device = |Setting { table, key, .. }: &Setting| match table.as_str() {
-        "host" => key == "device_queue_depth",
-        table => ["device", "array"].contains(&table),
-    };
-    match settings.iter().find(|setting| !is_of_device(setting)) {
+    match settings.iter().find(|setting| !setting.is_of_device()) {
         Some(Setting { table, key, place, .. }) => {
             let what = if table == "host" { format!("host.{key}") } else { table.clone() };
             let only = "a device file contains only the tables device, array and sheet, and host.device_queue_depth";

@@ -42,8 +42,7 @@ pub(super) fn gather(
     refuse_two_devices(&device_settings, &file_settings)?;
     if describes_device(&file_settings) {
         // They are the numbers of that device, as in a file of its own, and not wishes.
-        let of_device =
-            file_settings.iter_mut().filter(|setting| [Device::TABLE.name, Array::TABLE.name].contains(&setting.table.as_str()));
+        let of_device = file_settings.iter_mut().filter(|setting| setting.is_of_device());
         of_device.for_each(|setting| setting.source = SettingSource::Background);
     }
 

@@ -1,7 +1,7 @@
 //! A setting as one source gave it, before it is read.
 
-use super::Device;
 use super::key::Given;
+use super::{Array, Device};
 
 /// A key and its value, each with where it was given ("conf.toml:3:5: ", or empty for overrides).
 #[derive(Clone, Debug)]
@@ -31,6 +31,15 @@ impl Setting {
         let given = Given::bare(value.to_string());
         let (table, none) = (Device::TABLE.name.into(), String::new());
         Self { table, key: key.into(), key_place: none.clone(), given, place: none, source: SettingSource::Background }
+    }
+
+    /// Whether it is a number of a device, which a device file may have: of the host's settings, the one that the drive itself decides, how many requests it
+    /// takes at a time.
+    pub(super) fn is_of_device(&self) -> bool {
+        match self.table.as_str() {
+            "host" => self.key == "device_queue_depth",
+            table => [Device::TABLE.name, Array::TABLE.name].contains(&table),
+        }
     }
 }
 
