@@ -96,7 +96,9 @@ def test_without_device_and_scheme_it_needs_them_as_options(command):
     queued = command("init", "queued.toml", "--device", "nvme-2026")
     assert queued.stdout == ""
     options = ["--scheme", "raid5", "--queue-depth", "4"]
-    of_queued, of_preset = (command(*RUN, *from_, *options) for from_ in (["--config", "queued.toml"], ["--device", "nvme-2026"]))
+    of_queued, of_preset = (
+        command(*RUN, *from_, *options) for from_ in (["--config", "queued.toml"], ["--device", "nvme-2026"])
+    )
     assert (of_queued.stdout, of_queued.stderr) == (of_preset.stdout, of_preset.stderr)
     assert json.loads(of_queued.stdout)["config"]["host"]["device_queue_depth"] == 1024
     command("init", "array.toml", "--device", "array-5x")
