@@ -135,7 +135,7 @@ fn rule(key: &str) -> Option<Rule> {
         "upper_program_ns" => {
             Rule::By(|draw| (draw.number("program_pages") == 1).then(|| draw.random.of_list(&["", "", "600000,900000"]).into()))
         }
-        "staging_bytes" => Rule::By(|draw| draw.packs().then(|| draw.random.of_list(&["0", "16777216"]).into())),
+        "staging_bytes" => Rule::By(|draw| draw.packs().then(|| draw.random.of_list(&["0", "67108864"]).into())),
         "slc_static" => Rule::By(|draw| draw.has_slc().then(|| draw.random.of_list(&["0", "1", "2"]).into())),
         "slc_dynamic" => Rule::By(|draw| {
             let is_fixed = draw.number("slc_static") > 0;
