@@ -32,11 +32,15 @@ impl Flash {
             let waits = hybrid.cancel(self.store.maps.slot(address), &self.store.space);
             self.wake(waits);
         }
-        let domain = self.store.space.domain_of(address, version);
-        self.store.space.domains[domain as usize].reserved -= 1;
-        self.store.space.domains[domain as usize].is_short = false;
+        self.free_reserved(self.store.space.domain_of(address, version));
+    }
+
+    /// A page of the domain that was reserved is not taken.
+    pub(crate) fn free_reserved(&mut self, domain: u32) {
         self.store.space.news.free(domain);
-        let entry = &self.store.space.domains[domain as usize];
+        let entry = &mut self.store.space.domains[domain as usize];
+        entry.reserved -= 1;
+        entry.is_short = false;
         if entry.owed > 0 || entry.to_rescue > 0 {
             self.space_gained();
         }

@@ -29,7 +29,7 @@ impl Flash {
             let waits = hybrid.cancel(slot, &self.store.space);
             self.wake(waits);
         }
-        self.store.space.domains[domain as usize].reserved -= 1;
+        self.free_reserved(domain);
         self.nand.complete_unstarted(id);
     }
 
