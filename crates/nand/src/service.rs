@@ -246,13 +246,14 @@ fn start_reads<P: Pages>(ssd: &mut P, lun_id: u32, first: u32, index: usize) {
     nand.begin(lun_id, first, LunState::Reading, bus_ns, cell_ns);
 }
 
-/// Whether multi-plane takes a record along with others: the same work at the same place of a plane that none of them is in.
+/// Whether multi-plane takes a record along with others: the same work in the same mode at the same place of a plane that none of them is in.
 #[inline]
 fn goes_along(nand: &Nand, candidate: &Record, work: WorkKind, ppn: u32, planes: u64) -> bool {
     nand.settings.multi_plane
         && candidate.work == work
         && planes & nand.places().of(candidate.plane).bit == 0
         && nand.number_in_block(candidate.ppn) == nand.number_in_block(ppn)
+        && slc::times_of(nand, candidate.ppn).is_some() == slc::times_of(nand, ppn).is_some()
 }
 
 /// Starts the program of a filled program unit, and with multi-plane those behind it at the same place of other planes.

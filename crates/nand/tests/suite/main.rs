@@ -3,8 +3,9 @@
 mod suspension;
 
 use flashraid_nand::{
-    BlockFacts, CellTimes, Completion, DATA, Ldpc, LevelLaw, NEVER, NIL, Nand, NandSettings, Pages, Progress, Record, Shape,
+    BlockFacts, CellTimes, Completion, DATA, Ldpc, LevelLaw, NEVER, NIL, Nand, NandSettings, Pages, Progress, Record, Shape, SlcTimes,
     SuspendSettings, Suspensions, Takers, Timer, WorkKind, advance, bind, check_buses, kick, offer, packed, plane_stride, queue_work,
+    slc::set_mode,
 };
 use flashraid_vocabulary::{Cause, Geometry, MemberId, NoObserver, Observer, Ppn, Priority, Version};
 
@@ -341,6 +342,32 @@ fn planes_are_programmed_and_read_together() {
     let first_ns = start_ns + READ_COMMAND + READ + TRANSFER;
     let both_ns = first_ns + 2 * READ_COMMAND + READ;
     assert_eq!(ssd.run(), [(ids[0], first_ns), (ids[1], both_ns + TRANSFER), (ids[2], both_ns + 2 * TRANSFER)]);
+}
+
+/// SPEC 8.14 (b): a multi-plane operation has one mode.
+#[test]
+fn planes_in_different_modes_are_read_one_after_the_other() {
+    let (read_ns, program_ns) = (READ / 2, PROGRAM / 4);
+    let slc = Some(SlcTimes { read_ns, program_ns });
+    for (modes, together) in [([false, false], true), ([true, false], false), ([false, true], false), ([true, true], true)] {
+        let mut ssd = Plain::new(NandSettings { multi_plane: true, slc, ..settings() });
+        for (plane, is_slc) in modes.into_iter().enumerate() {
+            let block = ssd.nand.shape().block_of(ssd.page(plane as u32, 0));
+            set_mode(&mut ssd.nand, block, is_slc);
+        }
+        // Behind another read, so that both are there when they start.
+        let ids = [(0, 0), (0, 1), (1, 1)].map(|(plane, page)| ssd.read(plane, page, Priority::Host));
+        let [of_first, of_second] = modes.map(|is_slc| if is_slc { read_ns } else { READ });
+        let first_ns = READ_COMMAND + of_first + TRANSFER;
+        let ends_ns = if together {
+            let both_ns = first_ns + 2 * READ_COMMAND + of_first;
+            [both_ns + TRANSFER, both_ns + 2 * TRANSFER]
+        } else {
+            let second_ns = first_ns + READ_COMMAND + of_first + TRANSFER;
+            [second_ns, second_ns + READ_COMMAND + of_second + TRANSFER]
+        };
+        assert_eq!(ssd.run(), [(ids[0], first_ns), (ids[1], ends_ns[0]), (ids[2], ends_ns[1])], "{modes:?}");
+    }
 }
 
 #[test]

@@ -64,6 +64,20 @@ fn a_burst_is_as_large_as_the_cache() {
     }
 }
 
+/// A fold in step with the host comes to rest when the host does, and goes on in idle time, which has begun by then.
+#[test]
+fn a_fold_that_rests_goes_on_in_idle_time() {
+    for writes in [400, 430, 450] {
+        let mut simulation = Simulation::new(device(&[("gc_pace", "debt"), ("idle_ns", "1us")]), |_| true).unwrap();
+        for unit in 0..writes {
+            simulation.submit(&HostRequest { arrival_ns: unit * 20_000, ..pages(HostOp::Write, unit % 400, 1) }).unwrap();
+        }
+        simulation.advance_until(1_000_000_000).unwrap();
+        let slc = simulation.result(&Default::default(), false, None).unwrap().slc.unwrap();
+        assert_eq!((slc.units_folded, slc.erases), (384, 48), "{writes} writes");
+    }
+}
+
 /// `slc_static` alone is so many blocks, whatever is free; a fill leaves the cache empty.
 #[test]
 fn a_fixed_cache_is_as_large_as_it_is_set() {
