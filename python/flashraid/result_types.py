@@ -660,6 +660,7 @@ class Scheme(Record):
         "raid1",
         "raid4",
         "raid5",
+        "raid10",
         "bpu",
         "adaptive",
         "sirf1",

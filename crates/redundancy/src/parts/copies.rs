@@ -1,8 +1,8 @@
-//! Striping with one or more copies of each page, and no parity: the rules that raid0, raid1 and sirf1 share. Each scheme
+//! Striping with one or more copies of each page, and no parity: the rules that raid0, raid1, raid10 and sirf1 share. Each scheme
 //! defines which copy is read and when a write is acknowledged ([`Steering`]).
 //!
 //! The members form as many groups as there are copies; page l of the host is strip l mod s of row l div s (s members a group), and lies
-//! at local page l div s of the strip's member in each group. There is no stripe to keep consistent, so an operation that writes or
+//! at local page l div s of the strip's member in each group. The members of a group follow each other, or the copies of a strip do. There is no stripe to keep consistent, so an operation that writes or
 //! trims is one page with a lock of its own (SPEC 0.1 b: the copies of a page are its stripe), which keeps accesses to that page in
 //! order. Reads take no lock and come in rows.
 //!
@@ -79,6 +79,10 @@ struct CopyLayout {
     groups: u32,
     /// Members of a group: the strips of a row.
     strips: u32,
+    /// From the member of a strip to that of the next one.
+    strip_step: u32,
+    /// From the member of a copy to that of the next one.
+    group_step: u32,
     per_row: Divisor,
     rows: u32,
 }
@@ -94,7 +98,18 @@ impl CopyLayout {
     /// The strip's copy in a group.
     #[inline]
     fn copy(&self, page: LocalPage, strip: u32, group: u32) -> MemberPage {
-        MemberPage { member: MemberId((strip + group * self.strips) as u16), page }
+        MemberPage { member: MemberId((strip * self.strip_step + group * self.group_step) as u16), page }
+    }
+
+    /// The strip that lies on a member.
+    #[inline]
+    fn strip_on(&self, member: MemberId) -> u32 {
+        u32::from(member.0) / self.strip_step % self.strips
+    }
+
+    /// The group of a member.
+    fn group_of(&self, member: MemberId) -> u32 {
+        u32::from(member.0) / self.group_step % self.groups
     }
 
     /// All copies of a strip. They are written and trimmed together, so all are written if the first is.
@@ -118,11 +133,21 @@ persistent!(Copies<S> where [S: Steering] {
 });
 
 impl<S: Steering> Copies<S> {
-    /// Over all members of the device, whose number `groups` divides.
+    /// Over all members of the device, whose number `groups` divides: the members of a group follow each other.
     pub fn new(build: &Build, groups: u32, steering: S) -> Self {
+        let strips = u32::from(build.members) / groups;
+        Self::with_steps(build, groups, (1, strips), steering)
+    }
+
+    /// The same, where the copies of a strip are on members that follow each other.
+    pub fn side_by_side(build: &Build, groups: u32, steering: S) -> Self {
+        Self::with_steps(build, groups, (groups, 1), steering)
+    }
+
+    fn with_steps(build: &Build, groups: u32, (strip_step, group_step): (u32, u32), steering: S) -> Self {
         debug_assert!(u32::from(build.members).is_multiple_of(groups));
         let strips = u32::from(build.members) / groups;
-        let layout = CopyLayout { groups, strips, per_row: Divisor::new(strips), rows: build.pages_per_member };
+        let layout = CopyLayout { groups, strips, strip_step, group_step, per_row: Divisor::new(strips), rows: build.pages_per_member };
         Self { layout, page_bytes: build.page_bytes, steering }
     }
 
@@ -157,7 +182,7 @@ impl<S: Steering> Copies<S> {
         let page = self.page(operation);
         wave.operations.iter_mut().all(|read| {
             let is_lost = view.is_lost(read.address, Version::Current);
-            let group = u32::from(read.address.member.0) / self.layout.strips;
+            let group = self.layout.group_of(read.address.member);
             let copy = if is_lost { self.survivor(page, u32::from(read.strip), group, view) } else { Some(read.address) };
             read.address = copy.unwrap_or(read.address);
             copy.is_some()
@@ -336,8 +361,7 @@ impl<S: Steering> Addressing for Copies<S> {
     }
 
     fn stripe_at(&self, page: MemberPage) -> StripeId {
-        let strips = self.layout.strips;
-        StripeId(page.page.0 * strips + u32::from(page.member.0) % strips)
+        StripeId(page.page.0 * self.layout.strips + self.layout.strip_on(page.member))
     }
 
     fn row_pages(&self) -> Option<u32> {

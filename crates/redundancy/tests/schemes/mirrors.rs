@@ -1,4 +1,4 @@
-//! RAID-0 and RAID-1, rule by rule.
+//! RAID-0, RAID-1 and RAID-10, rule by rule.
 
 use crate::flash::{Course, PAGE};
 use crate::host::{Host, on, scheme};
@@ -50,6 +50,19 @@ fn raid0_survives_nothing() {
 fn raid0_works_on_one_member() {
     let mut host = host("raid0", 1).filled();
     host.submit(HostOp::Write, 2, 3, 512, 512);
+    host.check();
+}
+
+/// SPEC 8.15, its example.
+#[test]
+fn raid10_writes_both_members_of_a_pair() {
+    let mut host = host("raid10", 6);
+    let writes = host.write(4, 2);
+    assert_eq!(stripes_and_strips(&writes), [(4, 0b010), (5, 0b100)]);
+    assert_eq!(writes[0].operation.space, 0b001_100);
+    assert_eq!(waves(&writes[0]), [["program host 2/1 4096 = host 1", "program mirror 3/1 4096 = host 1"]]);
+    host.flash.loads.insert(MemberPage::new(2, 1), 1);
+    assert_eq!(waves(&host.read(4, 1)[0]), [["read host 3/1 4096 for strip 1"]]);
     host.check();
 }
 

@@ -115,7 +115,7 @@ fn nothing_is_lost_with_log_blocks() {
     for scheme in some_of(protecting(), 1, 6).filter(stays).map(|entry| entry.name) {
         for mapping in ["bast", "fast"] {
             let settings = vec![("mapping".to_string(), mapping.to_string())];
-            let torture = Torture { scheme: scheme.into(), settings, kills: proving(5_000, 150), ..Torture::default() };
+            let torture = Torture { scheme: scheme.into(), settings, kills: proving(5_000, 250), ..Torture::default() };
             let report = run(&torture);
             let found = &report.schemes[0];
             assert_eq!(found.violation, None, "{scheme} {mapping}");

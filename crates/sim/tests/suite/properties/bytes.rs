@@ -194,9 +194,9 @@ impl Bytes {
             let sum = (0..members).fold(0, |sum, member| sum ^ current(member));
             match layout {
                 Redundancy::None => {}
-                Redundancy::Mirror(groups) => {
-                    let size = members / groups;
-                    (size..members).for_each(|member| assert_eq!(current(member), current(member % size), "row {page}"));
+                Redundancy::Mirror { copies, step } => {
+                    let first = |member: u16| member / (copies * step) * (copies * step) + member % step;
+                    (0..members).for_each(|member| assert_eq!(current(member), current(first(member)), "row {page}"));
                 }
                 Redundancy::Copied => {
                     let covered = |member: u16| {
@@ -229,8 +229,11 @@ impl Bytes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redundancy {
     None,
-    /// So many groups of members hold the same.
-    Mirror(u16),
+    /// So many members hold the same, each so many members after the one before.
+    Mirror {
+        copies: u16,
+        step: u16,
+    },
     Parity,
     /// Parity that covers the bases of pages with copies, which are like the pages.
     Copied,

@@ -309,13 +309,17 @@ fn redundancy(config: &Config) -> Redundancy {
     let keeps = |choice: Choice| config.build().choice(choice.parameter) == Ok(choice.word);
     match entry.redundancy {
         flashraid_redundancy::Redundancy::None => Redundancy::None,
-        // Halves, thirds and so on have the same pages at the same places, as have mirror groups. Of copies elsewhere the tags know.
+        // Halves, thirds and so on have the same pages at the same places, as have mirror groups and pairs. Of copies elsewhere the tags know.
         flashraid_redundancy::Redundancy::Copies => {
             let scheme = config.build_scheme().expect("a legal scheme");
             let mut copies = vec![scheme.locate(Lpn(0))];
             scheme.redundancy_of(Lpn(0), &mut copies);
-            let is_elsewhere = copies.iter().any(|copy| copy.page != copies[0].page);
-            if is_elsewhere { Redundancy::None } else { Redundancy::Mirror(copies.len() as u16) }
+            match copies[..] {
+                [first, second, ..] if copies.iter().all(|copy| copy.page == first.page) => {
+                    Redundancy::Mirror { copies: copies.len() as u16, step: second.member.0 - first.member.0 }
+                }
+                _ => Redundancy::None,
+            }
         }
         flashraid_redundancy::Redundancy::Parity if entry.mirror_chips > 0 => Redundancy::Copied,
         // What flash holds of a row adds up with what NVRAM holds: the tags know.
