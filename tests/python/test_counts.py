@@ -102,6 +102,7 @@ def test_random_requests(tmp_path, width, scheme, rule):
 MIRRORS = [
     ("raid0", 1, {}),
     ("raid1", 2, {}),
+    ("raid10", 2, {}),
     ("sirf1", 1, {"groups": 1}),
     ("sirf1", 2, {}),
     ("sirf1", 2, {"read": "least_busy", "completes": "first_copy"}),

@@ -1,4 +1,4 @@
-"""Counts of schemes that keep copies (raid0, raid1, sirf1) that no flash timing can change (SPEC 0.3, 2.4).
+"""Counts of schemes that keep copies (raid0, raid1, raid10, sirf1) that no flash timing can change (SPEC 0.3, 2.4).
 
 Takes the request list and the number of copies, and nothing else. State moves in request order, page by page.
 """
