@@ -87,7 +87,7 @@ def test_all_schemes_are_those_that_the_device_can_have(command, tmp_path):
 def test_settings_decide_which_schemes_are_possible(command):
     done = command(*COMPARE, "-", "--schemes", "all", "--rebuild", "copy", "--set", "groups=2")
     assert "warning: raid5 is left out: " in done.stderr
-    assert [result["scheme"] for result in json.loads(done.stdout)["results"]] == ["raid1", "sirf1"]
+    assert [result["scheme"] for result in json.loads(done.stdout)["results"]] == ["raid1", "raid10", "sirf1"]
 
 
 @pytest.mark.parametrize(

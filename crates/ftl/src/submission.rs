@@ -32,18 +32,8 @@ impl Flash {
             let waits = hybrid.cancel(self.store.maps.slot(address), &self.store.space);
             self.wake(waits);
         }
-        self.free_reserved(self.store.space.domain_of(address, version));
-    }
-
-    /// A page of the domain that was reserved is not taken.
-    pub(crate) fn free_reserved(&mut self, domain: u32) {
-        self.store.space.news.free(domain);
-        let entry = &mut self.store.space.domains[domain as usize];
-        entry.reserved -= 1;
-        entry.is_short = false;
-        if entry.owed > 0 || entry.to_rescue > 0 {
-            self.space_gained();
-        }
+        let domain = self.store.space.domain_of(address, version);
+        give_back(self, domain);
     }
 
     /// Reserves a page for this slot under hybrid mapping, or starts a merge.
@@ -216,5 +206,16 @@ fn note_submitted(nand: &mut Nand, member: MemberId, is_of_host: bool, reads: i3
     loads.queue_changes(member, reads, programs);
     if is_of_host {
         loads[member].last_host_ns = now_ns;
+    }
+}
+
+/// A page of the domain that was reserved is not taken.
+pub(crate) fn give_back(flash: &mut Flash, domain: u32) {
+    flash.store.space.news.free(domain);
+    let entry = &mut flash.store.space.domains[domain as usize];
+    entry.reserved -= 1;
+    entry.is_short = false;
+    if entry.owed > 0 || entry.to_rescue > 0 {
+        flash.space_gained();
     }
 }

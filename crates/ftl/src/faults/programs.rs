@@ -2,6 +2,7 @@
 
 use crate::Flash;
 use crate::memory::leave_places;
+use crate::submission::give_back;
 use flashraid_nand::{NEVER, NIL, Record};
 use flashraid_vocabulary::{Cause, MemberId, PageOperation, Ppn};
 
@@ -29,7 +30,7 @@ impl Flash {
             let waits = hybrid.cancel(slot, &self.store.space);
             self.wake(waits);
         }
-        self.free_reserved(domain);
+        give_back(self, domain);
         self.nand.complete_unstarted(id);
     }
 
