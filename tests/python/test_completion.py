@@ -28,7 +28,11 @@ def completed(*words, shell="fish"):
     [
         (completion.complete_devices, "array-", ["array-5x", "array-8x"]),
         (completion.complete_scheme_list, "al", ["all"]),
-        (completion.complete_scheme_list, "raid0,raid1,raid", ["raid0,raid1,raid4", "raid0,raid1,raid5", "raid0,raid1,raid10"]),
+        (
+            completion.complete_scheme_list,
+            "raid0,raid1,raid",
+            ["raid0,raid1,raid4", "raid0,raid1,raid5", "raid0,raid1,raid10"],
+        ),
         (completion.complete_settings, "gc_pol", ["gc_policy="]),
         (completion.complete_settings, "device.gc_policy=gre", ["device.gc_policy=greedy"]),
         (completion.complete_settings, "gc_policy=w", ["gc_policy=windowed:"]),
@@ -91,7 +95,10 @@ def of_bash(command, line):
         ("flashraid run x --set ppc_update=m", ["min"]),
         ("flashraid run x --set ppc_update=", ["paper", "min"]),
         ("flashraid run profile:sirf1-f", ["sirf1-fin1", "sirf1-fin2"]),
-        ("flashraid compare x --schemes raid0,raid1,raid", ["raid0,raid1,raid4", "raid0,raid1,raid5", "raid0,raid1,raid10"]),
+        (
+            "flashraid compare x --schemes raid0,raid1,raid",
+            ["raid0,raid1,raid4", "raid0,raid1,raid5", "raid0,raid1,raid10"],
+        ),
     ],
 )
 def test_bash_completes_the_last_word(command, line, expected):
