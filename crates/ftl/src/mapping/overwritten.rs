@@ -8,7 +8,7 @@
 use crate::space::Space;
 use crate::space::blocks::{BlockState, NONE};
 use crate::space::streams::WriteStream;
-use flashraid_vocabulary::{Ppn, one_of, unit};
+use flashraid_vocabulary::{GcPace, Ppn, one_of, unit};
 
 /// Pages that are overwritten equally often: those with data, or copies of it, and parities.
 const CLASSES: usize = 2;
@@ -22,7 +22,7 @@ pub struct Overwrites<'a> {
     pub pages: &'a [[u64; CLASSES]],
     /// How often a parity is overwritten while each page with data is overwritten once.
     pub parity_rate: f64,
-    /// Whether each plane is at a point of its own between two GC runs.
+    /// Whether each plane is at a point of its own between two GC runs, unless these keep pace with the host.
     pub phases: bool,
     /// Uniform 64-bit numbers.
     pub random: &'a mut dyn FnMut() -> u64,
@@ -49,7 +49,8 @@ impl Overwritten {
             let planes: Vec<u32> = (0..space.shape.data_planes()).filter(|plane| space.domain_of_plane(*plane) == domain).collect();
             for (number, &plane) in (0..).zip(&planes) {
                 let live = pages.map(|pages| (pages + number) / planes.len() as u64);
-                let phase = if overwrites.phases { unit((overwrites.random)()) } else { 0.0 };
+                let is_drawn = overwrites.phases && space.settings.given.gc_pace == GcPace::Block;
+                let phase = if is_drawn { unit((overwrites.random)()) } else { 0.0 };
                 let aging = Aging::of_plane(plane, live, overwrites.parity_rate, phase, space)?;
                 let share_of_others = aging.share_of_others();
                 programs += aging.written_by_others(live) / share_of_others;

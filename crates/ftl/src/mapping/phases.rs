@@ -2,11 +2,12 @@
 //!
 //! Pages that are placed in no simulated time take turns over the planes of a domain. Where each victim is nothing but garbage, all of these planes are then
 //! collected together, once for each block that they fill, and a run shorter than that sees GC in all of them or in none. A drive in use has planes in all
-//! phases: so each plane takes a number of pages of its own, drawn from those of a block, before time begins.
+//! phases: so each plane takes a number of pages of its own, drawn from those of a block, before time begins. With `gc_pace = debt` GC of a drive in use is
+//! always under way, and frees as much as is written: there each plane takes pages until the next one lets GC begin.
 
 use crate::space::Space;
 use flashraid_nand::{DATA, NIL, Nand};
-use flashraid_vocabulary::one_of;
+use flashraid_vocabulary::{GcPace, one_of};
 
 /// Pages that planes are still to take in no simulated time.
 #[derive(Clone, Debug)]
@@ -16,7 +17,7 @@ pub(crate) struct Phases {
 }
 
 impl Phases {
-    /// Each data plane first takes a number of pages of its own, below those of a block.
+    /// Each data plane first takes a number of pages of its own (see the module).
     pub(crate) fn draw(random: &mut dyn FnMut() -> u64, space: &Space, nand: &Nand) -> Self {
         let mut left = vec![Vec::new(); space.domains.len()];
         for plane in 0..space.shape.data_planes() {
@@ -24,8 +25,11 @@ impl Phases {
             if domain == NIL || nand.takers(domain).kind != DATA || space.holds_copies(domain) {
                 continue;
             }
-            let programs = space.shape.pages_per_block / space.settings.units_per_program();
-            let programs = one_of(programs.into(), random()) as u32;
+            let units = space.settings.units_per_program();
+            let programs = match space.settings.given.gc_pace {
+                GcPace::Block => one_of((space.shape.pages_per_block / units).into(), random()) as u32,
+                GcPace::Debt => pages_until_low(plane, space) / units,
+            };
             if programs > 0 {
                 left[domain as usize].push((plane, programs));
             }
@@ -55,4 +59,11 @@ impl Phases {
         }
         (space.blocks.host_pages(plane) > 0).then_some(plane)
     }
+}
+
+/// Pages that programs may take before the plane is low (`Space::is_low`).
+fn pages_until_low(plane: u32, space: &Space) -> u32 {
+    let state = &space.blocks.planes[plane as usize];
+    let [of_host, of_gc] = space.blocks.further_left(plane);
+    (state.free_pages - of_host - of_gc).saturating_sub(state.gc_pages)
 }

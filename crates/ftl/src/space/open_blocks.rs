@@ -87,7 +87,7 @@ impl Blocks {
 
     /// Pages left in the open blocks of the host's streams but the first, and of the SLC cache, and in those of GC's but the first.
     #[inline(always)]
-    pub(super) fn further_left(&self, plane: u32) -> [u32; 2] {
+    pub(crate) fn further_left(&self, plane: u32) -> [u32; 2] {
         if self.streams.is_some() { self.count_further_left(plane) } else { [0; 2] }
     }
 

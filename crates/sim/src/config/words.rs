@@ -88,7 +88,8 @@ word! {
 word! {
     /// How far planes are on their way from one GC run to the next.
     GcPhases {
-        /// Each at a point of its own, drawn with `seed`, as in a drive in use: a short run then sees as much GC as a long one in the same time.
+        /// Each at a point of its own, drawn with `seed`, as in a drive in use: a short run then sees as much GC as a long one in the same time. With
+        /// `gc_pace = debt` GC of a drive in use is always under way: all planes begin where the next program lets it begin.
         Random = "random",
         /// As the precondition leaves them: where blocks have become nothing but garbage when they are collected, all planes of a member at the same
         /// point, and GC comes in waves.
