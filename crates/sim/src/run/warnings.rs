@@ -5,6 +5,7 @@ use crate::engine::Service;
 use crate::result::RunResult;
 use crate::result::types::Workload;
 use crate::simulation::Simulation;
+use flashraid_vocabulary::GcPace;
 
 /// In use for more of the time, the busiest bus or die is the bottleneck of a device that falls behind.
 const BOTTLENECK: f64 = 0.9;
@@ -89,12 +90,16 @@ fn warning_of_streams(simulation: &Simulation) -> Option<String> {
     }
 }
 
-/// A run on a drive in steady state is not itself steady as long as it programs more than GC frees, or less: its write amplification is too low, or too high.
+/// A run on a drive in steady state is not itself steady as long as it programs more than GC frees, or less: its write amplification is too low, or too high. GC that
+/// keeps pace has always begun victims that it has not erased: there nothing is amiss either if write amplification is that of the precondition.
 fn warning_of_free_space(simulation: &Simulation, result: &RunResult) -> Option<String> {
     let reached = result.precondition.filter(|reached| reached.steady)?;
     let programmed = result.flash_ops.programs.total;
     let freed = result.flash_ops.erases.total * u64::from(simulation.config().device.pages_per_block);
-    let is_balanced = freed.abs_diff(programmed) as f64 <= MOST_IMBALANCE * programmed as f64;
+    let is_near = |value: f64, other: f64| (value - other).abs() <= MOST_IMBALANCE * other;
+    let keeps_pace = simulation.config().device.gc_pace == GcPace::Debt;
+    let is_balanced = is_near(freed as f64, programmed as f64)
+        || keeps_pace && result.write_amplification.is_some_and(|value| is_near(value, reached.write_amplification));
     (!is_balanced && result.faults.is_empty()).then(|| {
         let (than, too) = if freed < programmed { ("only ", "low") } else { ("as many as ", "high") };
         format!(

@@ -45,6 +45,33 @@ fn reads_of_a_drive_in_steady_state_wait_for_no_victim() {
     assert!(reads[reads.len() * 999 / 1000] < 1_000_000, "{} ns", reads[reads.len() * 999 / 1000]);
 }
 
+/// 8.10 (a): paced GC of a drive in steady state is under way when the run begins, so that the first twentieth of a drive write costs what those after it do.
+#[test]
+fn a_steady_drive_is_collected_from_the_first_write_on() {
+    for (precondition, tolerance) in [("direct", 0.02), ("steady", 0.05)] {
+        let shape = [("channels", "2"), ("blocks_per_plane", "64"), ("pages_per_block", "768"), ("gc_threshold", "0.0625"), ("fill", "1")];
+        let pairs = [("precondition", precondition), ("staging_bytes", "3145728"), ("over_provisioning", "0.25")];
+        let mut simulation = Simulation::new(config("nvme-2026", "raid0", &[&shape[..], &pairs].concat()), |_| true).unwrap();
+        let (mut random, space) = (SplitMix64::new(3), simulation.space_bytes() / 4096);
+        let mut amplification = |writes: u64| {
+            let programs = |simulation: &Simulation| {
+                let units = simulation.result(&Default::default(), false, None).unwrap().flash_units.unwrap();
+                [units.programs.host, units.programs.total]
+            };
+            let before = programs(&simulation);
+            for _ in 0..writes {
+                let write = pages(HostOp::Write, random.next_below(space), 1);
+                simulation.submit(&HostRequest { arrival_ns: simulation.now_ns(), ..write }).unwrap();
+            }
+            simulation.finish().unwrap();
+            let [host, total] = programs(&simulation);
+            (total - before[1]) as f64 / (host - before[0]) as f64
+        };
+        let (first, later) = (amplification(space / 20), amplification(space / 5));
+        assert!((first / later - 1.0).abs() < tolerance, "{precondition}: {first}, then {later}");
+    }
+}
+
 /// 8.10: a drive that is constructed in steady state is in the one that overwrites lead to. Every page is there, and what GC does follows. Parities rotate, or differ by
 /// SSD and by plane.
 #[test]
