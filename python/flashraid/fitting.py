@@ -44,7 +44,6 @@ ADDED = (
     "bus_ps_per_byte",
     "active_dies",
     "command_ns",
-    "buffer_ns",
     "host_read_ps_per_byte",
     "host_write_ps_per_byte",
 )
@@ -350,10 +349,8 @@ class _Fit:
         if reads is not None:
             self._set("command_ns", round(1e9 / reads), f"fitted to {IOPS}")
         data_ns = {kind: ceil(UNIT_BYTES * int(self._value(f"host_{kind}_ps_per_byte")) / 1000) for kind in LONE}
-        others_ns = {
-            "read": self._value("read_ns") + self._transfer_ns(UNIT_BYTES),
-            "write": self._value("buffer_ns"),
-        }
+        # The memory takes in a write in no time of its own.
+        others_ns = {"read": self._value("read_ns") + self._transfer_ns(UNIT_BYTES), "write": 0}
         for kind, line in LONE.items():
             self._latency(kind, line, self._value("command_ns") + data_ns[kind] + others_ns[kind])
 
