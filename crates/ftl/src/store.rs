@@ -136,6 +136,11 @@ impl Store {
         ppn == self.space.lost
     }
 
+    /// Whether a loss of power takes the page: the memory holds it alone, and is not protected.
+    pub fn is_at_risk(&self, ppn: Ppn) -> bool {
+        self.memory.as_ref().is_some_and(|memory| memory.is_at_risk(ppn))
+    }
+
     /// Versions of the member's pages, translation pages included, that are lost. Looks at all that are written.
     pub fn lost_versions(&self, member: MemberId) -> u64 {
         let settings = &self.space.settings;

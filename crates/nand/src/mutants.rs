@@ -35,6 +35,8 @@ pub enum FlashFault {
     WriteFirstStale,
     /// DFTL: only the first copy of a translation page is repaired.
     RepairFirstCopy,
+    /// A flush leaves what the memory of an SSD holds there, though it is not protected.
+    FlushWithoutMemory,
     /// What ends in an array ends 2^48 ns late, as from an event queue that lost sight of its epoch.
     LateEvent,
     /// Each transfer counts twice in the use of its bus.

@@ -158,6 +158,12 @@ impl Memory {
         self.held.get(ppn.0 / self.units).is_some_and(|held| !held.is_gone)
     }
 
+    /// Whether a loss of power takes this page, as it has not been programmed. (What GC moves is still where it was.)
+    pub(crate) fn is_at_risk(&self, ppn: Ppn) -> bool {
+        let is_of_plans = |held: &Held| !held.is_gone && !held.is_of_gc;
+        !self.settings.survives_power_loss && self.held.get(ppn.0 / self.units).is_some_and(is_of_plans)
+    }
+
     // ---- flushes ----
 
     /// A flush has come. Returns whether it waits until what is in the memory is programmed: then all open program units must be padded, and `wait_for_held`

@@ -117,7 +117,10 @@ impl Flash {
 
     /// A flush has come. Returns whether it waits until what is in the memory is programmed: its owner is told (`Untold::take_flushed`).
     pub fn flush(&mut self, owner: u32) -> bool {
-        if !self.store.memory.as_ref().is_some_and(|memory| memory.must_program()) {
+        let must_program = self.store.memory.as_ref().is_some_and(|memory| memory.must_program());
+        #[cfg(feature = "mutants")]
+        let must_program = must_program && !self.nand.makes(flashraid_nand::FlashFault::FlushWithoutMemory);
+        if !must_program {
             return false;
         }
         pad_all(self);

@@ -167,12 +167,6 @@ impl Requests {
         waits
     }
 
-    /// What was written before a flush is in the SSDs: the flush waits for so many that have to program it first.
-    pub(super) fn wait_for_ssds(&mut self, flush: u32, ssds: u32) {
-        self.list[flush as usize].unanswered += ssds;
-        self.list[flush as usize].unfinished += ssds;
-    }
-
     /// Whether the host takes the request for done.
     pub(super) fn is_believed(&self, request: u32) -> bool {
         let Request { unanswered, failed, .. } = self.list[request as usize];

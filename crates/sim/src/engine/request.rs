@@ -17,6 +17,8 @@ pub(super) struct Request {
     pub(super) measured: bool,
     /// Its write stream (SPEC 8.13).
     pub(super) stream: u8,
+    /// Of a flush: whether the SSDs were told to program what their memories hold.
+    pub(super) is_in_ssds: bool,
     /// Programs for it that started or will, by cause; no repetitions.
     pub(super) programs: [u32; Cause::COUNT],
     /// Operations that the host still waits for; one more while the request is being cut.

@@ -38,6 +38,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             failed: None,
             measured,
             stream,
+            is_in_ssds: false,
             programs: [0; Cause::COUNT],
             unanswered: 1,
             unfinished: 1,
@@ -125,7 +126,6 @@ impl<C: Content, M: Media> Engine<C, M> {
                     return;
                 }
                 self.front_end.requests.keep_word(target, id);
-                self.front_end.requests.wait_for_ssds(id, self.executor.media.flush(id));
             }
             _ if self.executor.space.has_chunks() => serve_chunks(self, id, op, offset_bytes, end),
             HostOp::Read | HostOp::Write => self.serve(id, op, offset_bytes, end),

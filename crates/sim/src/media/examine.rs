@@ -15,6 +15,8 @@ pub trait Examine: Inspect {
     fn is_lost_page(&self, ppn: Ppn) -> bool;
     /// Whether this stands for the page of a version that nothing holds.
     fn is_unplaced_page(&self, ppn: Ppn) -> bool;
+    /// Whether a loss of power takes a physical page that counts, as nothing but a memory without protection holds it.
+    fn is_at_risk(&self, ppn: Ppn) -> bool;
     /// Physical pages that are being programmed.
     fn programs_in_service(&self) -> Vec<Ppn>;
     /// Versions of a member's pages beside the current ones.
@@ -55,6 +57,11 @@ impl<S: OfSsds + Inspect> Examine for S {
     fn is_unplaced_page(&self, ppn: Ppn) -> bool {
         let (ssd, ppn) = self.parts().locate(ppn);
         self.parts().ssds()[ssd].store().is_unplaced_page(ppn)
+    }
+
+    fn is_at_risk(&self, ppn: Ppn) -> bool {
+        let (ssd, ppn) = self.parts().locate(ppn);
+        self.parts().ssds()[ssd].store().is_at_risk(ppn)
     }
 
     fn programs_in_service(&self) -> Vec<Ppn> {

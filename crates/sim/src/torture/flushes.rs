@@ -4,7 +4,7 @@
 use crate::engine::Engine;
 use crate::engine::tags::{Tags, ZERO};
 use crate::media::Media;
-use flashraid_vocabulary::Lpn;
+use flashraid_vocabulary::{Lpn, Version};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What a page has held since what the latest flush promises of it: the number of the request that made it so, counted from 1, and its content, which
@@ -32,6 +32,15 @@ fn kept<M: Media>(engine: &Engine<Tags, M>, lpn: u64) -> u64 {
         true => engine.front_end.shares_now(Lpn(lpn), |shares| engine.executor.content.with_buffer(Lpn(lpn), on_flash, shares)),
         false => on_flash,
     }
+}
+
+/// Whether the version of a page that counts is in the memory of an SSD alone, and gone if power is lost now. (So is what a rebuild or a replacement programs,
+/// for which the other pages of its stripe are there; and what leaves a buffer in NVRAM: SPEC 8.1 (d).)
+fn is_at_risk<M: Media>(engine: &Engine<Tags, M>, lpn: u64) -> bool {
+    let media = &engine.executor.media;
+    let leaves_nvram = engine.survey().buffer.is_some_and(|buffer| buffer.survives_power_loss());
+    let page = media.lookup(engine.scheme().locate(Lpn(lpn)), Version::Current);
+    !media.has_failures() && engine.scheme().replacing().is_none() && !leaves_nvram && page.is_some_and(|ppn| media.is_at_risk(ppn))
 }
 
 impl Flushes {
@@ -107,11 +116,14 @@ impl Flushes {
             while versions.get(1).is_some_and(|(number, _)| *number <= flushed) {
                 versions.pop_front();
             }
-            let content = kept(engine, *lpn);
-            if !versions.iter().any(|(_, reserved)| reserved.is_none_or(|reserved| reserved == content)) {
+            let (content, is_at_risk) = (kept(engine, *lpn), is_at_risk(engine, *lpn));
+            let is_kept = |reserved: Option<u64>| reserved.is_none_or(|reserved| reserved == content);
+            let is_promised_at_risk =
+                is_at_risk && versions.front().is_some_and(|(number, it)| (1..=flushed).contains(number) && *it == Some(content));
+            if is_promised_at_risk || !versions.iter().any(|(_, reserved)| is_kept(*reserved)) {
                 broken = broken.or(Some(Lpn(*lpn)));
             }
-            versions.len() > 1 || versions.front().is_some_and(|(_, newest)| *newest != Some(content))
+            is_at_risk || versions.len() > 1 || versions.front().is_some_and(|(_, newest)| *newest != Some(content))
         });
         broken
     }

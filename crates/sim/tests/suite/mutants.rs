@@ -219,6 +219,11 @@ const TORTURED: &[(EngineFault, &[&str], &str)] = &[
         &["raid1", "raid5", "sirf1"],
         "a flush is acknowledged when what it writes is in the registers of dies",
     ),
+    (
+        EngineFault::Flash(FlashFault::FlushWithoutMemory),
+        &["raid1", "raid5", "ppc"],
+        "a flush leaves what the unprotected memory of an SSD holds there",
+    ),
     (EngineFault::SkipMapRepair, &["raid5", "ppc"], "of translation pages a lost copy is not made again"),
     (EngineFault::Flash(FlashFault::RepairFirstCopy), &["raid5", "ppc"], "of translation pages only the first copy is made again"),
     (EngineFault::Flash(FlashFault::WriteFirstStale), &["raid5", "ppc"], "of the translation pages that GC made stale one is written"),
@@ -312,6 +317,9 @@ fn torture_finds_each_fault() {
                 EngineFault::StaleShadow => vec![("semi_hybrid".into(), "true".into())],
                 EngineFault::NeedNothing => vec![("partial_writes".into(), "read_if_needed".into())],
                 EngineFault::ForgetUse => vec![("partial_writes".into(), "read_if_used".into())],
+                EngineFault::Flash(FlashFault::FlushWithoutMemory) => {
+                    vec![("mapping_unit_bytes".into(), "1024".into()), ("power_loss_protection".into(), "false".into())]
+                }
                 fault if is_of_map(fault) => vec![("mapping".into(), "dftl".into())],
                 _ => Vec::new(),
             };
@@ -322,7 +330,9 @@ fn torture_finds_each_fault() {
                     println!("{fault:?}, {scheme}: kill {}: {}", found.kill, found.what);
                     // What promises of flushes and translation pages are about, nothing else sees.
                     let by = match fault {
-                        EngineFault::FlushAtOnce | EngineFault::FlushToRegisters => "before a flush",
+                        EngineFault::FlushAtOnce | EngineFault::FlushToRegisters | EngineFault::Flash(FlashFault::FlushWithoutMemory) => {
+                            "before a flush"
+                        }
                         EngineFault::SkipMapRepair | EngineFault::Flash(FlashFault::RepairFirstCopy) => "translation page",
                         _ => "",
                     };

@@ -233,7 +233,7 @@ fn what_was_once_a_violation_is_none() {
 /// that failed for space as the last of all was followed by no other one; an SSD was taken out between two kills while something else was lost;
 /// space came at the instant at which the last round of copies had found none; a rebuild asked again and again for pages that padding was to have; a
 /// parity that the memory had given up was taken for one that a further failure leaves; and pages that programs gave back as they failed were not offered to what failures
-/// had driven out.
+/// had driven out; and a flush did not wait for the programs of what it had itself written out of a buffer.
 #[test]
 fn what_was_once_a_violation_of_replacements_is_none() {
     let violations = [
@@ -258,6 +258,7 @@ fn what_was_once_a_violation_of_replacements_is_none() {
         ("hotswap", "", "superblock=true slc_static=1 slc_dynamic=true", false, 20_261_203, 324),
         ("fra", "", "slc_dynamic=true slc_leave=1", false, 20_261_212, 547),
         ("raid4", "", "superblock=true", false, 20_261_130, 5499),
+        ("raid5", "", "mapping_unit_bytes=1024 power_loss_protection=false", false, 77, 220),
     ];
     for (scheme, update, setting, second, seed, kill) in violations {
         let settings = as_then(update, &setting.split_whitespace().filter_map(|pair| pair.split_once('=')).collect::<Vec<_>>());
