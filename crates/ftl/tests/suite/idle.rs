@@ -3,10 +3,10 @@
 //! One plane of 8 blocks of 4 pages. A read takes 1 + 10 + 4,096 ns, a program 1 + 4,096 + 100, an erase 1 + 1,000.
 
 use crate::support::{GIVEN, Host, ONE_PLANE, Random, operation, settings};
-use flashraid_ftl::{Given, Placement, Settings};
+use flashraid_ftl::{CellTimes, Given, MemorySettings, Placement, Settings};
 use flashraid_vocabulary::{
-    Action, Cause, GcBlockingScope, GcPace, Health, LoadView, MemberId, MemberPage, NoObserver, PageOperation, Priority, Scheduling,
-    SsdView, Version, WearLeveling,
+    Action, Cause, GcBlockingScope, GcPace, Geometry, Health, LoadView, MemberId, MemberPage, NoObserver, PageOperation, Priority,
+    Scheduling, SsdView, Version, WearLeveling,
 };
 
 const READ: u64 = 4_107;
@@ -364,4 +364,33 @@ fn runs_under_way_are_the_last() {
         ended += under_way;
     }
     assert!(ended > 0, "a run had to be under way");
+}
+
+/// SPEC 8.1 (k): an SSD whose memory is still programming what the host wrote is not idle, however short `idle_ns` is.
+#[test]
+fn idle_time_begins_after_the_last_program_of_the_memory() {
+    const PROGRAM_NS: u64 = 100_000;
+    let mut host = Host::new(Settings {
+        units_per_page: 2,
+        geometry: Geometry { pages_per_block: 8, ..ONE_PLANE },
+        memory: MemorySettings { pages: 8, read_ns: 10, survives_power_loss: true, pad_after_ns: 0 },
+        cell: CellTimes::new(10, PROGRAM_NS, 1000),
+        pages_per_member: 40,
+        ..idling(GcBlockingScope::None)
+    });
+    let mut last_ns = 0;
+    for number in (0..24).chain(0..6).chain(24..28) {
+        last_ns = host.flash.nand().now_ns();
+        write(&mut host, number);
+        while !host.flash.is_idle(MemberId(0)) {
+            host.advance();
+        }
+        // Every second one fills a program unit. All but the last of them end before the next write.
+        if number % 2 == 1 && number != 27 {
+            while host.flash.nand().now_ns() < last_ns + PROGRAM_NS && host.flash.nand().next_event_ns() < last_ns + 2 * PROGRAM_NS {
+                host.advance();
+            }
+        }
+    }
+    assert!(until_gc(&mut host) >= last_ns + PROGRAM_NS);
 }

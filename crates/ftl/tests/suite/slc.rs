@@ -120,6 +120,20 @@ fn folds_keep_pace_with_the_host() {
     assert_eq!(counts(&host), SlcCounts { written: 16, folded: 16, erases: 2 });
 }
 
+/// A fold that rests when the host does goes on in idle time.
+#[test]
+fn a_fold_that_rests_goes_on_in_idle_time() {
+    let settings = drive(FIXED);
+    let mut host = Host::new(Settings { given: Given { gc_pace: GcPace::Debt, ..settings.given }, ..settings });
+    for number in 0..20 {
+        write(&mut host, number);
+        rest(&mut host);
+    }
+    assert_eq!(counts(&host).folded, 3);
+    host.finish();
+    assert_eq!(counts(&host), SlcCounts { written: 16, folded: 16, erases: 2 });
+}
+
 /// What a fold has queued in idle time does not wait for ever behind a burst: it goes on with the pace of that.
 #[test]
 fn a_burst_finds_a_fold_of_idle_time() {
@@ -163,6 +177,20 @@ fn one_full_plane_lets_nobody_wait() {
     assert_eq!((counts(&host).written, host.flash.nand().now_ns()), (16, 0));
     write(&mut host, 16);
     assert_eq!(counts(&host).written, 16, "now both are full");
+    host.finish();
+}
+
+/// 8.1 (d): programs are accepted in order, also one for a plane with room behind one for a plane that is full.
+#[test]
+fn programs_do_not_overtake_those_that_wait() {
+    let settings = drive(SlcSettings { blocks: 1, stalls: true, ..FIXED });
+    let geometry = Geometry { planes_per_die: 2, ..settings.geometry };
+    let memory = MemorySettings { pages: 60, ..settings.memory };
+    let mut host = Host::new(Settings { geometry, pages_per_member: 400, memory, placement: Placement::Static, ..settings });
+    // Even pages are those of the first plane: 8 fill its cache, and the ninth waits.
+    (0..9).for_each(|number| write(&mut host, 2 * number));
+    write(&mut host, 1);
+    assert_eq!(counts(&host).written, 8);
     host.finish();
 }
 

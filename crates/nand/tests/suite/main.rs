@@ -344,6 +344,21 @@ fn planes_are_programmed_and_read_together() {
     assert_eq!(ssd.run(), [(ids[0], first_ns), (ids[1], both_ns + TRANSFER), (ids[2], both_ns + 2 * TRANSFER)]);
 }
 
+/// Program units of two planes go together; another block of one of these planes, at the same offset, goes alone.
+#[test]
+fn a_plane_programs_one_block_at_a_time() {
+    let mut ssd = Plain::new(NandSettings { multi_plane: true, pages_per_program: 2, ..settings() });
+    for (plane, page) in [(0, 0), (1, 0), (0, GEOMETRY.pages_per_block)] {
+        let first = ssd.page(plane, page);
+        packed::queue_page_program(&mut ssd.nand, plane, first, Cause::Host, Priority::Host, false);
+    }
+    ssd.run();
+    let unit_ns = PROGRAM_COMMAND + 2 * TRANSFER;
+    let together_ns = 2 * unit_ns + PROGRAM;
+    let ends_ns: Vec<u64> = ssd.moved.iter().map(|(_, end_ns)| *end_ns).collect();
+    assert_eq!(ends_ns, [together_ns, together_ns, together_ns + unit_ns + PROGRAM]);
+}
+
 /// SPEC 8.14 (b): a multi-plane operation has one mode.
 #[test]
 fn planes_in_different_modes_are_read_one_after_the_other() {

@@ -94,6 +94,14 @@ fn so_many_reads_are_served_at_once_and_no_more() {
     let ids = [0, 1].map(|plane| ssd.read(plane, 0, Priority::Host));
     let first_ns = 1_000_000 + SUSPEND + ONE_READ;
     assert_eq!(ssd.run(), [(ids[0], first_ns), (ids[1], first_ns + RESUME + MINIMUM + SUSPEND + ONE_READ)]);
+    // Two that start together are as many as may interrupt: a third one waits.
+    let mut ssd = Plain::new(NandSettings { multi_plane: true, ..suspending(SuspendSettings { most_reads: 2, ..BOTH }) });
+    queue_work(&mut ssd, 0, WorkKind::Erase, Ppn(0), Cause::Gc, Priority::Gc);
+    ssd.nand.set_now(1_000_000);
+    let ids = [(0, 0), (1, 0), (0, 1)].map(|(plane, page)| ssd.read(plane, page, Priority::Host));
+    let both_ns = first_ns + DATA_OUT;
+    let third_ns = both_ns + RESUME + MINIMUM + SUSPEND + ONE_READ;
+    assert_eq!(ssd.run(), [(ids[0], first_ns), (ids[1], both_ns), (ids[2], third_ns)]);
 }
 
 #[test]

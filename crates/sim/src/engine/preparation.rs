@@ -181,3 +181,18 @@ fn written<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64) -> Vec<[
     }
     written
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_steady;
+
+    /// SNIA's two limits, 20 % of the mean for the range of five rounds and 10 % for their slope.
+    #[test]
+    fn rounds_are_steady_within_both_limits() {
+        assert!(!is_steady(&[1.0; 4]), "too few");
+        assert!(is_steady(&[9.0, 1.05, 1.07, 1.06, 1.05, 1.07]), "the last five count");
+        assert!(!is_steady(&[1.00, 1.03, 1.06, 1.09, 1.12]), "a range of 11 % of the mean, and all of it slope");
+        assert!(is_steady(&[1.00, 1.02, 1.04, 1.06, 1.08]), "a slope of 8 %");
+        assert!(!is_steady(&[1.00, 1.11, 0.90, 1.11, 1.00]), "no slope, but a range of 21 %");
+    }
+}

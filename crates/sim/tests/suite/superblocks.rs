@@ -77,6 +77,9 @@ fn program_units_go_to_the_dies_in_turn_across_channels() {
     assert_eq!(result.dies.iter().map(|die| die.programs.total).collect::<Vec<_>>(), [1; 4]);
     assert_eq!(result.dies.iter().map(|die| die.busy_ns.total).collect::<Vec<_>>(), [page + 200_000; 4]);
     assert_eq!(result.channels.iter().map(|channel| channel.busy_ns.total).collect::<Vec<_>>(), [2 * page; 2]);
+    // Those that follow each other are on different channels.
+    let result = run(&[], (0..8).map(|unit| pages(HostOp::Write, unit, 1)));
+    assert_eq!(result.channels.iter().map(|channel| channel.busy_ns.total).collect::<Vec<_>>(), [page; 2]);
     // The next one is of the first die again, which a read of the first unit finds busy: it waits for the other die's transfer, and then for the program.
     let mut simulation = Simulation::new(device(&[]), |_| true).unwrap();
     (0..20).for_each(|unit| _ = simulation.submit(&pages(HostOp::Write, unit, 1)).unwrap());
