@@ -11,7 +11,7 @@
 use flashraid_vocabulary::{Divisor, Geometry, Ppn};
 use std::ops::Range;
 
-/// Numbers left unused behind each plane's blocks. Planes are powers of two long, so without a gap the open blocks of all planes
+/// Numbers left unused behind each plane's blocks. Many planes are a power of two long, so without a gap the open blocks of all planes
 /// would lie at the same place in the processor's caches and push each other out.
 const GAP: u32 = 5;
 
