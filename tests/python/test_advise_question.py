@@ -140,7 +140,10 @@ def test_parameters_that_are_set_hold_for_the_schemes_that_have_them(trace, tmp_
         (["--vary", "devices=1,4"], "--vary devices: not allowed: all candidates have the same"),
         (["--vary", "read_ns=1us", "--vary", "read_ns=2us"], "--vary read_ns: given twice"),
         (["--vary", "gc_threshold=2,3"], "no candidate is left: gc_threshold = 2: allowed is"),
-        (["--vary", "cmt_entries=512,1024"], "no candidate is left: cmt_entries: nothing changes with it here"),
+        (
+            ["--vary", "cmt_entries=512,1024"],
+            "no candidate is left: cmt_entries = 512: has no effect here: allowed with",
+        ),
         (["--min-dwpd", "nan"], "--min-dwpd nan: allowed is a number from 0"),
         (["--min-capacity", "-1"], "--min-capacity -1: allowed is a share from 0 to 1, or from 0% to 100%"),
         (["--fault", ""], "--fault : allowed is what fails, as chip:0.0, without a time"),

@@ -43,8 +43,8 @@ def candidates(
 
     Of each scheme that the device can have (or of `schemes`): its defaults; and each word of each parameter, and
     several sizes of one in bytes, alone. `vary` has more settings with values, of which every combination is tried;
-    of those that a scheme cannot have the second part says why. Raises InputError for a value that none can have, and
-    if there is nothing to choose from.
+    of those that a scheme cannot have, and of values without effect, the second part says why. Raises InputError for a
+    value that none can have, and if there is nothing to choose from.
     """
     known = {each["name"]: each for each in json.loads(_native.schemes(None))}
     refused: dict[str, str] = {}
@@ -59,6 +59,7 @@ def candidates(
     tried_in_vain: dict[str, str] = {}
     found: dict[tuple[str, str], tuple[Candidate, dict[str, Any]]] = {}
     possible_values: set[tuple[str, str]] = set()
+    without_effect: dict[tuple[str, str], str] = {}
     for scheme in schemes:
         own_settings = own_of(scheme, settings)
         for own in _of(known[scheme], given):
@@ -73,17 +74,21 @@ def candidates(
                     continue
                 possible_values.update(more)
                 # What changes nothing is the same candidate.
-                if not {each["key"] for each in detail["idle"]} & {key for key, _ in candidate.settings}:
+                idle = {each["key"]: each["text"] for each in detail["idle"]}
+                if not idle.keys() & {key for key, _ in candidate.settings}:
                     found.setdefault((scheme, json.dumps(detail["config"])), (candidate, detail))
+                without_effect |= {(key, value): idle[key] for key, value in more if key in idle}
     if not found:
-        nothing = f"{', '.join(vary)}: nothing changes with it here" if vary else "none is named"
-        raise InputError(f"no candidate is left: {next(iter(tried_in_vain.values()), nothing)}")
+        reasons = [*tried_in_vain.values(), *without_effect.values(), "none is named"]
+        raise InputError(f"no candidate is left: {reasons[0]}")
     for key, values in vary.items():
         for value in values:
             if (key, value) not in possible_values:
                 why = next(why for name, why in tried_in_vain.items() if f"{key}={value}" in name.split(" "))
                 raise InputError(f"no scheme can have {key} = {value}: {why}")
-    return dict(found.values()), refused | tried_in_vain
+    tried = {setting for candidate, _ in found.values() for setting in candidate.settings}
+    untried = {f"{key}={value}": why for (key, value), why in without_effect.items() if (key, value) not in tried}
+    return dict(found.values()), refused | tried_in_vain | untried
 
 
 def _of(scheme: Mapping[str, Any], given: set[str]) -> Iterator[tuple[tuple[str, str], ...]]:

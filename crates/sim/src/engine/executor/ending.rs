@@ -207,7 +207,7 @@ impl<C: Content, M: Media> Executor<C, M> {
     /// All that the host waits for is there, but what SSDs still hold in their memories. Every request comes here, however it ends: once, or a flush for which
     /// SSDs have to program something twice.
     fn answer_request(&mut self, front: &mut FrontEnd, id: u32) {
-        if front.requests[id].op == HostOp::Flush && self.waits_for_ssds(front, id) {
+        if front.requests[id].op == HostOp::Flush && waits_for_ssds(&mut self.media, &mut front.requests[id], id) {
             return;
         }
         let goes_by_stages = front.host_side.is_some() && front.requests[id].op == HostOp::Read;
@@ -216,19 +216,6 @@ impl<C: Content, M: Media> Executor<C, M> {
             return;
         }
         self.tell_host(front, id);
-    }
-
-    /// What was written before a flush, and what it has written out of a buffer itself, is in the SSDs now: whether it waits for some that have to program it first.
-    #[cold]
-    fn waits_for_ssds(&mut self, front: &mut FrontEnd, flush: u32) -> bool {
-        let request = &mut front.requests[flush];
-        if std::mem::replace(&mut request.is_in_ssds, true) || request.failed == Some(Failure::Refused) {
-            return false;
-        }
-        let ssds = self.media.flush(flush);
-        request.unanswered += ssds;
-        request.unfinished += ssds;
-        ssds > 0
     }
 
     /// A request comes to the first of these stages that takes time. Returns false if there is none.
@@ -347,4 +334,16 @@ impl<C: Content, M: Media> Executor<C, M> {
             self.ended_part(front, request);
         }
     }
+}
+
+/// What was written before a flush, and what it has written out of a buffer itself, is in the SSDs now: whether it waits for some that have to program it first.
+#[cold]
+fn waits_for_ssds(media: &mut impl Media, request: &mut Request, flush: u32) -> bool {
+    if std::mem::replace(&mut request.is_in_ssds, true) || request.failed == Some(Failure::Refused) {
+        return false;
+    }
+    let ssds = media.flush(flush);
+    request.unanswered += ssds;
+    request.unfinished += ssds;
+    ssds > 0
 }
