@@ -511,8 +511,8 @@ class Device(Record):
     """
 
     over_provisioning: float
-    """Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.
-    Unit: share.
+    """Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million. Data
+    sheets state shares of the user's capacity instead: their 7 % are 0.065 here, and 28 % are 0.219. Unit: share.
     """
 
     pe_limit: int

@@ -191,7 +191,8 @@ flashraid_ftl::given_settings! {
         gc_idle_gain: f64 = Some("0.25"), "share", SHARE_BELOW_ONE, COLLECTED_WHEN_IDLE, Draw::OneOf(&["0.25", "0", "0.6"]); before "0.2.0": "0";
         /// How GC chooses its victim block among those of a plane that are full and have garbage; with hybrid mapping, how a merge chooses its log block.
         gc_policy: String = Some("auto"), "", Kind::GcPolicy, OF_VICTIMS;
-        /// Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.
+        /// Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million. Data sheets state shares of the user's capacity
+        /// instead: their 7 % are 0.065 here, and 28 % are 0.219.
         over_provisioning: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, EVER;
         /// P/E cycles that each block of an SSD endures; 0 for no limit. When all its blocks together have been erased as often as they endure, an SSD of an
         /// array fails, and a single one is read-only from then on (docs/ageing.md).
