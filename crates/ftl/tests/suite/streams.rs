@@ -110,3 +110,22 @@ fn a_stream_without_a_block_shares_that_of_another() {
         assert_eq!(host.lost(0).0, 0);
     }
 }
+
+/// 8.13 (f): what is left in open blocks of GC's further streams is for no program of the host, and does not put off GC.
+#[test]
+fn pages_of_gc_streams_do_not_put_off_gc() {
+    let mut host = Host::new(Settings { gc_threshold: 0.35, ..drive(3, GcStreams::Own) });
+    let mut random = Random(7);
+    let stream = |number: u32| 1 + u8::from(number >= 80);
+    (0..160).for_each(|number| write(&mut host, number, stream(number)));
+    let mut least = u64::MAX;
+    for round in 0..1500 {
+        let number = random.below(160) as u32;
+        write(&mut host, number, stream(number));
+        host.finish();
+        if round > 500 {
+            least = least.min(host.flash.store().space().free_blocks_of_lun(0, host.flash.nand().places()));
+        }
+    }
+    assert_eq!(least, 4, "of 16 blocks 5.6 are the threshold, of which open ones have a part");
+}
