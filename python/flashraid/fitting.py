@@ -82,7 +82,8 @@ def fit_device(sheet: Path) -> str:
         raise InputError("sheet = None: allowed is a TOML file")
     stated = _stated(path)
     fit = _Fit(stated)
-    text = "".join(f"{line}\n" for line in _lines(stated, fit.constants(), fit.queue_depth(), fit.fitted))
+    tables = {"device": fit.constants(), "host": {"device_queue_depth": fit.queue_depth()}}
+    text = "".join(f"{line}\n" for line in _lines(stated, tables, fit.fitted))
     _check(stated, text)
     return text
 
@@ -176,21 +177,17 @@ def _check(stated: Stated, text: str) -> None:
         raise InputError(f"{stated.path}: the drive that comes of it cannot be simulated: {refused}")
 
 
-def _lines(
-    stated: Stated, constants: Mapping[str, Constant], queue_depth: Constant, fitted: list[str]
-) -> Iterator[str]:
+def _lines(stated: Stated, tables: Mapping[str, Mapping[str, Constant]], fitted: list[str]) -> Iterator[str]:
     """The device file."""
     yield f"# Fitted to a data sheet: {stated.source}. What that does not say is as in the preset {LIKE}."
     yield "# `flashraid datasheet` with this file measures how close it comes."
-    yield "[device]"
-    lines = [f"{key} = {toml(constant.value)}" for key, constant in constants.items()]
-    width = max(map(len, lines))
-    for line, constant in zip(lines, constants.values(), strict=True):
-        yield f"{line:{width}} # {constant.why}"
-    yield ""
-    yield "[host]"
-    yield f"{f'device_queue_depth = {queue_depth.value}':{width}} # {queue_depth.why}"
-    yield ""
+    width = max(len(f"{key} = {toml(constant.value)}") for key, constant in tables["device"].items())
+    for table, constants in tables.items():
+        yield f"[{table}]"
+        for key, constant in constants.items():
+            line = f"{key} = {toml(constant.value)}"
+            yield f"{line:{width}} # {constant.why}"
+        yield ""
     yield "[sheet]"
     yield f"source = {toml(stated.source)}"
     yield f"fitted = {toml(fitted)}"

@@ -28,7 +28,8 @@ impl Phases {
             let units = space.settings.units_per_program();
             let programs = match space.settings.given.gc_pace {
                 GcPace::Block => one_of((space.shape.pages_per_block / units).into(), random()) as u32,
-                GcPace::Debt => pages_until_low(plane, space) / units,
+                // Until it is low (`Space::is_low`).
+                GcPace::Debt => space.blocks.pages_for_all(plane).saturating_sub(space.blocks.planes[plane as usize].gc_pages) / units,
             };
             if programs > 0 {
                 left[domain as usize].push((plane, programs));
@@ -59,11 +60,4 @@ impl Phases {
         }
         (space.blocks.host_pages(plane) > 0).then_some(plane)
     }
-}
-
-/// Pages that programs may take before the plane is low (`Space::is_low`).
-fn pages_until_low(plane: u32, space: &Space) -> u32 {
-    let state = &space.blocks.planes[plane as usize];
-    let [of_host, of_gc] = space.blocks.further_left(plane);
-    (state.free_pages - of_host - of_gc).saturating_sub(state.gc_pages)
 }

@@ -1,10 +1,10 @@
 //! The memory in the SSD: programs that are accepted, program units that are padded, programmed or driven out, and what follows from that.
 
 use super::{Memory, TakenPage};
-use crate::Flash;
 use crate::gc::pace::press;
 use crate::space::changes::Due;
 use crate::store::Store;
+use crate::{Flash, FlashFault};
 use flashraid_nand::{NIL, Record, WorkKind, packed};
 use flashraid_vocabulary::{Action, Cause, Observer, Ppn, Priority};
 
@@ -118,9 +118,7 @@ impl Flash {
     /// A flush has come. Returns whether it waits until what is in the memory is programmed: its owner is told (`Untold::take_flushed`).
     pub fn flush(&mut self, owner: u32) -> bool {
         let must_program = self.store.memory.as_ref().is_some_and(|memory| memory.must_program());
-        #[cfg(feature = "mutants")]
-        let must_program = must_program && !self.nand.makes(flashraid_nand::FlashFault::FlushWithoutMemory);
-        if !must_program {
+        if !must_program || self.nand.makes(FlashFault::FlushWithoutMemory) {
             return false;
         }
         pad_all(self);

@@ -23,9 +23,7 @@ impl Space {
     /// pages in them: what is left there does not count.
     #[inline]
     pub(crate) fn is_low(&self, plane: u32) -> bool {
-        let state = &self.blocks.planes[plane as usize];
-        let [of_host, of_gc] = self.blocks.further_left(plane);
-        state.free_pages - of_host - of_gc < state.gc_pages || !self.blocks.has_host_pages(plane)
+        self.blocks.pages_for_all(plane) < self.blocks.planes[plane as usize].gc_pages || !self.blocks.has_host_pages(plane)
     }
 
     /// Whether the plane is collected because of host programs: it is low, or its SLC cache is full.

@@ -85,9 +85,16 @@ impl Blocks {
         self.planes[plane as usize].open.iter().chain(further).copied().filter(|open| *open != NONE)
     }
 
+    /// Free pages of the plane, without those in open blocks of streams but the first of the host and of GC.
+    #[inline(always)]
+    pub(crate) fn pages_for_all(&self, plane: u32) -> u32 {
+        let [of_host, of_gc] = self.further_left(plane);
+        self.planes[plane as usize].free_pages - of_host - of_gc
+    }
+
     /// Pages left in the open blocks of the host's streams but the first, and of the SLC cache, and in those of GC's but the first.
     #[inline(always)]
-    pub(crate) fn further_left(&self, plane: u32) -> [u32; 2] {
+    pub(super) fn further_left(&self, plane: u32) -> [u32; 2] {
         if self.streams.is_some() { self.count_further_left(plane) } else { [0; 2] }
     }
 

@@ -2,8 +2,8 @@
 //! defines which copy is read and when a write is acknowledged ([`Steering`]).
 //!
 //! The members form as many groups as there are copies; page l of the host is strip l mod s of row l div s (s members a group), and lies
-//! at local page l div s of the strip's member in each group. The members of a group follow each other, or the copies of a strip do. There is no stripe to keep consistent, so an operation that writes or
-//! trims is one page with a lock of its own (SPEC 0.1 b: the copies of a page are its stripe), which keeps accesses to that page in
+//! at local page l div s of the strip's member in each group. The members of a group follow each other, or the copies of a strip do.
+//! There is no stripe to keep consistent, so an operation that writes or trims is one page with a lock of its own (SPEC 0.1 b: the copies of a page are its stripe), which keeps accesses to that page in
 //! order. Reads take no lock and come in rows.
 //!
 //! After failures (SPEC 0.6, 2.4): a read of a lost copy takes the least busy of the others, without advancing the round robin. A write goes to
@@ -135,20 +135,17 @@ persistent!(Copies<S> where [S: Steering] {
 impl<S: Steering> Copies<S> {
     /// Over all members of the device, whose number `groups` divides: the members of a group follow each other.
     pub fn new(build: &Build, groups: u32, steering: S) -> Self {
+        debug_assert!(u32::from(build.members).is_multiple_of(groups));
         let strips = u32::from(build.members) / groups;
-        Self::with_steps(build, groups, (1, strips), steering)
+        let (per_row, rows) = (Divisor::new(strips), build.pages_per_member);
+        let layout = CopyLayout { groups, strips, strip_step: 1, group_step: strips, per_row, rows };
+        Self { layout, page_bytes: build.page_bytes, steering }
     }
 
     /// The same, where the copies of a strip are on members that follow each other.
     pub fn side_by_side(build: &Build, groups: u32, steering: S) -> Self {
-        Self::with_steps(build, groups, (groups, 1), steering)
-    }
-
-    fn with_steps(build: &Build, groups: u32, (strip_step, group_step): (u32, u32), steering: S) -> Self {
-        debug_assert!(u32::from(build.members).is_multiple_of(groups));
-        let strips = u32::from(build.members) / groups;
-        let layout = CopyLayout { groups, strips, strip_step, group_step, per_row: Divisor::new(strips), rows: build.pages_per_member };
-        Self { layout, page_bytes: build.page_bytes, steering }
+        let apart = Self::new(build, groups, steering);
+        Self { layout: CopyLayout { strip_step: groups, group_step: 1, ..apart.layout }, ..apart }
     }
 
     /// The local page of an operation's strips in their members.

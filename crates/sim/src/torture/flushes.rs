@@ -117,10 +117,9 @@ impl Flushes {
                 versions.pop_front();
             }
             let (content, is_at_risk) = (kept(engine, *lpn), is_at_risk(engine, *lpn));
-            let is_kept = |reserved: Option<u64>| reserved.is_none_or(|reserved| reserved == content);
             let is_promised_at_risk =
                 is_at_risk && versions.front().is_some_and(|(number, it)| (1..=flushed).contains(number) && *it == Some(content));
-            if is_promised_at_risk || !versions.iter().any(|(_, reserved)| is_kept(*reserved)) {
+            if is_promised_at_risk || !versions.iter().any(|(_, reserved)| reserved.is_none_or(|reserved| reserved == content)) {
                 broken = broken.or(Some(Lpn(*lpn)));
             }
             is_at_risk || versions.len() > 1 || versions.front().is_some_and(|(_, newest)| *newest != Some(content))

@@ -232,7 +232,7 @@ fn what_was_once_a_violation_is_none() {
 /// where failures had left no space; an early answer found none; what the old SSD had lost when there was no space for it was never computed; a copy
 /// that failed for space as the last of all was followed by no other one; an SSD was taken out between two kills while something else was lost;
 /// space came at the instant at which the last round of copies had found none; a rebuild asked again and again for pages that padding was to have; a
-/// parity that the memory had given up was taken for one that a further failure leaves; and pages that programs gave back as they failed were not offered to what failures
+/// parity that the memory had given up was taken for one that a further failure leaves; pages that programs gave back as they failed were not offered to what failures
 /// had driven out; and a flush did not wait for the programs of what it had itself written out of a buffer.
 #[test]
 fn what_was_once_a_violation_of_replacements_is_none() {

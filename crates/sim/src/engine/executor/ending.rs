@@ -207,15 +207,18 @@ impl<C: Content, M: Media> Executor<C, M> {
     /// All that the host waits for is there, but what SSDs still hold in their memories. Every request comes here, however it ends: once, or a flush for which
     /// SSDs have to program something twice.
     fn answer_request(&mut self, front: &mut FrontEnd, id: u32) {
-        if front.requests[id].op == HostOp::Flush && waits_for_ssds(&mut self.media, &mut front.requests[id], id) {
-            return;
+        let waits = match front.requests[id].op {
+            HostOp::Flush => waits_for_ssds(&mut self.media, &mut front.requests[id], id),
+            HostOp::Read if front.host_side.is_some() => {
+                let enters = self.enter_stages(front, Stage::OUTWARDS, id);
+                front.requests[id].unfinished += u32::from(enters);
+                enters
+            }
+            _ => false,
+        };
+        if !waits {
+            self.tell_host(front, id);
         }
-        let goes_by_stages = front.host_side.is_some() && front.requests[id].op == HostOp::Read;
-        if goes_by_stages && self.enter_stages(front, Stage::OUTWARDS, id) {
-            front.requests[id].unfinished += 1;
-            return;
-        }
-        self.tell_host(front, id);
     }
 
     /// A request comes to the first of these stages that takes time. Returns false if there is none.
