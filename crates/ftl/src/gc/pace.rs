@@ -11,6 +11,7 @@ use crate::memory::Memory;
 use crate::space::Space;
 use crate::space::blocks::NONE;
 use crate::space::changes::Due;
+use crate::store::Store;
 use flashraid_nand::{NIL, Nand};
 use flashraid_vocabulary::GcPace;
 
@@ -18,7 +19,7 @@ use flashraid_vocabulary::GcPace;
 const UNITS_AHEAD: u32 = 2;
 
 impl Collection {
-    /// A page, or a program unit with all its pages, is programmed in the plane, which is being collected.
+    /// A page, or a program unit with all its pages, is programmed in the plane, which is being collected, or filled (`owes_when_filled`).
     #[inline]
     pub(crate) fn owe(&mut self, plane: u32, space: &Space, nand: &mut Nand) -> Next {
         let run = &mut self.runs[plane as usize];
@@ -67,12 +68,12 @@ impl Collection {
     #[inline]
     pub(crate) fn must_wait(&self, domain: u32, space: &Space, memory: &Memory) -> bool {
         let goes_on = |plane| memory.has_slc_programs(plane) || self.is_folding(plane, space);
-        self.is_behind(domain, space, memory) || space.waits_for_slc(domain, goes_on)
+        self.is_behind(domain, space) || space.waits_for_slc(domain, goes_on)
     }
 
-    /// Whether programs into the domain wait until GC has moved more: two program units of each lane of its superblock are programmed, or staged, for which nothing was
-    /// moved yet (SPEC 8.12). In stages that may need other operations nobody waits.
-    fn is_behind(&self, domain: u32, space: &Space, memory: &Memory) -> bool {
+    /// Whether programs into the domain wait until GC has moved more: two program units of each lane of its superblock are filled for which nothing was moved yet
+    /// (SPEC 8.12). In stages that may need other operations nobody waits.
+    fn is_behind(&self, domain: u32, space: &Space) -> bool {
         if space.shape.lanes == 1 || space.settings.given.gc_pace != GcPace::Debt {
             return false;
         }
@@ -81,9 +82,9 @@ impl Collection {
             return false;
         }
         let run = &self.runs[plane as usize];
-        let is_ahead = i64::from(memory.staged(plane)) - i64::from(UNITS_AHEAD * space.shape.lanes * space.settings.units_per_program());
+        let ahead = i64::from(UNITS_AHEAD * space.shape.lanes * space.settings.units_per_program());
         let waits_for_nand = matches!(run.stage, GcStage::Moving | GcStage::Programming | GcStage::Erasing);
-        run.victim != NONE && waits_for_nand && run.owed + is_ahead * i64::from(run.to_move) > 0
+        run.victim != NONE && waits_for_nand && run.owed > ahead * i64::from(run.to_move)
     }
 
     /// A run that rests goes on.
@@ -105,6 +106,12 @@ impl Collection {
     fn resting(&self) -> Vec<u32> {
         (0..).zip(&self.runs).filter(|(_, run)| run.stage == GcStage::Resting).map(|(plane, _)| plane).collect()
     }
+}
+
+/// Whether a program makes a run owe when its page, or program unit, is filled: as pages count as taken from then on. In a domain of one plane the program units in the
+/// memory, of which each waits for the one before it, count when they are programmed instead, so that GC has its turns between them.
+pub(crate) fn owes_when_filled(store: &Store) -> bool {
+    store.memory.is_none() || store.space.shape.lanes > 1
 }
 
 /// Pages that the erase of its victim frees.

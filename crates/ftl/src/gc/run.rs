@@ -2,6 +2,7 @@
 //!
 //! Here all tables are brought up to date; what NAND does next is what each step returns (`Next`).
 
+use super::pace::owes_when_filled;
 use super::state::{Collection, Gc, GcStage, Next};
 use crate::space::Space;
 use crate::space::blocks::{BlockState, NONE};
@@ -22,14 +23,16 @@ impl Collection {
         if store.space.is_low(plane) {
             if self.is_collecting(plane) {
                 self.hurry(plane, store, nand);
-                // Program units count when they are programmed, as they may wait in the memory for long.
-                return if store.memory.is_none() {
+                return if owes_when_filled(store) {
                     self.owe(plane, &store.space, nand)
                 } else {
                     self.go_on_if_needed(plane, &store.space, nand)
                 };
             }
-            return self.start(plane, store, nand);
+            let next = self.start(plane, store, nand);
+            // In a superblock what has brought the plane below the threshold is owed as well: a run that has just begun, and rests, goes on.
+            let owes = store.space.shape.lanes > 1 && self.owe(plane, &store.space, nand) == Next::GoesOn;
+            return if owes { Next::GoesOn } else { next };
         }
         self.fold_or_wait(plane, store, nand)
     }
@@ -39,6 +42,9 @@ impl Collection {
     fn fold_or_wait(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
         if store.space.has_cache() && !self.is_untimed && self.must_fold(plane, store, nand) {
             return self.start(plane, store, nand);
+        }
+        if store.space.has_cache() && owes_when_filled(store) && self.is_collecting(plane) {
+            return self.owe(plane, &store.space, nand);
         }
         if store.space.is_low_when_idle(plane) {
             self.wait_for_idle(&store.space.settings, nand);

@@ -112,16 +112,15 @@ impl Memory {
             self.held_of_plans += u32::from(!is_of_gc);
             space.blocks.blocks[space.shape.block_of(ppn)].pending += 1;
         }
-        self.take(ppn, space);
+        self.take(ppn);
         place
     }
 
     /// A page of a program unit is taken.
-    fn take(&mut self, ppn: Ppn, space: &Space) {
+    fn take(&mut self, ppn: Ppn) {
         let held = self.held.get_mut(ppn.0 / self.units).expect("it is in the memory");
         held.taken += 1;
         self.room -= i64::from(!held.is_of_gc);
-        self.staged[space.shape.plane_of(ppn) as usize] += u32::from(!held.is_of_gc);
     }
 
     /// What is filled of a plane's open block is known, but for its open program unit, which the memory holds: the fill has ended.
@@ -194,7 +193,6 @@ impl Memory {
         let held = self.held.remove(first.0 / self.units).expect("it is in the memory");
         if !held.is_of_gc {
             self.room += i64::from(held.taken);
-            self.staged[space.shape.plane_of(first) as usize] -= held.taken;
             self.held_of_plans -= 1;
             self.pass_flushes(held.number, &mut space.news);
         }
@@ -267,7 +265,7 @@ impl Memory {
             space.take_host_page(nand, plane, stream)
         };
         self.padded += 1;
-        self.take(ppn, space);
+        self.take(ppn);
         space.settle_padding(ppn);
         ppn
     }

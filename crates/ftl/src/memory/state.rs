@@ -53,8 +53,6 @@ pub(crate) struct Memory {
     pub(super) units: u32,
     /// Pages for which there is room now.
     pub(super) room: i64,
-    /// Pages that take of the room, by the plane in which they are to be programmed.
-    pub(super) staged: Vec<u32>,
     /// Streams of the host.
     pub(super) streams: usize,
     /// Where programs go: domain by domain, stream by stream.
@@ -92,7 +90,6 @@ impl Memory {
             settings,
             units,
             room: settings.pages.into(),
-            staged: vec![0; planes],
             streams,
             points: vec![WritePoint::NONE; domains * streams],
             held: HeldPages::new(flash_pages),
@@ -120,11 +117,6 @@ impl Memory {
     /// Whether it survives a loss of power.
     pub(crate) fn survives_power_loss(&self) -> bool {
         self.settings.survives_power_loss
-    }
-
-    /// Pages for programs of plans that are to be programmed in the plane, padding included.
-    pub(crate) fn staged(&self, plane: u32) -> u32 {
-        self.staged[plane as usize]
     }
 
     /// Program units of the plane's GC stream that are being programmed.
@@ -230,13 +222,7 @@ impl Memory {
                 return Err(format!("write point {number} has {point:?} open, which is {:?} of block {open}", self.held.get(point.page)));
             }
         }
-        let mut staged = vec![0; self.staged.len()];
-        let plane_of = |held: &Held| space.shape.plane_of(Ppn(held.page * self.units)) as usize;
-        self.held.iter().filter(|held| !held.is_of_gc).for_each(|held| staged[plane_of(held)] += held.taken);
-        if staged != self.staged {
-            return Err(format!("pages are staged in planes {staged:?}, counted {:?}", self.staged));
-        }
-        let taken: u32 = staged.iter().sum();
+        let taken: u32 = self.held.iter().filter(|held| !held.is_of_gc).map(|held| held.taken).sum();
         let room = self.room + i64::from(taken);
         if of_plans != self.held_of_plans || room != i64::from(self.settings.pages) {
             return Err(format!("{of_plans} program units with {taken} pages are held, counted {}: {self:?}", self.held_of_plans));

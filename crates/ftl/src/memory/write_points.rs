@@ -1,7 +1,8 @@
 //! The memory in the SSD: programs that are accepted, program units that are padded, programmed or driven out, and what follows from that.
 
 use super::{Memory, TakenPage};
-use crate::gc::pace::press;
+use crate::gc::pace::{owes_when_filled, press};
+use crate::gc::state::Next;
 use crate::space::changes::Due;
 use crate::store::Store;
 use crate::{Flash, FlashFault};
@@ -96,8 +97,11 @@ impl Flash {
         if !is_of_gc && !memory_of(&mut self.store).is_busy() {
             self.gc.wait_for_idle(&self.store.space.settings, &mut self.nand);
         }
-        let next =
-            if is_of_gc { self.gc.moves_are_programmed(plane, &self.store) } else { self.gc.owe(plane, &self.store.space, &mut self.nand) };
+        let next = match is_of_gc {
+            true => self.gc.moves_are_programmed(plane, &self.store),
+            false if owes_when_filled(&self.store) => Next::Waits,
+            false => self.gc.owe(plane, &self.store.space, &mut self.nand),
+        };
         self.carry_out(plane, next);
         self.accept_waiting();
     }
