@@ -228,39 +228,48 @@ fn wait_if_wanted<P: Pages>(ssd: &mut P, channel_id: u32) {
 /// Who gets the bus next: a LUN for its own work (and `NIL`), or a LUN and the pool whose first program it takes; `NIL` for nobody.
 #[inline]
 fn next_served<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
-    if ssd.nand().power.as_ref().is_some_and(|power| !power.is_for(channel_id, ssd.nand().now_ns)) {
-        return next_without_power(ssd, channel_id);
+    if ssd.nand().power.as_ref().is_some_and(|power| !power.is_turn_of(channel_id)) {
+        return next_out_of_turn(ssd, channel_id);
     }
     let (class, pool) = waiting_program(ssd, channel_id);
     let nand = ssd.nand();
     let channel = &nand.channels[channel_id as usize];
-    let bound = channel.wanted.trailing_zeros(); // 64 if nobody wants
-    if pool != NIL {
-        let bound_first = bound < (class + 1) * u32::from(PHASES);
-        if !bound_first || (nand.settings.fifo && nand.pool_is_older(channel, bound, class, pool)) {
-            let takers = channel.takers_of_pool(pool, nand.waiting.takers_of_pool(pool));
-            return (channel.first_lun + after(takers, channel.turn_of_pool), pool);
-        }
+    if is_pool_next(nand, channel, class, pool) {
+        let takers = channel.takers_of_pool(pool, nand.waiting.takers_of_pool(pool));
+        return (channel.first_lun + after(takers, channel.turn_of_pool), pool);
     }
-    if bound == u64::BITS {
-        return (NIL, NIL);
-    }
-    (channel.first_lun + after(channel.wants[bound as usize], channel.turn), NIL)
+    (next_bound(channel, channel.wanted), NIL)
 }
 
-/// The same while no program or erase can begin, for which the channel waits.
+/// Whether the first program of the pool, if it is one, is next, and not what a LUN wants of the bus.
+#[inline(always)]
+fn is_pool_next(nand: &Nand, channel: &Channel, class: u32, pool: u32) -> bool {
+    let bound = channel.wanted.trailing_zeros(); // 64 if nobody wants
+    pool != NIL && (bound >= (class + 1) * u32::from(PHASES) || (nand.settings.fifo && nand.pool_is_older(channel, bound, class, pool)))
+}
+
+/// The LUN whose own work is next, of what is `wanted`.
+#[inline(always)]
+fn next_bound(channel: &Channel, wanted: u64) -> u32 {
+    match wanted {
+        0 => NIL,
+        _ => channel.first_lun + after(channel.wants[wanted.trailing_zeros() as usize], channel.turn),
+    }
+}
+
+/// The same while it is not the channel's turn to have power. If a program or an erase is next: nobody yet if there is power, and else who needs none.
 #[cold]
-fn next_without_power<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
-    let (_, pool) = waiting_program(ssd, channel_id);
+#[inline(never)]
+fn next_out_of_turn<P: Pages>(ssd: &mut P, channel_id: u32) -> (u32, u32) {
+    let (class, pool) = waiting_program(ssd, channel_id);
     let nand = ssd.nand_mut();
-    if pool != NIL || nand.channels[channel_id as usize].wanted & PROGRAMS != 0 {
-        wait_for_power(nand, channel_id);
+    let channel = &nand.channels[channel_id as usize];
+    let needs_power = is_pool_next(nand, channel, class, pool) || channel.wanted & channel.wanted.wrapping_neg() & PROGRAMS != 0;
+    if needs_power && wait_for_power(nand, channel_id) {
+        return (NIL, NIL);
     }
     let channel = &nand.channels[channel_id as usize];
-    match channel.wanted & !PROGRAMS {
-        0 => (NIL, NIL),
-        wanted => (channel.first_lun + after(channel.wants[wanted.trailing_zeros() as usize], channel.turn), NIL),
-    }
+    (next_bound(channel, channel.wanted & !PROGRAMS), NIL)
 }
 
 /// The most urgent program that waits for any LUN that could take it: its class and pool, `NIL` for none. A channel mostly
@@ -318,7 +327,8 @@ pub fn check_buses(nand: &Nand, blocks: &impl BlockFacts) -> Result<(), String> 
         let is_powerless = nand.power.as_ref().is_some_and(|power| power.is_waiting(id));
         let wanted = if is_powerless { channel.wanted & !PROGRAMS } else { channel.wanted };
         let may_take = |pool| !is_powerless && more_urgent(nand, blocks, channel, (u32::MAX, NIL), pool).1 != NIL;
-        if !channel.has_event && (wanted != 0 || pools().any(may_take)) {
+        let is_asking = nand.power.as_ref().is_some_and(|power| power.is_asking(id));
+        if !channel.has_event && !is_asking && (wanted != 0 || pools().any(may_take)) {
             return Err(format!("the bus of channel {id} is forgotten, which LUNs want for {:b} or for programs", channel.wanted));
         }
     }

@@ -80,13 +80,13 @@ impl Nand {
         let others = usize::from(settings.has_timer) + 2 * usize::from(settings.packs()) + usize::from(has_decoder);
         let resources = (shape.channels + luns) as usize + others;
         let power = Power::new(&settings, resources);
-        let rests = usize::from(power.as_ref().is_some_and(|power| power.rests()));
+        let of_power = usize::from(power.is_some());
         Self {
             now_ns: 0,
             channels: (0..shape.channels).map(|channel| Channel::new(channel, shape.luns_per_channel)).collect(),
             luns: (0..luns).map(|lun| Lun::new(lun / shape.luns_per_channel, lun % shape.luns_per_channel)).collect(),
             places: Places::new(planes, shape),
-            events: EventQueue::with_buses(resources + rests, luns),
+            events: EventQueue::with_buses(resources + of_power, luns),
             records: Records::new(),
             waiting: Waiting::default(),
             levels: settings.cell.ldpc().map(|ldpc| Box::new(Levels::new(ldpc, blocks))),
@@ -361,7 +361,7 @@ pub fn advance<P: Pages, O: Observer>(ssd: &mut P, observer: &mut O) {
             let timer = if is_work { Timer::Memory } else { Timer::Padding };
             ssd.timer_due(timer, observer);
         }
-        _ if power::is_of_power(nand, resource) => power::rested(nand),
+        _ if power::is_of_power(nand, resource) => power::give_turns(nand),
         _ => decoded(ssd, observer),
     }
 }

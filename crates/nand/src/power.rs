@@ -4,10 +4,9 @@
 //! was its share of the time since it began.
 
 use crate::events::NEVER;
-use crate::luns::{PHASES, PROGRAM};
+use crate::luns::{PHASES, PROGRAM, after};
 use crate::{Nand, NandSettings};
 use flashraid_vocabulary::Priority;
-use std::collections::VecDeque;
 
 /// Programs and erases of all classes, among what LUNs want of the bus.
 pub(crate) const PROGRAMS: u64 = {
@@ -31,18 +30,20 @@ pub(crate) struct Power {
     /// Since when that one more is active, and until when its power rests.
     since_ns: u64,
     rests_until_ns: u64,
-    /// Number of its event, which is set while somebody waits for the end of the rest.
+    /// Number of its event, in which channels get their turns.
     event: usize,
     /// Channels whose turn it is, a bit each: power is kept for them until they have been served.
     turns: u64,
-    /// Channels that have programs or erases to begin, in the order in which they found no power.
-    waiting: VecDeque<u32>,
-    /// The same, a bit each.
+    /// Channels that have programs or erases to begin, a bit each.
     waits: u64,
+    /// Those of them that found power, and hear by its event whether it is for them.
+    asks: u64,
+    /// The channel that was the last to have its turn.
+    last: u32,
 }
 
 impl Power {
-    /// `None` for power for all. `event` is the number of an event that it may have.
+    /// `None` for power for all. `event` is the number of an event of its own, behind those of all buses.
     pub(crate) fn new(settings: &NandSettings, event: usize) -> Option<Box<Self>> {
         let NandSettings { active_dies, slices, .. } = *settings;
         let new = || {
@@ -54,15 +55,16 @@ impl Power {
                 rests_until_ns: 0,
                 event,
                 turns: 0,
-                waiting: VecDeque::new(),
                 waits: 0,
+                asks: 0,
+                last: u64::BITS - 1,
             })
         };
         (active_dies > 0).then(new)
     }
 
     /// Whether there is power of which a LUN has a share of the time.
-    pub(crate) fn rests(&self) -> bool {
+    fn rests(&self) -> bool {
         self.share.0 > 0
     }
 
@@ -71,15 +73,15 @@ impl Power {
         self.active + self.turns.count_ones() >= self.most + one_more
     }
 
-    /// Whether a LUN of the channel may begin a program or an erase. If there is power that is kept for nobody, nobody waits.
+    /// Whether it is the channel's turn: a LUN of it may begin a program or an erase.
     #[inline]
-    pub(crate) fn is_for(&self, channel: u32, now_ns: u64) -> bool {
-        self.turns >> channel & 1 == 1 || !self.is_spent(now_ns)
+    pub(crate) fn is_turn_of(&self, channel: u32) -> bool {
+        self.turns >> channel & 1 == 1
     }
 
     /// A LUN of the channel begins one.
     pub(crate) fn take(&mut self, channel: u32, now_ns: u64) {
-        debug_assert!(self.is_for(channel, now_ns), "more LUNs are active than may be");
+        debug_assert!(self.is_turn_of(channel), "a LUN begins out of turn");
         self.turns &= !(1 << channel);
         self.active += 1;
         if self.active > self.most {
@@ -102,47 +104,72 @@ impl Power {
         self.waits >> channel & 1 == 1
     }
 
-    /// The channel that has waited longest, if there is power: it is its turn.
+    /// Whether the channel waits for the event, which tells it whether it is its turn.
+    pub(crate) fn is_asking(&self, channel: u32) -> bool {
+        self.asks >> channel & 1 == 1
+    }
+
+    /// The next channel that waits, if there is power: it is its turn.
     fn next(&mut self, now_ns: u64) -> Option<u32> {
-        let channel = if self.is_spent(now_ns) { None } else { self.waiting.pop_front() }?;
+        if self.waits == 0 || self.is_spent(now_ns) {
+            return None;
+        }
+        let channel = after(self.waits, u64::from(self.last));
         self.waits &= !(1 << channel);
+        self.asks &= !(1 << channel);
         self.turns |= 1 << channel;
+        self.last = channel;
         Some(channel)
     }
-}
 
-/// The channel has programs or erases to begin, and finds no power.
-pub(crate) fn wait_for_power(nand: &mut Nand, channel: u32) {
-    if let Some(power) = &mut nand.power
-        && !power.is_waiting(channel)
-    {
-        power.waits |= 1 << channel;
-        power.waiting.push_back(channel);
-        wait_for_rest(nand);
+    /// When its event is due.
+    fn due_ns(&self, now_ns: u64) -> u64 {
+        match self.rests_until_ns {
+            _ if self.waits == 0 => NEVER,
+            _ if !self.is_spent(now_ns) => now_ns,
+            until_ns if self.rests() && until_ns > now_ns => until_ns,
+            _ => NEVER,
+        }
     }
 }
 
-/// If somebody waits while power rests, the end of the rest is an event.
-fn wait_for_rest(nand: &mut Nand) {
-    if let Some(power) = &nand.power
-        && power.rests()
-    {
-        let is_awaited = power.waits != 0 && power.rests_until_ns > nand.now_ns;
-        let until_ns = if is_awaited { power.rests_until_ns } else { NEVER };
-        if nand.events.of(power.event) != until_ns {
-            nand.events.set(power.event, until_ns);
+/// The channel has programs or erases to begin. Returns whether there is power: then power's event tells whether it is for this channel.
+pub(crate) fn wait_for_power(nand: &mut Nand, channel: u32) -> bool {
+    let power = nand.power.as_mut().expect("power is limited");
+    let asks = !power.is_spent(nand.now_ns);
+    power.waits |= 1 << channel;
+    power.asks |= u64::from(asks) << channel;
+    set_event(nand);
+    asks
+}
+
+/// Sets the event, or takes it away.
+#[cold]
+#[inline(never)]
+fn set_event(nand: &mut Nand) {
+    if let Some(power) = &nand.power {
+        let due_ns = power.due_ns(nand.now_ns);
+        if nand.events.of(power.event) != due_ns {
+            nand.events.set(power.event, due_ns);
         }
     }
 }
 
 /// Whether this event is one of power.
 pub(crate) fn is_of_power(nand: &Nand, event: u32) -> bool {
-    nand.power.as_ref().is_some_and(|power| power.rests() && power.event == event as usize)
+    nand.power.as_ref().is_some_and(|power| power.event == event as usize)
 }
 
-/// Power has rested.
-pub(crate) fn rested(nand: &mut Nand) {
-    pass_on(nand);
+/// All that happens at this time has found power or has ended, but for what power decides now: channels get their turns, one after the other from that which follows
+/// the last one, so that none is always the one that is left out.
+pub(crate) fn give_turns(nand: &mut Nand) {
+    let now_ns = nand.now_ns;
+    while let Some(channel) = nand.power.as_mut().and_then(|power| power.next(now_ns)) {
+        nand.wait_for_bus(channel);
+    }
+    let asks = nand.power.as_mut().map_or(0, |power| std::mem::take(&mut power.asks));
+    (0..nand.shape.channels).filter(|channel| asks >> channel & 1 == 1).for_each(|channel| nand.wait_for_bus(channel));
+    set_event(nand);
 }
 
 /// A program or an erase has ended.
@@ -150,7 +177,7 @@ pub(crate) fn rested(nand: &mut Nand) {
 pub(crate) fn end(nand: &mut Nand) {
     if let Some(power) = &mut nand.power {
         power.give_back(nand.now_ns);
-        pass_on(nand);
+        set_event(nand);
     }
 }
 
@@ -159,16 +186,6 @@ pub(crate) fn end(nand: &mut Nand) {
 pub(crate) fn served(nand: &mut Nand, channel: u32) {
     if let Some(power) = &mut nand.power {
         power.turns &= !(1 << channel);
-        pass_on(nand);
+        set_event(nand);
     }
-}
-
-#[cold]
-#[inline(never)]
-fn pass_on(nand: &mut Nand) {
-    let now_ns = nand.now_ns;
-    while let Some(channel) = nand.power.as_mut().and_then(|power| power.next(now_ns)) {
-        nand.wait_for_bus(channel);
-    }
-    wait_for_rest(nand);
 }

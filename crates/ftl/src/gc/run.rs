@@ -20,36 +20,54 @@ impl Collection {
     /// Starts a GC run if the plane has fewer free pages than the threshold, after a program into it.
     #[inline(always)]
     pub(super) fn collect_if_low(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
-        if store.space.is_low(plane) {
-            if self.is_collecting(plane) {
-                self.hurry(plane, store, nand);
-                return if owes_when_filled(store) {
-                    self.owe(plane, &store.space, nand)
-                } else {
-                    self.go_on_if_needed(plane, &store.space, nand)
-                };
-            }
-            let next = self.start(plane, store, nand);
-            // In a superblock what has brought the plane below the threshold is owed as well: a run that has just begun, and rests, goes on.
-            let owes = store.space.shape.lanes > 1 && self.owe(plane, &store.space, nand) == Next::GoesOn;
-            return if owes { Next::GoesOn } else { next };
+        if !store.space.is_low(plane) {
+            return self.fold_or_wait(plane, store, nand);
         }
-        self.fold_or_wait(plane, store, nand)
+        if store.memory.is_some() {
+            return self.collect_packed(plane, store, nand);
+        }
+        if self.is_collecting(plane) {
+            self.hurry(plane, store, nand);
+            return self.owe(plane, &store.space, nand);
+        }
+        self.start(plane, store, nand)
+    }
+
+    /// The same where program units have several pages.
+    #[inline(never)]
+    fn collect_packed(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
+        let next = if self.is_collecting(plane) {
+            self.hurry(plane, store, nand);
+            self.go_on_if_needed(plane, &store.space, nand)
+        } else {
+            self.start(plane, store, nand)
+        };
+        // What has brought the plane below the threshold is owed as well: a run that has just begun, and rests, goes on.
+        let owes = owes_when_filled(store) && self.owe(plane, &store.space, nand) == Next::GoesOn;
+        if owes { Next::GoesOn } else { next }
     }
 
     /// Starts a GC run if the SLC cache needs one. If the plane is to be collected in idle time, the timer sees to that.
     #[inline(always)]
     fn fold_or_wait(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
-        if store.space.has_cache() && !self.is_untimed && self.must_fold(plane, store, nand) {
-            return self.start(plane, store, nand);
-        }
-        if store.space.has_cache() && owes_when_filled(store) && self.is_collecting(plane) {
-            return self.owe(plane, &store.space, nand);
+        if store.space.has_cache()
+            && let Some(next) = self.fold(plane, store, nand)
+        {
+            return next;
         }
         if store.space.is_low_when_idle(plane) {
             self.wait_for_idle(&store.space.settings, nand);
         }
         Next::Waits
+    }
+
+    /// What the SLC cache needs, if anything.
+    #[inline(never)]
+    fn fold(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Option<Next> {
+        if !self.is_untimed && self.must_fold(plane, store, nand) {
+            return Some(self.start(plane, store, nand));
+        }
+        (owes_when_filled(store) && self.is_collecting(plane)).then(|| self.owe(plane, &store.space, nand))
     }
 
     /// Whether the SLC cache is full, or may have what somebody waits for.

@@ -271,8 +271,14 @@ fn so_many_luns_are_active_and_no_more() {
     }
     let mut ssd = Plain::new(NandSettings { active_dies: 1, ..settings() });
     queue_work(&mut ssd, 0, WorkKind::Erase, Ppn(0), Cause::Gc, Priority::Gc);
+    let advance_to_10_us = |ssd: &mut Plain| {
+        while ssd.nand.next_event_ns() < 10_000 {
+            advance(ssd, &mut NoObserver);
+        }
+    };
+    advance_to_10_us(&mut ssd);
     let program = ssd.program(Priority::Host);
-    advance(&mut ssd, &mut NoObserver);
+    advance_to_10_us(&mut ssd);
     ssd.nand.set_now(10_000);
     let read = ssd.read(2, 0, Priority::Host);
     let erased_ns = ERASE_COMMAND + ERASE;

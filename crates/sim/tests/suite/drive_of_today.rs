@@ -174,3 +174,22 @@ fn a_drive_writes_as_fast_as_its_active_dies() {
         assert_eq!(result.simulated_ns, before_ns + programs.div_ceil(active) * PROGRAM_NS, "{active} active");
     }
 }
+
+/// 8.9 (b): 15 of 16 dies are active nearly all the time, though the memory takes in what the host writes in order. If it were mostly one channel that is left out, all
+/// others would wait for it.
+#[test]
+fn no_channel_is_left_out_more_often_than_others() {
+    let rate = |active: &str| {
+        let given = [("dies_per_chip", "2"), ("active_dies", active), ("blocks_per_plane", "16"), ("over_provisioning", "0.2")];
+        let mut simulation = Simulation::new(config("nvme-2026", "raid0", &given), |_| true).unwrap();
+        let writes = (0..6_000).map(|number| HostRequest { offset_bytes: number << 17, size_bytes: 1 << 17, ..pages(HostOp::Write, 0, 1) });
+        writes.for_each(|write| _ = simulation.submit(&write).unwrap());
+        simulation.finish().unwrap();
+        (6_000_u64 << 17) as f64 / simulation.now_ns() as f64
+    };
+    let of_all = rate("0");
+    for active in [15, 14, 9] {
+        let share = rate(&active.to_string()) / of_all;
+        assert!((share * 16.0 - f64::from(active)).abs() < 0.15, "{active} of 16: {share}");
+    }
+}
