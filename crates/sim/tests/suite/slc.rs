@@ -1,6 +1,6 @@
 //! The SLC cache (SPEC 8.14), as a drive has it: its figures, what it refuses, and that nothing is lost. What the FTL does: `slc` of flashraid-ftl.
 
-use crate::support::{config, pages, proving, some_of};
+use crate::support::{config, may_have, pages, proving, some_of};
 use flashraid_redundancy::{Protects, SCHEMES};
 use flashraid_sim::torture::Torture;
 use flashraid_sim::{Config, Simulation};
@@ -145,8 +145,7 @@ fn nothing_is_lost_of_the_cache() {
     ];
     let protecting = SCHEMES.iter().filter(|entry| entry.protects != Protects::None);
     for (number, entry) in some_of(protecting, 1, 5).enumerate() {
-        let may = |kind: &&Pairs| entry.mirror_chips == 0 || !kind.contains(&("superblock", "true"));
-        let kind = KINDS.iter().cycle().skip(number).find(may).expect("most");
+        let kind = KINDS.iter().cycle().skip(number).find(|kind| may_have(entry, kind)).expect("most");
         let settings = [*kind, &[("mapping", "page"), ("ldpc", "none")]].concat();
         let settings = settings.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
         let torture = Torture { scheme: entry.name.into(), settings, kills: proving(20_000, 150), ..Torture::default() };

@@ -100,7 +100,7 @@ fn pace(pairs: Pairs, outstanding: u64, reads: u64) -> (f64, f64) {
 /// A slice of k does one k-th of what the whole drive does, bound by dies, by power, by its links, and by a mixture.
 #[test]
 fn slices_do_their_share() {
-    // In a closed loop the requests of the whole drive are not at all times equally many in each slice. With chips divided, the FTL of a slice of 16 has one die instead
+    // In a closed loop the requests of the whole drive are not at all times equally many in each slice (SPEC 8.11, "Few requests"). With chips divided, the FTL of a slice of 16 has one die instead
     // of two, between which it cannot choose: its GC moves 5 % more, however long that goes on.
     let cases = [
         ("dies", &[][..], 0, 0.05),
@@ -108,7 +108,7 @@ fn slices_do_their_share() {
         ("links", &[("host_write_ps_per_byte", "30000")], 0, 0.02),
         ("controller", &[("unit_ns", "10000")], 0, 0.03),
         ("reads", &[("command_ns", "5000")], 100, 0.001),
-        ("both", &[], 70, 0.1),
+        ("both", &[], 70, 0.12),
     ];
     for (what, given, reads, most) in some_of(cases, 1, 3) {
         let whole = pace(given, 256, reads);

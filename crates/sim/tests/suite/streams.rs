@@ -1,6 +1,6 @@
 //! Write streams (SPEC 8.13): the host's requests name them, and what is written for a request goes with it. What the FTL makes of them: `streams` of flashraid-ftl.
 
-use crate::support::{clean_result, config, pages, proving, some_of};
+use crate::support::{clean_result, config, may_have, pages, proving, some_of};
 use flashraid_redundancy::{Protects, SCHEMES};
 use flashraid_sim::torture::Torture;
 use flashraid_sim::{RunResult, Simulation};
@@ -115,8 +115,7 @@ fn nothing_is_lost_of_streams() {
     ];
     let protecting = SCHEMES.iter().filter(|entry| entry.protects != Protects::None);
     for (number, entry) in some_of(protecting, 2, 5).enumerate() {
-        let may = |kind: &&Pairs| entry.mirror_chips == 0 || !kind.contains(&("superblock", "true"));
-        let kind = KINDS.iter().cycle().skip(number).find(may).expect("most");
+        let kind = KINDS.iter().cycle().skip(number).find(|kind| may_have(entry, kind)).expect("most");
         let settings = kind.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
         let torture = Torture { scheme: entry.name.into(), settings, kills: proving(20_000, 150), ..Torture::default() };
         let report = torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{} {kind:?}: {error}", entry.name));

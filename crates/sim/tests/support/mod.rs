@@ -6,7 +6,7 @@ pub mod committed;
 mod own_folder;
 
 use flashraid_ftl::{Placement, policies};
-use flashraid_redundancy::{Redundancy, SCHEMES, Scheme, find};
+use flashraid_redundancy::{Entry, Redundancy, SCHEMES, Scheme, find};
 use flashraid_sim::assemble::{Assembled, options};
 use flashraid_sim::config::Device;
 use flashraid_sim::engine::Engine;
@@ -265,6 +265,13 @@ pub const SCENARIOS: [Scenario; 39] = [
 /// A scheme in a scenario on the drive of the golden results; `None` if the configuration is refused.
 pub fn scenario(scheme: &str, pairs: &[(&str, &str)], more: &[(&str, &str)]) -> Option<Config> {
     accepted(&merged(scheme, &[pairs, more, &[("scheme.name", scheme)]].concat()))
+}
+
+/// Whether superblocks (SPEC 8.12) and `gc_pace = debt` (SPEC 8.4), if they are among the settings, are allowed with the scheme.
+pub fn may_have(entry: &Entry, pairs: &[(&str, &str)]) -> bool {
+    let has_superblocks = pairs.contains(&("superblock", "true"));
+    let has_debt = pairs.contains(&("gc_pace", "debt"));
+    (entry.mirror_chips == 0 || !has_superblocks) && (entry.coordinates_gc.is_none() || !has_debt)
 }
 
 /// Settings of the drive of the golden results with these over them, each key once.
