@@ -21,5 +21,5 @@ pub(crate) mod merge;
 pub(crate) mod pace;
 mod packing;
 mod queries;
-mod run;
+pub(crate) mod run;
 pub(crate) mod state;

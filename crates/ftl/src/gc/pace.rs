@@ -11,7 +11,6 @@ use crate::memory::Memory;
 use crate::space::Space;
 use crate::space::blocks::NONE;
 use crate::space::changes::Due;
-use crate::store::Store;
 use flashraid_nand::{NIL, Nand};
 use flashraid_vocabulary::GcPace;
 
@@ -106,12 +105,6 @@ impl Collection {
     fn resting(&self) -> Vec<u32> {
         (0..).zip(&self.runs).filter(|(_, run)| run.stage == GcStage::Resting).map(|(plane, _)| plane).collect()
     }
-}
-
-/// Whether a program makes a run owe when its page, or program unit, is filled: as pages count as taken from then on. In a domain of one plane the program units in the
-/// memory, of which each waits for the one before it, count when they are programmed instead, so that GC has its turns between them.
-pub(crate) fn owes_when_filled(store: &Store) -> bool {
-    store.memory.is_none() || store.space.shape.lanes > 1
 }
 
 /// Pages that the erase of its victim frees.

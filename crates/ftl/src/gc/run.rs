@@ -2,7 +2,6 @@
 //!
 //! Here all tables are brought up to date; what NAND does next is what each step returns (`Next`).
 
-use super::pace::owes_when_filled;
 use super::state::{Collection, Gc, GcStage, Next};
 use crate::space::Space;
 use crate::space::blocks::{BlockState, NONE};
@@ -421,6 +420,12 @@ impl Collection {
             self.cut(plane, &mut store.space, nand);
         }
     }
+}
+
+/// Whether a program makes a run owe when its page, or program unit, is filled: as pages count as taken from then on. In a domain of one plane the program units in the
+/// memory, of which each waits for the one before it, count when they are programmed instead, so that GC has its turns between them.
+pub(crate) fn owes_when_filled(store: &Store) -> bool {
+    store.memory.is_none() || store.space.shape.lanes > 1
 }
 
 /// The load of the member that the plane is of.

@@ -1,7 +1,8 @@
 //! The memory in the SSD: programs that are accepted, program units that are padded, programmed or driven out, and what follows from that.
 
 use super::{Memory, TakenPage};
-use crate::gc::pace::{owes_when_filled, press};
+use crate::gc::pace::press;
+use crate::gc::run::owes_when_filled;
 use crate::gc::state::Next;
 use crate::space::changes::Due;
 use crate::store::Store;
