@@ -153,6 +153,34 @@ fn in_saturation_the_host_keeps_pace_with_gc() {
     assert!(large_ns < 12_000_000, "{large_ns} ns");
 }
 
+/// Where a program unit has three pages, GC of a superblock reads three pages of each lane at a time, which the dies sense while buses are busy with others. With one
+/// of each lane it takes 216 ms.
+#[test]
+fn gc_reads_ahead_what_program_units_have_room_for() {
+    let given: Pairs = &[
+        ("channels", "4"),
+        ("blocks_per_plane", "32"),
+        ("program_pages", "3"),
+        ("pages_per_block", "12"),
+        ("over_provisioning", "0.3"),
+        ("fill", "1"),
+        ("gc_threshold", "0.15"),
+        ("gc_pace", "debt"),
+        ("precondition", "random:2"),
+        ("bus_ps_per_byte", "1000"),
+        ("read_ns", "200000"),
+    ];
+    let mut simulation = Simulation::new(device(given), |_| true).unwrap();
+    let (mut random, space, begin_ns) = (SplitMix64::new(3), simulation.space_bytes() / 4096, simulation.now_ns());
+    for _ in 0..5_000 {
+        let write = HostRequest { arrival_ns: begin_ns, ..pages(HostOp::Write, random.next_below(space), 1) };
+        simulation.submit(&write).unwrap();
+    }
+    simulation.finish().unwrap();
+    let took_ns = simulation.now_ns() - begin_ns;
+    assert!(took_ns < 185_000_000, "{took_ns} ns");
+}
+
 /// A die dies: program units pass it over, and superblocks have three blocks from then on.
 #[test]
 fn a_dead_die_is_passed_over() {
