@@ -119,6 +119,7 @@ class Run:
         self.completed = [request for request in self.requests if not request.failure]
         self.collections = [done for done in self.operations if done.kind == "collection"]
         self.planned = [done for done in self.operations if done.kind != "collection"]
+        self.in_slc_mode = self.found_in_slc_mode() if "slc" in self.result else set()
         self.wear_outs = self.result.get("wear_outs", [])
         self.has_losses = bool(self.wear_outs) or any(
             not fault["fault"].startswith(("program", "erase")) for fault in self.result["faults"]
@@ -133,6 +134,22 @@ class Run:
         """The flash pages that the operation is of."""
         # Of a program unit all bytes cross the bus, and in SLC mode it is one read group.
         return done.bytes // int(self.device["page_bytes"]) if self.packs and done.action == "program" else 1
+
+    def found_in_slc_mode(self) -> set[int]:
+        """Operations on blocks in SLC mode, by identity. Programs of less than a program unit are of such blocks, until
+        these are erased.
+        """
+        found: set[int] = set()
+        blocks: set[tuple[int, ...]] = set()
+        for done in sorted(self.operations, key=lambda done: done.start):
+            block = self.flash_page(done)[:5]
+            if done.action == "program" and self.pages(done) < self.pages_together:
+                blocks.add(block)
+            if block in blocks:
+                found.add(id(done))
+            if done.action == "erase" and not done.failed:
+                blocks.discard(block)
+        return found
 
     def unit(self, done: Operation) -> int:
         """Number of the LUN in `dies` of the result."""

@@ -33,16 +33,12 @@ def of_offered_load(run: Run, found: dict[str, Any], buses: list[dict[str, int]]
         in_use -= len(replaced(run)) * run.units_per_channel // run.chips
     # What GC moves takes the controller for a time that may end behind the run.
     host = [part["busy_ns"] for part in run.result.get("host_side", {}).values()]
-    found["workload/offered_load"] = max(moments(loads)[0], sum(of_units) / in_use, *host) / span
-    found["workload/busiest_load"] = max(loads + of_units + host) / span
+    found["workload/offered_load"] = as_logged(run, max(moments(loads)[0], sum(of_units) / in_use, *host) / span)
+    found["workload/busiest_load"] = busiest = as_logged(run, max(loads + of_units + host) / span)
+    if isinstance(busiest, Between):
+        busiest = run.result["workload"]["busiest_load"]
     is_behind = (found["workload/backlog_growth"] or 0) > 0
     is_open_loop = not run.result["config"]["run"]["queue_depth"]
-    busiest = found["workload/busiest_load"]
-    if run.device["ldpc"] != "none":
-        busiest = run.result["workload"]["busiest_load"]
-        # Of the attempts of each read the logs tell the first.
-        for key in ("offered_load", "busiest_load"):
-            found[f"workload/{key}"] = Between(found[f"workload/{key}"], inf)
     is_overload = busiest > 1 and len(run.requests) >= FEWEST_FOR_A_LOAD
     found["workload/overloaded"] = is_open_loop and (is_overload or is_behind)
 
@@ -65,12 +61,33 @@ def of_arrays(run: Run) -> Iterator[tuple[Operation, int]]:
 
 def array_ns(run: Run, done: Operation) -> int:
     """Array time of an operation; with LDPC, of the first attempt of a read."""
+    if id(done) in run.in_slc_mode and done.action != "erase":
+        return slc_ns(run.device, done.action)
     reads, programs = (times_of(run.device, action) for action in ("read", "program"))
     # Pages that are read together are of one type.
     read = reads[done.page // run.device["read_pages"] % len(reads)]
     program = programs[done.page % len(programs)]
     times = {"read": read, "program": program, "erase": run.device["erase_ns"], "copy_back": read + program}
     return int(times[done.action])
+
+
+def slc_ns(device: dict[str, Any], action: str) -> int:
+    """Array time of a read or program in SLC mode."""
+    bits = device["program_pages"] // device["read_pages"]
+    default = {"read": device["read_ns"], "program": -(-device["program_ns"] // bits**2)}
+    return int(device[f"slc_{action}_ns"] or default[action])
+
+
+def as_logged(run: Run, figure: float) -> Any:
+    """A figure of array times. Of the attempts of each read the logs tell the first, and of what was programmed before
+    them they do not tell whether it is in SLC mode.
+    """
+    if run.device["ldpc"] != "none":
+        return Between(figure, inf)
+    is_old = run.has_warmup or run.of_run["drive"]
+    if is_old and "slc" in run.result and slc_ns(run.device, "read") < run.device["read_ns"]:
+        return Between(0, figure)
+    return figure
 
 
 def mean_ns(device: dict[str, Any], action: str) -> int:
