@@ -21,5 +21,5 @@ pub(crate) mod merge;
 pub(crate) mod pace;
 mod packing;
 mod queries;
-pub(crate) mod run;
+mod run;
 pub(crate) mod state;

@@ -20,7 +20,7 @@ const UNITS_AHEAD: u32 = 2;
 impl Collection {
     /// A page, or a program unit with all its pages, is programmed in the plane, which is being collected, or filled (`owes_when_filled`).
     #[inline]
-    pub(crate) fn owe(&mut self, plane: u32, space: &Space, nand: &mut Nand) -> Next {
+    pub(super) fn owe(&mut self, plane: u32, space: &Space, nand: &mut Nand) -> Next {
         let run = &mut self.runs[plane as usize];
         if !run.may_rest || !space.is_collected_for_host(plane) {
             return Next::Waits;

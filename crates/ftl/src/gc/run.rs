@@ -46,6 +46,11 @@ impl Collection {
         if owes { Next::GoesOn } else { next }
     }
 
+    /// A program unit is programmed in the plane, for anything but GC.
+    pub(crate) fn owe_if_programmed(&mut self, plane: u32, store: &Store, nand: &mut Nand) -> Next {
+        if owes_when_filled(store) { Next::Waits } else { self.owe(plane, &store.space, nand) }
+    }
+
     /// Starts a GC run if the SLC cache needs one. If the plane is to be collected in idle time, the timer sees to that.
     #[inline(always)]
     fn fold_or_wait(&mut self, plane: u32, store: &mut Store, nand: &mut Nand) -> Next {
@@ -424,7 +429,7 @@ impl Collection {
 
 /// Whether a program makes a run owe when its page, or program unit, is filled: as pages count as taken from then on. In a domain of one plane the program units in the
 /// memory, of which each waits for the one before it, count when they are programmed instead, so that GC has its turns between them.
-pub(crate) fn owes_when_filled(store: &Store) -> bool {
+fn owes_when_filled(store: &Store) -> bool {
     store.memory.is_none() || store.space.shape.lanes > 1
 }
 

@@ -2,8 +2,6 @@
 
 use super::{Memory, TakenPage};
 use crate::gc::pace::press;
-use crate::gc::run::owes_when_filled;
-use crate::gc::state::Next;
 use crate::space::changes::Due;
 use crate::store::Store;
 use crate::{Flash, FlashFault};
@@ -98,10 +96,10 @@ impl Flash {
         if !is_of_gc && !memory_of(&mut self.store).is_busy() {
             self.gc.wait_for_idle(&self.store.space.settings, &mut self.nand);
         }
-        let next = match is_of_gc {
-            true => self.gc.moves_are_programmed(plane, &self.store),
-            false if owes_when_filled(&self.store) => Next::Waits,
-            false => self.gc.owe(plane, &self.store.space, &mut self.nand),
+        let next = if is_of_gc {
+            self.gc.moves_are_programmed(plane, &self.store)
+        } else {
+            self.gc.owe_if_programmed(plane, &self.store, &mut self.nand)
         };
         self.carry_out(plane, next);
         self.accept_waiting();

@@ -100,8 +100,8 @@ fn pace(pairs: Pairs, outstanding: u64, reads: u64) -> (f64, f64) {
 /// A slice of k does one k-th of what the whole drive does, bound by dies, by power, by its links, and by a mixture.
 #[test]
 fn slices_do_their_share() {
-    // In a closed loop the requests of the whole drive are not at all times equally many in each slice (SPEC 8.11, "Few requests"). With chips divided, the FTL of a slice of 16 has one die instead
-    // of two, between which it cannot choose: its GC moves 5 % more, however long that goes on.
+    // In a closed loop the requests of the whole drive are not at all times equally many in each slice (SPEC 8.11, "Few requests"). With chips divided, the FTL of a
+    // slice of 16 has one die instead of two, between which it cannot choose: its GC moves 5 % more, however long that goes on.
     let cases = [
         ("dies", &[][..], 0, 0.05),
         ("power", &[("active_dies", "6")], 0, 0.06),
