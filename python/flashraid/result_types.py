@@ -39,8 +39,13 @@ class RunResult(Record):
     """The complete configuration, including defaults. `--config` repeats the run with it."""
 
     protects: Literal["none", "chip", "channel", "member", "device"]
-    """The unit that the scheme protects: it claims to survive the loss of any one. `member` is a channel or a chip
-    (setting `member`), `device` an SSD of an array.
+    """The unit that the scheme protects: it claims to survive the loss of any one, or of any `survives_failures`.
+    `member` is a channel or a chip (setting `member`), `device` an SSD of an array.
+    """
+
+    survives_failures: int
+    """How many of these units the scheme claims to survive the loss of at once; 0 if it protects nothing. Unit:
+    failures.
     """
 
     survives: Survival
@@ -660,6 +665,7 @@ class Scheme(Record):
         "raid1",
         "raid4",
         "raid5",
+        "raid6",
         "raid10",
         "bpu",
         "adaptive",

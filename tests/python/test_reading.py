@@ -169,7 +169,7 @@ def test_what_the_field_calls_a_figure_is_no_setting_and_leads_to_it(given, ours
 
 
 def test_what_the_field_calls_schemes_and_parts_leads_to_them():
-    for given, meant in (("RAID5", "raid5"), ("raid6", "raid5"), ("raid01", "raid1"), ("jbod", "raid0")):
+    for given, meant in (("RAID5", "raid5"), ("raidz2", "raid6"), ("raid01", "raid1"), ("jbod", "raid0")):
         for use in (
             lambda name: fr.schemes(name),
             lambda name: fr.compare(SAMPLE, device="tiny", schemes=["raid0", name]),

@@ -19,7 +19,8 @@ pub mod testing;
 
 pub use before::Before;
 pub use contract::{
-    Addressed, Addressing, Claim, CloneJob, CloneScheme, Damage, Deferring, Grouping, Job, Lost, Recovery, Replacing, Scheme, WorksWhenIdle,
+    Addressed, Addressing, Claim, CloneJob, CloneScheme, Damage, Deferring, Grouping, Job, Lost, Recovery, Replacing, Scheme, Source,
+    WorksWhenIdle,
 };
 pub use counts::{Commits, GuardCounts, ParityUpdates};
 pub use error::ParameterError;

@@ -6,7 +6,7 @@ use crate::error::ParameterError;
 use crate::{Percentages, Scheme};
 use flashraid_vocabulary::SemivalidAction;
 
-/// What a scheme survives one failure of.
+/// What a scheme survives failures of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protects {
     /// Nothing.
@@ -37,13 +37,14 @@ impl Protects {
     }
 
     /// What a device survives the loss of, in words: with a member for each channel, as devices have unless each chip is a member.
-    pub fn survives(self) -> &'static str {
-        match self {
-            Protects::None => "nothing",
-            Protects::Chip => "any one chip",
-            Protects::Channel | Protects::Member => "any one channel",
-            Protects::Device => "any one SSD",
-        }
+    pub fn survives(self, failures: u32) -> String {
+        let unit = match self {
+            Protects::None => return "nothing".into(),
+            Protects::Chip => "chip",
+            Protects::Channel | Protects::Member => "channel",
+            Protects::Device => "SSD",
+        };
+        if failures == 1 { format!("any one {unit}") } else { format!("any two {unit}s") }
     }
 }
 
@@ -355,8 +356,10 @@ pub struct Entry {
     pub title: &'static str,
     /// One or two sentences: the idea, and the overhead.
     pub about: &'static str,
-    /// What it survives one failure of.
+    /// What it survives failures of.
     pub protects: Protects,
+    /// How many such failures at once, if any ([`Self::survives_failures`]).
+    pub failures: u32,
     /// Whether there are times when it does not, as it creates redundancy later: then verification finds pages that a failure would take, and
     /// torture reports it.
     pub has_window: bool,
@@ -406,6 +409,7 @@ impl Entry {
         title: "",
         about: "",
         protects: Protects::None,
+        failures: 1,
         has_window: false,
         redundancy: Redundancy::None,
         members: Members::from(1),
@@ -462,6 +466,11 @@ impl Entry {
     /// Into how many mirror groups the members are divided, if the FTL places each page freely in its group.
     pub fn groups(&self, build: &Build) -> Result<Option<u32>, ParameterError> {
         self.mirror_groups.map(|parameter| build.whole(parameter)).transpose()
+    }
+
+    /// How many failures it survives at once of what it protects.
+    pub fn survives_failures(&self) -> u32 {
+        if self.protects == Protects::None { 0 } else { self.failures }
     }
 
     /// What GC does about bases, if there are any. `makes` says whether the user makes a choice.

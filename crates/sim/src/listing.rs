@@ -170,8 +170,10 @@ pub struct SchemeDetail {
     pub title: &'static str,
     /// The idea, and the overhead.
     pub about: &'static str,
-    /// What it survives one failure of: none, chip, channel or member.
+    /// What it survives failures of: none, chip, channel, member or device.
     pub protects: &'static str,
+    /// How many at once.
+    pub survives_failures: u32,
     /// What that comes to on a device, in words: which chips and channels may die.
     pub survives: String,
     /// When it does not survive it, if there are such times.
@@ -324,7 +326,8 @@ fn scheme_detail(entry: &Entry) -> SchemeDetail {
         title: entry.title,
         about: entry.about,
         protects: entry.protects.name(),
-        survives: survives(entry, "; with member = chip any one chip"),
+        survives_failures: entry.survives_failures(),
+        survives: survives(entry, |chips| format!("; with member = chip {chips}")),
         window: entry.has_window.then(|| {
             format!(
                 "until their parity is committed, written pages are lost if their {} fails; results give the number of exposed pages and the \
@@ -343,10 +346,11 @@ fn nvram(entry: &Entry) -> Vec<&'static str> {
     buffer.into_iter().chain(entry.parity_cache.map(|_| "parity cache")).collect()
 }
 
-/// The unit of which one may die; `of_chips` adds which one it is on devices whose chips are the members, where that makes a difference.
-fn survives(entry: &Entry, of_chips: &str) -> String {
-    let of_chips = if entry.protects == Protects::Member { of_chips } else { "" };
-    format!("{}{of_chips}", entry.protects.survives())
+/// The units of which one or two may die; `of_chips` adds which these are on devices whose chips are the members, where that makes a difference.
+fn survives(entry: &Entry, of_chips: impl Fn(String) -> String) -> String {
+    let on_device = entry.protects.survives(entry.failures);
+    let with_chips = (entry.protects == Protects::Member).then(|| of_chips(Protects::Chip.survives(entry.failures)));
+    on_device + &with_chips.unwrap_or_default()
 }
 
 /// The table of schemes in README.md.
@@ -354,7 +358,7 @@ pub fn schemes_markdown() -> String {
     let mut text =
         String::from("| scheme | idea and overhead | survives the loss of | members | NVRAM |\n| --- | --- | --- | --- | --- |\n");
     for entry in SCHEMES {
-        let survives = survives(entry, " (*)");
+        let survives = survives(entry, |_| " (*)".into());
         let but = if entry.has_window { ", except for pages whose redundancy is still to be made (`window`)" } else { "" };
         let (members, nvram) = (entry.members_text(), nvram(entry).join(", "));
         let _ = writeln!(text, "| `{}` | {}: {} | {survives}{but} | {members} | {nvram} |", entry.name, entry.title, entry.about);

@@ -7,11 +7,13 @@ use crate::engine::translation::stamp;
 use crate::media::Media;
 use crate::threads::in_order;
 use flashraid_ftl::GcUnderWay;
-use flashraid_redundancy::Protects;
+use flashraid_redundancy::{Protects, Source};
+use flashraid_vocabulary::galois::scale;
 use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Version};
 use rustc_hash::FxHashSet;
 use schemars::JsonSchema;
 use serde::Serialize;
+use smallvec::SmallVec;
 use std::num::NonZero;
 use std::ops::{ControlFlow, Range};
 use std::thread::available_parallelism;
@@ -242,28 +244,34 @@ fn stored_map<M: Media>(engine: &Engine<Tags, M>, found: &mut Verified, exposed:
 pub enum Finding {
     /// It holds, or what survives makes of it, something that no request explains.
     Wrong,
-    /// The failure of this unit, which the scheme declares to survive, would take it.
+    /// The failure of this unit, which the scheme declares to survive, alone or together with another one, would take it.
     Exposed(u32),
     /// Failures have taken it, or the data buffer could not write it, and nothing brings it back.
     Gone,
 }
 
-/// Which units the lost versions of a stripe lie on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LostOn {
-    Nothing,
-    Unit(u32),
-    Several,
+/// Units that failures take together: at most as many as the scheme survives.
+#[derive(Clone, Debug, Default)]
+struct Units(SmallVec<[u32; 2]>);
+
+impl Units {
+    /// The same and this one; `None` if that is not known, or one more than `most`.
+    fn with(mut self, unit: Option<u32>, most: usize) -> Option<Self> {
+        let unit = unit?;
+        if !self.0.contains(&unit) {
+            self.0.push(unit);
+        }
+        (self.0.len() <= most).then_some(self)
+    }
 }
 
-impl LostOn {
-    fn and(self, unit: Option<u32>) -> Self {
-        match (self, unit) {
-            (Self::Nothing, Some(unit)) => Self::Unit(unit),
-            (Self::Unit(one), Some(unit)) if one == unit => self,
-            _ => Self::Several,
-        }
-    }
+/// What is known of the stripe of a page.
+#[derive(Clone, Debug, Default)]
+struct OfStripe {
+    /// The units that its lost versions lie on; `None` if they are more than the scheme survives, or not known.
+    lost_on: Option<Units>,
+    /// The units that any of its pages lie on, if the scheme survives more failures than one.
+    units: Vec<u32>,
 }
 
 pub(crate) const VERSIONS: [Version; 3] = [Version::Current, Version::Base, Version::Copy];
@@ -309,23 +317,28 @@ fn examine_pages<M: Media>(
     complain: &mut dyn FnMut(Lpn, Finding),
 ) {
     let (flash, has_failures) = (&engine.executor.media, engine.executor.media.has_failures());
-    let protects = engine.scheme().protects();
+    let (protects, survives) = (engine.scheme().protects(), engine.scheme().survives_failures() as usize);
     let (mut pages, mut sources) = (Vec::new(), Vec::new());
     let mut first = range.start;
     while first < range.end {
-        let end = if has_failures { end_of_stripe(engine, first) } else { range.end };
-        let mut lost_on = LostOn::Nothing;
-        if has_failures {
+        let is_by_stripe = has_failures || survives > 1;
+        let end = if is_by_stripe { end_of_stripe(engine, first) } else { range.end };
+        let mut stripe = OfStripe { lost_on: Some(Units::default()), units: Vec::new() };
+        if is_by_stripe {
             pages.clear();
             pages_of_stripe(engine, first, end, &mut pages);
             for (page, version) in pages.iter().flat_map(|page| VERSIONS.map(|version| (*page, version))) {
+                let unit = unit_of_version(flash, protects, page, version);
                 if flash.is_lost(page, version) {
-                    lost_on = lost_on.and(unit_of_version(flash, protects, page, version));
+                    stripe.lost_on = stripe.lost_on.and_then(|units| units.with(unit, survives));
                 }
+                stripe.units.extend(unit.filter(|_| survives > 1));
             }
+            stripe.units.sort_unstable();
+            stripe.units.dedup();
         }
         for lpn in (first..end).map(Lpn) {
-            examine_page(engine, lpn, controller_lives, lost_on, &mut sources, found, complain);
+            examine_page(engine, lpn, controller_lives, &stripe, &mut sources, found, complain);
         }
         first = end;
     }
@@ -363,8 +376,8 @@ fn examine_page<M: Media>(
     engine: &Engine<Tags, M>,
     lpn: Lpn,
     controller_lives: bool,
-    lost_on: LostOn,
-    sources: &mut Vec<(MemberPage, Version)>,
+    stripe: &OfStripe,
+    sources: &mut Vec<Source>,
     found: &mut Verified,
     complain: &mut dyn FnMut(Lpn, Finding),
 ) {
@@ -373,7 +386,8 @@ fn examine_page<M: Media>(
         Version::DeferredParity => tags.in_nvram(address),
         _ => flash.lookup(address, version).map_or(ZERO, |ppn| tags.page(ppn)),
     };
-    let sum = |sources: &[(MemberPage, Version)]| sources.iter().fold(ZERO, |sum, (address, version)| sum ^ content(*address, *version));
+    let sum =
+        |sources: &[Source]| sources.iter().fold(ZERO, |sum, source| sum ^ scale(content(source.page, source.version), source.factor));
     if engine.is_gone(lpn) {
         found.pages_gone += 1;
         return complain(lpn, Finding::Gone);
@@ -415,20 +429,24 @@ fn examine_page<M: Media>(
         return;
     }
     found.pages_checked += 1;
-    // Of the failures that the scheme survives, the one that takes this page: other failures leave it readable. What has failed may fail further.
-    let failed = match lost_on {
-        LostOn::Several => None,
-        LostOn::Unit(unit) if is_lost => Some(unit),
-        _ => unit_of_version(flash, protects, address, Version::Current),
-    };
-    let Some(failed) = failed.filter(|unit| matches!(lost_on, LostOn::Nothing) || lost_on == LostOn::Unit(*unit)) else { return };
-    let lost = |address, version| flash.is_lost(address, version) || unit_of_version(flash, protects, address, version) == Some(failed);
-    sources.clear();
-    let recovered = scheme.recover(lpn, &lost, sources) && sum(sources) == stored;
-    found.pages_checked += 1;
-    if !recovered {
+    // Of the failures that the scheme survives, those that take this page: others leave it readable. What has failed may fail further.
+    let survives = scheme.survives_failures() as usize;
+    let own = unit_of_version(flash, protects, address, Version::Current);
+    let Some(failed) = stripe.lost_on.clone().and_then(|units| units.with(own, survives)) else { return };
+    let others = stripe.units.iter().filter(|unit| failed.0.len() < survives && !failed.0.contains(unit));
+    let further: SmallVec<[Option<u32>; 8]> = others.map(|unit| Some(*unit)).collect();
+    let tried = if further.is_empty() { SmallVec::from_slice(&[None]) } else { further };
+    let mut is_recovered = true;
+    for other in tried {
+        let is_of_failed = |unit: Option<u32>| unit.is_some_and(|unit| failed.0.contains(&unit) || other == Some(unit));
+        let lost = |address, version| flash.is_lost(address, version) || is_of_failed(unit_of_version(flash, protects, address, version));
+        sources.clear();
+        is_recovered &= scheme.recover(lpn, &lost, sources) && sum(sources) == stored;
+        found.pages_checked += 1;
+    }
+    if !is_recovered {
         found.pages_lost += 1;
-        complain(lpn, Finding::Exposed(failed));
+        complain(lpn, Finding::Exposed(own.expect("one of those that fail")));
     }
 }
 

@@ -8,6 +8,7 @@
 pub mod array;
 mod divisor;
 mod faults;
+pub mod galois;
 mod geometry;
 mod host;
 mod ids;
@@ -27,7 +28,7 @@ pub use host::{HostOp, HostRequest};
 pub use ids::{LocalPage, Lpn, MemberId, MemberPage, Ppn, StripeId};
 pub use memory::prefetch;
 pub use persistent::Persistent;
-pub use plan::{Action, Cause, Change, Delivery, PageOperation, Priority, Sources, Version, Wave};
+pub use plan::{Action, Cause, Change, Delivery, PageOperation, Priority, Sources, Version, Wave, Weights};
 pub use random::{SplitMix64, mix, one_of, unit};
 pub use talk::{GcAdvisor, GcLoad, Health, LoadView, NoObserver, Observer, ReadLoad, SemivalidAction, SsdView, View};
 pub use words::{

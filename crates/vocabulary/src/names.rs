@@ -15,16 +15,15 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("raid1e", &["raid10"]),
     ("raid3", &["raid4"]),
     ("parity", &["raid5"]),
-    ("raid6", &["raid5"]),
     ("raid50", &["raid5"]),
-    ("raid60", &["raid5"]),
+    ("raid60", &["raid6"]),
     ("raidz", &["raid5"]),
     ("raidz1", &["raid5"]),
-    ("raidz2", &["raid5"]),
+    ("raidz2", &["raid6"]),
     ("rain", &["raid5"]),
-    ("rdp", &["raid5"]),
-    ("evenodd", &["raid5"]),
-    ("reedsolomon", &["raid5"]),
+    ("rdp", &["raid6"]),
+    ("evenodd", &["raid6"]),
+    ("reedsolomon", &["raid6"]),
     ("diffraid", &["diff-raid"]),
     ("partialparity", &["ppc"]),
     ("paritylogging", &["ppc", "fpc"]),
@@ -199,7 +198,7 @@ fn folded(name: &str) -> String {
 mod tests {
     use super::{SYNONYMS, called, folded, meant, near, nearest};
 
-    const SCHEMES: [&str; 6] = ["raid0", "raid1", "raid4", "raid5", "diff-raid", "fra"];
+    const SCHEMES: [&str; 7] = ["raid0", "raid1", "raid4", "raid5", "raid6", "diff-raid", "fra"];
     const PARTS: [&str; 7] = ["member", "channel", "chip", "die", "plane", "device", "parity-cache"];
     const FIGURES: [&str; 6] = ["write_amplification", "requests_per_second", "latency_ns", "p99_9", "full_drive_writes", "mean"];
 
@@ -209,7 +208,8 @@ mod tests {
             (&SCHEMES[..], "RAID5", "raid5"),
             (&SCHEMES, "raid-5", "raid5"),
             (&SCHEMES, "Raid 1", "raid1"),
-            (&SCHEMES, "raid6", "raid5"),
+            (&SCHEMES, "raidz2", "raid6"),
+            (&SCHEMES, "raid50", "raid5"),
             (&SCHEMES, "raid01", "raid1"),
             (&SCHEMES, "jbod", "raid0"),
             (&SCHEMES, "mirror", "raid1"),

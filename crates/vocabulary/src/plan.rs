@@ -125,7 +125,7 @@ impl Priority {
     pub const COUNT: usize = 5;
 }
 
-/// What the content of a program is made of: the XOR of everything named here.
+/// What the content of a program is made of: the sum of everything named here, which is the XOR unless there are weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Sources {
     /// Data strips of this operation, as the host gave them: bit i is strip i.
@@ -135,6 +135,17 @@ pub struct Sources {
     pub reads: u64,
     /// What NVRAM holds of the stripe's parity (`Version::DeferredParity`); zero if it holds nothing.
     pub deferred: bool,
+    /// By what strips and reads are multiplied first: one more than the index in `Wave::weights`, or 0 for nothing.
+    pub weights: u8,
+}
+
+/// By what the terms of a sum are multiplied in GF(2^8), byte by byte ([`crate::galois`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// The factors of the data strips of the operation, as the host gave them.
+    pub host: [u8; 64],
+    /// The factors of its reads, counted over all its waves.
+    pub reads: [u8; 64],
 }
 
 /// One page operation of a wave.
@@ -163,6 +174,14 @@ pub struct PageOperation {
     pub strip: u8,
     /// Program only: the write stream of the host that it belongs to (SPEC 8.13), as the engine knows it; 0 if it names none.
     pub stream: u8,
+}
+
+impl Weights {
+    /// Those that a plan named by this number, of the weights of its wave; `None` for a plain XOR.
+    #[inline]
+    pub fn named(weights: &[Self], number: u8) -> Option<&Self> {
+        usize::from(number).checked_sub(1).map(|index| &weights[index])
+    }
 }
 
 impl PageOperation {
@@ -198,6 +217,8 @@ pub struct Delivery {
     pub reads: u64,
     /// And of what NVRAM holds of the stripe's parity. If there is no read, that is known at once.
     pub deferred: bool,
+    /// As in [`Sources`].
+    pub weights: u8,
 }
 
 /// The buffer that the engine lends to `step`: page operations that may all start now, and changes for the end.
@@ -209,6 +230,8 @@ pub struct Wave {
     pub changes: Vec<Change>,
     /// Data strips that the reads of this wave, with those before, make up: known when the wave has ended.
     pub deliveries: Vec<Delivery>,
+    /// What programs and deliveries of this wave name as their weights.
+    pub weights: Vec<Weights>,
     /// Its reads go out one by one, each when nothing else waits for its member (SPEC 1.7: the fetchers of DOR); reads of several such waves in order.
     pub paced: bool,
     /// The reads of this wave, if the operation goes on when they have ended, beside the programs of this wave; 0 if it waits for all. After a failure it does.
@@ -218,11 +241,18 @@ pub struct Wave {
 }
 
 impl Wave {
+    /// Keeps weights for programs and deliveries of this wave, which name them by the number that is returned.
+    pub fn weigh(&mut self, weights: Weights) -> u8 {
+        self.weights.push(weights);
+        self.weights.len() as u8
+    }
+
     /// Empties the buffer, keeping its memory.
     pub fn clear(&mut self) {
         self.operations.clear();
         self.changes.clear();
         self.deliveries.clear();
+        self.weights.clear();
         self.paced = false;
         self.overlapped_reads = 0;
         self.background = false;

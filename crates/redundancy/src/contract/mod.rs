@@ -18,7 +18,7 @@ mod recovery;
 
 pub use addressing::{Addressed, Addressing, Grouping};
 pub use capabilities::{Deferring, Replacing, WorksWhenIdle};
-pub use recovery::{Damage, Lost, Recovery};
+pub use recovery::{Damage, Lost, Recovery, Source};
 
 use crate::counts::ParityUpdates;
 use crate::operation::{Decisions, Extent, Group, Operation, OperationKind, Outcomes, Step};

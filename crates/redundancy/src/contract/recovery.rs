@@ -20,15 +20,39 @@ pub enum Damage {
 /// Tells whether a failure took a version of a page.
 pub type Lost<'a> = dyn Fn(MemberPage, Version) -> bool + 'a;
 
+/// A version of a page that a recovery reads, and by what it is multiplied in GF(2^8) before all are added: 1, so that the sum is the XOR, unless a
+/// stripe has two parities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The page.
+    pub page: MemberPage,
+    /// Which version of it.
+    pub version: Version,
+    /// The factor.
+    pub factor: u8,
+}
+
+impl Source {
+    /// A term of an XOR.
+    pub fn plain(page: MemberPage, version: Version) -> Self {
+        Self { page, version, factor: 1 }
+    }
+}
+
 /// Which failures a scheme survives, and how what they take is recovered and repaired. Nobody tells a scheme of a failure: it asks the view.
 pub trait Recovery {
     /// The unit of which it survives one failure, at any instant.
     fn protects(&self) -> Protects;
 
-    /// The scheme's recovery rule: which versions must be read and XORed to obtain host page `lpn`, with all versions gone of which
+    /// How many such failures it survives at once.
+    fn survives_failures(&self) -> u32 {
+        u32::from(self.protects() != Protects::None)
+    }
+
+    /// The scheme's recovery rule: which versions must be read and added to obtain host page `lpn`, with all versions gone of which
     /// `lost` says so? Fills `sources` and returns true, or returns false if the page is lost. Versions that are not written count
     /// as zero and are never lost. Called only for pages whose current version is lost.
-    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool;
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<Source>) -> bool;
 
     /// What failures have done to a stripe, and whether a repair can change that now: if it says so, one that finds the stripe in the same
     /// state does change it.

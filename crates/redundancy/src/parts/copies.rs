@@ -14,7 +14,7 @@ use super::bits::{self, Bits};
 use super::{cut, pages};
 use crate::{
     Addressing, Build, Damage, Decisions, Extent, Failure, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects,
-    Recovery, Scheme, Step,
+    Recovery, Scheme, Source, Step,
 };
 use flashraid_vocabulary::{
     Cause, Change, Divisor, GcAdvisor, HostOp, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Persistent, Sources, StripeId, Version,
@@ -414,11 +414,11 @@ impl<S: Steering> Recovery for Copies<S> {
     }
 
     /// The first other copy that survives.
-    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<Source>) -> bool {
         let (page, strip) = self.layout.position(lpn);
         sources.clear();
-        let copies = self.layout.copies(page, strip).skip(1).map(|copy| (copy, Version::Current));
-        sources.extend(copies.filter(|(copy, version)| !lost(*copy, *version)).take(1));
+        let copies = self.layout.copies(page, strip).skip(1).map(|copy| Source::plain(copy, Version::Current));
+        sources.extend(copies.filter(|copy| !lost(copy.page, copy.version)).take(1));
         !sources.is_empty()
     }
 

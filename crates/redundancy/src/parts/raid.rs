@@ -124,7 +124,7 @@ impl<M: StripeMap> Raid<M> {
         let pages = extent.pages.min(u64::from(row.width() - index));
         let mut operation = cut::operation(extent, pages, self.page_bytes, stripe, index);
         operation.space = match extent.op {
-            HostOp::Write => row.parity_bit() | row.members(operation.strips),
+            HostOp::Write => row.parity_bits() | row.members(operation.strips),
             // A stripe trimmed as a whole needs no page, so that a full device can be relieved.
             HostOp::Trim if operation.strips != row.all() => self.map.parity_members(stripe, &row),
             _ => 0,
@@ -146,7 +146,7 @@ impl<M: StripeMap> Raid<M> {
         self.map.create(stripe);
         let row = self.map.row(stripe);
         let mut operation = cut::group(group, self.page_bytes, stripe, index);
-        operation.space = row.parity_bit() | row.members(operation.strips);
+        operation.space = row.parity_bits() | row.members(operation.strips);
         operation
     }
 
@@ -426,7 +426,7 @@ impl<M: StripeMap> Raid<M> {
         for strip in Bits(strips) {
             let sum = stripe.newest(strip).expect("it can be had");
             let reads = self.push_reads(&sum, Cause::Reconstruct, stripe, view, wave);
-            wave.deliveries.push(Delivery { strip: strip as u8, reads, deferred: sum.deferred });
+            wave.deliveries.push(Delivery { strip: strip as u8, reads, deferred: sum.deferred, weights: 0 });
         }
     }
 
@@ -503,7 +503,7 @@ impl<M: StripeMap> Raid<M> {
         wave.operations.push(pages::program(row.parity(), Cause::Parity, self.page_bytes, sources));
     }
 
-    fn push_unmaps(&self, strips: u64, row: &M::Row, wave: &mut Wave) {
+    pub(crate) fn push_unmaps(&self, strips: u64, row: &M::Row, wave: &mut Wave) {
         wave.changes.extend(Bits(strips).map(|strip| Change::Unmap(row.data(strip))));
     }
 }
@@ -590,7 +590,7 @@ impl<M: StripeMap> Addressing for Raid<M> {
     }
 
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
-        pages.push(self.map.row(self.stripe_of(lpn)).parity());
+        pages.extend(self.map.row(self.stripe_of(lpn)).parities());
     }
 
     fn tables(&self, mapped_pages: u64) -> Vec<(&'static str, u64)> {

@@ -158,7 +158,7 @@ impl<M: StripeMap> Raid<M> {
     fn push_rebuilt(&self, operation: &Operation, stripe: &Stripe<M::Row>, wave: &mut Wave) -> bool {
         let Operation { reads, update_reads, restored, .. } = *operation;
         let is_deferred = stripe.guard == Guard::DeferredParity;
-        let sources = |reads, strips: u64| Sources { host: 0, reads, deferred: is_deferred && stripe.dirty & strips != 0 };
+        let sources = |reads, strips: u64| Sources { host: 0, reads, deferred: is_deferred && stripe.dirty & strips != 0, weights: 0 };
         let all = bits::lowest(reads.into());
         let mut push = |page, version, sources| {
             wave.operations.push(PageOperation { version, sources, host_waits: false, ..self.whole_program(page, Cause::Rebuild, 0) });

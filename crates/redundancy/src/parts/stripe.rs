@@ -16,7 +16,7 @@
 
 use crate::parts::bits::{self, Bits};
 use crate::stripe_map::Row;
-use crate::{Lost, Method};
+use crate::{Lost, Method, Source};
 use flashraid_vocabulary::{MemberPage, Version, View};
 use std::ops::BitXor;
 
@@ -179,12 +179,12 @@ impl<R: Row> Stripe<R> {
     }
 
     /// Fills in what data strip `strip`, which is lost, is the sum of, with all versions gone of which `lost` says so. Returns whether it is there.
-    pub fn recover(&self, strip: u32, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
+    pub fn recover(&self, strip: u32, lost: &Lost, sources: &mut Vec<Source>) -> bool {
         sources.clear();
         let Some(sum) = self.others(strip).filter(|sum| !(sum.parity && self.is_void)) else { return false };
-        sum.each_version(&self.row, |page, version| sources.push((page, version)));
-        let is_whole = sources.iter().all(|(page, version)| !lost(*page, *version));
-        sources.extend(sum.deferred.then(|| (self.row.parity(), Version::DeferredParity)));
+        sum.each_version(&self.row, |page, version| sources.push(Source::plain(page, version)));
+        let is_whole = sources.iter().all(|source| !lost(source.page, source.version));
+        sources.extend(sum.deferred.then(|| Source::plain(self.row.parity(), Version::DeferredParity)));
         is_whole
     }
 

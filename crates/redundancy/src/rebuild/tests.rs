@@ -1,7 +1,7 @@
 //! Orders and the walk, on a scheme that is nothing but the damage of its stripes.
 
 use super::*;
-use crate::{Addressing, Decisions, Extent, Lost, OperationKind, ParityUpdates, Protects, Recovery, SCHEMES, find};
+use crate::{Addressing, Decisions, Extent, Lost, OperationKind, ParityUpdates, Protects, Recovery, SCHEMES, Source, find};
 use flashraid_vocabulary::{Cause, GcAdvisor, LoadView, LocalPage, Lpn, MemberPage, PageOperation, ReadLoad, Sources, SsdView, Version};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -86,7 +86,7 @@ impl Recovery for Damaged {
     fn protects(&self) -> Protects {
         Protects::Chip
     }
-    fn recover(&self, _: Lpn, _: &Lost, _: &mut Vec<(MemberPage, Version)>) -> bool {
+    fn recover(&self, _: Lpn, _: &Lost, _: &mut Vec<Source>) -> bool {
         false
     }
     fn damage(&self, stripe: StripeId, view: &dyn View) -> Damage {

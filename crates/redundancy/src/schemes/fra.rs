@@ -18,8 +18,7 @@ use crate::stripe_map::{Role, Row, StripeMap};
 use crate::{
     Addressed, Addressing, Bases, Build, CommitCause, Damage, Decisions, Deferring, Entry, Extent, Failure, Group, GuardCounts, IdleWork,
     Lost, Members, Method, Operation, OperationKind, Outcomes, ParameterError, ParityUpdates, Protects, Recovery, Redundancy, Scheme, Step,
-    WorksWhenIdle,
-};
+    WorksWhenIdle, Source};
 use bytemuck::Zeroable;
 use flashraid_vocabulary::array::Array;
 use flashraid_vocabulary::{
@@ -315,7 +314,7 @@ impl<M: StripeMap> Recovery for Fra<M> {
         Protects::Member
     }
 
-    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<Source>) -> bool {
         let (number, strip) = self.raid.map().position(lpn);
         let Notes { changed, is_void, .. } = self.stripes[number.0 as usize];
         Stripe { is_void, ..Stripe::new(self.raid.map().row(number), changed, Guard::None) }.recover(strip, lost, sources)

@@ -21,6 +21,7 @@ schemes! {
     raid1,
     raid4,
     raid5,
+    raid6,
     raid10,
     bpu,
     adaptive,

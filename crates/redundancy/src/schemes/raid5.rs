@@ -17,9 +17,8 @@ use crate::stripe_map::StripeMap;
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::{
     Addressed, Build, Damage, Decisions, Entry, Extent, Group, Lost, Members, Operation, OperationKind, Outcomes, ParameterError,
-    ParityUpdates, Protects, Recovery, Redundancy, Scheme, Step,
-};
-use flashraid_vocabulary::{GcAdvisor, Lpn, MemberPage, StripeId, Version, View, Wave, persistent};
+    ParityUpdates, Protects, Recovery, Redundancy, Scheme, Step, Source};
+use flashraid_vocabulary::{GcAdvisor, Lpn, StripeId, View, Wave, persistent};
 
 /// RAID-5.
 pub const ENTRY: Entry = Entry {
@@ -110,7 +109,7 @@ impl<M: StripeMap> Recovery for Raid5<M> {
         Protects::Member
     }
 
-    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<Source>) -> bool {
         let (stripe, strip) = self.raid.map().position(lpn);
         Stripe::new(self.raid.map().row(stripe), 0, Guard::None).recover(strip, lost, sources)
     }

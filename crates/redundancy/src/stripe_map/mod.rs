@@ -4,6 +4,7 @@
 //! strips of one stripe at different local pages of their members, and answer from a table; the formulas of RAID do none of that.
 
 pub mod formula;
+pub mod raid6;
 pub mod table;
 
 use crate::Grouping;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 pub enum Role {
     /// The data strip of this index.
     Data(u32),
-    /// The parity strip.
+    /// The parity strip, or one of two.
     Parity,
 }
 
@@ -32,7 +33,13 @@ pub trait Row: Copy + Debug + Send + Sync {
     /// The page of the parity strip.
     fn parity(&self) -> MemberPage;
 
-    /// The inverse of `data` and `parity`: what the strip on `member` is, if there is one.
+    /// The page of the second parity strip, of a stripe that has two.
+    #[inline]
+    fn second_parity(&self) -> Option<MemberPage> {
+        None
+    }
+
+    /// The inverse of `data` and the parities: what the strip on `member` is, if there is one.
     fn role(&self, member: MemberId) -> Option<Role>;
 
     /// Every data strip.
@@ -52,9 +59,21 @@ pub trait Row: Copy + Debug + Send + Sync {
     fn parity_bit(&self) -> u64 {
         1 << self.parity().member.0
     }
+
+    /// The pages of all parity strips.
+    #[inline]
+    fn parities(&self) -> impl Iterator<Item = MemberPage> {
+        [self.parity()].into_iter().chain(self.second_parity())
+    }
+
+    /// The members of all parities, as bits.
+    #[inline]
+    fn parity_bits(&self) -> u64 {
+        self.parities().fold(0, |members, page| members | 1 << page.member.0)
+    }
 }
 
-/// Stripes of one parity strip and at least two data strips. Neighboring strips hold neighboring host pages.
+/// Stripes of one parity strip, or two, and at least two data strips. Neighboring strips hold neighboring host pages.
 pub trait StripeMap: Clone + Persistent + Send + Sync + 'static {
     /// Where the strips of a stripe lie.
     type Row: Row;
@@ -84,7 +103,7 @@ pub trait StripeMap: Clone + Persistent + Send + Sync + 'static {
     /// Members one of which has the parity of a stripe when what is decided now is planned: others may create the stripe until then.
     #[inline]
     fn parity_members(&self, _stripe: StripeId, row: &Self::Row) -> u64 {
-        row.parity_bit()
+        row.parity_bits()
     }
 
     /// The page of the strip of a stripe on `member`, which has one: stripe k lies at local page k of its members.

@@ -11,7 +11,7 @@ use crate::parts::bits;
 use crate::parts::{cut, pages};
 use crate::{
     Addressed, Addressing, Build, Damage, Decisions, Entry, Extent, Failure, Lost, Members, Method, Operation, OperationKind, Outcomes,
-    Parameter, ParameterError, ParityUpdates, Protects, Recovery, Redundancy, Scheme, Step, Values,
+    Parameter, ParameterError, ParityUpdates, Protects, Recovery, Redundancy, Scheme, Source, Step, Values,
 };
 use flashraid_vocabulary::{
     Cause, Change, GcAdvisor, HostOp, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave, persistent,
@@ -256,10 +256,10 @@ impl Recovery for Chained {
     }
 
     /// The other copy.
-    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<Source>) -> bool {
         let other = (self.ring.copies(lpn)[1], Version::Current);
         sources.clear();
-        sources.extend((!lost(other.0, other.1)).then_some(other));
+        sources.extend((!lost(other.0, other.1)).then_some(Source::plain(other.0, other.1)));
         !sources.is_empty()
     }
 

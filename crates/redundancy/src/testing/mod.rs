@@ -16,7 +16,7 @@ use crate::stripe_map::formula::{Formula, FormulaRow, Layout};
 use crate::stripe_map::{Role, Row, StripeMap};
 use crate::{
     Addressed, Decisions, Deferring, Extent, Job, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Recovery,
-    Scheme, Step,
+    Scheme, Source, Step,
 };
 use flashraid_vocabulary::{
     Cause, Change, GcAdvisor, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Priority, SemivalidAction, Sources, StripeId, Version,
@@ -185,7 +185,7 @@ impl Recovery for CommitsAnotherFirst {
         Protects::None
     }
 
-    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<Source>) -> bool {
         self.dirty(self.inner.raid.map().position(lpn).0) == 0 && self.inner.recover(lpn, lost, sources)
     }
 }

@@ -3,7 +3,7 @@
 use crate::flash::{Course, PAGE};
 use crate::host::{Host, build, scheme};
 use crate::waves::waves;
-use flashraid_redundancy::{Build, Decisions, Extent, Method, Operation, Outcomes, Step, find};
+use flashraid_redundancy::{Build, Decisions, Extent, Method, Operation, Outcomes, Source, Step, find};
 use flashraid_vocabulary::{Cause, Change, HostOp, Lpn, MemberId, MemberPage, SemivalidAction, Version, Wave};
 
 /// A limit that never binds.
@@ -579,10 +579,10 @@ fn recovery_names_copies_bases_and_parity() {
     };
     let current = |member: u16| move |page: MemberPage, version| (page.member.0, version) == (member, Version::Current);
     let page = |member| MemberPage::new(member, 0);
-    assert_eq!(recover(1, &current(1)), Some(vec![(page(1), Version::Copy)]));
+    assert_eq!(recover(1, &current(1)), Some(vec![Source::plain(page(1), Version::Copy)]));
     assert_eq!(recover(1, &|page, _| page.member.0 == 1), None, "both copies are lost");
     let sources = recover(0, &current(0)).unwrap();
-    let versions: Vec<_> = sources.iter().map(|(page, version)| (page.member.0, *version)).collect();
+    let versions: Vec<_> = sources.iter().map(|source| (source.page.member.0, source.version)).collect();
     use Version::{Base, Current};
     assert_eq!(versions, [(1, Base), (2, Base), (3, Current), (4, Current), (5, Current), (6, Current), (7, Current)]);
     // A lost base of another strip, on top: two failures.

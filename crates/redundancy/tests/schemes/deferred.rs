@@ -5,7 +5,7 @@
 use crate::flash::Course;
 use crate::host::{Host, build, scheme};
 use crate::waves::{background_waves, waves};
-use flashraid_redundancy::{Build, CommitCause, Commits, GuardCounts, Step, find};
+use flashraid_redundancy::{Build, CommitCause, Commits, GuardCounts, Source, Step, find};
 use flashraid_vocabulary::{Action, Change, LocalPage, Lpn, MemberPage, Sources, Version};
 
 pub fn only(courses: Vec<Course>) -> Course {
@@ -113,9 +113,10 @@ fn figure_8() {
     let mut sources = Vec::new();
     let lost = |member: u16| move |page: MemberPage, _: Version| page.member.0 == member;
     assert!(host.scheme.recover(Lpn(1), &lost(1), &mut sources));
-    assert_eq!(sources, [(page(2), Version::Current), (page(4), Version::DeferredParity)]);
+    assert_eq!(sources, [Source::plain(page(2), Version::Current), Source::plain(page(4), Version::DeferredParity)]);
     assert!(host.scheme.recover(Lpn(0), &lost(0), &mut sources));
-    let of_the_old = [(page(1), Version::Base), (page(2), Version::Base), (page(3), Version::Current), (page(4), Version::Current)];
+    let of_the_old = [(page(1), Version::Base), (page(2), Version::Base), (page(3), Version::Current), (page(4), Version::Current)]
+        .map(|(page, version)| Source::plain(page, version));
     assert_eq!(sources, of_the_old);
     host.check();
 }

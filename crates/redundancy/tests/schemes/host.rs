@@ -5,6 +5,7 @@ use flashraid_redundancy::{
     Build, Claim, Damage, Decisions, Deferring, Extent, Failure, Group, IdleWork, Lock, Lost, Operation, OperationKind, Order, Protects,
     Replacing, Scheme, Step, find,
 };
+use flashraid_vocabulary::galois::scale;
 use flashraid_vocabulary::{Health, HostOp, Lpn, MemberId, MemberPage, SsdView, StripeId, Version, View};
 use std::collections::BTreeMap;
 
@@ -324,9 +325,12 @@ impl<S: Scheme + ?Sized> Host<S> {
             Protects::None => return,
             Protects::Chip => self.check_each_chip(),
             Protects::Channel | Protects::Member | Protects::Device => {
-                for lpn in (0..self.expected.len() as u64).map(Lpn) {
+                // Alone, and with each other member if the scheme survives two failures.
+                let others = if self.scheme.survives_failures() > 1 { 0..64 } else { 0..1 };
+                for (lpn, other) in (0..self.expected.len() as u64).flat_map(|lpn| others.clone().map(move |other| (Lpn(lpn), other))) {
                     let own = self.scheme.locate(lpn).member;
-                    self.check_loss(lpn, &|page, _| page.member == own);
+                    let other = if self.scheme.survives_failures() > 1 { MemberId(other) } else { own };
+                    self.check_loss(lpn, &|page, _| [own, other].contains(&page.member));
                 }
             }
         }
@@ -367,6 +371,10 @@ impl<S: Scheme + ?Sized> Host<S> {
     /// Whether what the host page holds is a sum of versions of its stripe that are not lost.
     fn is_determined(&self, lpn: Lpn) -> bool {
         let Some(mut wanted) = self.expected[lpn.0 as usize] else { return true };
+        if self.scheme.survives_failures() > 1 {
+            // Of two equations any two pages are determined, and no third one.
+            return !self.flash.is_lost(self.scheme.locate(lpn), Version::Current) || self.lost_of_stripe(lpn) <= 2;
+        }
         let stripe = self.scheme.stripe_of(lpn);
         let mut pages = Vec::new();
         for other in (0..self.expected.len() as u64).map(Lpn).filter(|other| self.scheme.stripe_of(*other) == stripe) {
@@ -394,6 +402,20 @@ impl<S: Scheme + ?Sized> Host<S> {
         }
         wanted = reduced(wanted, &basis);
         wanted == 0
+    }
+
+    /// How many pages of the stripe of a host page are lost.
+    fn lost_of_stripe(&self, lpn: Lpn) -> usize {
+        let stripe = self.scheme.stripe_of(lpn);
+        let mut pages = Vec::new();
+        self.scheme.redundancy_of(lpn, &mut pages);
+        pages.extend(
+            (0..self.expected.len() as u64)
+                .map(Lpn)
+                .filter(|other| self.scheme.stripe_of(*other) == stripe)
+                .map(|other| self.scheme.locate(other)),
+        );
+        pages.into_iter().filter(|page| self.flash.is_lost(*page, Version::Current)).count()
     }
 
     /// Repairs every stripe that can be repaired, and returns how the repairs went.
@@ -459,7 +481,7 @@ impl<S: Scheme + ?Sized> Host<S> {
         if !self.scheme.recover(lpn, &lost, &mut sources) {
             return None;
         }
-        assert!(sources.iter().all(|&(page, version)| !lost(page, version)), "a lost page is a source");
-        Some(sources.iter().fold(0, |sum, &(page, version)| sum ^ self.flash.version(page, version).unwrap_or(0)))
+        assert!(sources.iter().all(|source| !lost(source.page, source.version)), "a lost page is a source");
+        Some(sources.iter().fold(0, |sum, source| sum ^ scale(self.flash.version(source.page, source.version).unwrap_or(0), source.factor)))
     }
 }

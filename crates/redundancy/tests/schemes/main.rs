@@ -20,6 +20,7 @@ mod fra;
 mod host;
 mod matrix;
 mod mirrors;
+mod raid6;
 mod registry;
 mod replacing;
 mod replacing_deaths;

@@ -3,7 +3,7 @@
 use crate::flash::{Course, PAGE};
 use crate::host::{Host, on, scheme};
 use crate::waves::waves;
-use flashraid_redundancy::{Decisions, Extent, Method, Scheme, Step};
+use flashraid_redundancy::{Decisions, Extent, Method, Scheme, Source, Step};
 use flashraid_vocabulary::{Change, HostOp, Lpn, MemberId, MemberPage, Version};
 
 fn only(courses: Vec<Course>) -> Course {
@@ -248,7 +248,7 @@ fn recovery_names_the_other_strips_and_stops_at_a_second_loss() {
     let mut sources = Vec::new();
     assert_eq!(raid5.locate(Lpn(4)), MemberPage::new(1, 1));
     assert!(raid5.recover(Lpn(4), &on(0b0010), &mut sources));
-    assert_eq!(sources, [0, 3, 2].map(|member| (MemberPage::new(member, 1), Version::Current)));
+    assert_eq!(sources, [0, 3, 2].map(|member| Source::plain(MemberPage::new(member, 1), Version::Current)));
     for second in [0, 2, 3] {
         assert!(!raid5.recover(Lpn(4), &on(0b0010 | 1 << second), &mut sources));
     }

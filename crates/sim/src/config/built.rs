@@ -143,9 +143,8 @@ impl Config {
     pub(super) fn may_spread(&self, ftl: Ftl, scheme: &dyn Scheme) -> bool {
         let Placement::Groups(groups) = self.owned_planes(ftl) else { return true };
         let (members, size) = (u32::from(self.members()), u32::from(self.members()) / groups);
-        let mut instances = (0..groups).map(|group| u64::MAX >> (64 - size) << (group * size));
         let is_even = self.device.channels.is_multiple_of(groups);
-        is_even && (scheme.protects() == Protects::None || instances.all(|lost| survives(scheme, lost, members)))
+        is_even && (scheme.protects() == Protects::None || survived(scheme, size, members) == scheme.survives_failures())
     }
 }
 
@@ -157,8 +156,19 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
 }
 
+/// How many parts may fail, each of which takes `size` members in a row, whichever they are: at most as many failures as the scheme is said to survive.
+pub(super) fn survived(scheme: &dyn Scheme, size: u32, members: u32) -> u32 {
+    let parts: Vec<u64> = (0..members / size).map(|index| u64::MAX >> (64 - size) << (index * size)).collect();
+    let all_survive = |failures: &u32| match failures {
+        1 => parts.iter().all(|lost| survives(scheme, *lost, members)),
+        2 => parts.iter().all(|one| parts.iter().all(|other| survives(scheme, one | other, members))),
+        _ => unreachable!("no scheme survives so many failures"),
+    };
+    (1..=scheme.survives_failures()).take_while(all_survive).count() as u32
+}
+
 /// Whether the scheme recovers its pages with all members of `lost` gone; asked of as many stripes as layouts need to repeat.
-pub(super) fn survives(scheme: &dyn Scheme, lost: u64, members: u32) -> bool {
+fn survives(scheme: &dyn Scheme, lost: u64, members: u32) -> bool {
     let pages = scheme.user_pages().min(u64::from(members * members));
     let mut sources = Vec::new();
     (0..pages).map(flashraid_vocabulary::Lpn).all(|lpn| {

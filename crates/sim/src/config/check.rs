@@ -68,6 +68,7 @@ impl Config {
         let scheme = self.build_scheme()?;
         self.check_direct(scheme.as_ref())?;
         self.check_hybrid()?;
+        self.check_map(scheme.as_ref())?;
         self.check_ftl(scheme.as_ref())?;
         let placement = self.placement(scheme.as_ref());
         if self.device.mirror_chips > 0 && placement != Placement::Member {
@@ -103,6 +104,15 @@ impl Config {
                 .and_then(|()| ssd.device.check_capacity(ssd.placement(scheme)));
             checked.map_err(|error| of_model(number, error))
         })
+    }
+
+    /// Each translation page is stored on two members: both may be among more failures than one, and with it what the scheme has saved.
+    fn check_map(&self, scheme: &dyn Scheme) -> Result<(), ConfigError> {
+        let (name, failures) = (&self.scheme.name, scheme.survives_failures());
+        if self.device.mapping != Mapping::Dftl || failures < 2 {
+            return Ok(());
+        }
+        refuse(format!("mapping = dftl: {name} survives {failures} failures, the map on flash only one: allowed is page, bast, fast"))
     }
 
     /// With hybrid mapping, pages have fixed offsets (SPEC 7.3): they cannot move between the members of a mirror group, nor when they are semivalid.

@@ -1,6 +1,6 @@
 //! Which parts of a device may die under a scheme without loss, in the same unit for all schemes: chips and channels.
 
-use super::built::survives;
+use super::built::survived;
 use super::{Array, Config, Mapping, Member, find_scheme};
 use flashraid_ftl::Placement;
 use flashraid_redundancy::{Protects, Scheme};
@@ -34,20 +34,22 @@ impl Survival {
             return of_parts;
         }
         // A chip or a channel is a part of one SSD.
-        let text = of_parts.text.replacen("any one channel", "any one device", 1);
+        let text = of_parts.text.replacen("channel", "device", 1);
         Self { device: Some(of_parts.channel), text, ..of_parts }
     }
 
-    fn new(chip: bool, channel: bool, but: Option<&'static str>) -> Self {
-        let unit = match (chip, channel) {
-            (_, true) => Protects::Channel,
-            (true, false) => Protects::Chip,
-            (false, false) => Protects::None,
+    /// With so many chips, or channels, of which any may fail.
+    fn new(chips: u32, channels: u32, but: Option<&'static str>) -> Self {
+        let any = |unit: Protects, failures| unit.survives(failures);
+        let what = match (chips, channels) {
+            (0, 0) => any(Protects::None, 0),
+            (_, 0) => any(Protects::Chip, chips),
+            _ if chips > channels => format!("{}, or {}", any(Protects::Channel, channels), any(Protects::Chip, chips)),
+            _ => any(Protects::Channel, channels),
         };
-        let what = unit.survives();
-        let but = but.filter(|_| chip || channel);
-        let text = but.map_or_else(|| what.into(), |but| format!("{what}, but for {but}"));
-        Self { chip, channel, device: None, but, text }
+        let but = but.filter(|_| chips > 0 || channels > 0);
+        let text = but.map_or_else(|| what.clone(), |but| format!("{what}, but for {but}"));
+        Self { chip: chips > 0, channel: channels > 0, device: None, but, text }
     }
 }
 
@@ -69,21 +71,21 @@ impl Under<'_> {
             _ => None,
         };
         match self.scheme.protects() {
-            Protects::None => Survival::new(false, false, None),
-            Protects::Chip => Survival::new(true, false, but),
+            Protects::None => Survival::new(0, 0, None),
+            Protects::Chip => Survival::new(1, 0, but),
             Protects::Channel | Protects::Member | Protects::Device => {
-                Survival::new(self.survives_any(LostPart::Chip), self.survives_any(LostPart::Channel), but)
+                Survival::new(self.survived(LostPart::Chip), self.survived(LostPart::Channel), but)
             }
         }
     }
 
-    /// Whether the scheme recovers what any one part of this kind may hold.
-    fn survives_any(self, part: LostPart) -> bool {
+    /// How many parts of this kind may fail, whichever they are, so that the scheme recovers what they may hold.
+    fn survived(self, part: LostPart) -> u32 {
         let (device, members) = (&self.config.device, u32::from(self.config.members()));
         let is_several_members = device.member == Member::Chip && device.chips_per_channel > 1 && part == LostPart::Channel;
         // The two copies of a translation page are on members next to each other.
         if is_several_members && device.mapping == Mapping::Dftl {
-            return false;
+            return 0;
         }
         let size = match self.config.placement(self.scheme) {
             // Pages of any member of the instance may lie on the part.
@@ -91,7 +93,7 @@ impl Under<'_> {
             _ if is_several_members => device.chips_per_channel,
             _ => 1,
         };
-        (0..members / size).all(|index| survives(self.scheme, u64::MAX >> (64 - size) << (index * size), members))
+        survived(self.scheme, size, members)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::config::PartialWrites;
 use flashraid_redundancy::Operation;
-use flashraid_vocabulary::{Delivery, Lpn, MemberPage, Observer, Persistent, Ppn, Sources, persistent};
+use flashraid_vocabulary::{Delivery, Lpn, MemberPage, Observer, Persistent, Ppn, Sources, Weights, persistent};
 
 /// What flash and NVRAM hold, and what operations read of it and make of it. Operations are named by their slot in the engine, programs and reads by their
 /// record. What an implementation leaves out does nothing, as with [`Observer`].
@@ -13,10 +13,10 @@ pub trait Stored {
     fn read_submitted(&mut self, record: u32, read: u8, strip: u8) {}
     /// The read `record` of operation `id` ended.
     fn delivered(&mut self, id: u32, operation: &Operation, record: u32, ppn: Ppn) {}
-    /// A data strip of the operation, for which no read was submitted, is the XOR of what the delivery names.
-    fn assembled(&mut self, id: u32, operation: &Operation, delivery: &Delivery) {}
-    /// A program of the operation is submitted as `record`: its content is what its sources delivered.
-    fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32) {}
+    /// A data strip of the operation, for which no read was submitted, is the sum of what the delivery names, with these weights if it has some.
+    fn assembled(&mut self, id: u32, operation: &Operation, delivery: &Delivery, weights: Option<&Weights>) {}
+    /// A program of the operation is submitted as `record`: its content is what its sources delivered, with these weights if they have some.
+    fn program(&mut self, id: u32, operation: &Operation, sources: Sources, weights: Option<&Weights>, record: u32) {}
     /// The program ended.
     fn programmed(&mut self, record: u32, ppn: Ppn) {}
     /// The program `record` is repeated as `anew`.

@@ -1,7 +1,7 @@
 //! An operation in flight: data alone, worked on by the files that `engine` lists.
 
 use flashraid_redundancy::{Failure, Operation, OperationKind, Outcomes};
-use flashraid_vocabulary::PageOperation;
+use flashraid_vocabulary::{PageOperation, Weights};
 use std::fmt;
 
 /// "None" in linked lists of slots and requests.
@@ -18,9 +18,11 @@ pub(super) const TRANSLATION: u16 = u16::MAX - 1;
 pub(super) const REBUILD: u16 = u16::MAX - 2;
 
 /// A program that waits for its content to be computed, and the one of its operation that is computed next.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Sum {
     pub(super) program: PageOperation,
+    /// The weights of its sources.
+    pub(super) weights: Option<Box<Weights>>,
     pub(super) next: u32,
 }
 

@@ -53,6 +53,7 @@ impl Simulation {
             partial: is_partial,
             config: self.device.config.clone(),
             protects: self.device.config.array.protects(device.scheme),
+            survives_failures: device.scheme.survives_failures(),
             survives: self.device.survival.clone(),
             window: device.exposure.map(|exposure| report_exposure(exposure, &now, measured.averaged_from())),
             placement: Placed::of(self.device.config.placement(device.scheme), device.media.shape().members),

@@ -288,8 +288,8 @@ mod tests {
                 let torture = Torture { settings: vec![("mapping".into(), mapping.into())], ..Torture::default() };
                 let moves = entry.mirror_chips > 0 || entry.mirror_groups.is_some();
                 let is_hybrid = ["bast", "fast"].contains(&mapping);
-                // The SSDs of an array hold their maps in RAM.
-                let is_refused = is_hybrid && moves || mapping == "dftl" && entry.replaces_devices;
+                // The SSDs of an array hold their maps in RAM, and one on flash survives one failure.
+                let is_refused = is_hybrid && moves || mapping == "dftl" && (entry.replaces_devices || entry.survives_failures() > 1);
                 let allowed = if moves { "allowed is page, dftl" } else { "allowed is page, bast, fast" };
                 for number in 0..20 {
                     match draw(&torture, entry.name, number) {

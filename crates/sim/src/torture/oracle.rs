@@ -1,9 +1,13 @@
 //! What must be lost, by linear algebra that knows no scheme: a page is lost exactly if what its stripe still has does not add up to it.
+//!
+//! With one parity, contents tell: their sums are XORs. With two, a stripe has more pages than a tag has bytes, so that contents of other pages would add up to nearly any.
+//! There the equations of both parities are known instead, and the rank of their coefficients tells.
 
 use crate::engine::Engine;
 use crate::engine::tags::{Tags, ZERO};
 use crate::media::Media;
 use crate::verify::{VERSIONS, end_of_stripe, pages_of_stripe};
+use flashraid_vocabulary::galois::{inverse, multiply, power};
 use flashraid_vocabulary::{Lpn, MemberPage, Version};
 
 /// Vectors over the field of two elements, as far as they are independent: each has a highest bit that no other has.
@@ -25,8 +29,66 @@ impl Span {
     }
 }
 
+/// Coefficients of sums of data strips in GF(2^8), as far as they are independent: each has a 1 where the following ones have 0.
+#[derive(Default)]
+struct Rank(Vec<(usize, [u8; 64])>);
+
+impl Rank {
+    /// What is left of a sum after all that these explain is taken away; nothing if they determine it.
+    fn reduce(&self, mut sum: [u8; 64]) -> [u8; 64] {
+        for (pivot, known) in &self.0 {
+            let times = sum[*pivot];
+            sum.iter_mut().zip(known).for_each(|(term, known)| *term ^= multiply(times, *known));
+        }
+        sum
+    }
+
+    fn add(&mut self, sum: [u8; 64]) {
+        let left = self.reduce(sum);
+        if let Some(pivot) = left.iter().position(|term| *term != 0) {
+            let own = inverse(left[pivot]);
+            self.0.push((pivot, left.map(|term| multiply(term, own))));
+        }
+    }
+}
+
+/// The sum that is one data strip.
+fn strip(index: usize) -> [u8; 64] {
+    std::array::from_fn(|term| u8::from(term == index))
+}
+
+/// The pages of a stripe with two parities that must be lost: the data strips of which this says so, if it says so too of one parity, or both, or none.
+fn lost_by_rank(width: usize, is_lost: impl Fn(usize) -> bool, parities_lost: [bool; 2]) -> impl Iterator<Item = usize> {
+    let mut rank = Rank::default();
+    (0..width).filter(|index| !is_lost(*index)).for_each(|index| rank.add(strip(index)));
+    let equations: [fn(u32) -> u8; 2] = [|_| 1, power];
+    for (equation, _) in equations.into_iter().zip(parities_lost).filter(|(_, is_lost)| !is_lost) {
+        rank.add(std::array::from_fn(|index| if index < width { equation(index as u32) } else { 0 }));
+    }
+    (0..width).filter(move |index| rank.reduce(strip(*index)) != [0; 64])
+}
+
+/// The pages that must be lost under a scheme with two parities, in order.
+fn lost_with_two_parities<M: Media>(engine: &Engine<Tags, M>) -> Vec<Lpn> {
+    let flash = &engine.executor.media;
+    let (mut lost, mut parities, mut first) = (Vec::new(), Vec::new(), 0);
+    while first < engine.space_pages() {
+        let end = end_of_stripe(engine, first);
+        parities.clear();
+        engine.scheme().redundancy_of(Lpn(first), &mut parities);
+        let parities_lost = [parities[0], parities[1]].map(|page| flash.is_lost(page, Version::Current));
+        let is_lost = |index| flash.is_lost(engine.scheme().locate(Lpn(first + index as u64)), Version::Current);
+        lost.extend(lost_by_rank((end - first) as usize, is_lost, parities_lost).map(|index| Lpn(first + index as u64)));
+        first = end;
+    }
+    lost
+}
+
 /// The pages that must be lost, in order; and those that cannot be read now of which contents do not tell.
 pub fn lost_pages<M: Media>(engine: &Engine<Tags, M>) -> (Vec<Lpn>, Vec<Lpn>) {
+    if engine.scheme().survives_failures() > 1 {
+        return (lost_with_two_parities(engine), Vec::new());
+    }
     let (flash, tags) = (&engine.executor.media, &engine.executor.content);
     let (mut lost, mut vague, mut pages) = (Vec::new(), Vec::new(), Vec::new());
     let mut first = 0;
@@ -86,7 +148,7 @@ fn holds_data<M: Media>(engine: &Engine<Tags, M>, first: u64, end: u64, page: Me
 
 #[cfg(test)]
 mod tests {
-    use super::{Span, lost_pages};
+    use super::{Span, lost_by_rank, lost_pages};
     use crate::engine::Engine;
     use crate::engine::tags::Tags;
     use crate::media::{Flash, Inspect};
@@ -163,6 +225,23 @@ mod tests {
             }
             let (must, vague) = lost_pages(&engine);
             assert_eq!((must.into_iter().filter(|lpn| lpn.0 < 3).collect(), vague), (pages(lost), Vec::new()));
+        }
+    }
+
+    /// Any two pages of a stripe may be lost; with more, the data strips among them are.
+    #[test]
+    fn two_equations_determine_any_two_strips() {
+        for width in [2usize, 5, 62] {
+            let places = 0..width + 2;
+            let sets =
+                places.clone().flat_map(|one| places.clone().flat_map(move |two| [one, two, width - 1].map(|three| [one, two, three])));
+            for set in sets {
+                let is_lost = |place: usize| set.contains(&place);
+                let count = places.clone().filter(|place| is_lost(*place)).count();
+                let lost: Vec<_> = lost_by_rank(width, is_lost, [is_lost(width), is_lost(width + 1)]).collect();
+                let expected: Vec<_> = (0..width).filter(|index| count > 2 && is_lost(*index)).collect();
+                assert_eq!(lost, expected, "{set:?} of {width}");
+            }
         }
     }
 

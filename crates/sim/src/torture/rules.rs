@@ -351,7 +351,10 @@ fn mapping(draw: &mut Drawing) -> Option<String> {
         (true, true) => &["page"],
         (true, false) => &["page", "page", "page", "page", "bast", "fast"],
     };
-    Some(draw.random.of_list(words).into())
+    // The map on flash survives one failure.
+    let survives = |word: &&&str| **word != "dftl" || entry.survives_failures() < 2;
+    let words: Vec<&str> = words.iter().filter(survives).copied().collect();
+    Some(draw.random.of_list(&words).into())
 }
 
 impl Drawing<'_> {

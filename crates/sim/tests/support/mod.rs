@@ -47,6 +47,11 @@ pub fn array_of(scheme: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
+/// Whether the map may lie on flash: the SSDs of an array hold theirs in RAM, and one on flash survives no second failure.
+pub fn has_map_on_flash(entry: &Entry) -> bool {
+    !entry.replaces_devices && entry.survives_failures() < 2
+}
+
 /// Settings over a preset, on an array if the scheme needs one.
 pub fn config(device: &str, scheme: &str, pairs: &[(&str, &str)]) -> Config {
     let pairs: Vec<_> = array_of(scheme).iter().chain(pairs).map(|(key, value)| (key.to_string(), value.to_string())).collect();
@@ -498,12 +503,7 @@ macro_rules! recovers_like_inner {
         fn protects(&self) -> flashraid_redundancy::Protects {
             self.inner.protects()
         }
-        fn recover(
-            &self,
-            lpn: Lpn,
-            lost: &flashraid_redundancy::Lost,
-            sources: &mut Vec<(MemberPage, flashraid_vocabulary::Version)>,
-        ) -> bool {
+        fn recover(&self, lpn: Lpn, lost: &flashraid_redundancy::Lost, sources: &mut Vec<flashraid_redundancy::Source>) -> bool {
             self.inner.recover(lpn, lost, sources)
         }
     };

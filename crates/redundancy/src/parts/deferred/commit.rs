@@ -46,7 +46,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
             }
         }
         operation.step += 1;
-        let sources = Sources { host: 0, reads: bits::lowest(operation.reads.into()), deferred: true };
+        let sources = Sources { host: 0, reads: bits::lowest(operation.reads.into()), deferred: true, weights: 0 };
         let is_widened = !Self::has_space_for_parity(operation, row);
         let counted = if is_widened { &mut self.counts.widened } else { &mut self.counts.commits[operation.commit as usize] };
         counted.count(operation.reads);

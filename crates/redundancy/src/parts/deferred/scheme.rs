@@ -9,7 +9,7 @@ use crate::parts::stripe::{Guard, Stripe};
 use crate::stripe_map::{Role, Row, StripeMap};
 use crate::{
     Addressed, Addressing, Claim, CommitCause, Damage, Decisions, Deferring, Extent, Group, GuardCounts, Lost, Operation, OperationKind,
-    Outcomes, ParityUpdates, Protects, Recovery, Scheme, Step,
+    Outcomes, ParityUpdates, Protects, Recovery, Scheme, Source, Step,
 };
 use flashraid_vocabulary::{Change, GcAdvisor, HostOp, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave, prefetch};
 
@@ -110,7 +110,7 @@ impl<M: StripeMap, R: Rule> Recovery for DeferredParity<M, R> {
         Protects::Member
     }
 
-    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<Source>) -> bool {
         let (number, strip) = self.raid.map().position(lpn);
         Stripe::new(self.raid.map().row(number), self.associated(number), Guard::DeferredParity).recover(strip, lost, sources)
     }

@@ -72,7 +72,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         let host = if operation.kind == OperationKind::Write { changed } else { 0 };
         // What only serves as old content comes last.
         let reads = operation.reads_before_update_reads();
-        wave.changes.push(Change::Defer(stripe.row.parity(), Sources { host, reads, deferred: next.sum.deferred }));
+        wave.changes.push(Change::Defer(stripe.row.parity(), Sources { host, reads, deferred: next.sum.deferred, weights: 0 }));
         let mut bases = u64::from(self.durable(operation.stripe).bases);
         if next.keeps_bases {
             bases |= self.raid.written(&stripe.row, changed & !stripe.dirty, view);
@@ -220,7 +220,8 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
             return Step::Done;
         }
         self.raid.count(operation);
-        let sources = Sources { host: 0, reads: bits::lowest(operation.reads.into()), deferred: operation.method == Method::Rmw };
+        let sources =
+            Sources { host: 0, reads: bits::lowest(operation.reads.into()), deferred: operation.method == Method::Rmw, weights: 0 };
         self.raid.push_parity_program(&stripe.row, sources, wave);
         Step::Last
     }

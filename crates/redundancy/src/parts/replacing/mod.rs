@@ -24,10 +24,10 @@ use crate::stripe_map::table::{Table, TableRow};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{
     Addressed, Addressing, Build, Damage, Decisions, Draws, Extent, Group, IdleWork, Lock, Lost, Method, Migrated, Operation,
-    OperationKind, Order, Outcomes, Parameter, ParameterError, ParityUpdates, Protects, Recovery, Replacing, Scheme, Step, Values,
+    OperationKind, Order, Outcomes, Parameter, ParameterError, ParityUpdates, Protects, Recovery, Replacing, Scheme, Source, Step, Values,
     WorksWhenIdle,
 };
-use flashraid_vocabulary::{Change, GcAdvisor, Health, Lpn, MemberId, MemberPage, Priority, StripeId, Version, View, Wave, persistent};
+use flashraid_vocabulary::{Change, GcAdvisor, Health, Lpn, MemberId, Priority, StripeId, View, Wave, persistent};
 use state::{Running, Shadow};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -423,7 +423,7 @@ impl Recovery for ReplacedSsds {
         Protects::Device
     }
 
-    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<Source>) -> bool {
         let (stripe, strip) = self.raid.map().position(lpn);
         Stripe::new(self.row(stripe), 0, Guard::None).recover(strip, lost, sources)
     }

@@ -37,8 +37,7 @@ use crate::parts::update::{Chosen, UpdateRule};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{
     Addressed, Addressing, Damage, Decisions, Deferring, Extent, Failure, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates,
-    Protects, Recovery, Scheme, Step,
-};
+    Protects, Recovery, Scheme, Step, Source};
 use credit::Credit;
 pub use entry::{ENTRY, over};
 use flashraid_vocabulary::{
@@ -370,7 +369,7 @@ impl<M: StripeMap> Recovery for Cr5m<M> {
         Protects::Chip
     }
 
-    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<Source>) -> bool {
         let (number, strip) = self.raid.map().position(lpn);
         Stripe::new(self.raid.map().row(number), self.stripes.mirrored(number), Guard::Copy).recover(strip, lost, sources)
     }

@@ -3,8 +3,9 @@
 mod view;
 
 use flashraid_redundancy::{Lock, Operation, OperationKind, Outcomes, Step};
+use flashraid_vocabulary::galois::scale;
 use flashraid_vocabulary::{
-    Action, Cause, Change, GcLoad, Health, LocalPage, MemberId, MemberPage, PageOperation, SsdView, Version, View, Wave,
+    Action, Cause, Change, GcLoad, Health, LocalPage, MemberId, MemberPage, PageOperation, SsdView, Version, View, Wave, Weights,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -116,8 +117,14 @@ pub struct Course {
 }
 
 /// `content` and those `reads` that the mask names.
-fn xor(content: u64, mask: u64, reads: &[u64]) -> u64 {
-    (0..64).filter(|index| mask >> index & 1 == 1).fold(content, |sum, index| sum ^ reads[index])
+fn sum_of(content: u64, mask: u64, reads: &[u64], weights: Option<&Weights>) -> u64 {
+    let term = |index: usize| weights.map_or(reads[index], |weights| scale(reads[index], weights.reads[index]));
+    (0..64).filter(|index| mask >> index & 1 == 1).fold(content, |sum, index| sum ^ term(index))
+}
+
+/// What a plan names as its weights, if it does.
+fn weights(wave: &Wave, number: u8) -> Option<&Weights> {
+    Weights::named(&wave.weights, number)
 }
 
 /// The content of a page of which the host gives a part: depends on both, in order.
@@ -338,13 +345,14 @@ impl Flash {
                 let partial = operation.merge_strips;
                 let given = (0..64).filter(|strip| sources.host >> strip & 1 == 1).map(|strip| {
                     assert!(operation.strips >> strip & 1 == 1, "the host does not give strip {strip}");
-                    if partial >> strip & 1 == 0 {
-                        return tags[&strip];
-                    }
-                    overlay(delivered.get(&(strip as u8)).copied().unwrap_or(0), tags[&strip])
+                    let given = match partial >> strip & 1 {
+                        0 => tags[&strip],
+                        _ => overlay(delivered.get(&(strip as u8)).copied().unwrap_or(0), tags[&strip]),
+                    };
+                    weights(&wave, sources.weights).map_or(given, |weights| scale(given, weights.host[strip as usize]))
                 });
                 let content = given.fold(0, |sum, tag| sum ^ tag);
-                let content = xor(content, sources.reads, &read[..known]);
+                let content = sum_of(content, sources.reads, &read[..known], weights(&wave, sources.weights));
                 let content = content ^ if sources.deferred { self.deferred_at(LocalPage(operation.stripe.0)) } else { 0 };
                 let (version, bit) = (page_operation.version, 1 << page.member.0);
                 if version == Version::Current && self.dead.contains(&page.member) {
@@ -358,7 +366,7 @@ impl Flash {
             }
             for delivery in wave.deliveries.iter().filter(|delivery| delivery.reads != 0) {
                 let in_nvram = if delivery.deferred { self.deferred_at(LocalPage(operation.stripe.0)) } else { 0 };
-                delivered.insert(delivery.strip, xor(in_nvram, delivery.reads, &read));
+                delivered.insert(delivery.strip, sum_of(in_nvram, delivery.reads, &read, weights(&wave, delivery.weights)));
                 computed.push((delivery.strip, delivery.reads));
             }
             if !wave.operations.is_empty() {
@@ -503,7 +511,7 @@ impl Flash {
                                 _ => overlay(delivered.get(&(strip as u8)).copied().unwrap_or(0), tags[&strip]),
                             }
                         });
-                    let content = xor(given.fold(0, |sum, tag| sum ^ tag), sources.reads, &read);
+                    let content = sum_of(given.fold(0, |sum, tag| sum ^ tag), sources.reads, &read, None);
                     let content = content ^ if sources.deferred { self.deferred_at(LocalPage(operation.stripe.0)) } else { 0 };
                     self.pages.entry(page).or_default().deferred = Some(content);
                     continue;

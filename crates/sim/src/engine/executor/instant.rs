@@ -5,7 +5,7 @@ use super::state::Executor;
 use crate::engine::content::{Content, FILL};
 use crate::media::Media;
 use flashraid_redundancy::{Claim, Decisions, Extent, IdleWork, Operation, Outcomes, Step};
-use flashraid_vocabulary::{Action, HostOp, Lpn, PageOperation, Version, Wave};
+use flashraid_vocabulary::{Action, HostOp, Lpn, PageOperation, Version, Wave, Weights};
 
 impl<C: Content, M: Media> Executor<C, M> {
     /// Performs an operation at once. It must not need what it cannot have: a lock or space. Uses operation slot 0 of the contents,
@@ -26,14 +26,14 @@ impl<C: Content, M: Media> Executor<C, M> {
         }
         let mut reads = 0;
         // Programs of waves before the last: what they supersede may still be read.
-        let mut pending: Vec<PageOperation> = Vec::new();
+        let mut pending: Vec<(PageOperation, Option<Weights>)> = Vec::new();
         loop {
             wave.clear();
             let step = self.scheme.step(&mut operation, Outcomes::default(), &self.media, wave);
             // Nor does a pause take time.
             let is_last = !matches!(step, Step::Wave | Step::Pause(_));
             if is_last {
-                pending.iter().for_each(|page_operation| self.place_program(SLOT, &operation, page_operation));
+                pending.iter().for_each(|(program, weights)| self.place_program(SLOT, &operation, program, weights.as_ref()));
             }
             for page_operation in &wave.operations {
                 match page_operation.action {
@@ -46,8 +46,14 @@ impl<C: Content, M: Media> Executor<C, M> {
                         }
                         reads += 1;
                     }
-                    Action::Program if is_last => self.place_program(SLOT, &operation, page_operation),
-                    Action::Program => pending.push(*page_operation),
+                    Action::Program => {
+                        let weights = Weights::named(&wave.weights, page_operation.sources.weights);
+                        if is_last {
+                            self.place_program(SLOT, &operation, page_operation, weights);
+                        } else {
+                            pending.push((*page_operation, weights.cloned()));
+                        }
+                    }
                 }
             }
             if is_last {
@@ -62,10 +68,10 @@ impl<C: Content, M: Media> Executor<C, M> {
 
     /// A program of an operation that is performed at once.
     #[inline(always)]
-    fn place_program(&mut self, slot: u32, operation: &Operation, program: &PageOperation) {
+    fn place_program(&mut self, slot: u32, operation: &Operation, program: &PageOperation, weights: Option<&Weights>) {
         let PageOperation { address, version, cause, keep_base, sources, .. } = *program;
         if C::TRACKED {
-            self.content.program(slot, operation, sources, slot);
+            self.content.program(slot, operation, sources, weights, slot);
         }
         let (plane, ppn) = self.media.place_untimed(address, version, keep_base, cause, &mut self.content);
         if C::TRACKED {

@@ -6,7 +6,7 @@ use crate::engine::front_end::FrontEnd;
 use crate::engine::slot::NIL;
 use crate::media::{About, Media, Program, Repeated};
 use flashraid_redundancy::{Method, Operation, OperationKind, Outcomes};
-use flashraid_vocabulary::{Action, Cause, Delivery, MemberPage, PageOperation, Version, Wave};
+use flashraid_vocabulary::{Action, Cause, Delivery, MemberPage, PageOperation, Version, Wave, Weights};
 
 impl<C: Content, M: Media> Executor<C, M> {
     /// A page operation that cannot even be submitted: a read of what is lost, or of a base that is gone since it was planned;
@@ -148,9 +148,9 @@ impl<C: Content, M: Media> Executor<C, M> {
         if self.operations.slots[id as usize].outstanding > 0 {
             return false;
         }
-        for delivery in self.failures.deliveries.remove(&id).unwrap_or_default() {
+        for (delivery, weights) in self.failures.deliveries.remove(&id).unwrap_or_default() {
             let operation = self.operations.slots[id as usize].operation;
-            self.content.assembled(id, &operation, &delivery);
+            self.content.assembled(id, &operation, &delivery, weights.as_ref());
         }
         true
     }
@@ -213,8 +213,9 @@ impl<C: Content, M: Media> Executor<C, M> {
             // The programs of this very wave may be made of what NVRAM alone delivers.
             let is_known = |delivery: &&Delivery| delivery.reads == 0 && operation.kind != OperationKind::Read;
             let (at_once, later): (Vec<_>, Vec<_>) = wave.deliveries.iter().partition(is_known);
-            at_once.into_iter().for_each(|delivery: Delivery| self.content.assembled(id, &operation, &delivery));
-            self.failures.deliveries.insert(id, later);
+            let weights = |delivery: &Delivery| Weights::named(&wave.weights, delivery.weights);
+            at_once.into_iter().for_each(|delivery: Delivery| self.content.assembled(id, &operation, &delivery, weights(&delivery)));
+            self.failures.deliveries.insert(id, later.into_iter().map(|delivery| (delivery, weights(&delivery).cloned())).collect());
         }
         wave.deliveries.iter().fold(0, |strips, delivery| strips | 1 << delivery.strip)
     }

@@ -14,7 +14,7 @@ use crate::engine::front_end::FrontEnd;
 use crate::engine::slot::{NIL, NO_JOB, REBUILD, Sum, TRANSLATION};
 use crate::media::{About, Completion, Media, Progress};
 use flashraid_redundancy::{Failure, Job, Lock, OperationKind, Step};
-use flashraid_vocabulary::{Action, PageOperation, SerialSubrequests, Version, Wave};
+use flashraid_vocabulary::{Action, PageOperation, SerialSubrequests, Version, Wave, Weights};
 
 /// Whether the controller computes what this page operation programs of more than one page.
 fn is_sum(page_operation: &PageOperation) -> bool {
@@ -158,16 +158,18 @@ impl<C: Content, M: Media> Executor<C, M> {
             wave.operations.clear();
         }
         if self.options.xor_ns > 0 {
-            self.compute_sums(id, &mut wave.operations);
+            self.compute_sums(id, &mut wave);
         }
         if self.options.write_streams > 1 {
             let stream = front.requests.get_mut(self.operations.slots[id as usize].request).map_or(0, |request| request.stream);
             wave.operations.iter_mut().for_each(|page_operation| page_operation.stream = stream);
         }
-        for page_operation in &mut wave.operations {
+        let Wave { operations, weights, .. } = &mut *wave;
+        for page_operation in operations {
             // In place: a copy would have to load together what the plan just stored field by field.
             page_operation.host_waits = self.options.host_waits(page_operation);
-            self.submit_page_operation(front, id, page_operation);
+            let weights = if C::TRACKED { Weights::named(weights, page_operation.sources.weights) } else { None };
+            self.submit_page_operation(front, id, page_operation, weights);
         }
         let background = wave.background;
         self.wave = Some(wave);
@@ -178,7 +180,7 @@ impl<C: Content, M: Media> Executor<C, M> {
     }
 
     #[inline(always)]
-    fn submit_page_operation(&mut self, front: &mut FrontEnd, id: u32, page_operation: &PageOperation) {
+    fn submit_page_operation(&mut self, front: &mut FrontEnd, id: u32, page_operation: &PageOperation, weights: Option<&Weights>) {
         if self.media.has_failures() && self.fails_at_once(id, page_operation) {
             return;
         }
@@ -208,7 +210,7 @@ impl<C: Content, M: Media> Executor<C, M> {
                 *reserved &= !bit;
                 if C::TRACKED {
                     let slot = &self.operations.slots[id as usize];
-                    self.content.program(id, &slot.operation, page_operation.sources, record);
+                    self.content.program(id, &slot.operation, page_operation.sources, weights, record);
                     if slot.job == TRANSLATION {
                         let translation = self.translation.as_ref().expect("whose work it is");
                         self.content.program_stamp(record, translation.stamp_of(id, &self.operations));
@@ -382,7 +384,7 @@ impl<C: Content, M: Media> Executor<C, M> {
     }
 
     /// Takes what has to be computed first out of a wave.
-    fn compute_sums(&mut self, id: u32, operations: &mut Vec<PageOperation>) {
+    fn compute_sums(&mut self, id: u32, Wave { operations, weights, .. }: &mut Wave) {
         debug_assert!(
             operations.is_empty() || self.operations.rare(id).sum == NIL,
             "what one wave computes is programmed before the next one"
@@ -394,7 +396,8 @@ impl<C: Content, M: Media> Executor<C, M> {
             let slot = &mut self.operations.slots[id as usize];
             slot.outstanding += 1;
             slot.waits += u8::from(program.host_waits);
-            let sum = Sum { program, next: self.operations.rare(id).sum };
+            let weights = Weights::named(weights, program.sources.weights).map(|weights| Box::new(weights.clone()));
+            let sum = Sum { program, weights, next: self.operations.rare(id).sum };
             self.operations.rare_mut(id).sum = self.sums.put(sum);
         }
         if self.operations.rare(id).sum != NIL {
@@ -406,7 +409,8 @@ impl<C: Content, M: Media> Executor<C, M> {
     pub(in crate::engine) fn pause_is_over(&mut self, front: &mut FrontEnd, id: u32) {
         let computed = self.operations.rare(id).sum;
         if computed != NIL {
-            let Sum { program, next } = self.sums[computed];
+            let weights = self.sums[computed].weights.take();
+            let Sum { program, next, .. } = self.sums[computed];
             self.sums.give_back(computed);
             self.operations.rare_mut(id).sum = next;
             let slot = &mut self.operations.slots[id as usize];
@@ -415,7 +419,7 @@ impl<C: Content, M: Media> Executor<C, M> {
             if next != NIL {
                 self.clock.pause(id, self.options.xor_ns);
             }
-            self.submit_page_operation(front, id, &program);
+            self.submit_page_operation(front, id, &program, weights.as_deref());
         }
         self.go_on(front, id);
     }

@@ -7,7 +7,7 @@ use crate::media::{Media, Shape};
 use crate::statistics::Latency;
 use flashraid_redundancy::rebuild::{Order, Rebuild};
 use flashraid_redundancy::{Job, Operation};
-use flashraid_vocabulary::{Delivery, Failure, MemberId, PageOperation, StripeId};
+use flashraid_vocabulary::{Delivery, Failure, MemberId, PageOperation, StripeId, Weights};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -110,7 +110,7 @@ pub(in crate::engine) struct Failures {
     /// Space domains in which nobody waits for a page, as none will come.
     pub(in crate::engine) exhausted: Vec<bool>,
     /// Strips that the reads of an operation's wave will make up, by operation.
-    pub(in crate::engine) deliveries: FxHashMap<u32, Vec<Delivery>>,
+    pub(in crate::engine) deliveries: FxHashMap<u32, Vec<(Delivery, Option<Weights>)>>,
     /// Reads that wait, by member.
     pub(in crate::engine) fetches: Vec<VecDeque<Fetch>>,
     pub(in crate::engine) waiting: u64,

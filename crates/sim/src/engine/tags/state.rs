@@ -5,7 +5,8 @@ use crate::config::PartialWrites;
 use crate::engine::content::{InBuffer, InEntry, Shares};
 use flashraid_redundancy::parts::bits::Bits;
 use flashraid_redundancy::{Operation, OperationKind};
-use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Sources, persistent};
+use flashraid_vocabulary::galois::scale;
+use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Sources, Weights, persistent};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -347,11 +348,16 @@ impl Tags {
         below ^ given.content(lpn.0, ALL)
     }
 
-    /// What `sources` of the operation add up to.
-    pub(super) fn content_of(&self, id: u32, operation: &Operation, sources: Sources) -> u64 {
-        let host = Bits(sources.host).fold(ZERO, |content, strip| content ^ self.host_strip(id, operation, strip));
+    /// What `sources` of the operation add up to, each times its weight if there are some.
+    pub(super) fn content_of(&self, id: u32, operation: &Operation, sources: Sources, weights: Option<&Weights>) -> u64 {
+        let scaled = |content, factors: fn(&Weights) -> &[u8; 64], term: u32| {
+            weights.map_or(content, |weights| scale(content, factors(weights)[term as usize]))
+        };
+        let of_host = |strip| scaled(self.host_strip(id, operation, strip), |weights| &weights.host, strip);
         let reads = &self.gathered[id as usize].reads;
-        let content = Bits(sources.reads).fold(host, |content, read| content ^ reads.get(read as usize).copied().unwrap_or(POISON));
+        let of_read = |read: u32| scaled(reads.get(read as usize).copied().unwrap_or(POISON), |weights| &weights.reads, read);
+        let host = Bits(sources.host).fold(ZERO, |content, strip| content ^ of_host(strip));
+        let content = Bits(sources.reads).fold(host, |content, read| content ^ of_read(read));
         content ^ if sources.deferred { self.deferred_of(id) } else { ZERO }
     }
 

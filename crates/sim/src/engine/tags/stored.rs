@@ -3,10 +3,9 @@
 use super::layers::ZERO;
 use super::state::{MASK, POISON, Tags, grown};
 use crate::engine::content::{Content, Stored};
-use flashraid_redundancy::parts::bits::Bits;
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_vocabulary::memory::prefetch;
-use flashraid_vocabulary::{Delivery, MemberPage, Observer, PageOperation, Ppn, Sources};
+use flashraid_vocabulary::{Delivery, MemberPage, Observer, PageOperation, Ppn, Sources, Weights};
 
 impl Observer for Tags {
     fn moved(&mut self, from: Ppn, to: Ppn) {
@@ -45,12 +44,12 @@ impl Stored for Tags {
         }
     }
 
-    fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32) {
-        *grown(&mut self.programs, record) = self.content_of(id, operation, sources);
+    fn program(&mut self, id: u32, operation: &Operation, sources: Sources, weights: Option<&Weights>, record: u32) {
+        *grown(&mut self.programs, record) = self.content_of(id, operation, sources, weights);
     }
 
     fn deferred(&mut self, id: u32, operation: &Operation, sources: Sources) {
-        let content = self.content_of(id, operation, sources);
+        let content = self.content_of(id, operation, sources, None);
         self.deferred.insert(self.gathered[id as usize].parity.expect("NVRAM holds parities"), content);
     }
 
@@ -66,10 +65,9 @@ impl Stored for Tags {
         self.flash[ppn.0 as usize] = self.programs[record as usize] ^ MASK;
     }
 
-    fn assembled(&mut self, id: u32, operation: &Operation, &Delivery { strip, reads, deferred }: &Delivery) {
-        let delivered = &self.gathered[id as usize].reads;
-        let in_nvram = if deferred { self.deferred_of(id) } else { ZERO };
-        let content = Bits(reads).fold(in_nvram, |sum, read| sum ^ delivered.get(read as usize).copied().unwrap_or(POISON));
+    fn assembled(&mut self, id: u32, operation: &Operation, delivery: &Delivery, weights: Option<&Weights>) {
+        let Delivery { strip, reads, deferred, .. } = *delivery;
+        let content = self.content_of(id, operation, Sources { host: 0, reads, deferred, weights: 0 }, weights);
         if operation.kind == OperationKind::Read {
             self.compare(id, operation, u32::from(strip), content);
         } else {

@@ -36,10 +36,13 @@ pub struct RunResult {
     pub partial: bool,
     /// The complete configuration, including defaults. `--config` repeats the run with it.
     pub config: Config,
-    /// The unit that the scheme protects: it claims to survive the loss of any one. `member` is a channel or a chip (setting `member`), `device`
+    /// The unit that the scheme protects: it claims to survive the loss of any one, or of any `survives_failures`. `member` is a channel or a chip (setting `member`), `device`
     /// an SSD of an array.
     #[schemars(extend("enum" = Protects::ALL.map(Protects::name)))]
     pub protects: &'static str,
+    /// How many of these units the scheme claims to survive the loss of at once; 0 if it protects nothing.
+    #[schemars(extend("unit" = "failures"))]
+    pub survives_failures: u32,
     /// The failure that this device survives in its initial, healthy state.
     pub survives: Survival,
     /// Host pages whose redundancy was not yet written, so that a failure of their unit would have lost them. Null under a scheme that protects

@@ -81,13 +81,13 @@ impl<M: Media> Episode<M> {
                 self.ask_for_replacement();
             }
             _ if self.kills < self.terms.calm => {}
-            "degraded" | "rebuild_10" | "rebuild_50" | "rebuild_90" if self.damage.failed.is_none() => self.fail_something(None),
-            "spare_in_use" if self.damage.failed.is_none() => self.fail_something(Some("chip")),
-            "retired_block" if self.damage.failed.is_none() => self.fail_something(Some("block")),
+            "degraded" | "rebuild_10" | "rebuild_50" | "rebuild_90" if self.damage.failed.is_empty() => self.fail_something(None),
+            "spare_in_use" if self.damage.failed.is_empty() => self.fail_something(Some("chip")),
+            "retired_block" if self.damage.failed.is_empty() => self.fail_something(Some("block")),
             "parity_cache_lost" => self.fail_the_parity_cache(),
             "given_up" => self.fail_what_is_new(),
             "second_failure" => {
-                if self.damage.failed.is_none() {
+                if self.damage.failed.is_empty() {
                     self.fail_something(None);
                 }
                 self.fail_a_second_unit();

@@ -1,4 +1,4 @@
-//! What fails in an episode: one unit, or a part of it, until that is rebuilt; and sometimes a second unit before.
+//! What fails in an episode: as many units, or parts of them, as the scheme survives, until they are rebuilt; and sometimes one more before.
 
 use super::setup::{Episode, NVRAM};
 use crate::engine::Engine;
@@ -8,6 +8,7 @@ use crate::torture::oracle::lost_pages;
 use crate::verify::{self, VERSIONS};
 use flashraid_redundancy::Protects;
 use flashraid_vocabulary::{Failure, Fault, LocalPage, Member, MemberId, MemberPage, Part, Ppn, Version};
+use std::collections::BTreeSet;
 
 /// The number of the unit of which one failure is survived, on which a physical page lies.
 fn unit_of<M: Media>(engine: &Engine<Tags, M>, protects: Protects, ppn: Ppn) -> Option<u32> {
@@ -62,7 +63,7 @@ impl<M: Media> Episode<M> {
         })
     }
 
-    /// A unit, or a part of one, fails, unless something else has failed that is not rebuilt. What part, if that is wanted.
+    /// A unit, or a part of one, fails, unless as much has failed as the scheme survives, and is not rebuilt. What part, if that is wanted.
     pub(super) fn fail_something(&mut self, wanted: Option<&str>) {
         self.notice_rebuilt();
         if let Some(ppn) = self.any_living_page() {
@@ -70,13 +71,11 @@ impl<M: Media> Episode<M> {
         }
     }
 
-    /// What a physical page lies in fails, unless something else has failed that is not rebuilt.
+    /// What a physical page lies in fails, unless as much else has failed as the scheme survives, and is not rebuilt.
     pub(super) fn fail_what_has(&mut self, ppn: Ppn, wanted: Option<&str>) {
         let unit = unit_of(&self.engine, self.terms.protects, ppn);
-        if self.damage.exceeded || self.damage.failed.is_some_and(|failed| Some(failed) != unit) || self.has_lost_elsewhere(unit) {
-            return;
-        }
-        self.damage.failed = unit;
+        let Some(unit) = unit.filter(|unit| !self.damage.exceeded && self.is_survived(Some(*unit))) else { return };
+        self.damage.add(unit);
         let (name, part) = self.some_part_with(ppn, wanted);
         self.lose(name, part);
     }
@@ -90,7 +89,7 @@ impl<M: Media> Episode<M> {
             let ppn = self.random.of_list(&programs);
             // Where nothing can die within tolerance.
             let uses_up = |failed| failed == NVRAM || self.taken_out() == Some(failed);
-            if self.terms.second && self.damage.failed.is_some_and(uses_up) {
+            if self.terms.second && self.damage.failed.iter().copied().any(uses_up) {
                 self.fail_as_second(ppn);
             } else {
                 self.fail_what_has(ppn, None);
@@ -119,7 +118,7 @@ impl<M: Media> Episode<M> {
             return;
         }
         let rows = self.engine.executor.media.shape().pages_per_member;
-        if self.damage.failed.is_none() {
+        if self.damage.failed.is_empty() {
             let mut copies = (0..rows).filter_map(|row| {
                 in_row(&self.engine.executor.media, row, Version::Base, false).and(in_row(
                     &self.engine.executor.media,
@@ -141,7 +140,8 @@ impl<M: Media> Episode<M> {
             ))
         });
         if let Some(base) = bases.next()
-            && self.damage.failed.is_some_and(|failed| unit_of(&self.engine, self.terms.protects, base) != Some(failed))
+            && !self.damage.failed.is_empty()
+            && !self.damage.has(unit_of(&self.engine, self.terms.protects, base))
         {
             let (_, part) = self.some_part_with(base, Some("chip"));
             self.lose("second", part);
@@ -184,19 +184,19 @@ impl<M: Media> Episode<M> {
     /// NVRAM loses the deferred parities, if there are any to lose and nothing else has failed: it counts as the one failure (SPEC 4.4).
     pub(super) fn fail_the_parity_cache(&mut self) {
         self.notice_rebuilt();
-        if self.terms.entry.parity_cache.is_none() || self.damage.exceeded || self.damage.failed.is_some() || self.lost_versions() > 0 {
+        if self.terms.entry.parity_cache.is_none() || self.damage.exceeded || !self.damage.failed.is_empty() || self.lost_versions() > 0 {
             return;
         }
-        self.damage.failed = Some(NVRAM);
+        self.damage.add(NVRAM);
         self.engine.fail(Fault::ParityCache);
         self.engine.executor.content.destroy_deferred();
         self.tally.note_fault("parity_cache");
     }
 
-    /// A second unit fails, while the first one is not rebuilt. What this must cost is known to the oracle.
+    /// One more unit fails, while others are not rebuilt. What this must cost is known to the oracle.
     pub(super) fn fail_a_second_unit(&mut self) {
         self.notice_rebuilt();
-        if self.damage.failed.is_some()
+        if !self.damage.failed.is_empty()
             && !self.damage.exceeded
             && let Some(ppn) = self.any_living_page()
         {
@@ -204,12 +204,14 @@ impl<M: Media> Episode<M> {
         }
     }
 
-    /// What a physical page lies in fails as a second unit.
+    /// What a physical page lies in fails as one more unit, be it more than the scheme survives.
     fn fail_as_second(&mut self, ppn: Ppn) {
-        if !self.damage.exceeded && unit_of(&self.engine, self.terms.protects, ppn) != self.damage.failed {
+        let unit = unit_of(&self.engine, self.terms.protects, ppn);
+        if !self.damage.exceeded && !self.damage.has(unit) {
+            self.damage.exceeded = !self.is_survived(unit);
             let (_, part) = self.some_part_with(ppn, None);
             self.lose("second", part);
-            self.damage.exceeded = true;
+            unit.into_iter().for_each(|unit| self.damage.add(unit));
         }
     }
 
@@ -235,17 +237,17 @@ impl<M: Media> Episode<M> {
         members.filter(|member| !self.is_shadow(*member)).map(|member| self.engine.executor.media.lost_versions_of(member)).sum()
     }
 
-    /// Whether something is lost that does not lie on this unit: a member that has lost blocks for good may have no space for what is
-    /// written now, so that this is lost though nothing else has failed.
-    pub(super) fn has_lost_elsewhere(&self, unit: Option<u32>) -> bool {
+    /// Whether the scheme survives what has failed, and what is lost elsewhere, and this unit too: a member that has lost blocks for good may have no space for
+    /// what is written now, so that this is lost though nothing else has failed.
+    pub(super) fn is_survived(&self, unit: Option<u32>) -> bool {
         let flash = &self.engine.executor.media;
         let shape = flash.shape();
-        let entries = 0..shape.pages_per_member * shape.members;
-        let mut versions = entries.flat_map(|entry| VERSIONS.map(|version| (shape.page(entry), version)));
-        versions.any(|(page, version)| {
-            let is_of_other = || !self.is_shadow(page.member) && verify::unit_of_version(flash, self.terms.protects, page, version) != unit;
-            flash.is_lost(page, version) && is_of_other()
-        })
+        let mut units: BTreeSet<Option<u32>> = self.damage.failed.iter().map(|unit| Some(*unit)).chain([unit]).collect();
+        for page in (0..shape.pages_per_member * shape.members).map(|entry| shape.page(entry)).filter(|page| !self.is_shadow(page.member)) {
+            let lost = VERSIONS.into_iter().filter(|version| flash.is_lost(page, *version));
+            units.extend(lost.map(|version| verify::unit_of_version(flash, self.terms.protects, page, version)));
+        }
+        !units.contains(&None) && units.len() <= self.terms.survives
     }
 
     /// What the memory of an SSD has given up counts as a second failure, if it lies elsewhere than what has failed, or if nothing protects it yet: as there was no space
@@ -254,8 +256,8 @@ impl<M: Media> Episode<M> {
         let given_up = self.engine.executor.media.counted().given_up;
         if given_up > self.damage.given_up {
             self.damage.given_up = given_up;
-            let failed = self.damage.failed;
-            let is_second = if failed.is_some() { self.has_lost_elsewhere(failed) } else { !lost_pages(&self.engine).0.is_empty() };
+            let first = self.damage.failed.first().copied();
+            let is_second = if first.is_some() { !self.is_survived(first) } else { !lost_pages(&self.engine).0.is_empty() };
             self.damage.exceeded |= self.terms.has_window || is_second;
         }
     }
@@ -264,8 +266,8 @@ impl<M: Media> Episode<M> {
     pub(super) fn notice_rebuilt(&mut self) {
         self.notice_taken_out();
         let is_whole = self.engine.survey().rebuild_share.is_none() && self.lost_versions() == 0 && self.taken_out().is_none();
-        if self.damage.failed.is_some() && is_whole {
-            self.damage.failed = None;
+        if !self.damage.failed.is_empty() && is_whole {
+            self.damage.failed.clear();
             self.tally.rebuilt += 1;
         }
     }

@@ -40,11 +40,11 @@ impl<M: Media> Instant for Episode<M> {
     }
 
     fn is_degraded(&self) -> bool {
-        self.damage.failed.is_some()
+        !self.damage.failed.is_empty()
     }
 
     fn has_lost_cache(&self) -> bool {
-        self.damage.failed == Some(NVRAM)
+        self.damage.has(Some(NVRAM))
     }
 
     fn is_exceeded(&self) -> bool {

@@ -10,7 +10,7 @@ impl<M: Media> Episode<M> {
     /// Asks for the replacement of an SSD. Refused is what cannot be. Where that takes the SSD out it is a second failure, if something else has failed.
     pub(super) fn ask_for_replacement(&mut self) {
         if self.engine.executor.media.next_spare().is_some()
-            && (self.terms.second || self.damage.failed.is_none() || !self.terms.entry.takes_devices_out)
+            && (self.terms.second || self.damage.failed.is_empty() || !self.terms.entry.takes_devices_out)
         {
             let device = self.random.below(self.engine.executor.media.shape().ssds.into()) as u32;
             let _ = self.engine.replace(device);
@@ -31,7 +31,7 @@ impl<M: Media> Episode<M> {
         let Some(new) = self.engine.survey().running_replacement().map(|record| record.new_device as usize) else {
             return self.ask_for_replacement();
         };
-        if self.damage.failed.is_some() {
+        if !self.damage.failed.is_empty() {
             return;
         }
         while self.engine.executor.media.next_spare().is_some() {
@@ -68,11 +68,11 @@ impl<M: Media> Episode<M> {
         }
         let Some(old) = self.taken_out() else { return };
         let is_out = self.engine.executor.media.health(MemberId(old as u16)) == Health::Disabled;
-        if self.damage.failed != Some(old) {
-            self.damage.exceeded = self.damage.failed.is_some() || self.has_lost_elsewhere(Some(old));
-            self.damage.failed = self.damage.failed.or(Some(old));
+        if !self.damage.has(Some(old)) {
+            self.damage.exceeded = !self.is_survived(Some(old));
+            self.damage.add(old);
         } else if is_out && self.damage.out != Some(old) {
-            self.damage.exceeded = self.has_lost_elsewhere(Some(old));
+            self.damage.exceeded = !self.is_survived(Some(old));
             self.damage.out = Some(old);
         }
     }

@@ -14,6 +14,7 @@ use crate::torture::report::SchemeReport;
 use crate::torture::states::Case;
 use flashraid_redundancy::{Entry, Protects};
 use flashraid_vocabulary::Lpn;
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kills of an episode.
@@ -43,11 +44,13 @@ pub struct Episode<M: Media = Flash> {
 pub(super) struct Terms {
     pub(super) entry: &'static Entry,
     pub(super) protects: Protects,
+    /// How many units may fail at once.
+    pub(super) survives: usize,
     /// Whether redundancy is made later, so that a failure may take what the scheme declares to be exposed.
     pub(super) has_window: bool,
     /// Whether what the controller alone holds counts as kept.
     pub(super) controller_lives: bool,
-    /// Whether a second unit may fail before the first one is rebuilt.
+    /// Whether more units may fail than the scheme survives before they are rebuilt.
     pub(super) second: bool,
     /// Whether more may fail than the scheme survives: that, or an SSD that is taken out.
     pub(super) may_exceed: bool,
@@ -61,11 +64,11 @@ pub(super) struct Terms {
 /// What has failed so far, and is not rebuilt.
 #[derive(Default)]
 pub(super) struct Failed {
-    /// The unit that has failed, in part at least, and is not rebuilt.
-    pub(super) failed: Option<u32>,
+    /// The units that have failed, in part at least, and are not rebuilt.
+    pub(super) failed: SmallVec<[u32; 2]>,
     /// Channels of which a data chip is dead, and those of which a mirror chip is.
     pub(super) dead_chips: (u64, u64),
-    /// A second unit has failed: data may be lost, and what is lost is known.
+    /// More has failed than the scheme survives: data may be lost, and what is lost is known.
     pub(super) exceeded: bool,
     /// Of a scheme that makes redundancy later: host pages that were exposed when something failed, as far as they may be lost since.
     pub(super) may_be_lost: BTreeSet<u64>,
@@ -73,6 +76,20 @@ pub(super) struct Failed {
     pub(super) given_up: u64,
     /// The SSD that was taken out last, which the tolerance was judged by.
     pub(super) out: Option<u32>,
+}
+
+impl Failed {
+    /// Whether this unit is among them.
+    pub(super) fn has(&self, unit: Option<u32>) -> bool {
+        unit.is_some_and(|unit| self.failed.contains(&unit))
+    }
+
+    /// This unit has failed.
+    pub(super) fn add(&mut self, unit: u32) {
+        if !self.failed.contains(&unit) {
+            self.failed.push(unit);
+        }
+    }
 }
 
 /// What is counted for the report.
@@ -116,6 +133,7 @@ impl<M: Assembled> Episode<M> {
         let terms = Terms {
             entry,
             protects,
+            survives: engine.scheme().survives_failures().max(1) as usize,
             has_window: entry.has_window && torture.claims.is_none(),
             controller_lives: torture.claims.is_none(),
             second,

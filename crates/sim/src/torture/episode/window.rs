@@ -23,7 +23,7 @@ impl<M: Media> Episode<M> {
         }
         let is_safe = |lpn: &Lpn| exposed.binary_search(lpn).is_err() && !engine.is_gone(*lpn);
         match (0..engine.space_pages()).map(Lpn).find(|lpn| engine.is_exposed(*lpn) && is_safe(lpn)) {
-            Some(lpn) if self.damage.failed.is_none() && self.lost_versions() == 0 => {
+            Some(lpn) if self.damage.failed.is_empty() && self.lost_versions() == 0 => {
                 Err((Some(lpn.0), "is in the declared window, although the failure of its chip would not take it".into()))
             }
             _ => Ok(()),

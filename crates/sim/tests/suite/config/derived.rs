@@ -34,8 +34,13 @@ fn survival_is_said_in_chips_and_channels() {
     let chips = ("member", "chip");
     assert_eq!(survives("ssd1", "raid0", &[]), "nothing");
     for entry in SCHEMES.iter().filter(|entry| matches!(entry.protects, Protects::Channel | Protects::Member) && !entry.has_window) {
-        assert_eq!(survives("ssd1", entry.name, &[]), "any one channel", "{}", entry.name);
+        let expected = if entry.survives_failures() == 2 { "any two channels" } else { "any one channel" };
+        assert_eq!(survives("ssd1", entry.name, &[]), expected, "{}", entry.name);
     }
+    let channels = ("channels", "8");
+    assert_eq!(survives("ssd1", "raid6", &[channels, chips, ("chips_per_channel", "2")]), "any one channel, or any two chips");
+    assert_eq!(survives("ssd1", "raid6", &[channels, chips, ("chips_per_channel", "4")]), "any two chips");
+    assert_eq!(survives("array-5x", "raid6", &[]), "any two devices");
     assert_eq!(survives("ssd1", "cr5m", &[]), "any one chip");
     assert_eq!(survives("ssd1", "raid5", &[chips]), "any one chip", "four chips of a stripe may be on one channel");
     assert_eq!(survives("ppc-4p1", "ppc", &[]), "any one channel", "a channel is a chip there");

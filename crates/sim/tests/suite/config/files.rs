@@ -82,10 +82,10 @@ fn errors_in_files_name_line_and_column() {
         let error = file_refusal(&format!("error-{number}"), text);
         assert!(error.starts_with(expected), "{text}: {error}");
     }
-    let file = Scratch::new("scheme.toml", "[scheme]\nname = \"raid6\"\n");
+    let file = Scratch::new("scheme.toml", "[scheme]\nname = \"raid50\"\n");
     let error = Config::assemble(Some("tiny"), None, Some(&file.0), &[]).unwrap_err().to_string();
     let error = error.replace(file.text(), "FILE");
-    assert!(error.starts_with("FILE:2:8: unknown scheme raid6; the nearest is raid5"), "{error}");
+    assert!(error.starts_with("FILE:2:8: unknown scheme raid50; the nearest is raid5"), "{error}");
     let error = Config::assemble(None, None, Some(Path::new("no/such.toml")), &[]).unwrap_err().to_string();
     assert!(one_line(error).starts_with("no/such.toml: cannot be read: "));
 }

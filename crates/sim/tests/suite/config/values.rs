@@ -292,7 +292,7 @@ fn names_that_do_not_exist_come_with_the_nearest() {
     }
     assert!(refusal(&[("space_bytes", "1EiB")]).starts_with("space_bytes = 1152921504606846976: allowed is at most "));
     for (given, meant) in
-        [("RAID5", "raid5"), ("raid-5", "raid5"), ("raid6", "raid5"), ("raid01", "raid1"), ("jbod", "raid0"), ("mirror", "raid1")]
+        [("RAID5", "raid5"), ("raid-5", "raid5"), ("raidz2", "raid6"), ("raid01", "raid1"), ("jbod", "raid0"), ("mirror", "raid1")]
     {
         let error = on("tiny", given, &[]).unwrap_err();
         assert!(error.starts_with(&format!("unknown scheme {given}; the nearest is {meant}; there are ")), "{error}");

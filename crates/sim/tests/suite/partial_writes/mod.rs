@@ -4,7 +4,7 @@
 
 mod probe;
 
-use crate::support::{config, engine, engine_on, proving, request, tags};
+use crate::support::{config, engine, engine_on, has_map_on_flash, proving, request, tags};
 use flashraid_redundancy::{Redundancy, SCHEMES, find};
 use flashraid_sim::Config;
 use flashraid_sim::assemble::Assembled;
@@ -68,7 +68,7 @@ fn cases(scheme: &'static str) -> impl Strategy<Value = Case> {
         let page_bytes = if buffer != "none" && page_bytes == "65536" { "32768" } else { page_bytes };
         let has_own_space = entry.mirror_chips > 0 || entry.mirror_groups.is_some() || entry.replaces_devices;
         let mapping = match mapping {
-            "dftl" if !entry.replaces_devices => "dftl",
+            "dftl" if has_map_on_flash(entry) => "dftl",
             "bast" | "fast" if !has_own_space => mapping,
             _ => "page",
         };

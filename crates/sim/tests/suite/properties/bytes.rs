@@ -7,7 +7,8 @@ use flashraid_sim::config::PartialWrites;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, Expected, FILL, InBuffer, InEntry, Shares, Stored, Submitted};
 use flashraid_sim::media::Media;
-use flashraid_vocabulary::{Delivery, HostOp, HostRequest, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources, Version};
+use flashraid_vocabulary::galois::scale;
+use flashraid_vocabulary::{Delivery, HostOp, HostRequest, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources, Version, Weights};
 use std::collections::BTreeMap;
 
 /// What the engine rounds requests to, see `flashraid_sim::buffer`.
@@ -110,9 +111,13 @@ impl Bytes {
         (0..LANES).filter(is_touched).fold(0, |mask, lane| mask | 0xFF << (8 * lane))
     }
 
-    fn content_of(&self, id: u32, operation: &Operation, sources: Sources) -> u64 {
-        let host = bits(sources.host).fold(0, |sum, strip| sum ^ self.host_strip(id, operation, strip));
-        let content = bits(sources.reads).fold(host, |sum, read| sum ^ self.gathered[id as usize].reads[read as usize]);
+    fn content_of(&self, id: u32, operation: &Operation, sources: Sources, weights: Option<&Weights>) -> u64 {
+        let times = |content, factor: Option<u8>| factor.map_or(content, |factor| scale(content, factor));
+        let host = bits(sources.host)
+            .fold(0, |sum, strip| sum ^ times(self.host_strip(id, operation, strip), weights.map(|weights| weights.host[strip as usize])));
+        let content = bits(sources.reads).fold(host, |sum, read| {
+            sum ^ times(self.gathered[id as usize].reads[read as usize], weights.map(|weights| weights.reads[read as usize]))
+        });
         content ^ if sources.deferred { self.deferred_of(id) } else { 0 }
     }
 
@@ -208,6 +213,22 @@ impl Bytes {
                     assert_eq!((0..members).fold(0, |sum, member| sum ^ covered(member)), 0, "row {page} does not add up");
                 }
                 Redundancy::Parity => assert_eq!(sum, 0, "row {page} does not add up"),
+                Redundancy::TwoParities => {
+                    let width = engine.scheme().width();
+                    let first = u64::from(page) * u64::from(width);
+                    let strips: Vec<u64> =
+                        (0..u64::from(width)).map(|strip| engine.scheme().locate(Lpn(first + strip)).member.0).map(current).collect();
+                    let mut parities = Vec::new();
+                    engine.scheme().redundancy_of(Lpn(first), &mut parities);
+                    let doubled = |byte: u8| (byte << 1) ^ if byte >> 7 == 1 { 0x1D } else { 0 };
+                    // Horner: d_0 + 2 (d_1 + 2 (d_2 + ...)), in each byte.
+                    let second = strips.iter().rev().fold([0; 8], |sum: [u8; 8], strip| {
+                        let bytes = strip.to_le_bytes();
+                        std::array::from_fn(|lane| doubled(sum[lane]) ^ bytes[lane])
+                    });
+                    let expected = [strips.iter().fold(0, |sum, strip| sum ^ strip), u64::from_le_bytes(second)];
+                    assert_eq!([parities[0], parities[1]].map(|parity| current(parity.member.0)), expected, "row {page}");
+                }
                 // The parity covers the base of a page, or nothing of it, in the one row that may be late.
                 Redundancy::Late if sum != 0 => {
                     let bases: Vec<u64> =
@@ -235,6 +256,8 @@ pub enum Redundancy {
         step: u16,
     },
     Parity,
+    /// An XOR, and a sum in GF(2^8), of the pages of a stripe in the order of the host.
+    TwoParities,
     /// Parity that covers the bases of pages with copies, which are like the pages.
     Copied,
     /// Parity put off for one row at a time.
@@ -272,12 +295,12 @@ impl Stored for Bytes {
         }
     }
 
-    fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32) {
-        *grown(&mut self.programs, record) = self.content_of(id, operation, sources);
+    fn program(&mut self, id: u32, operation: &Operation, sources: Sources, weights: Option<&Weights>, record: u32) {
+        *grown(&mut self.programs, record) = self.content_of(id, operation, sources, weights);
     }
 
     fn deferred(&mut self, id: u32, operation: &Operation, sources: Sources) {
-        let content = self.content_of(id, operation, sources);
+        let content = self.content_of(id, operation, sources, None);
         self.deferred.insert(self.gathered[id as usize].parity.unwrap(), content);
     }
 
@@ -296,7 +319,7 @@ impl Stored for Bytes {
         }
     }
 
-    fn assembled(&mut self, _id: u32, _operation: &Operation, _delivery: &Delivery) {
+    fn assembled(&mut self, _id: u32, _operation: &Operation, _delivery: &Delivery, _weights: Option<&Weights>) {
         unreachable!("nothing fails here");
     }
 

@@ -8,7 +8,7 @@ mod bytes;
 mod case;
 mod test_only;
 
-use crate::support::{proving, ssds};
+use crate::support::{has_map_on_flash, proving, ssds};
 use bytes::{Bytes, Redundancy};
 use case::{Case, Drive, buffered, buffered_cases, cases, dftl_cases, hybrid_cases, nvram, nvram_cases, sectored};
 use flashraid_redundancy::{Choice, Job, SCHEMES, Scheme, find};
@@ -326,6 +326,7 @@ fn redundancy(config: &Config) -> Redundancy {
         flashraid_redundancy::Redundancy::Parity if entry.parity_cache.is_some() => Redundancy::None,
         // A shadow is beside the row.
         flashraid_redundancy::Redundancy::Parity if entry.keeps_shadows.is_some_and(keeps) => Redundancy::None,
+        flashraid_redundancy::Redundancy::Parity if entry.failures > 1 => Redundancy::TwoParities,
         flashraid_redundancy::Redundancy::Parity => Redundancy::Parity,
     }
 }
@@ -346,10 +347,9 @@ fn every_scheme() {
         println!("{}", entry.name);
         let name = entry.name;
         registered("every_scheme", name, 15, cases(name, 0.2));
-        match entry.replaces_devices {
-            // The SSDs of an array hold their maps in RAM.
-            true => registered("every_scheme", name, 5, buffered(cases(name, 0.2))),
-            false => registered("every_scheme", name, 5, buffered(dftl_cases(name))),
+        match has_map_on_flash(entry) {
+            true => registered("every_scheme", name, 5, buffered(dftl_cases(name))),
+            false => registered("every_scheme", name, 5, buffered(cases(name, 0.2))),
         }
         registered("every_scheme", name, 5, nvram(cases(name, 0.2)));
         if entry.mirror_chips == 0 && entry.mirror_groups.is_none() {
@@ -365,9 +365,9 @@ fn every_scheme_by_sectors() {
         println!("{}", entry.name);
         let name = entry.name;
         registered("every_scheme_by_sectors", name, 15, sectored(cases(name, 0.2)));
-        match entry.replaces_devices {
-            true => registered("every_scheme_by_sectors", name, 10, sectored(buffered(cases(name, 0.2)))),
-            false => registered("every_scheme_by_sectors", name, 10, sectored(buffered(dftl_cases(name)))),
+        match has_map_on_flash(entry) {
+            true => registered("every_scheme_by_sectors", name, 10, sectored(buffered(dftl_cases(name)))),
+            false => registered("every_scheme_by_sectors", name, 10, sectored(buffered(cases(name, 0.2)))),
         }
         registered("every_scheme_by_sectors", name, 10, sectored(nvram(cases(name, 0.2))));
         if entry.mirror_chips == 0 && entry.mirror_groups.is_none() {
