@@ -72,12 +72,16 @@ def random_requests(rng, space_bytes, count):
     return requests
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("scheme", ["raid4", "raid5"])
+# raid6 has no parameter for the rule.
+RULES_OF = [(scheme, rule) for scheme in ["raid4", "raid5"] for rule in RULES] + [("raid6", "fewest")]
+
+
+@pytest.mark.parametrize(("scheme", "rule"), RULES_OF)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_random_requests(tmp_path, width, scheme, rule):
-    small = write_device(tmp_path, channels=width + 1, **SMALL)
-    large = write_device(tmp_path, channels=width + 1, **LARGE)
+    parities = 2 if scheme == "raid6" else 1
+    small = write_device(tmp_path, channels=width + parities, **SMALL)
+    large = write_device(tmp_path, channels=width + parities, **LARGE)
     space_bytes = fr.Simulation(device=small, scheme=scheme).space_bytes
     collected = 0
     for number in range(-(-LISTS // (2 * len(RULES)))):
@@ -85,12 +89,12 @@ def test_random_requests(tmp_path, width, scheme, rule):
         requests = random_requests(rng, space_bytes, 300)
         fill_pages = rng.choice([0, 1, 1] if number else [1]) * space_bytes // PAGE
         partial_writes = PARTIAL_WRITES[(width + number) % 3]
-        model = RaidCounts(width, PAGE, rule, partial_writes)
+        model = RaidCounts(width, PAGE, rule, partial_writes, parities)
         model.fill(fill_pages)
         model.run(requests)
         gap_ns = rng.choice([1_000, 400_000, 3_000_000])
         arguments = (scheme, space_bytes, fill_pages * PAGE, requests, gap_ns)
-        options = {"update": rule, "partial_writes": partial_writes}
+        options = {"partial_writes": partial_writes} | ({"update": rule} if parities == 1 else {})
         with_collection, without = (simulate(device, *arguments, **options) for device in (small, large))
         collected += with_collection.flash_ops.erases.gc
         assert without.flash_ops.erases.total == 0

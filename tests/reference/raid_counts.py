@@ -1,6 +1,6 @@
-"""Counts of RAID-4 and RAID-5 that no flash timing can change (SPEC 0.3 and 0.6).
+"""Counts of RAID-4, RAID-5 and RAID-6 that no flash timing can change (SPEC 0.3, 0.6 and 8.16).
 
-Takes the request list, the stripe width and the method rule, and nothing else. Where the parity lies does not matter
+Takes the request list, the stripe width, the parities of a stripe and the method rule, and nothing else. Where the parity lies does not matter
 here, so RAID-4 and RAID-5 count alike. State moves in request order; each request is cut at stripe borders, and each
 stripe's part is one update.
 """
@@ -39,16 +39,22 @@ class Counts:
 
 
 class RaidCounts:
-    """Parity RAID with `width` data strips a stripe, one strip a page; nothing written at the start."""
+    """Parity RAID with `width` data strips and one parity, or two, a stripe, one strip a page; nothing written at the start."""
 
     def __init__(
-        self, width: int, page_bytes: int = 4096, rule: Rule = "fewest", partial_writes: valid_sectors.Rule = "read"
+        self,
+        width: int,
+        page_bytes: int = 4096,
+        rule: Rule = "fewest",
+        partial_writes: valid_sectors.Rule = "read",
+        parities: int = 1,
     ) -> None:
         self.width = width
+        self.parities = parities
         self.page_bytes = page_bytes
         self.rule = rule
         self.counts = Counts()
-        self._written: dict[int, set[int]] = {}  # stripe -> its written strips; if there is one it has a parity page
+        self._written: dict[int, set[int]] = {}  # stripe -> its written strips; if there is one it has its parity pages
         self._sectors = valid_sectors.ValidSectors(page_bytes, partial_writes)
 
     def fill(self, pages: int) -> None:
@@ -113,7 +119,7 @@ class RaidCounts:
                 need_old = set()  # RMW pre-reads every written strip of the update: the one read serves both ends
             self.counts.update_reads += len(need_old)
             self.counts.host_programs += len(named)
-            self.counts.parity_programs += 1
+            self.counts.parity_programs += self.parities
             written |= named
 
     def _trim(self, offset: int, end: int) -> None:
@@ -123,21 +129,21 @@ class RaidCounts:
             remaining = written - named
             if named and remaining:
                 self._update_parity(named, written, remaining)
-                self.counts.parity_programs += 1
+                self.counts.parity_programs += self.parities
             written -= named  # with the last strip the parity page is unmapped too, without a flash operation
 
     def _update_parity(self, changed: set[int], written: set[int], others: set[int]) -> bool:
         """Chooses the method for a change of the strips `changed`, counts its pre-reads; true if it is RMW.
 
-        The choice goes by nominal numbers, whatever is written: |U| + 1 reads for RMW (old strips and parity), N - |U|
-        for RCW (the other strips); a tie goes to RCW (SPEC 0.3 step 5, 0.6). What was never written is not read.
+        The choice goes by nominal numbers, whatever is written: |U| + 1 reads for RMW (old strips and parity; |U| + 2
+        with two parities), N - |U| for RCW (the other strips); a tie goes to RCW (SPEC 0.3 step 5, 0.6). What was never written is not read.
         """
-        nominal_rmw, nominal_rcw = len(changed) + 1, self.width - len(changed)
+        nominal_rmw, nominal_rcw = len(changed) + self.parities, self.width - len(changed)
         rmw = nominal_rmw < nominal_rcw if self.rule == "fewest" else self.rule == "rmw"
         if rmw:
-            has_parity = bool(written)
+            has_parity = bool(written)  # or both
             self.counts.rmw += 1
-            self.counts.pre_reads += len(changed & written) + has_parity
+            self.counts.pre_reads += len(changed & written) + has_parity * self.parities
         else:
             self.counts.rcw += 1
             self.counts.pre_reads += len(others)

@@ -118,9 +118,8 @@ pub(crate) fn fill<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64, 
             None
         }
         Some(AsOverwritten { phases, random }) => {
-            let written = written(engine, pages);
-            let parities: u64 = written.iter().map(|[_, parities]| parities).sum();
-            let parity_rate = if parities == 0 { 0.0 } else { pages as f64 / parities as f64 };
+            let (written, stripes) = written(engine, pages);
+            let parity_rate = if stripes == 0 { 0.0 } else { pages as f64 / stripes as f64 };
             let overwrites = &mut Overwrites { pages: &written, parity_rate, phases, random };
             let programs = engine.executor.media.begin_fill(pages, Some(overwrites))?;
             Some(Reached { overwritten_pages: 0, write_amplification: programs / pages as f64, steady: true })
@@ -157,29 +156,25 @@ pub(crate) fn fill<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64, 
     reached
 }
 
-/// What a fill of so many pages writes, by space domain: pages with data or copies of it, and parities.
-fn written<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64) -> Vec<[u64; 2]> {
+/// What a fill of so many pages writes, by space domain: pages with data or copies of it, and parities. And how many stripes have parities.
+fn written<C: Content, M: Media>(engine: &mut Engine<C, M>, pages: u64) -> (Vec<[u64; 2]>, u64) {
     let Executor { scheme, media, .. } = &mut engine.executor;
     let mut written = vec![[0; 2]; media.shape().domains as usize];
     let mut count = |page, class: usize| written[media.domain_of(page, Version::Current) as usize][class] += 1;
-    let (mut copies, mut last_parity) = (Vec::new(), None);
+    let (mut others, mut last_parity, mut stripes) = (Vec::new(), None, 0);
     for lpn in (0..pages).map(Lpn) {
         scheme.create(lpn);
         count(scheme.locate(lpn), 0);
-        match scheme.parity_of(lpn) {
-            None => {
-                scheme.redundancy_of(lpn, &mut copies);
-                copies.drain(..).for_each(|copy| count(copy, 0));
-            }
-            // The pages of a stripe follow each other.
-            parity if parity == last_parity => {}
-            parity => {
-                parity.into_iter().for_each(|page| count(page, 1));
-                last_parity = parity;
-            }
+        let parity = scheme.parity_of(lpn);
+        // The pages of a stripe follow each other.
+        if parity.is_none() || parity != last_parity {
+            scheme.redundancy_of(lpn, &mut others);
+            others.drain(..).for_each(|page| count(page, usize::from(parity.is_some())));
+            stripes += u64::from(parity.is_some());
+            last_parity = parity;
         }
     }
-    written
+    (written, stripes)
 }
 
 #[cfg(test)]

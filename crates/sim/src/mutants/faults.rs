@@ -16,6 +16,10 @@ pub enum EngineFault {
     Flash(FlashFault),
     /// The parity is not programmed.
     DropParityProgram,
+    /// Under two parities, both programs are plain XORs of what they are made of.
+    ForgetWeights,
+    /// Under two parities, what is delivered of lost strips is the plain XOR of what was read for them.
+    ForgetWeightsOfLost,
     /// A trim unmaps its pages and leaves the parity as it was.
     ForgetTrimInParity,
     /// The host gets its acknowledgement while the last program is in flight.

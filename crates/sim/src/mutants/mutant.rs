@@ -52,6 +52,8 @@ impl Mutant {
                 }
             }
             EngineFault::DropParityProgram => wave.operations.retain(|page_operation| page_operation.cause != Cause::Parity),
+            EngineFault::ForgetWeights => wave.operations.iter_mut().for_each(|program| program.sources.weights = 0),
+            EngineFault::ForgetWeightsOfLost => wave.deliveries.iter_mut().for_each(|delivery| delivery.weights = 0),
             EngineFault::StoreMapOnce if is_map_program(wave) => {
                 wave.operations.pop();
             }

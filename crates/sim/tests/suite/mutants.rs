@@ -162,7 +162,9 @@ const REPLACING: &[&str] = &["hotswap", "online-rebuild", "offline-diff-raid"];
 /// Faults that torture must find, each under the schemes that can make it, and what they are.
 const TORTURED: &[(EngineFault, &[&str], &str)] = &[
     (EngineFault::EraseSemivalid, &["cr5m", "ppc"], "GC erases a semivalid page"),
-    (EngineFault::DropParityProgram, &["raid4", "raid5", "cr5m"], "the parity is not programmed"),
+    (EngineFault::DropParityProgram, &["raid4", "raid5", "raid6", "cr5m"], "the parity is not programmed"),
+    (EngineFault::ForgetWeights, &["raid6"], "the second parity is a plain XOR"),
+    (EngineFault::ForgetWeightsOfLost, &["raid6"], "a lost page is the plain XOR of what is read for it"),
     (EngineFault::SkipPreRead, &["raid4", "raid5", "cr5m"], "a pre-read is not made"),
     (EngineFault::NeedNothing, &["raid1", "raid5", "cr5m", "ppc"], "a write of a part of a page leaves out valid sectors"),
     (EngineFault::ForgetUse, &["raid1", "raid5", "cr5m", "ppc"], "a read of filled sectors does not make them used"),
@@ -192,8 +194,12 @@ const TORTURED: &[(EngineFault, &[&str], &str)] = &[
         "the parity, or the second copy, is not repaired",
     ),
     (EngineFault::KeepDeadMapping, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "the map goes on naming the dead page"),
-    (EngineFault::ReadWhatIsDead, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "a read in flight in a part that dies succeeds"),
-    (EngineFault::ForgetRetry, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "a failed program is not repeated"),
+    (
+        EngineFault::ReadWhatIsDead,
+        &["raid1", "raid5", "raid6", "sirf1", "cr5m", "ppc", "fpc"],
+        "a read in flight in a part that dies succeeds",
+    ),
+    (EngineFault::ForgetRetry, &["raid1", "raid5", "raid6", "sirf1", "cr5m", "ppc", "fpc"], "a failed program is not repeated"),
     (EngineFault::ForgetDelay, &["fpc", "ppc", "ca-ppc"], "a deferred parity stays as it was when a page is written"),
     (EngineFault::KeepInDeferred, &["fpc", "ppc", "ca-ppc"], "what an update supersedes is not taken out of the deferred parity"),
     (EngineFault::CommitWithoutDeferred, &["fpc", "ppc", "ca-ppc"], "a commit leaves out what NVRAM holds"),
@@ -206,7 +212,11 @@ const TORTURED: &[(EngineFault, &[&str], &str)] = &[
     (EngineFault::ReleaseDeferredEarly, &["fpc", "ppc", "ca-ppc"], "a commit lets go of NVRAM before its parity is programmed"),
     (EngineFault::ReleaseBaseEarly, &["ppc", "ca-ppc"], "a commit lets go of old versions before its parity is programmed"),
     (EngineFault::TrustOldParity, &["fpc", "ppc", "ca-ppc"], "without the parity cache, parities on flash count as up to date"),
-    (EngineFault::SkipLastStripe, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "the rebuild never looks at the last stripe"),
+    (
+        EngineFault::SkipLastStripe,
+        &["raid1", "raid5", "raid6", "sirf1", "cr5m", "ppc", "fpc"],
+        "the rebuild never looks at the last stripe",
+    ),
     (EngineFault::ForgetUnplaced, &["raid1", "raid5", "cr5m"], "the rebuild is not told of a page that found no place"),
     (
         EngineFault::UseFailedRead,
