@@ -111,8 +111,12 @@ def places(scheme: Row) -> dict[tuple[int, int], list[tuple[str, str]]]:
     whole = trial(scheme, [("W", 0, 8 * PAGES)], 0)
     programs = [one for one in whole.operations if one["action"] == "program" and one["page"] in rows]
     parities = [one for one in programs if ROLES[one["cause"]] == "parity"]
+    on = {(one["page"], one["member"]) for one in parities}
     for operation in sorted(parities, key=lambda one: (one["page"], one["member"])):
-        put(operation, f"P{operation['page']}")
+        page, member = operation["page"], operation["member"]
+        # The second one of a stripe with two is on the member after the first (SPEC 8.16).
+        is_second = scheme["survives_failures"] == 2 and (page, (member - 1) % MEMBERS) in on
+        put(operation, f"{'Q' if is_second else 'P'}{page}")
     return found
 
 
@@ -138,7 +142,8 @@ def picture_of_places(scheme: Row) -> Drawing:
                 drawing.cell(x + at * (width + 4), y, width if held else 104, label, role)
         y += 36
     roles = {role for cells in found.values() for _, role in cells}
-    meanings = {"data": "host page", "copy": "mirror copy", "parity": "parity of the stripe in this row"}
+    parity = "parities" if scheme["survives_failures"] == 2 else "parity"
+    meanings = {"data": "host page", "copy": "mirror copy", "parity": f"{parity} of the stripe in this row"}
     drawing.legend(y + 6, {role: meaning for role, meaning in meanings.items() if role in roles})
     return drawing
 

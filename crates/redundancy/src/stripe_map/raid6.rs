@@ -1,4 +1,4 @@
-//! The layout of RAID-6 (SPEC 8.16, Q1): stripe s has a strip on each member, at local page s.
+//! The layout of RAID-6 (SPEC 8.16 (a)): stripe s has a strip on each member, at local page s.
 //!
 //! The first parity moves down from the last member, stripe by stripe; the second one is on the member after it; data strips begin behind that and go
 //! round. Linux md calls it left-symmetric.

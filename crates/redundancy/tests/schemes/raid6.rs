@@ -21,7 +21,7 @@ fn sizes(course: &Course) -> Vec<usize> {
     course.waves.iter().map(Vec::len).collect()
 }
 
-/// Q1 and Q2: what flash holds of a stripe of the fill.
+/// SPEC 8.16 (a) and (b): what flash holds of a stripe of the fill.
 #[test]
 fn both_parities_are_sums_of_the_strips() {
     let host = filled(5, &[]);
@@ -80,7 +80,7 @@ fn rcw_reads_what_does_not_change() {
     host.check();
 }
 
-/// Q3: fewest reads, RCW on a tie. Of N = 6: 3, 4, 3, 2, 1, 0 reads; of N = 4: 3, 2, 1, 0.
+/// SPEC 8.16 (c): fewest reads, RCW on a tie. Of N = 6: 3, 4, 3, 2, 1, 0 reads; of N = 4: 3, 2, 1, 0.
 #[test]
 fn the_method_is_the_one_with_fewest_reads() {
     for width in 2..=10u64 {
@@ -142,7 +142,7 @@ fn a_trim_programs_both_parities_and_none_of_an_empty_stripe() {
 
 // ---- after failures ----
 
-/// Q2: with d_0 and d_1 lost, d_0 = (Q' + 2 P') / 3, which is what the sources add up to.
+/// With d_0 and d_1 lost, d_0 = (Q' + 2 P') / 3, which is what the sources add up to.
 #[test]
 fn two_lost_strips_are_sums_of_the_rest_and_both_parities() {
     let host = filled(5, &[]);
@@ -155,7 +155,7 @@ fn two_lost_strips_are_sums_of_the_rest_and_both_parities() {
     assert!(!host.scheme.recover(Lpn(0), &on(0b01110), &mut sources), "three are lost for good");
 }
 
-/// Q4: one lost strip is read from the others and P; with P lost too, and Q; two from the others and both.
+/// SPEC 8.16 (d): one lost strip is read from the others and P; with P lost too, and Q; two from the others and both.
 #[test]
 fn degraded_reads_need_the_fewest_equations() {
     for (lost, members) in [(&[1][..], [2, 3, 4]), (&[1, 4], [2, 3, 0]), (&[1, 0], [2, 3, 4]), (&[1, 2], [3, 4, 0])] {
@@ -168,7 +168,7 @@ fn degraded_reads_need_the_fewest_equations() {
     assert_eq!(only(host.read(0, 1)).end, Step::Failed(Failure::Lost));
 }
 
-/// Q4: a lost strip that is written takes RCW; a living one beside a lost one takes RMW; a lost parity is not read, and made anew where all is known.
+/// SPEC 8.16 (e): a lost strip that is written takes RCW; a living one beside a lost one takes RMW; a lost parity is not read, and made anew where all is known.
 #[test]
 fn degraded_writes_read_nothing_that_is_lost() {
     let method = |members: u16, lost: &[u16], strip: u64| {

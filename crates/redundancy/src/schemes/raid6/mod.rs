@@ -1,18 +1,18 @@
 //! Block-level striping with two rotating parities (RAID-6).
 //!
 //! Idea: N = n - 2 data strips, their XOR P, and their sum Q in GF(2^8), each strip times another factor, form a stripe. P and Q are two equations, so that
-//! any two lost members come back. Small writes read and program one page more than under raid5.
+//! any two lost members come back. Small writes program one page more than under raid5, and RMW reads one more.
 //! Source: H. P. Anvin, "The mathematics of RAID-6", 2004, which describes the driver of Linux md; SPEC 8.16.
 //!
-//! Writes (Q3): a full stripe needs no pre-read. A partial one reads the changed strips and both parities (RMW), or the strips that do not change (RCW), whichever are
+//! Writes (8.16 (c)): a full stripe needs no pre-read. A partial one reads the changed strips and both parities (RMW), or the strips that do not change (RCW), whichever are
 //! fewer pages; RCW on a tie. All reads form the first wave, all programs the second. Sub-page writes, unwritten strips and trims are as in
 //! `parts::raid`.
 //!
-//! After failures (Q4): what is lost is computed from one equation, or two (`sums`). A write takes the method that reads nothing that is lost, if there is one. RMW leaves
+//! After failures (8.16 (d) to (g)): what is lost is computed from one equation, or two (`sums`). A write takes the method that reads nothing that is lost, if there is one. RMW leaves
 //! out a lost parity; RCW and full stripes make it anew where there is space. If more is lost than two parities can replace, the data are written and
 //! both parities count as lost, so that nothing wrong is ever computed from them. A repair makes all pages of its stripe that are lost in one go.
 //!
-//! Departures: the paper leaves open which reads a partial write makes; SPEC 8.16 does not write a lost parity at all until it is repaired.
+//! Departures: the paper leaves open which reads a partial write makes, and what a write does about a lost parity; see SPEC 8.16 (c) and (e).
 
 mod sums;
 

@@ -1,4 +1,4 @@
-//! What the pages of a stripe with two parities say of each other (SPEC 8.16, Q2 and Q4).
+//! What the pages of a stripe with two parities say of each other (SPEC 8.16 (b) and (d)).
 //!
 //! With data strips d_i, and g = 2 in GF(2^8):
 //!
@@ -182,7 +182,7 @@ impl Stripe {
         Some(sum)
     }
 
-    /// How a change of some data strips gets the parities: with the fewest reads, and RCW on a tie (Q3). What is lost leaves less choice (Q4): a
+    /// How a change of some data strips gets the parities: with the fewest reads, and RCW on a tie (SPEC 8.16 (c)). What is lost leaves less choice (8.16 (e)): a
     /// method that reads nothing lost goes before one that computes it.
     pub fn method(&self, changed: u64) -> Method {
         let others = self.all() & !changed;
@@ -280,7 +280,7 @@ mod tests {
         }
     }
 
-    /// Q3: N = 6, k = 1 to 6; and N = 4.
+    /// The example of SPEC 8.16: N = 6, k = 1 to 6; and N = 4.
     #[test]
     fn the_method_with_fewest_reads_is_chosen() {
         let reads = |width: u32, count: u32| {
