@@ -31,7 +31,7 @@ def completed(*words, shell="fish"):
         (
             completion.complete_scheme_list,
             "raid0,raid1,raid",
-            ["raid0,raid1,raid4", "raid0,raid1,raid5", "raid0,raid1,raid10"],
+            ["raid0,raid1,raid4", "raid0,raid1,raid5", "raid0,raid1,raid6", "raid0,raid1,raid10"],
         ),
         (completion.complete_settings, "gc_pol", ["gc_policy="]),
         (completion.complete_settings, "device.gc_policy=gre", ["device.gc_policy=greedy"]),
@@ -97,7 +97,7 @@ def of_bash(command, line):
         ("flashraid run profile:sirf1-f", ["sirf1-fin1", "sirf1-fin2"]),
         (
             "flashraid compare x --schemes raid0,raid1,raid",
-            ["raid0,raid1,raid4", "raid0,raid1,raid5", "raid0,raid1,raid10"],
+            ["raid0,raid1,raid4", "raid0,raid1,raid5", "raid0,raid1,raid6", "raid0,raid1,raid10"],
         ),
     ],
 )

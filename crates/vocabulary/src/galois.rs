@@ -11,7 +11,7 @@ const ORDER: u32 = 255;
 /// Each byte of a word times 2.
 const fn doubled(word: u64) -> u64 {
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    (word & !HIGH) << 1 ^ ((word & HIGH) >> 7) * REDUCED
+    ((word & !HIGH) << 1) ^ (((word & HIGH) >> 7) * REDUCED)
 }
 
 /// Each byte of a word times a factor.
@@ -67,8 +67,8 @@ mod tests {
 
     /// The product by its definition: that of the polynomials, and what is left of it when it is divided by the modulus.
     fn by_definition(one: u8, other: u8) -> u8 {
-        let product = (0..8).filter(|bit| other >> bit & 1 == 1).fold(0u32, |sum, bit| sum ^ u32::from(one) << bit);
-        (8..15).rev().fold(product, |left, bit| if left >> bit & 1 == 1 { left ^ 0x11D << (bit - 8) } else { left }) as u8
+        let product = (0..8).filter(|bit| other >> bit & 1 == 1).fold(0u32, |sum, bit| sum ^ (u32::from(one) << bit));
+        (8..15).rev().fold(product, |left, bit| if left >> bit & 1 == 1 { left ^ (0x11D << (bit - 8)) } else { left }) as u8
     }
 
     #[test]

@@ -244,7 +244,7 @@ mod tests {
             ("MTBF", "failure"),
             ("T-B-W", "full_drive_writes"),
             ("iops", "requests_per_second"),
-            ("RAID6", "raid5"),
+            ("RAIDZ2", "raid6"),
         ] {
             assert_eq!((called(given), near(given, ["queue_depth"])), (Some(expected), None), "{given}");
         }
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(nearest("SSD2", ["SSD1"]), "; the nearest is SSD1");
         assert_eq!(nearest("xyzzy", PARTS), "");
         assert_eq!(nearest("", PARTS), "");
-        assert_eq!(meant("raid", SCHEMES), ["raid0", "raid1", "raid4", "raid5", "diff-raid"]);
+        assert_eq!(meant("raid", SCHEMES), ["raid0", "raid1", "raid4", "raid5", "raid6", "diff-raid"]);
     }
 
     #[test]
