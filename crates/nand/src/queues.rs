@@ -150,6 +150,11 @@ pub fn reclass_gc(nand: &mut Nand, plane: u32, lun_id: u32, [from, to]: [Priorit
     }
     moved.iter().for_each(|id| nand.records[*id].priority = to);
     nand.refresh_want(lun_id);
+    // An idle LUN may want to read now where it wanted to program, for which its channel waits until there is power.
+    let lun = &nand.luns[lun_id as usize];
+    if lun.state == LunState::Idle {
+        nand.wait_for_bus(lun.channel);
+    }
     moved
 }
 

@@ -5,7 +5,7 @@ mod suspension;
 use flashraid_nand::{
     BlockFacts, CellTimes, Completion, DATA, Ldpc, LevelLaw, NEVER, NIL, Nand, NandSettings, Pages, Progress, Record, Shape, SlcTimes,
     SuspendSettings, Suspensions, Takers, Timer, WorkKind, advance, bind, check_buses, kick, offer, packed, plane_stride, queue_work,
-    slc::set_mode,
+    reclass_gc, slc::set_mode,
 };
 use flashraid_vocabulary::{Cause, Geometry, MemberId, NoObserver, Observer, Ppn, Priority, Version};
 
@@ -285,6 +285,24 @@ fn so_many_luns_are_active_and_no_more() {
     let read_ns = 10_000 + READ_COMMAND + READ + TRANSFER;
     assert_eq!(ssd.run(), [(read, read_ns), (program, erased_ns + PROGRAM_COMMAND + TRANSFER + PROGRAM)]);
     assert_eq!(ssd.moved, [(WorkKind::Erase, erased_ns)]);
+}
+
+/// A read of GC that is put before a program, for which its channel waits until there is power, begins at once.
+#[test]
+fn a_read_whose_class_rises_does_not_wait_for_power() {
+    let mut ssd = Plain::new(NandSettings { active_dies: 1, ..settings() });
+    queue_work(&mut ssd, 0, WorkKind::Erase, Ppn(0), Cause::Gc, Priority::Host);
+    let (program, read) = (ssd.page(2, 0), ssd.page(2, 1));
+    queue_work(&mut ssd, 2, WorkKind::PageProgram, program, Cause::Gc, Priority::Host);
+    queue_work(&mut ssd, 2, WorkKind::MoveRead, read, Cause::Gc, Priority::Gc);
+    while ssd.nand.next_event_ns() < 10_000 {
+        advance(&mut ssd, &mut NoObserver);
+    }
+    ssd.nand.set_now(10_000);
+    assert_eq!(reclass_gc(&mut ssd.nand, 2, 1, [Priority::Gc, Priority::Host]).len(), 1);
+    ssd.run();
+    assert_eq!(ssd.moved[0], (WorkKind::MoveRead, 10_000 + READ_COMMAND + READ + TRANSFER));
+    assert_eq!(ssd.moved[1], (WorkKind::Erase, ERASE_COMMAND + ERASE));
 }
 
 #[test]
