@@ -1,8 +1,8 @@
 """Counts of RAID-4, RAID-5 and RAID-6 that no flash timing can change (SPEC 0.3, 0.6 and 8.16).
 
-Takes the request list, the stripe width, the parities of a stripe and the method rule, and nothing else. Where the parity lies does not matter
-here, so RAID-4 and RAID-5 count alike. State moves in request order; each request is cut at stripe borders, and each
-stripe's part is one update.
+Takes the request list, the stripe width, the parities of a stripe and the method rule, and nothing else. Where the
+parity lies does not matter here, so RAID-4 and RAID-5 count alike. State moves in request order; each request is cut at
+stripe borders, and each stripe's part is one update.
 """
 
 from collections.abc import Iterable, Iterator
@@ -39,7 +39,10 @@ class Counts:
 
 
 class RaidCounts:
-    """Parity RAID with `width` data strips and one parity, or two, a stripe, one strip a page; nothing written at the start."""
+    """Parity RAID with `width` data strips and one parity, or two, a stripe, one strip a page.
+
+    Nothing is written at the start.
+    """
 
     def __init__(
         self,
@@ -136,7 +139,8 @@ class RaidCounts:
         """Chooses the method for a change of the strips `changed`, counts its pre-reads; true if it is RMW.
 
         The choice goes by nominal numbers, whatever is written: |U| + 1 reads for RMW (old strips and parity; |U| + 2
-        with two parities), N - |U| for RCW (the other strips); a tie goes to RCW (SPEC 0.3 step 5, 0.6). What was never written is not read.
+        with two parities), N - |U| for RCW (the other strips); a tie goes to RCW (SPEC 0.3 step 5, 0.6). What was never
+        written is not read.
         """
         nominal_rmw, nominal_rcw = len(changed) + self.parities, self.width - len(changed)
         rmw = nominal_rmw < nominal_rcw if self.rule == "fewest" else self.rule == "rmw"

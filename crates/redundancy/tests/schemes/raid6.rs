@@ -183,6 +183,9 @@ fn degraded_writes_read_nothing_that_is_lost() {
     assert_eq!(method(8, &[0], 1), (Method::Rmw, vec![2, 2]), "without Q");
     assert_eq!(method(8, &[0, 7], 1), (Method::Rcw, vec![5, 3]), "both parities are made anew");
     assert_eq!(method(5, &[1, 4], 1), (Method::Rmw, vec![2, 2]), "of Q alone");
+    // On 4+2, where RMW would read as much as RCW if both parities were left.
+    assert_eq!(method(6, &[5], 1), (Method::Rmw, vec![2, 2]), "a lost parity is no read");
+    assert_eq!(method(6, &[0], 1), (Method::Rmw, vec![2, 2]), "a lost parity is no read");
     assert_eq!(method(5, &[1, 2], 2), (Method::Rmw, vec![3, 3]));
     assert_eq!(method(5, &[1, 2], 0), (Method::Rcw, vec![3, 3]), "what is lost beside it is computed of all that is left");
 }
@@ -232,6 +235,28 @@ fn a_repair_makes_what_has_a_place() {
     assert_eq!(sizes(&course), [3, 1]);
     assert_eq!(host.check_degraded(), 0);
     host.check_loss(Lpn(0), &on(0b00110));
+}
+
+/// The same if it is the first of them that has none.
+#[test]
+fn a_repair_looks_for_any_place() {
+    let mut host = Host::new(scheme("raid6", 5, 1, &[])).filled();
+    host.flash.kill(MemberId(1));
+    host.flash.replace(MemberId(2));
+    assert_eq!(sizes(&only(host.repair_all())), [3, 1]);
+    assert_eq!(host.check_degraded(), 0);
+}
+
+/// What can be had neither where it is written nor of others fails.
+#[test]
+fn a_write_without_a_place_fails_if_nothing_holds_it() {
+    let mut host = Host::new(scheme("raid6", 5, 1, &[])).filled();
+    [1, 2, 3].into_iter().for_each(|member| host.flash.kill(MemberId(member)));
+    assert_eq!(only(host.write(0, 1)).end, Step::Failed(Failure::NoSpace));
+    let mut host = Host::new(scheme("raid6", 6, 1, &[])).filled();
+    host.flash.replace(MemberId(1));
+    [2, 3].into_iter().for_each(|member| host.flash.kill(MemberId(member)));
+    assert_eq!(only(host.write(0, 2)).end, Step::Failed(Failure::NoSpace), "both parities are given up");
 }
 
 /// Requests of several stripes, and groups of a buffer, as under other schemes.
