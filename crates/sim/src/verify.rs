@@ -266,7 +266,7 @@ impl Units {
 }
 
 /// What is known of the stripe of a page.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct OfStripe {
     /// The units that its lost versions lie on; `None` if they are more than the scheme survives, or not known.
     lost_on: Option<Units>,

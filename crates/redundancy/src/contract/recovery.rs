@@ -41,7 +41,7 @@ impl Source {
 
 /// Which failures a scheme survives, and how what they take is recovered and repaired. Nobody tells a scheme of a failure: it asks the view.
 pub trait Recovery {
-    /// The unit of which it survives one failure, at any instant.
+    /// The unit of which it survives failures, at any instant.
     fn protects(&self) -> Protects;
 
     /// How many such failures it survives at once.

@@ -5,6 +5,7 @@ use crate::flash::PAGE;
 use crate::host::{Host, scheme};
 use flashraid_redundancy::Step;
 use flashraid_vocabulary::{HostOp, MemberId};
+use std::ops::RangeInclusive;
 
 /// A request on one stripe after losses.
 #[derive(Clone, Copy, Debug)]
@@ -67,87 +68,80 @@ fn requests(width: u64) -> Vec<(HostOp, u64, u64, (u32, u32))> {
     requests
 }
 
-/// Every set of written strips, every loss of up to two members, with and without a spare, every request: nothing is lost that the
-/// surviving pages determine; after one loss nothing at all, and when it is repaired, each other member may be lost.
+type Parameters = &'static [(&'static str, &'static str)];
+
+/// A scheme, which has as many parities as it survives losses.
+#[derive(Clone, Copy)]
+struct Parities(&'static str, u32);
+
+impl Parities {
+    fn width(self, members: u16) -> u64 {
+        u64::from(members) - u64::from(self.1)
+    }
+
+    /// Every set of written strips, every loss of up to one member more than is survived, every request; with each of these parameters, and with and without a spare.
+    fn after_every_loss(self, members: RangeInclusive<u16>, ways: &[(Parameters, bool)]) {
+        let Self(scheme, survives) = self;
+        for members in members {
+            let width = self.width(members);
+            for (written, lost) in (0..1u64 << width).flat_map(|written| (0..1u64 << members).map(move |lost| (written, lost))) {
+                if lost.count_ones() > survives + 1 {
+                    continue;
+                }
+                for (op, first, pages, bytes) in requests(width) {
+                    for &(parameters, has_spare) in ways {
+                        Case { scheme, survives, members, written, lost, has_spare, op, first, pages, bytes }.run(parameters, None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The same when a member dies while a wave is under way, after losses that are survived; with the wave, parameters, and spares for what is lost and for what dies.
+    fn under_which_a_member_dies(self, members: RangeInclusive<u16>, ways: &[(usize, Parameters, bool, bool)]) {
+        let Self(scheme, survives) = self;
+        for members in members {
+            let width = self.width(members);
+            for (written, struck) in (0..1u64 << width).flat_map(|written| (0..members).map(move |struck| (written, MemberId(struck)))) {
+                for lost in (0..1u64 << members).filter(|lost| lost.count_ones() <= survives && lost >> struck.0 & 1 == 0) {
+                    for (op, first, pages, bytes) in requests(width) {
+                        for &(wave, parameters, has_spare, struck_has_spare) in ways {
+                            let case = Case { scheme, survives, members, written, lost, has_spare, op, first, pages, bytes };
+                            case.run(parameters, Some((wave, struck, struck_has_spare)));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+const RAID4: Parities = Parities("raid4", 1);
+const RAID6: Parities = Parities("raid6", 2);
+const RMW: Parameters = &[("update", "rmw")];
+const RCW: Parameters = &[("update", "rcw")];
+const FEWEST: Parameters = &[("update", "fewest")];
+
+/// Nothing is lost that the surviving pages determine; after one loss nothing at all, and when it is repaired, each other member may be lost.
 #[test]
 fn every_request_on_every_stripe_after_every_loss() {
-    for members in 3..=5u16 {
-        let width = u64::from(members) - 1;
-        for (written, lost) in (0..1u64 << width).flat_map(|written| (0..1u64 << members).map(move |lost| (written, lost))) {
-            if lost.count_ones() > 2 {
-                continue;
-            }
-            for (op, first, pages, bytes) in requests(width) {
-                for (update, has_spare) in [("rmw", true), ("rcw", true), ("fewest", false)] {
-                    let case = Case { scheme: "raid4", survives: 1, members, written, lost, has_spare, op, first, pages, bytes };
-                    case.run(&[("update", update)], None);
-                }
-            }
-        }
-    }
+    RAID4.after_every_loss(3..=5, &[(RMW, true), (RCW, true), (FEWEST, false)]);
 }
 
-/// The same when a member dies while any wave is under way, as the first failure or the second.
+/// As the first failure or the second.
 #[test]
 fn every_request_under_which_a_member_dies() {
-    for members in 3..=4u16 {
-        let width = u64::from(members) - 1;
-        for (written, struck) in (0..1u64 << width).flat_map(|written| (0..members).map(move |struck| (written, MemberId(struck)))) {
-            for lost in (0..members).map(|member| 1 << member).chain([0]).filter(|lost| lost >> struck.0 & 1 == 0) {
-                for (op, first, pages, bytes) in requests(width) {
-                    for (wave, has_spare, update) in [(0, true, "rmw"), (0, false, "rcw"), (1, true, "rcw"), (1, false, "rmw")] {
-                        let case = Case { scheme: "raid4", survives: 1, members, written, lost, has_spare: true, op, first, pages, bytes };
-                        case.run(&[("update", update)], Some((wave, struck, has_spare)));
-                    }
-                }
-            }
-        }
-    }
+    RAID4.under_which_a_member_dies(3..=4, &[(0, RMW, true, true), (0, RCW, true, false), (1, RCW, true, true), (1, RMW, true, false)]);
 }
 
-/// The same of RAID-6, which survives two losses, whichever members they are of.
+/// After two losses nothing at all, whichever members they are of.
 #[test]
 fn every_request_on_every_stripe_with_two_parities_after_every_loss() {
-    for members in 4..=6u16 {
-        let width = u64::from(members) - 2;
-        for (written, lost) in (0..1u64 << width).flat_map(|written| (0..1u64 << members).map(move |lost| (written, lost))) {
-            if lost.count_ones() > 3 {
-                continue;
-            }
-            for (op, first, pages, bytes) in requests(width) {
-                for has_spare in [true, false] {
-                    Case { scheme: "raid6", survives: 2, members, written, lost, has_spare, op, first, pages, bytes }.run(&[], None);
-                }
-            }
-        }
-    }
+    RAID6.after_every_loss(4..=6, &[(&[], true), (&[], false)]);
 }
 
-/// The same when a member dies while any wave is under way, as the first failure or the second or the third.
+/// As the first failure or the second or the third.
 #[test]
 fn every_request_with_two_parities_under_which_a_member_dies() {
-    for members in 4..=5u16 {
-        let width = u64::from(members) - 2;
-        for (written, struck) in (0..1u64 << width).flat_map(|written| (0..members).map(move |struck| (written, MemberId(struck)))) {
-            for lost in (0..1u64 << members).filter(|lost| lost.count_ones() <= 2 && lost >> struck.0 & 1 == 0) {
-                for (op, first, pages, bytes) in requests(width) {
-                    for (wave, lost_has_spare, has_spare) in [(0, true, true), (0, false, false), (1, false, true), (1, true, false)] {
-                        let case = Case {
-                            scheme: "raid6",
-                            survives: 2,
-                            members,
-                            written,
-                            lost,
-                            has_spare: lost_has_spare,
-                            op,
-                            first,
-                            pages,
-                            bytes,
-                        };
-                        case.run(&[], Some((wave, struck, has_spare)));
-                    }
-                }
-            }
-        }
-    }
+    RAID6.under_which_a_member_dies(4..=5, &[(0, &[], true, true), (0, &[], false, false), (1, &[], false, true), (1, &[], true, false)]);
 }

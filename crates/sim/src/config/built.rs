@@ -161,7 +161,7 @@ pub(super) fn survived(scheme: &dyn Scheme, size: u32, members: u32) -> u32 {
     let parts: Vec<u64> = (0..members / size).map(|index| u64::MAX >> (64 - size) << (index * size)).collect();
     let all_survive = |failures: &u32| match failures {
         1 => parts.iter().all(|lost| survives(scheme, *lost, members)),
-        2 => parts.iter().all(|one| parts.iter().all(|other| survives(scheme, one | other, members))),
+        2 => (1..).zip(&parts).all(|(next, one)| parts[next..].iter().all(|other| survives(scheme, one | other, members))),
         _ => unreachable!("no scheme survives so many failures"),
     };
     (1..=scheme.survives_failures()).take_while(all_survive).count() as u32

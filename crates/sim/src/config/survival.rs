@@ -40,12 +40,12 @@ impl Survival {
 
     /// With so many chips, or channels, of which any may fail.
     fn new(chips: u32, channels: u32, but: Option<&'static str>) -> Self {
-        let any = |unit: Protects, failures| unit.survives(failures);
+        let (of_chips, of_channels) = (Protects::Chip.survives(chips), Protects::Channel.survives(channels));
         let what = match (chips, channels) {
-            (0, 0) => any(Protects::None, 0),
-            (_, 0) => any(Protects::Chip, chips),
-            _ if chips > channels => format!("{}, or {}", any(Protects::Channel, channels), any(Protects::Chip, chips)),
-            _ => any(Protects::Channel, channels),
+            (0, 0) => Protects::None.survives(0),
+            (_, 0) => of_chips,
+            _ if chips > channels => format!("{of_channels}, or {of_chips}"),
+            _ => of_channels,
         };
         let but = but.filter(|_| chips > 0 || channels > 0);
         let text = but.map_or_else(|| what.clone(), |but| format!("{what}, but for {but}"));

@@ -55,23 +55,33 @@ struct Planned {
     stripe: Stripe,
     /// The pages that it reads, in the order of their places.
     reads: Pages,
-    /// Of a repair, the pages that it makes.
-    made: Pages,
 }
 
 impl Planned {
-    /// The sum as sources of a program: with the strips of the host, each times its factor in the equation of `parity`, if that is what is made.
+    /// The sum as sources of a program, or of a strip that is delivered: with the strips of the host, each times its factor in the equation of `parity`, if
+    /// that is what is made.
     fn sources(&self, sum: &Sum, host: u64, parity: u32, wave: &mut Wave) -> Sources {
-        let mut weights = Weights { host: [0; 64], reads: [0; 64] };
-        let mut sources = Sources { host, ..Sources::default() };
-        Bits(host).for_each(|strip| weights.host[strip as usize] = factor(parity, strip));
-        for (read, place) in Bits(self.reads).enumerate() {
-            weights.reads[read] = sum.factor(place);
-            sources.reads |= u64::from(sum.factor(place) != 0) << read;
-        }
-        let is_plain = Bits(host).all(|strip| weights.host[strip as usize] == 1) && Bits(sources.reads).all(|read| weights.reads[read as usize] == 1);
-        Sources { weights: if is_plain { 0 } else { wave.weigh(weights) }, ..sources }
+        sources(sum, Bits(self.reads).enumerate(), host, parity, wave)
     }
+}
+
+/// The same of these reads, each with the place of its page.
+fn sources(sum: &Sum, reads: impl Iterator<Item = (usize, u32)>, host: u64, parity: u32, wave: &mut Wave) -> Sources {
+    let mut weights = Weights { host: [0; 64], reads: [0; 64] };
+    let mut sources = Sources { host, ..Sources::default() };
+    Bits(host).for_each(|strip| weights.host[strip as usize] = factor(parity, strip));
+    for (read, place) in reads {
+        weights.reads[read] = sum.factor(place);
+        sources.reads |= u64::from(sum.factor(place) != 0) << read;
+    }
+    let is_plain = Bits(host).all(|strip| weights.host[strip as usize] == 1)
+        && Bits(sources.reads).all(|read| weights.reads[read as usize] == 1);
+    Sources { weights: if is_plain { 0 } else { wave.weigh(weights) }, ..sources }
+}
+
+/// Delivers a strip that is the sum of these reads.
+fn push_delivery(strip: u32, Sources { reads, weights, .. }: Sources, wave: &mut Wave) {
+    wave.deliveries.push(Delivery { strip: strip as u8, reads, deferred: false, weights });
 }
 
 /// See the module.
@@ -109,17 +119,15 @@ impl Raid6 {
         }
         for strip in Bits(unreadable) {
             let sum = stripe.newest(strip).expect("it can be had");
-            let (mut reads, mut weights) = (0, Weights { host: [0; 64], reads: [0; 64] });
+            let mut reads = Vec::new();
             for place in Bits(sum.pages()) {
                 let page = page_at(&stripe.row, place);
                 if view.is_written(page, Version::Current) {
-                    let read = self.raid.push_read(page, Version::Current, Cause::Reconstruct, wave);
-                    weights.reads[read] = sum.factor(place);
-                    reads |= 1 << read;
+                    reads.push((self.raid.push_read(page, Version::Current, Cause::Reconstruct, wave), place));
                 }
             }
-            let weights = wave.weigh(weights);
-            wave.deliveries.push(Delivery { strip: strip as u8, reads, deferred: false, weights });
+            let sources = sources(&sum, reads.into_iter(), 0, 0, wave);
+            push_delivery(strip, sources, wave);
         }
         if wave.operations.is_empty() { Step::Done } else { Step::Last }
     }
@@ -182,7 +190,7 @@ impl Raid6 {
         let of_parities = parities.fold(0, |pages, sum| pages | sum.pages());
         let below = Bits(merged).map(|strip| (strip, stripe.newest(strip).expect("it can be had")));
         let of_merged = below.clone().fold(0, |pages, (_, sum)| pages | sum.pages());
-        let planned = self.push_reads(operation.stripe, of_parities | of_merged, 0, stripe, view, wave, |place| {
+        let reads = self.push_reads(of_parities | of_merged, stripe, view, wave, |place| {
             let is_below = merged >> place & 1 == 1;
             let cause = match () {
                 () if of_parities >> place & 1 == 1 => Cause::PreRead,
@@ -191,24 +199,15 @@ impl Raid6 {
             };
             (cause, if is_below { place as u8 } else { PageOperation::NO_STRIP })
         });
+        let planned = Planned { stripe: *stripe, reads };
         for (strip, sum) in below.filter(|(strip, _)| stripe.is_lost(*strip)) {
-            let Sources { reads, weights, .. } = planned.sources(&sum, 0, 0, wave);
-            wave.deliveries.push(Delivery { strip: strip as u8, reads, deferred: false, weights });
+            push_delivery(strip, planned.sources(&sum, 0, 0, wave), wave);
         }
+        self.planned.insert(operation.stripe, planned);
     }
 
-    /// Reads those of `pages` that are written, whole. `say` tells why, and which strip that delivers. Notes what was planned with.
-    #[expect(clippy::too_many_arguments, reason = "what a plan is made of, and where it goes")]
-    fn push_reads(
-        &mut self,
-        number: StripeId,
-        pages: Pages,
-        made: Pages,
-        stripe: &Stripe,
-        view: &dyn View,
-        wave: &mut Wave,
-        say: impl Fn(u32) -> (Cause, u8),
-    ) -> Planned {
+    /// Reads those of `pages` that are written, whole, and returns which these are. `say` tells why, and which strip that delivers.
+    fn push_reads(&self, pages: Pages, stripe: &Stripe, view: &dyn View, wave: &mut Wave, say: impl Fn(u32) -> (Cause, u8)) -> Pages {
         let mut reads = 0;
         for place in Bits(pages) {
             let page = page_at(&stripe.row, place);
@@ -218,9 +217,7 @@ impl Raid6 {
                 reads |= 1 << place;
             }
         }
-        let planned = Planned { stripe: *stripe, reads, made };
-        self.planned.insert(number, planned);
-        planned
+        reads
     }
 
     /// The programs of both parities, of what the host gives of `host` and of what was read. A lost one that cannot be made stays lost; if the method makes
@@ -272,28 +269,31 @@ impl Raid6 {
         Bits(stripe.lost).filter_map(move |place| made(place).map(|sum| (place, sum)))
     }
 
+    /// Those of them with a place on the members `space`: what a repair makes.
+    fn made(stripe: &Stripe, space: u64) -> impl Iterator<Item = (u32, Sum)> {
+        Self::obtainable(stripe).filter(move |(place, _)| space >> page_at(&stripe.row, *place).member.0 & 1 == 1)
+    }
+
     fn plan_repair(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
         if outcomes.unallocated != 0 {
             return Step::Failed(Failure::NoSpace);
         }
         if operation.step == 0 {
             let stripe = self.stripe(operation.stripe, view);
-            let has_place = |place| operation.space >> page_at(&stripe.row, place).member.0 & 1 == 1;
-            let (made, reads) = Self::obtainable(&stripe)
-                .filter(|(place, _)| has_place(*place))
-                .fold((0, 0), |(made, reads), (place, sum)| (made | 1 << place, reads | sum.pages()));
-            if made == 0 {
+            if Self::made(&stripe, operation.space).next().is_none() {
                 return Step::Nothing; // a write has done it meanwhile, or more has failed
             }
             operation.method = Method::Rcw;
-            self.push_reads(operation.stripe, reads, made, &stripe, view, wave, |_| (Cause::Rebuild, PageOperation::NO_STRIP));
+            let pages = Self::made(&stripe, operation.space).fold(0, |pages, (_, sum)| pages | sum.pages());
+            let reads = self.push_reads(pages, &stripe, view, wave, |_| (Cause::Rebuild, PageOperation::NO_STRIP));
+            self.planned.insert(operation.stripe, Planned { stripe, reads });
             wave.operations.iter_mut().for_each(|read| read.host_waits = false);
             if !wave.operations.is_empty() {
                 return waits_for_reads(operation, wave);
             }
         }
         let planned = self.planned[&operation.stripe];
-        for (place, sum) in Self::obtainable(&planned.stripe).filter(|(place, _)| planned.made >> place & 1 == 1) {
+        for (place, sum) in Self::made(&planned.stripe, operation.space) {
             let sources = planned.sources(&sum, 0, 0, wave);
             let program = pages::program(page_at(&planned.stripe.row, place), Cause::Rebuild, self.page_bytes, sources);
             wave.operations.push(PageOperation { host_waits: false, ..program });
