@@ -17,8 +17,9 @@ use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Role, Row, StripeMap};
 use crate::{
     Addressed, Addressing, Bases, Build, CommitCause, Damage, Decisions, Deferring, Entry, Extent, Failure, Group, GuardCounts, IdleWork,
-    Lost, Members, Method, Operation, OperationKind, Outcomes, ParameterError, ParityUpdates, Protects, Recovery, Redundancy, Scheme, Step,
-    WorksWhenIdle, Source};
+    Lost, Members, Method, Operation, OperationKind, Outcomes, ParameterError, ParityUpdates, Protects, Recovery, Redundancy, Scheme,
+    Source, Step, WorksWhenIdle,
+};
 use bytemuck::Zeroable;
 use flashraid_vocabulary::array::Array;
 use flashraid_vocabulary::{

@@ -17,7 +17,8 @@ use crate::stripe_map::StripeMap;
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::{
     Addressed, Build, Damage, Decisions, Entry, Extent, Group, Lost, Members, Operation, OperationKind, Outcomes, ParameterError,
-    ParityUpdates, Protects, Recovery, Redundancy, Scheme, Step, Source};
+    ParityUpdates, Protects, Recovery, Redundancy, Scheme, Source, Step,
+};
 use flashraid_vocabulary::{GcAdvisor, Lpn, StripeId, View, Wave, persistent};
 
 /// RAID-5.

@@ -37,7 +37,8 @@ use crate::parts::update::{Chosen, UpdateRule};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{
     Addressed, Addressing, Damage, Decisions, Deferring, Extent, Failure, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates,
-    Protects, Recovery, Scheme, Step, Source};
+    Protects, Recovery, Scheme, Source, Step,
+};
 use credit::Credit;
 pub use entry::{ENTRY, over};
 use flashraid_vocabulary::{

@@ -74,8 +74,8 @@ fn sources(sum: &Sum, reads: impl Iterator<Item = (usize, u32)>, host: u64, pari
         weights.reads[read] = sum.factor(place);
         sources.reads |= u64::from(sum.factor(place) != 0) << read;
     }
-    let is_plain = Bits(host).all(|strip| weights.host[strip as usize] == 1)
-        && Bits(sources.reads).all(|read| weights.reads[read as usize] == 1);
+    let is_plain =
+        Bits(host).all(|strip| weights.host[strip as usize] == 1) && Bits(sources.reads).all(|read| weights.reads[read as usize] == 1);
     Sources { weights: if is_plain { 0 } else { wave.weigh(weights) }, ..sources }
 }
 
@@ -386,9 +386,8 @@ impl Recovery for Raid6 {
     fn repair(&self, number: StripeId, view: &dyn View) -> Operation {
         let stripe = self.stripe(number, view);
         let pages = Self::obtainable(&stripe).map(|(place, _)| page_at(&stripe.row, place));
-        let members = |has_room: &dyn Fn(MemberPage) -> bool| {
-            bits::of(pages.clone().filter(|page| has_room(*page)).map(|page| page.member.0.into()))
-        };
+        let members =
+            |has_room: &dyn Fn(MemberPage) -> bool| bits::of(pages.clone().filter(|page| has_room(*page)).map(|page| page.member.0.into()));
         let roomy = members(&|page| view.can_allocate(page));
         self.raid.background(OperationKind::Repair, number, if roomy != 0 { roomy } else { members(&|_| true) })
     }

@@ -263,7 +263,9 @@ mod tests {
         for (stripe, changed) in losses(width).flat_map(|stripe| (1..1u64 << width).map(move |changed| (stripe, changed))) {
             let mut after = pages;
             Bits(changed).for_each(|strip| after[strip as usize] ^= 0x5A + strip as u8);
-            for (method, parity) in [Method::FullStripe, Method::Rmw, Method::Rcw].into_iter().flat_map(|method| PARITIES.map(|parity| (method, parity))) {
+            for (method, parity) in
+                [Method::FullStripe, Method::Rmw, Method::Rcw].into_iter().flat_map(|method| PARITIES.map(|parity| (method, parity)))
+            {
                 if method == Method::FullStripe && changed != stripe.all() {
                     continue;
                 }
@@ -287,7 +289,8 @@ mod tests {
             let stripe = Stripe { row: Raid6Map::new(width as u16 + 2, 1, 1).row(StripeId(0)), lost: 0 };
             let changed = bits::lowest(count);
             let method = stripe.method(changed);
-            let pages = PARITIES.into_iter().filter_map(|parity| stripe.parity(parity, method, changed)).fold(0, |all, sum| all | sum.pages());
+            let pages =
+                PARITIES.into_iter().filter_map(|parity| stripe.parity(parity, method, changed)).fold(0, |all, sum| all | sum.pages());
             pages.count_ones()
         };
         assert_eq!((1..=6).map(|count| reads(6, count)).collect::<Vec<_>>(), [3, 4, 3, 2, 1, 0]);
