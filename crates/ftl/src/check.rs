@@ -6,8 +6,8 @@ use crate::gc::state::{Collection, GcUnderWay};
 use crate::mapping::hybrid::Hybrid;
 use crate::store::Store;
 use crate::untimed::Untimed;
-use flashraid_nand::{NIL, Nand, Record, WorkKind, check_buses};
-use flashraid_vocabulary::Version;
+use flashraid_nand::{Nand, Record, WorkKind, check_buses};
+use flashraid_vocabulary::{NIL, Version};
 
 /// All parts of an SSD, to be looked at.
 pub struct Checked<'a> {

@@ -9,8 +9,8 @@ use crate::memory::{Memory, TakenPage};
 use crate::space::Space;
 use crate::space::blocks::BlockState;
 use crate::space::changes::Due;
-use flashraid_nand::{CellOperation, NEVER, NIL, Nand, Record, WorkKind};
-use flashraid_vocabulary::{Action, Cause, MemberId, MemberPage, PageOperation, Ppn, Priority, Sources, Transfer, Version, memory};
+use flashraid_nand::{CellOperation, NEVER, Nand, Record, WorkKind};
+use flashraid_vocabulary::{Action, Cause, MemberId, MemberPage, NIL, PageOperation, Ppn, Priority, Sources, Transfer, Version, memory};
 
 /// See the module.
 #[derive(Clone, Debug)]

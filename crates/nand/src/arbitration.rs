@@ -4,10 +4,10 @@ use crate::domains::{Takers, is_for_replacement, pool_of, pools_of};
 use crate::events::EventQueue;
 use crate::luns::{Channel, DATA_OUT, Lun, LunState, NOTHING, PHASES, PROGRAM, READ_COMMAND, after};
 use crate::power::{PROGRAMS, served, wait_for_power};
-use crate::records::{NIL, Records};
+use crate::records::Records;
 use crate::service::{start_bound, start_from_pool};
 use crate::{BlockFacts, Nand, Pages};
-use flashraid_vocabulary::Priority;
+use flashraid_vocabulary::{NIL, Priority};
 
 impl Lun {
     /// What it would do with the bus in its state.

@@ -10,9 +10,9 @@ use crate::events::NEVER;
 use crate::levels::Decoding;
 use crate::luns::{Lun, LunState};
 use crate::packed::decoder;
-use crate::records::{NIL, Queue};
+use crate::records::Queue;
 use crate::{Nand, Pages};
-use flashraid_vocabulary::{Observer, Ppn};
+use flashraid_vocabulary::{NIL, Observer, Ppn};
 use std::collections::VecDeque;
 
 fn decode_ns(nand: &Nand) -> u64 {

@@ -1,9 +1,9 @@
 //! Programs that any LUN of a space domain may take: where they wait, and who may take them.
 
 use crate::luns::{Lun, each};
-use crate::records::{NIL, Queue};
+use crate::records::Queue;
 use crate::{Nand, Record};
-use flashraid_vocabulary::{Cause, Priority};
+use flashraid_vocabulary::{Cause, NIL, Priority};
 
 /// Planes that hold what a scheme writes.
 pub const DATA: usize = 0;

@@ -7,8 +7,8 @@ use crate::attempts::attempt_ended;
 use crate::luns::LunState;
 use crate::packed::complete_in_memory;
 use crate::power;
-use crate::records::NIL;
 use crate::{Completion, Nand, Pages, Progress, Record};
+use flashraid_vocabulary::NIL;
 use flashraid_vocabulary::{MemberId, Observer};
 
 /// What a LUN does goes on to its next phase, or ends.

@@ -4,8 +4,8 @@
 //! program into it, and by the attempts to read its pages since its erase.
 
 use crate::luns::{Lun, LunState};
-use crate::records::NIL;
 use crate::{BlockFacts, Ldpc, LevelLaw, Nand, Pages, Record, slc};
+use flashraid_vocabulary::NIL;
 use flashraid_vocabulary::{Persistent, Ppn, SplitMix64, memory};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};

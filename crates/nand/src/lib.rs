@@ -51,7 +51,7 @@ pub use pages::{BlockFacts, Pages, Timer};
 pub use places::Places;
 pub use queues::{bind, bind_in_domain, offer, queue_work, reclass_gc};
 pub use recording::Recording;
-pub use records::{About, NIL, Record, WorkKind};
+pub use records::{About, Record, WorkKind};
 pub use settings::NandSettings;
 pub use slc::SlcTimes;
 pub use slices::{Activity, Done, Slice, Track};

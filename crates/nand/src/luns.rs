@@ -6,9 +6,9 @@
 //! programs and erases of LUNs that wait for them, then programs that any LUN of their domain may take; round robin over
 //! LUNs in each. A bus has an event only while somebody waits for it.
 
-use crate::records::{NIL, Queue};
+use crate::records::Queue;
 use crate::{ACTIONS, Counts};
-use flashraid_vocabulary::{Cause, Priority, persistent};
+use flashraid_vocabulary::{Cause, NIL, Priority, persistent};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LunState {

@@ -13,11 +13,11 @@ use crate::pages::Timer;
 use crate::places::{Places, Site};
 use crate::power::{self, Power};
 use crate::recording::Recording;
-use crate::records::{NIL, Records};
+use crate::records::{ROOM, Records};
 use crate::slc::Slc;
 use crate::suspension::{Sites, Suspension, Suspensions};
 use crate::{ACTIONS, Completion, Counts, FlashFault, NandSettings, Pages, Shape, WorkKind};
-use flashraid_vocabulary::{Cause, Observer, Ppn, persistent};
+use flashraid_vocabulary::{Cause, NIL, Observer, Ppn, persistent};
 
 /// Buses, LUNs, and what is in flight on them.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ impl Nand {
             luns: (0..luns).map(|lun| Lun::new(lun / shape.luns_per_channel, lun % shape.luns_per_channel)).collect(),
             places: Places::new(planes, shape),
             events: EventQueue::with_buses(resources + of_power, luns),
-            records: Records::new(),
+            records: Records::with_room(ROOM),
             waiting: Waiting::default(),
             levels: settings.cell.ldpc().map(|ldpc| Box::new(Levels::new(ldpc, blocks))),
             slc: settings.slc.map(|times| Box::new(Slc::new(times, blocks))),

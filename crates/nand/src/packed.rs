@@ -9,14 +9,14 @@ use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority};
 /// Queues the program of a program unit that is filled from this page on: as work of GC, or behind what waits in its class.
 pub fn queue_page_program(nand: &mut Nand, plane: u32, first: Ppn, cause: Cause, priority: Priority, is_of_gc: bool) {
     let program = Record::of_no_plan(nand, plane, WorkKind::PageProgram, first, cause, priority);
-    let id = nand.records.add(Record { bytes: slc::pages_per_program(nand, first.0) * program.bytes, ..program });
+    let id = nand.records.put(Record { bytes: slc::pages_per_program(nand, first.0) * program.bytes, ..program });
     let idle = if is_of_gc { enqueue_of_gc(nand, id) } else { nand.enqueue::<false>(id) };
     serve_idle(nand, idle);
 }
 
 /// Queues GC's read of a flash page, of which it transfers so many bytes.
 pub fn queue_read_of_gc(nand: &mut Nand, plane: u32, first: Ppn, bytes: u32, cause: Cause, priority: Priority) {
-    let id = nand.records.add(Record { bytes, ..Record::of_no_plan(nand, plane, WorkKind::MoveRead, first, cause, priority) });
+    let id = nand.records.put(Record { bytes, ..Record::of_no_plan(nand, plane, WorkKind::MoveRead, first, cause, priority) });
     let idle = nand.enqueue::<false>(id);
     serve_idle(nand, idle);
 }

@@ -5,10 +5,10 @@ use crate::accounting::{self, Slip};
 use crate::arbitration::kick;
 use crate::luns::LunState;
 use crate::packed::enqueue_of_gc;
-use crate::records::{NIL, Queue};
+use crate::records::Queue;
 use crate::suspension::HOST_READS;
 use crate::{About, Nand, Pages, Record, WorkKind};
-use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority, Version};
+use flashraid_vocabulary::{Action, Cause, MemberId, NIL, Ppn, Priority, Version};
 
 impl Nand {
     // ---- records ----
@@ -16,7 +16,7 @@ impl Nand {
     /// A page operation is in flight from now on. Returns its handle.
     #[inline]
     pub fn add_record(&mut self, record: Record) -> u32 {
-        self.records.add(record)
+        self.records.put(record)
     }
 
     /// It is no more, and its handle free.
@@ -204,7 +204,7 @@ pub fn offer<P: Pages>(ssd: &mut P, domain: u32, mut channel: u32) -> u32 {
 /// Queues GC's work on a plane.
 pub fn queue_work<P: Pages>(ssd: &mut P, plane: u32, work: WorkKind, ppn: Ppn, cause: Cause, priority: Priority) {
     let nand = ssd.nand_mut();
-    let id = nand.records.add(Record::of_no_plan(nand, plane, work, ppn, cause, priority));
+    let id = nand.records.put(Record::of_no_plan(nand, plane, work, ppn, cause, priority));
     let idle = enqueue_of_gc(nand, id);
     serve_idle(ssd, idle);
 }

@@ -3,8 +3,8 @@
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
 use crate::luns::LunState;
-use crate::records::NIL;
 use crate::{Activity, Counts, Done, Loads, Nand, Record, Slice, Track, WorkKind};
+use flashraid_vocabulary::NIL;
 use flashraid_vocabulary::{Cause, MemberPage, Ppn};
 
 /// What is recorded, and what was.

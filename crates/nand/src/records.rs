@@ -1,13 +1,10 @@
 //! Page operations in flight.
 
-use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority, Version, memory};
-use std::ops::{Index, IndexMut};
-
-/// "No operation", and no plane or domain of one.
-pub const NIL: u32 = u32::MAX;
+use flashraid_vocabulary::slab::{Linked, NIL, Slab};
+use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority, Version};
 
 /// Page operations in flight for which there is space without growing.
-const ROOM: usize = 1 << 21;
+pub(crate) const ROOM: usize = 1 << 21;
 
 /// What a record makes its LUN do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,59 +73,15 @@ pub struct Record {
     pub host_waits: bool,
 }
 
+impl Linked for Record {
+    #[inline(always)]
+    fn link(&mut self) -> &mut u32 {
+        &mut self.next
+    }
+}
+
 /// The records of all page operations in flight, by their handles.
-#[derive(Clone, Debug)]
-pub(crate) struct Records {
-    list: Vec<Record>,
-    free: u32,
-}
-
-impl Records {
-    pub(crate) fn new() -> Self {
-        Self { list: memory::reserved(ROOM), free: NIL }
-    }
-
-    pub(crate) fn add(&mut self, record: Record) -> u32 {
-        match self.free {
-            NIL => {
-                self.list.push(record);
-                self.list.len() as u32 - 1
-            }
-            free => {
-                self.free = self[free].next;
-                self[free] = record;
-                free
-            }
-        }
-    }
-
-    pub(crate) fn remove(&mut self, record: u32) {
-        self[record].next = self.free;
-        self.free = record;
-    }
-
-    /// Asks the processor for a record.
-    #[inline]
-    pub(crate) fn prefetch(&self, record: u32) {
-        memory::prefetch(&self.list, record as usize);
-    }
-}
-
-impl Index<u32> for Records {
-    type Output = Record;
-
-    #[inline(always)]
-    fn index(&self, record: u32) -> &Record {
-        &self.list[record as usize]
-    }
-}
-
-impl IndexMut<u32> for Records {
-    #[inline(always)]
-    fn index_mut(&mut self, record: u32) -> &mut Record {
-        &mut self.list[record as usize]
-    }
-}
+pub(crate) type Records = Slab<Record>;
 
 /// A first-in first-out list of page operations, linked through their records.
 #[derive(Clone, Copy, Debug)]

@@ -6,9 +6,9 @@ use crate::counts::{ERASE, action_index};
 use crate::levels::{note_joined_read, note_read};
 use crate::luns::{Lun, LunState, after};
 use crate::packed::count_flash_pages;
-use crate::records::NIL;
 use crate::suspension::HOST_READS;
 use crate::{BlockFacts, FlashFault, Nand, Pages, Record, WorkKind, slc};
+use flashraid_vocabulary::NIL;
 use flashraid_vocabulary::{Action, MemberId, Ppn};
 
 /// Where a program waits.

@@ -7,8 +7,8 @@
 use crate::WorkKind;
 use crate::events::EventQueue;
 use crate::luns::{Channel, Lun, LunState};
-use crate::records::{NIL, Records};
-use flashraid_vocabulary::{Cause, Priority};
+use crate::records::Records;
+use flashraid_vocabulary::{Cause, NIL, Priority};
 
 /// Queue of `Lun::queues` whose reads suspend work.
 pub(crate) const HOST_READS: usize = 2 * Priority::Host as usize;

@@ -17,6 +17,7 @@ pub mod names;
 pub mod persistent;
 mod plan;
 mod random;
+pub mod slab;
 mod talk;
 pub mod wall;
 mod words;
@@ -30,6 +31,7 @@ pub use memory::prefetch;
 pub use persistent::Persistent;
 pub use plan::{Action, Cause, Change, Delivery, PageOperation, Priority, Sources, Version, Wave, Weights};
 pub use random::{SplitMix64, mix, one_of, unit};
+pub use slab::NIL;
 pub use talk::{GcAdvisor, GcLoad, Health, LoadView, NoObserver, Observer, ReadLoad, SemivalidAction, SsdView, View};
 pub use words::{
     GcBlockingScope, GcPace, GcStreams, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, SlcFull, Suspend, Transfer,

@@ -4,8 +4,8 @@ use crate::Flash;
 use crate::memory::leave_places;
 use crate::space::blocks::BlockState;
 use crate::space::changes::Due;
-use flashraid_nand::{NIL, kick};
-use flashraid_vocabulary::{Fault, Part, RebuildTarget};
+use flashraid_nand::kick;
+use flashraid_vocabulary::{Fault, NIL, Part, RebuildTarget};
 
 impl Flash {
     // ---- failures ----

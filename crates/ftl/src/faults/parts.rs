@@ -1,8 +1,8 @@
 //! The parts of an SSD: where they are, and which of them live.
 
 use crate::space::Space;
-use flashraid_nand::{NIL, Nand};
-use flashraid_vocabulary::{MemberId, Part, Ppn};
+use flashraid_nand::Nand;
+use flashraid_vocabulary::{MemberId, NIL, Part, Ppn};
 
 /// Where a physical page is, level by level as `Part` counts them.
 pub(crate) struct PageLocation {

@@ -3,8 +3,8 @@
 use crate::Flash;
 use crate::memory::leave_places;
 use crate::submission::give_back;
-use flashraid_nand::{NEVER, NIL, Record};
-use flashraid_vocabulary::{Cause, MemberId, PageOperation, Ppn};
+use flashraid_nand::{NEVER, Record};
+use flashraid_vocabulary::{Cause, MemberId, NIL, PageOperation, Ppn};
 
 impl Flash {
     /// Fails every program that waits in the domain.

@@ -4,8 +4,8 @@ use super::Parts;
 use crate::Settings;
 use crate::space::Space;
 use crate::space::blocks::BlockState;
-use flashraid_nand::{NIL, Nand, WorkKind};
-use flashraid_vocabulary::{Fault, MemberPage, Ppn, Version, persistent};
+use flashraid_nand::{Nand, WorkKind};
+use flashraid_vocabulary::{Fault, MemberPage, NIL, Ppn, Version, persistent};
 use std::collections::BTreeSet;
 
 /// Everything about failures that planes and blocks do not say themselves.

@@ -11,8 +11,8 @@ use crate::memory::Memory;
 use crate::space::Space;
 use crate::space::blocks::NONE;
 use crate::space::changes::Due;
-use flashraid_nand::{NIL, Nand};
-use flashraid_vocabulary::GcPace;
+use flashraid_nand::Nand;
+use flashraid_vocabulary::{GcPace, NIL};
 
 /// Program units of a lane that programs may be ahead of GC.
 const UNITS_AHEAD: u32 = 2;

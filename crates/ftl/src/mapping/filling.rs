@@ -12,8 +12,8 @@ use crate::space::blocks::{BlockState, NONE};
 use crate::space::domain::Domain;
 use crate::space::streams::WriteStream;
 use crate::store::Store;
-use flashraid_nand::{NIL, Nand};
-use flashraid_vocabulary::{Cause, Ppn, Version};
+use flashraid_nand::Nand;
+use flashraid_vocabulary::{Cause, NIL, Ppn, Version};
 
 /// So many turns ahead the processor is asked for what the page's number will be written to.
 const AHEAD: usize = 8;

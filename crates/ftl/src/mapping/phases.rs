@@ -6,8 +6,8 @@
 //! always under way, and frees as much as is written: there each plane takes pages until the next one lets GC begin.
 
 use crate::space::Space;
-use flashraid_nand::{DATA, NIL, Nand};
-use flashraid_vocabulary::{GcPace, one_of};
+use flashraid_nand::{DATA, Nand};
+use flashraid_vocabulary::{GcPace, NIL, one_of};
 
 /// Pages that planes are still to take in no simulated time.
 #[derive(Clone, Debug)]

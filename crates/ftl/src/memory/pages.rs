@@ -6,8 +6,8 @@ use crate::space::Space;
 use crate::space::blocks::TakenOf;
 use crate::space::changes::Due;
 use crate::space::streams::WriteStream;
-use flashraid_nand::{NEVER, NIL, Nand, packed};
-use flashraid_vocabulary::{Cause, Ppn, Priority};
+use flashraid_nand::{NEVER, Nand, packed};
+use flashraid_vocabulary::{Cause, NIL, Ppn, Priority};
 use std::ops::Range;
 
 /// A page that was taken of a write point.

@@ -4,8 +4,7 @@ use super::held::{Held, HeldPages};
 use crate::news::Untold;
 use crate::space::Space;
 use crate::space::blocks::{Block, BlockState};
-use flashraid_nand::NIL;
-use flashraid_vocabulary::{Ppn, Priority};
+use flashraid_vocabulary::{NIL, Ppn, Priority};
 use std::collections::VecDeque;
 
 /// A flush that waits for what was in the memory when it came.

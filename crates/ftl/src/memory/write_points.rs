@@ -5,8 +5,8 @@ use crate::gc::pace::press;
 use crate::space::changes::Due;
 use crate::store::Store;
 use crate::{Flash, FlashFault};
-use flashraid_nand::{NIL, Record, WorkKind, packed};
-use flashraid_vocabulary::{Action, Cause, Observer, Ppn, Priority};
+use flashraid_nand::{Record, WorkKind, packed};
+use flashraid_vocabulary::{Action, Cause, NIL, Observer, Ppn, Priority};
 
 impl Flash {
     // ---- programs and reads ----

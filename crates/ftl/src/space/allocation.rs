@@ -4,8 +4,8 @@ use super::Space;
 use super::blocks::{BlockState, Blocks, TakenOf, share_of_pages};
 use super::streams::WriteStream;
 use crate::news::Untold;
-use flashraid_nand::{NIL, Nand, Takers, after, at_or_after};
-use flashraid_vocabulary::Ppn;
+use flashraid_nand::{Nand, Takers, after, at_or_after};
+use flashraid_vocabulary::{NIL, Ppn};
 
 impl Space {
     /// What nobody has taken of what the SSD has to tell.

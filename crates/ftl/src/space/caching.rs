@@ -4,7 +4,8 @@ use super::Space;
 use super::blocks::Blocks;
 use super::slc::{Mode, SlcCache, SlcCounts, SlcSettings};
 use super::streams::{NONE, WriteStream};
-use flashraid_nand::{NIL, Nand, slc};
+use flashraid_nand::{Nand, slc};
+use flashraid_vocabulary::NIL;
 
 impl Blocks {
     /// There is an SLC cache. For a new device: of a program unit of so many pages so many are used in SLC mode.

@@ -4,7 +4,7 @@ use super::Space;
 use super::blocks::{Block, BlockState, TakenOf};
 use super::streams::WriteStream;
 use flashraid_nand::Nand;
-use flashraid_vocabulary::{Ppn, WearLeveling};
+use flashraid_vocabulary::{NIL, Ppn, WearLeveling};
 
 /// What is to be looked at after a change of blocks, by who can start work: the change itself starts none.
 #[must_use]
@@ -181,7 +181,7 @@ impl Space {
         let (blocks, domain) = (self.blocks.planes[plane as usize].blocks, self.domain_of_plane(plane));
         (0..blocks as u16).for_each(|number| self.unlist(plane, number));
         self.blocks.planes[plane as usize].dead = true;
-        if domain != flashraid_nand::NIL {
+        if domain != NIL {
             self.domains[domain as usize].living_planes -= u32::from(blocks > 0);
         }
         self.change_space(nand, plane, |all| (0..blocks as u16).for_each(|number| all.close(plane, number, BlockState::Retired)));
@@ -211,7 +211,7 @@ impl Space {
             domain.plane = new;
         }
         self.blocks.total_erases = self.blocks.total_erases - self.blocks.erases_of_plane(old) + self.blocks.erases_of_plane(new);
-        self.domain_of_plane[old as usize] = flashraid_nand::NIL;
+        self.domain_of_plane[old as usize] = NIL;
         self.blocks.set_in_use(old, false);
         self.join_domain(nand, new);
         self.news.free(id);

@@ -2,7 +2,8 @@
 
 use super::Space;
 use super::blocks::{Block, BlockState, share_of_pages};
-use flashraid_nand::{NIL, Nand};
+use flashraid_nand::Nand;
+use flashraid_vocabulary::NIL;
 
 impl Space {
     /// Checks blocks against the live pages and the bases of each that the maps name.

@@ -4,8 +4,7 @@ use super::Space;
 use super::blocks::{Block, share_of_pages};
 use super::domain::Domain;
 use crate::Given;
-use flashraid_nand::NIL;
-use flashraid_vocabulary::WearLeveling;
+use flashraid_vocabulary::{NIL, WearLeveling};
 
 /// Pages of a block, as a share of it, that GC frees at least while streams have plenty of pages in open blocks (SPEC 8.13 (f)): where these are many of all blocks, GC would move
 /// nearly a block for each page else.

@@ -3,8 +3,8 @@
 use super::Space;
 use super::domain::Domain;
 use crate::Placement;
-use flashraid_nand::{DATA, NIL, Nand, TRANSLATION, Takers};
-use flashraid_vocabulary::{LocalPage, Member, MemberId, MemberPage, Version};
+use flashraid_nand::{DATA, Nand, TRANSLATION, Takers};
+use flashraid_vocabulary::{LocalPage, Member, MemberId, MemberPage, NIL, Version};
 
 impl Space {
     /// The members of LUNs as long as no spare chip is in use.

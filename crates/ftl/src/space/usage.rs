@@ -3,8 +3,8 @@
 use super::Space;
 use super::blocks::Usage;
 use super::slc::SlcCounts;
-use flashraid_nand::{NIL, Places};
-use flashraid_vocabulary::Ppn;
+use flashraid_nand::Places;
+use flashraid_vocabulary::{NIL, Ppn};
 
 impl Space {
     /// How full the device is.

@@ -3,11 +3,11 @@
 mod suspension;
 
 use flashraid_nand::{
-    BlockFacts, CellTimes, Completion, DATA, Ldpc, LevelLaw, NEVER, NIL, Nand, NandSettings, Pages, Progress, Record, Shape, SlcTimes,
+    BlockFacts, CellTimes, Completion, DATA, Ldpc, LevelLaw, NEVER, Nand, NandSettings, Pages, Progress, Record, Shape, SlcTimes,
     SuspendSettings, Suspensions, Takers, Timer, WorkKind, advance, bind, check_buses, kick, offer, packed, plane_stride, queue_work,
     reclass_gc, slc::set_mode,
 };
-use flashraid_vocabulary::{Cause, Geometry, MemberId, NoObserver, Observer, Ppn, Priority, Version};
+use flashraid_vocabulary::{Cause, Geometry, MemberId, NIL, NoObserver, Observer, Ppn, Priority, Version};
 
 const GEOMETRY: Geometry = Geometry {
     channels: 1,

@@ -15,10 +15,7 @@
 use crate::parts::bits;
 use bytemuck::Zeroable;
 use flashraid_vocabulary::array::Array;
-use flashraid_vocabulary::{StripeId, persistent, prefetch};
-
-/// No entry, or no neighbor in a list.
-const NIL: u32 = u32::MAX;
+use flashraid_vocabulary::{NIL, StripeId, persistent, prefetch};
 
 /// How a victim is chosen (SPEC 4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Pages and trims on their way to flash, and what the buffer knows of a page because of them.
 
-use flashraid_vocabulary::memory::reserved;
+use flashraid_vocabulary::slab::Slab;
 use rustc_hash::FxHashMap;
 
 /// A page or a trim on its way to flash.
@@ -25,8 +25,7 @@ const MOST_AT_ONCE: usize = 1 << 12;
 #[derive(Clone, Debug)]
 pub(super) struct Departures {
     /// Each with the next later one of the same page.
-    pub(super) list: Vec<(Departure, u32)>,
-    pub(super) unused: Vec<u32>,
+    pub(super) list: Slab<(Departure, u32)>,
     /// First and last departure of each page that has one.
     pub(super) pages: FxHashMap<u32, (u32, u32)>,
 }
@@ -35,7 +34,7 @@ impl Departures {
     /// None, of a buffer of so many pages.
     pub(super) fn of_buffer(pages: usize) -> Self {
         let room = pages.min(MOST_AT_ONCE);
-        Self { list: reserved(room), unused: reserved(room), pages: FxHashMap::with_capacity_and_hasher(room, Default::default()) }
+        Self { list: Slab::with_room(room), pages: FxHashMap::with_capacity_and_hasher(room, Default::default()) }
     }
 }
 

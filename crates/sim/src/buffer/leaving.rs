@@ -2,40 +2,30 @@
 
 use super::departures::{Departure, Departures, HeldSectors, Taken};
 use super::state::Buffer;
-use super::table::NIL;
 #[cfg(feature = "mutants")]
 use crate::mutants::BufferFault;
-use flashraid_vocabulary::Lpn;
+use flashraid_vocabulary::{Lpn, NIL};
 
 impl Buffer {
     /// The operation has taken its place in the queue of the page's lock.
     pub fn depart(&mut self, lpn: Lpn, departure: Departure) {
-        let Departures { list, unused, pages } = &mut self.departures;
-        let id = match unused.pop() {
-            Some(id) => {
-                list[id as usize] = (departure, NIL);
-                id
-            }
-            None => {
-                list.push((departure, NIL));
-                list.len() as u32 - 1
-            }
-        };
-        let (_, last) = pages.entry(lpn.0 as u32).and_modify(|of| list[of.1 as usize].1 = id).or_insert((id, id));
+        let Departures { list, pages } = &mut self.departures;
+        let id = list.put((departure, NIL));
+        let (_, last) = pages.entry(lpn.0 as u32).and_modify(|of| list[of.1].1 = id).or_insert((id, id));
         *last = id;
     }
 
     /// The first operation of the page that departed has ended, or failed. Returns the sectors that left with it, none for a discard.
     pub fn arrive(&mut self, lpn: Lpn, operation: u32) -> Option<u64> {
-        let Departures { list, unused, pages } = &mut self.departures;
+        let Departures { list, pages } = &mut self.departures;
         let of = pages.get_mut(&(lpn.0 as u32)).expect("a page that leaves");
         let first = of.0;
-        let in_order = list[first as usize].0.operation == operation;
+        let in_order = list[first].0.operation == operation;
         #[cfg(feature = "mutants")]
         let in_order = in_order || self.mutant == Some(BufferFault::Overtake);
         debug_assert!(in_order, "operations on a page end in order");
-        unused.push(first);
-        let (Departure { sectors, .. }, next) = list[first as usize];
+        let (Departure { sectors, .. }, next) = list[first];
+        list.remove(first);
         match next {
             NIL => drop(pages.remove(&(lpn.0 as u32))),
             next => of.0 = next,
@@ -61,7 +51,7 @@ impl Buffer {
             next = NIL;
         }
         std::iter::from_fn(move || {
-            let (departure, following) = self.departures.list.get(next as usize)?;
+            let (departure, following) = self.departures.list.get(next)?;
             next = *following;
             Some(departure)
         })

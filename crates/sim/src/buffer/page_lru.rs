@@ -1,10 +1,10 @@
 //! Pages in the order of their last use, each with the sectors that it holds (the buffer of SSDsim, SPEC 2.2): the least recently used page
 //! is the next victim. Every step costs the same however large the buffer is.
 
-use super::table::{self, HashTable, Linked, Links, LruList, NIL};
+use super::table::{HashTable, Links, Listed, LruList};
 use super::victim::Victim;
 use flashraid_vocabulary::Lpn;
-use flashraid_vocabulary::memory::reserved;
+use flashraid_vocabulary::slab::{Linked, NIL, Slab};
 
 /// Evictions between the naming of an upcoming victim and its turn: time enough to fetch what it needs.
 const AHEAD: usize = 12;
@@ -18,6 +18,13 @@ struct LruEntry {
 }
 
 impl Linked for LruEntry {
+    #[inline(always)]
+    fn link(&mut self) -> &mut u32 {
+        &mut self.links.older
+    }
+}
+
+impl Listed for LruEntry {
     #[inline]
     fn links(&self) -> &Links {
         &self.links
@@ -31,8 +38,7 @@ impl Linked for LruEntry {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct PageLru {
-    entries: Vec<LruEntry>,
-    unused: u32,
+    entries: Slab<LruEntry>,
     order: LruList,
     /// The entry named last by `upcoming`, `NIL` for none.
     upcoming: u32,
@@ -46,7 +52,7 @@ impl PageLru {
     pub fn new(capacity: u32) -> Self {
         let capacity = capacity as usize;
         let table = HashTable::new(capacity);
-        Self { entries: reserved(capacity), unused: NIL, order: LruList::EMPTY, upcoming: NIL, capacity, count: 0, table }
+        Self { entries: Slab::with_room(capacity), order: LruList::EMPTY, upcoming: NIL, capacity, count: 0, table }
     }
 
     /// Asks the processor for what finding the page needs.
@@ -69,25 +75,25 @@ impl PageLru {
     /// The entry of a page.
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<u32> {
-        self.table.find(&self.entries, lpn.0 as u32)
+        self.table.find(self.entries.as_slice(), lpn.0 as u32)
     }
 
     /// Sectors that an entry holds.
     #[inline]
     pub fn sectors(&self, entry: u32) -> u64 {
-        self.entries[entry as usize].sectors
+        self.entries[entry].sectors
     }
 
     /// The number with which an entry's page was taken in.
     #[inline]
     pub fn number(&self, entry: u32) -> u64 {
-        self.entries[entry as usize].number
+        self.entries[entry].number
     }
 
     /// Adds sectors to an entry, which becomes the most recently used one.
     #[inline]
     pub fn merge(&mut self, entry: u32, sectors: u64) {
-        self.entries[entry as usize].sectors |= sectors;
+        self.entries[entry].sectors |= sectors;
         self.touch(entry);
     }
 
@@ -95,8 +101,8 @@ impl PageLru {
     #[inline]
     pub fn touch(&mut self, entry: u32) {
         if self.order.newest != entry {
-            self.order.remove(&mut self.entries, entry);
-            self.order.push(&mut self.entries, entry);
+            self.order.remove(self.entries.as_mut_slice(), entry);
+            self.order.push(self.entries.as_mut_slice(), entry);
         }
     }
 
@@ -105,9 +111,9 @@ impl PageLru {
     pub fn insert(&mut self, lpn: Lpn, sectors: u64, number: u64) -> u32 {
         debug_assert!(!self.is_full() && self.find(lpn).is_none());
         let new = LruEntry { links: Links::of(lpn.0 as u32), sectors, number };
-        let entry = table::place(&mut self.entries, &mut self.unused, new);
-        self.order.push(&mut self.entries, entry);
-        self.table.add(&mut self.entries, entry);
+        let entry = self.entries.put(new);
+        self.order.push(self.entries.as_mut_slice(), entry);
+        self.table.add(self.entries.as_mut_slice(), entry);
         self.count += 1;
         entry
     }
@@ -117,7 +123,7 @@ impl PageLru {
     pub fn take_oldest(&mut self) -> Option<Victim> {
         let entry = self.order.oldest;
         (entry != NIL).then(|| {
-            let LruEntry { links, sectors, number } = self.entries[entry as usize];
+            let LruEntry { links, sectors, number } = self.entries[entry];
             self.remove(entry);
             Victim { entry, lpn: Lpn(u64::from(links.key)), sectors, number }
         })
@@ -127,12 +133,12 @@ impl PageLru {
     /// entry that is used or taken out meanwhile becomes the newest, and the search begins anew at the oldest.
     #[inline]
     pub fn upcoming(&mut self) -> Option<Lpn> {
-        let newer = |entry: u32| self.entries.get(entry as usize).map_or(NIL, |entry| entry.links.newer);
+        let newer = |entry: u32| self.entries.get(entry).map_or(NIL, |entry| entry.links.newer);
         self.upcoming = match newer(self.upcoming) {
             NIL => (0..AHEAD).fold(self.order.oldest, |entry, _| newer(entry)),
             next => next,
         };
-        self.entries.get(self.upcoming as usize).map(|entry| Lpn(u64::from(entry.links.key)))
+        self.entries.get(self.upcoming).map(|entry| Lpn(u64::from(entry.links.key)))
     }
 
     /// Takes out every page from `first` on, before `end`, at a cost of the range or of what is held, whichever is less. Their numbers are
@@ -149,7 +155,7 @@ impl PageLru {
         }
         let mut next = self.order.newest;
         while next != NIL {
-            let Links { key, older, .. } = self.entries[next as usize].links;
+            let Links { key, older, .. } = self.entries[next].links;
             if (first..end).contains(&u64::from(key)) {
                 numbers.push(self.number(next));
                 self.remove(next);
@@ -159,9 +165,9 @@ impl PageLru {
     }
 
     fn remove(&mut self, entry: u32) {
-        self.order.remove(&mut self.entries, entry);
-        self.table.remove(&mut self.entries, entry);
-        table::leave(&mut self.entries, &mut self.unused, entry);
+        self.order.remove(self.entries.as_mut_slice(), entry);
+        self.table.remove(self.entries.as_mut_slice(), entry);
+        self.entries.remove(entry);
         self.count -= 1;
     }
 }
@@ -201,8 +207,8 @@ mod tests {
             lru.take_oldest();
             lru.insert(Lpn(page), 1, page);
             let mut entry = lru.order.oldest;
-            (0..AHEAD).for_each(|_| entry = lru.entries[entry as usize].links.newer);
-            assert_eq!(lru.upcoming(), Some(Lpn(u64::from(lru.entries[entry as usize].links.key))), "at page {page}");
+            (0..AHEAD).for_each(|_| entry = lru.entries[entry].links.newer);
+            assert_eq!(lru.upcoming(), Some(Lpn(u64::from(lru.entries[entry].links.key))), "at page {page}");
         }
     }
 
@@ -252,7 +258,7 @@ mod tests {
                 }
                 prop_assert_eq!(lru.count(), naive.0.len());
                 prop_assert_eq!(lru.is_full(), naive.0.len() == capacity as usize);
-                prop_assert!(lru.entries.len() <= capacity as usize);
+                prop_assert!(lru.entries.as_slice().len() <= capacity as usize);
                 for page in 0..24 {
                     let held = lru.find(Lpn(page)).map(|entry| lru.sectors(entry));
                     prop_assert_eq!(held, naive.position(page).map(|position| naive.0[position].1));

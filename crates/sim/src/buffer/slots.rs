@@ -3,7 +3,7 @@
 //! i - capacity slots have been released. So decisions do not depend on the timing of flash; only completions and the starts of operations
 //! do. Nothing waits for a later decision: the slots whose release was decided before page i was taken in are enough.
 
-use super::table::NIL;
+use flashraid_vocabulary::slab::{NIL, Slab};
 use std::collections::VecDeque;
 
 /// What continues when a page is admitted.
@@ -33,15 +33,14 @@ pub struct Slots {
     released: u64,
     /// Pages taken in and not admitted, in order.
     waiting: VecDeque<Waiting>,
-    /// Lists of those who wait, and one of unused places: each with the next one.
-    waiters: Vec<(Waiter, u32)>,
-    unused: u32,
+    /// Lists of those who wait: each with the next one.
+    waiters: Slab<(Waiter, u32)>,
 }
 
 impl Slots {
     /// With this many slots; `u64::MAX` admits everything at once.
     pub fn new(capacity: u64) -> Self {
-        Self { capacity, taken_in: 0, admitted: 0, released: 0, waiting: VecDeque::new(), waiters: Vec::new(), unused: NIL }
+        Self { capacity, taken_in: 0, admitted: 0, released: 0, waiting: VecDeque::new(), waiters: Slab::with_room(0) }
     }
 
     /// Whether pages may have to wait.
@@ -74,20 +73,11 @@ impl Slots {
 
     /// Registers a waiter for the admission of the page with this number, which is not admitted yet.
     pub fn wait(&mut self, number: u64, waiter: Waiter) {
-        let id = match self.unused {
-            NIL => {
-                self.waiters.push((waiter, NIL));
-                self.waiters.len() as u32 - 1
-            }
-            unused => {
-                self.unused = std::mem::replace(&mut self.waiters[unused as usize], (waiter, NIL)).1;
-                unused
-            }
-        };
+        let id = self.waiters.put((waiter, NIL));
         let (first, last) = &mut self.waiting[(number - self.admitted - 1) as usize].waiters;
         match std::mem::replace(last, id) {
             NIL => *first = id,
-            former => self.waiters[former as usize].1 = id,
+            former => self.waiters[former].1 = id,
         }
     }
 
@@ -108,9 +98,9 @@ impl Slots {
             self.admitted += 1;
             self.released += u64::from(is_discarded);
             while next != NIL {
-                let (waiter, following) = self.waiters[next as usize];
+                let (waiter, following) = self.waiters[next];
                 woken.push(waiter);
-                self.waiters[next as usize].1 = std::mem::replace(&mut self.unused, next);
+                self.waiters.remove(next);
                 next = following;
             }
         }

@@ -4,12 +4,13 @@
 //! those of its new size.
 
 use super::options::VictimRule;
-use super::table::{self, HashTable, Linked, Links, LruList, NIL};
+use super::table::{HashTable, Links, Listed, LruList};
 use super::victim::Victim;
 use flashraid_redundancy::Grouping;
 use flashraid_redundancy::parts::bits::{Bits, lowest};
 use flashraid_vocabulary::Lpn;
 use flashraid_vocabulary::memory::reserved;
+use flashraid_vocabulary::slab::{Linked, NIL, Slab};
 
 #[derive(Clone, Copy, Debug)]
 struct StripeGroup {
@@ -22,6 +23,13 @@ struct StripeGroup {
 }
 
 impl Linked for StripeGroup {
+    #[inline(always)]
+    fn link(&mut self) -> &mut u32 {
+        &mut self.links.older
+    }
+}
+
+impl Listed for StripeGroup {
     #[inline]
     fn links(&self) -> &Links {
         &self.links
@@ -41,10 +49,9 @@ struct BufferedPage {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct StripeLru {
-    groups: Vec<StripeGroup>,
+    groups: Slab<StripeGroup>,
     /// For each group, `width` pages, of which a narrow stripe uses the first. An entry is a position in this list.
     pages: Vec<BufferedPage>,
-    unused: u32,
     /// Groups in the order of their last use; under `LargestGroup` those of each size, from one page on.
     orders: Vec<LruList>,
     /// Which of `orders` have groups, as bits.
@@ -65,9 +72,8 @@ impl StripeLru {
         let capacity = capacity as usize;
         let orders = if rule == VictimRule::LargestGroup { width as usize } else { 1 };
         Self {
-            groups: reserved(capacity),
+            groups: Slab::with_room(capacity),
             pages: reserved(capacity * width as usize),
-            unused: NIL,
             orders: vec![LruList::EMPTY; orders],
             in_use: 0,
             rule,
@@ -108,8 +114,8 @@ impl StripeLru {
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<u32> {
         let (stripe, page) = self.place_of(lpn);
-        let group = self.table.find(&self.groups, stripe)?;
-        (self.groups[group as usize].pages >> page & 1 == 1).then_some(group * self.width + page)
+        let group = self.table.find(self.groups.as_slice(), stripe)?;
+        (self.groups[group].pages >> page & 1 == 1).then_some(group * self.width + page)
     }
 
     /// Sectors that an entry holds.
@@ -144,14 +150,14 @@ impl StripeLru {
     pub fn insert(&mut self, lpn: Lpn, sectors: u64, number: u64) -> u32 {
         debug_assert!(!self.is_full() && self.find(lpn).is_none());
         let (stripe, page) = self.place_of(lpn);
-        let group = match self.table.find(&self.groups, stripe) {
+        let group = match self.table.find(self.groups.as_slice(), stripe) {
             Some(group) => {
                 self.unlink(group);
                 group
             }
             None => {
-                let group = table::place(&mut self.groups, &mut self.unused, StripeGroup { links: Links::of(stripe), pages: 0, used: 0 });
-                self.table.add(&mut self.groups, group);
+                let group = self.groups.put(StripeGroup { links: Links::of(stripe), pages: 0, used: 0 });
+                self.table.add(self.groups.as_mut_slice(), group);
                 let pages = (group as usize + 1) * self.width as usize;
                 if self.pages.len() < pages {
                     self.pages.resize(pages, BufferedPage::default());
@@ -159,7 +165,7 @@ impl StripeLru {
                 group
             }
         };
-        self.groups[group as usize].pages |= 1 << page;
+        self.groups[group].pages |= 1 << page;
         self.put_first(group);
         self.count += 1;
         let entry = group * self.width + page;
@@ -174,7 +180,7 @@ impl StripeLru {
             return;
         }
         let group = self.orders[63 - self.in_use.leading_zeros() as usize].oldest;
-        let StripeGroup { links, pages, .. } = self.groups[group as usize];
+        let StripeGroup { links, pages, .. } = self.groups[group];
         for page in Bits(pages) {
             let entry = group * self.width + page;
             let BufferedPage { sectors, number } = self.pages[entry as usize];
@@ -187,22 +193,22 @@ impl StripeLru {
     /// Takes out every page from `first` on, before `end`, at a cost of the range or of the space, whichever is less. Their numbers are appended
     /// to `numbers`.
     pub fn remove_range(&mut self, first: u64, end: u64, numbers: &mut Vec<u64>) {
-        if (end - first) / u64::from(self.width) <= self.groups.len() as u64 {
+        if (end - first) / u64::from(self.width) <= self.groups.as_slice().len() as u64 {
             let mut page = first;
             while page < end {
                 let stripe = self.grouping.pages(Lpn(page));
-                if let Some(group) = self.table.find(&self.groups, stripe.start as u32) {
+                if let Some(group) = self.table.find(self.groups.as_slice(), stripe.start as u32) {
                     self.remove_part(group, first, end, numbers);
                 }
                 page = stripe.end;
             }
         } else {
-            (0..self.groups.len() as u32).for_each(|group| self.remove_part(group, first, end, numbers));
+            (0..self.groups.as_slice().len() as u32).for_each(|group| self.remove_part(group, first, end, numbers));
         }
     }
 
     fn remove_part(&mut self, group: u32, first: u64, end: u64, numbers: &mut Vec<u64>) {
-        let StripeGroup { links, pages, .. } = self.groups[group as usize];
+        let StripeGroup { links, pages, .. } = self.groups[group];
         let start = u64::from(links.key);
         let below = |page: u64| lowest(page.saturating_sub(start).min(u64::from(self.width)) as u32);
         let removed = pages & below(end) & !below(first);
@@ -214,27 +220,27 @@ impl StripeLru {
 
     /// Takes some pages out of a group. It stays as old as it is.
     fn remove(&mut self, group: u32, pages: u64) {
-        let StripeGroup { pages: held, used, .. } = self.groups[group as usize];
+        let StripeGroup { pages: held, used, .. } = self.groups[group];
         let left = held & !pages;
         self.count -= pages.count_ones() as usize;
         if left != 0 && self.order_of(left) == self.order_of(held) {
-            self.groups[group as usize].pages = left;
+            self.groups[group].pages = left;
             return;
         }
         self.unlink(group);
-        self.groups[group as usize].pages = left;
+        self.groups[group].pages = left;
         if left == 0 {
-            self.table.remove(&mut self.groups, group);
-            table::leave(&mut self.groups, &mut self.unused, group);
+            self.table.remove(self.groups.as_mut_slice(), group);
+            self.groups.remove(group);
             return;
         }
         let order = self.order_of(left);
         let (mut newer, mut next) = (NIL, self.orders[order].newest);
-        while next != NIL && self.groups[next as usize].used > used {
+        while next != NIL && self.groups[next].used > used {
             newer = next;
-            next = self.groups[next as usize].links.older;
+            next = self.groups[next].links.older;
         }
-        self.orders[order].put_below(&mut self.groups, group, newer);
+        self.orders[order].put_below(self.groups.as_mut_slice(), group, newer);
         self.in_use |= 1 << order;
     }
 
@@ -249,8 +255,8 @@ impl StripeLru {
 
     #[inline]
     fn unlink(&mut self, group: u32) {
-        let order = self.order_of(self.groups[group as usize].pages);
-        self.orders[order].remove(&mut self.groups, group);
+        let order = self.order_of(self.groups[group].pages);
+        self.orders[order].remove(self.groups.as_mut_slice(), group);
         self.in_use &= !(u64::from(self.orders[order].newest == NIL) << order);
     }
 
@@ -258,9 +264,9 @@ impl StripeLru {
     #[inline]
     fn put_first(&mut self, group: u32) {
         self.uses += 1;
-        self.groups[group as usize].used = self.uses;
-        let order = self.order_of(self.groups[group as usize].pages);
-        self.orders[order].push(&mut self.groups, group);
+        self.groups[group].used = self.uses;
+        let order = self.order_of(self.groups[group].pages);
+        self.orders[order].push(self.groups.as_mut_slice(), group);
         self.in_use |= 1 << order;
     }
 }
@@ -381,7 +387,7 @@ mod tests {
                 }
                 let count: usize = naive.iter().map(|(_, pages)| pages.len()).sum();
                 prop_assert_eq!((lru.count(), lru.is_full()), (count, count == capacity as usize));
-                prop_assert!(lru.groups.len() <= capacity as usize);
+                prop_assert!(lru.groups.as_slice().len() <= capacity as usize);
                 for page in 0..56 {
                     let held = lru.find(Lpn(page)).map(|entry| (page, lru.sectors(entry), lru.number(entry)));
                     let expected = naive.iter().flat_map(|(_, pages)| pages).find(|(of, ..)| *of == page).copied();

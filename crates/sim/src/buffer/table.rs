@@ -1,17 +1,15 @@
 //! What the policies of a buffer share: entries of a vector that are found by a key and stand in an order, each step at a cost that does not
 //! grow with their number.
 
+use flashraid_vocabulary::NIL;
 use flashraid_vocabulary::memory::{filled, prefetch};
-
-/// "None" in links.
-pub const NIL: u32 = u32::MAX;
 
 /// Where an entry stands.
 #[derive(Clone, Copy, Debug)]
 pub struct Links {
     /// What it is found by.
     pub key: u32,
-    /// Neighbors in its order; `older` links unused entries.
+    /// Neighbors in its order.
     pub newer: u32,
     /// See `newer`.
     pub older: u32,
@@ -27,7 +25,7 @@ impl Links {
 }
 
 /// An entry.
-pub trait Linked {
+pub trait Listed {
     /// Its links.
     fn links(&self) -> &Links;
     /// The same, to change them.
@@ -49,13 +47,13 @@ impl LruList {
 
     /// Puts an entry in as the newest.
     #[inline]
-    pub fn push(&mut self, entries: &mut [impl Linked], entry: u32) {
+    pub fn push(&mut self, entries: &mut [impl Listed], entry: u32) {
         self.put_below(entries, entry, NIL);
     }
 
     /// Puts an entry in as the next older one of `newer`; as the newest one if that is `NIL`.
     #[inline]
-    pub fn put_below(&mut self, entries: &mut [impl Linked], entry: u32, newer: u32) {
+    pub fn put_below(&mut self, entries: &mut [impl Listed], entry: u32, newer: u32) {
         let older = match newer {
             NIL => std::mem::replace(&mut self.newest, entry),
             _ => std::mem::replace(&mut entries[newer as usize].links_mut().older, entry),
@@ -70,7 +68,7 @@ impl LruList {
 
     /// Takes an entry out.
     #[inline]
-    pub fn remove(&mut self, entries: &mut [impl Linked], entry: u32) {
+    pub fn remove(&mut self, entries: &mut [impl Listed], entry: u32) {
         let Links { newer, older, .. } = *entries[entry as usize].links();
         match newer {
             NIL => self.newest = older,
@@ -110,7 +108,7 @@ impl HashTable {
 
     /// The entry with a key.
     #[inline]
-    pub fn find(&self, entries: &[impl Linked], key: u32) -> Option<u32> {
+    pub fn find(&self, entries: &[impl Listed], key: u32) -> Option<u32> {
         let mut entry = self.buckets[self.bucket(key)];
         while entry != NIL && entries[entry as usize].links().key != key {
             entry = entries[entry as usize].links().chain;
@@ -120,7 +118,7 @@ impl HashTable {
 
     /// Puts in an entry whose key is not there.
     #[inline]
-    pub fn add(&mut self, entries: &mut [impl Linked], entry: u32) {
+    pub fn add(&mut self, entries: &mut [impl Listed], entry: u32) {
         let links = entries[entry as usize].links_mut();
         let bucket = self.bucket(links.key);
         links.chain = std::mem::replace(&mut self.buckets[bucket], entry);
@@ -128,7 +126,7 @@ impl HashTable {
 
     /// Takes out an entry.
     #[inline]
-    pub fn remove(&mut self, entries: &mut [impl Linked], entry: u32) {
+    pub fn remove(&mut self, entries: &mut [impl Listed], entry: u32) {
         let Links { key, chain, .. } = *entries[entry as usize].links();
         let bucket = self.bucket(key);
         let mut before = self.buckets[bucket];
@@ -141,26 +139,4 @@ impl HashTable {
         }
         entries[before as usize].links_mut().chain = chain;
     }
-}
-
-/// Takes the first unused entry for `new`, or makes one.
-#[inline]
-pub fn place<E: Linked>(entries: &mut Vec<E>, unused: &mut u32, new: E) -> u32 {
-    match *unused {
-        NIL => {
-            entries.push(new);
-            entries.len() as u32 - 1
-        }
-        entry => {
-            *unused = entries[entry as usize].links().older;
-            entries[entry as usize] = new;
-            entry
-        }
-    }
-}
-
-/// The entry is unused from now on.
-#[inline]
-pub fn leave(entries: &mut [impl Linked], unused: &mut u32, entry: u32) {
-    entries[entry as usize].links_mut().older = std::mem::replace(unused, entry);
 }

@@ -10,14 +10,13 @@
 //! When it is time, a data buffer answers, and destages by itself (`buffer/destaging.rs`).
 
 use super::content::{Content, Submitted};
-use super::slot::NIL;
 use super::state::Engine;
 use super::time::Halted;
 use crate::buffer::{SECTOR_BYTES, Taken, Victim};
 use crate::config::Unwritten;
 use crate::media::{Ahead, Media};
 use flashraid_redundancy::{Extent, Group};
-use flashraid_vocabulary::{HostOp, HostRequest, Lpn, Version};
+use flashraid_vocabulary::{HostOp, HostRequest, Lpn, NIL, Version};
 
 /// Pages in a row that have to be read from flash.
 #[derive(Default)]
@@ -147,7 +146,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Writes everything that is buffered to flash and lets everything end that is in flight.
-    pub(crate) fn drain_buffer(&mut self) -> Result<(), Halted> {
+    pub fn drain_buffer(&mut self) -> Result<(), Halted> {
         if self.front_end.flushes_to_flash() {
             let arrival_ns = self.executor.clock.now_ns();
             self.submit(&HostRequest { arrival_ns, offset_bytes: 0, size_bytes: 0, op: HostOp::Flush, stream: 0, source: 0 }, false);

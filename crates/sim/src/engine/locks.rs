@@ -3,9 +3,8 @@
 //! Operations queue in the order in which they were decided, so whatever an operation waits for was decided before it, but for commits that go first (`executor::background`).
 
 use super::slot::ROOM;
+use flashraid_vocabulary::NIL;
 use flashraid_vocabulary::memory::{filled, prefetch, reserved};
-
-const NIL: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct LockQueue {

@@ -4,12 +4,11 @@ use super::content::Content;
 use super::logical_space::LogicalSpace;
 use super::operations::Operations;
 use super::pending::Requests;
-use super::slot::{NIL, Slot};
+use super::slot::Slot;
 use crate::buffer::Buffer;
 use crate::media::{Ahead, Media, Shape};
 use flashraid_redundancy::Scheme;
-use flashraid_vocabulary::memory::prefetch;
-use flashraid_vocabulary::{HostRequest, Lpn};
+use flashraid_vocabulary::{HostRequest, Lpn, NIL};
 
 /// Requests ahead of the current one for which the maps, and then the blocks, are fetched into the cache.
 const AHEAD_MAP: usize = 24;
@@ -59,21 +58,21 @@ impl LookAhead {
         const STEP: usize = STARTED / 4;
         while let Some((id, ppn, page_slot)) = media.started().pop() {
             content.fetch_page(ppn);
-            prefetch(&operations.slots, id as usize);
+            operations.slots.prefetch(id);
             let now = self.next;
             self.started[now] = (id, page_slot);
             self.next = (now + 1) % STARTED;
             let earlier = |steps: usize| self.started[(now + STARTED - steps * STEP) % STARTED];
-            if let Some(slot) = operations.slots.get(earlier(1).0 as usize) {
+            if let Some(slot) = operations.slots.get(earlier(1).0) {
                 requests.prefetch(slot.request());
                 operations.locks.prefetch(slot.stripe());
                 media.prefetch(Ahead::Record(slot.programs()));
             }
-            if let Some(program) = operations.slots.get(earlier(2).0 as usize).map(Slot::programs).filter(|program| *program != NIL) {
+            if let Some(program) = operations.slots.get(earlier(2).0).map(Slot::programs).filter(|program| *program != NIL) {
                 media.prefetch(Ahead::Commit(program));
             }
             let (id, page_slot) = earlier(3);
-            if let Some(slot) = operations.slots.get(id as usize) {
+            if let Some(slot) = operations.slots.get(id) {
                 media.prefetch(Ahead::Superseded(page_slot));
                 if slot.programs() != NIL {
                     media.prefetch(Ahead::Successor(slot.programs()));

@@ -9,7 +9,7 @@
 //!
 //! Reading order:
 //!
-//! 1. Data: `options`; `request` and `pending` (requests); `slot`, `locks` and `operations` (operations in flight); `entries`; `logical_space` (arithmetic).
+//! 1. Data: `options`; `request` and `pending` (requests); `slot`, `locks` and `operations` (operations in flight); `logical_space` (arithmetic).
 //! 2. `front_end`, `submission_queues`, `host_side`, `valid_sectors`; `state` joins the halves. A request: `requests` (its bytes are cut and decided), or `buffered`.
 //! 3. Its operations: `executor`. The map on flash: `translation`. What is kept of failures: `failure`.
 //! 4. Time: `time`, `look_ahead`. Before the first request: `preparation`. SSDs of an array are replaced: `replacing`.
@@ -19,7 +19,6 @@
 mod around;
 mod buffered;
 pub mod content;
-mod entries;
 mod executor;
 mod exposure;
 mod failure;
@@ -58,8 +57,9 @@ pub use host_side::HostTimes;
 pub use logical_space::MOST_CHUNK;
 pub(crate) use logical_space::row_pages;
 pub use options::{Dftl, Options};
+pub use preparation::AsOverwritten;
 pub use preparation::Reached;
-pub(crate) use preparation::{AsOverwritten, fill};
+pub(crate) use preparation::fill;
 pub use replacement::{Outcome, ReplacementRecord};
 pub use request::{CompletedRequest, Service};
 pub use state::Engine;

@@ -1,10 +1,10 @@
 //! The operations in flight, and where they wait: for the lock of their stripe, for each other, for a page, for a place in NVRAM.
 
-use super::entries::Entries;
 use super::locks::Locks;
-use super::slot::{NIL, Place, ROOM, Rare, Slot};
+use super::slot::{Place, ROOM, Rare, Slot};
 use flashraid_redundancy::{Failure, Lock, Operation, OperationKind, Outcomes};
 use flashraid_vocabulary::memory::reserved;
+use flashraid_vocabulary::slab::{NIL, Slab};
 use flashraid_vocabulary::{Change, SerialSubrequests, Version};
 use std::collections::VecDeque;
 
@@ -18,10 +18,9 @@ const CHANGES: usize = 32;
 /// See the module.
 #[derive(Clone)]
 pub(crate) struct Operations {
-    pub(super) slots: Vec<Slot>,
-    free_slots: u32,
+    pub(super) slots: Slab<Slot>,
     /// What few of the slots have.
-    pub(super) rares: Entries<Rare>,
+    pub(super) rares: Slab<Rare>,
     pub(super) locks: Locks,
     /// Those that may go on, in order.
     pub(super) ready: Vec<u32>,
@@ -44,9 +43,8 @@ impl Operations {
     /// None, on media with so many space domains. Whether they claim something of the scheme.
     pub(super) fn new(domains: u32, claims: bool) -> Self {
         Self {
-            slots: reserved(ROOM),
-            free_slots: NIL,
-            rares: Entries::with_room(ROOM),
+            slots: Slab::with_room(ROOM),
+            rares: Slab::with_room(ROOM),
             locks: Locks::default(),
             ready: reserved(MOST_AT_ONCE),
             granted: reserved(MOST_AT_ONCE),
@@ -90,31 +88,19 @@ impl Operations {
             changes: NIL,
             rare: NIL,
         };
-        match self.free_slots {
-            NIL => {
-                self.slots.push(slot);
-                self.slots.len() as u32 - 1
-            }
-            free => {
-                let old = &mut self.slots[free as usize];
-                self.free_slots = old.next;
-                *old = slot;
-                free
-            }
-        }
+        self.slots.put(slot)
     }
 
     /// It has ended, and its slot is free.
     #[inline(always)]
     pub(super) fn remove(&mut self, id: u32) {
-        let slot = &mut self.slots[id as usize];
-        (slot.alive, slot.next) = (false, self.free_slots);
-        self.free_slots = id;
+        self.slots[id].alive = false;
+        self.slots.remove(id);
     }
 
     /// The operation in a slot.
     pub(crate) fn operation(&self, id: u32) -> &Operation {
-        &self.slots[id as usize].operation
+        &self.slots[id].operation
     }
 
     /// The first locks and operations, for the report of a stall.
@@ -125,7 +111,7 @@ impl Operations {
             let waits = waiter.map_or(String::new(), |id| format!(", first waiter operation {id}"));
             text += &format!(" stripe {stripe}: {holders} {kind} holder(s){waits};");
         }
-        for (id, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.is_alive()).take(16) {
+        for (id, slot) in self.slots.as_slice().iter().enumerate().filter(|(_, slot)| slot.is_alive()).take(16) {
             text += &format!(" operation {id}: {slot};");
         }
         text
@@ -136,7 +122,7 @@ impl Operations {
     /// What few operations have, of this one.
     #[inline]
     pub(super) fn rare(&self, id: u32) -> &Rare {
-        match self.slots[id as usize].rare {
+        match self.slots[id].rare {
             NIL => &Rare::NONE,
             rare => &self.rares[rare],
         }
@@ -145,7 +131,7 @@ impl Operations {
     /// The same, to be changed.
     #[inline]
     pub(super) fn rare_mut(&mut self, id: u32) -> &mut Rare {
-        match self.slots[id as usize].rare {
+        match self.slots[id].rare {
             NIL => self.new_rare(id),
             rare => &mut self.rares[rare],
         }
@@ -154,7 +140,7 @@ impl Operations {
     #[inline(never)]
     fn new_rare(&mut self, id: u32) -> &mut Rare {
         let rare = self.rares.put(Rare::NONE);
-        self.slots[id as usize].rare = rare;
+        self.slots[id].rare = rare;
         &mut self.rares[rare]
     }
 
@@ -163,21 +149,21 @@ impl Operations {
     pub(super) fn reserved_mut(&mut self, id: u32, version: Version) -> &mut u64 {
         match version {
             Version::Copy => &mut self.rare_mut(id).reserved_copies,
-            _ => &mut self.slots[id as usize].reserved,
+            _ => &mut self.slots[id].reserved,
         }
     }
 
     /// It has nothing of that any more.
     #[inline]
     pub(super) fn free_rare(&mut self, id: u32) {
-        self.rares.give_back(std::mem::replace(&mut self.slots[id as usize].rare, NIL));
+        self.rares.remove(std::mem::replace(&mut self.slots[id].rare, NIL));
     }
 
     // ---- what they wait for ----
 
     /// One condition less for the start of an operation.
     pub(super) fn condition_met(&mut self, id: u32) {
-        let slot = &mut self.slots[id as usize];
+        let slot = &mut self.slots[id];
         slot.unmet -= 1;
         if slot.unmet == 0 && !slot.waits_for_space {
             self.ready.push(id);
@@ -186,17 +172,17 @@ impl Operations {
 
     /// The operation takes something out of the data buffer, or trims.
     pub(super) fn leaves(&mut self, id: u32) {
-        self.slots[id as usize].departs = true;
+        self.slots[id].departs = true;
     }
 
     /// The operation joins the queue for the lock of its stripe, if it takes that.
     pub(super) fn queue_for_lock(&mut self, id: u32) {
-        let operation = &self.slots[id as usize].operation;
+        let operation = &self.slots[id].operation;
         let granted = match operation.lock {
             Lock::None => true,
             lock => self.locks.request(operation.stripe.0, lock == Lock::Exclusive, id),
         };
-        self.slots[id as usize].unmet += u16::from(!granted);
+        self.slots[id].unmet += u16::from(!granted);
     }
 
     /// An operation that no request asked for starts when operation `former` has ended, if there is one, and it has its stripe.
@@ -211,7 +197,7 @@ impl Operations {
     /// It starts, unless there is something that it waits for.
     #[inline(always)]
     pub(super) fn start_if_ready(&mut self, id: u32) {
-        if self.slots[id as usize].unmet == 0 {
+        if self.slots[id].unmet == 0 {
             self.ready.push(id);
         }
     }
@@ -222,7 +208,7 @@ impl Operations {
         if next != NIL {
             self.rare_mut(id).next_dependent = next;
         }
-        self.slots[id as usize].unmet += 1;
+        self.slots[id].unmet += 1;
     }
 
     /// Operation `id` waits for the former one of its request as the rule says.
@@ -231,11 +217,11 @@ impl Operations {
         if former == NIL || former == id || rule == SerialSubrequests::Off {
             return;
         }
-        let slot = &self.slots[former as usize];
+        let slot = &self.slots[former];
         let same = slot.alive && slot.request == request;
         if same && (!slot.started || rule == SerialSubrequests::Strict) {
             self.rare_mut(former).successor = id;
-            self.slots[id as usize].unmet += 1;
+            self.slots[id].unmet += 1;
         }
     }
 
@@ -265,7 +251,7 @@ impl Operations {
     /// A read of the wave has failed.
     pub(super) fn read_failed(&mut self, id: u32) {
         self.rare_mut(id).outcomes.read_failed = true;
-        self.slots[id as usize].has_error = true;
+        self.slots[id].has_error = true;
     }
 
     // ---- under the lock of another one ----
@@ -273,7 +259,7 @@ impl Operations {
     /// The commit that runs for another stripe's update under the lock of whoever has the stripe, and has not started.
     pub(super) fn commit_under_lock(&self, stripe: u32) -> Option<u32> {
         let id = self.rare(self.locks.exclusive_holder(stripe)?).nested;
-        (id != NIL && self.rare(id).plane == NIL && !self.slots[id as usize].started).then_some(id)
+        (id != NIL && self.rare(id).plane == NIL && !self.slots[id].started).then_some(id)
     }
 
     /// The operation goes on under whose lock another one ran.
@@ -292,8 +278,8 @@ impl Operations {
     /// Operation `id` runs under the lock of operation `holder`, which has not started and does not until then.
     pub(super) fn go_before(&mut self, holder: u32, id: u32) {
         let former = std::mem::replace(&mut self.rare_mut(holder).nested, id);
-        self.slots[holder as usize].unmet += 1;
-        self.slots[id as usize].operation.lock = Lock::None;
+        self.slots[holder].unmet += 1;
+        self.slots[id].operation.lock = Lock::None;
         self.rare_mut(id).lock_holder = holder;
         if former != NIL {
             self.start_after(id, former);
@@ -308,17 +294,17 @@ impl Operations {
     pub(super) fn take_first(&mut self, stripe: u32, id: u32) {
         let waits_for_pages = self.rare(id).plane == NIL;
         let goes_before = |holder: u32| {
-            let Slot { operation, started, reserved, waits_for_space, .. } = &self.slots[holder as usize];
+            let Slot { operation, started, reserved, waits_for_space, .. } = &self.slots[holder];
             let has_none = matches!(operation.kind, OperationKind::Write | OperationKind::Trim) && *reserved == 0 && !waits_for_space;
             !started && (has_none || !waits_for_pages)
         };
         match self.locks.exclusive_holder(stripe) {
             Some(holder) if goes_before(holder) => self.go_before(holder, id),
             _ if self.locks.is_locked(stripe) => {
-                let rares = |waiter: u32| self.slots[waiter as usize].rare;
+                let rares = |waiter: u32| self.slots[waiter].rare;
                 let is_for_gc = |waiter: u32| rares(waiter) != NIL && self.rares[rares(waiter)].plane != NIL;
                 self.locks.queue_first(stripe, id, |waiter| waits_for_pages && is_for_gc(waiter));
-                self.slots[id as usize].unmet += 1;
+                self.slots[id].unmet += 1;
             }
             _ => drop(self.locks.request(stripe, true, id)),
         }
@@ -342,9 +328,9 @@ impl Operations {
 
     /// Whether the operation that has the stripe has started, and ends after a commit that waits for pages: it has started over, as something has failed.
     pub(super) fn holder_awaits_pages(&self, stripe: u32) -> bool {
-        let holder = self.locks.exclusive_holder(stripe).filter(|holder| self.slots[*holder as usize].started);
+        let holder = self.locks.exclusive_holder(stripe).filter(|holder| self.slots[*holder].started);
         let commit = holder.map_or(NIL, |holder| self.rare(holder).freed_by);
-        commit != NIL && !self.slots[commit as usize].started
+        commit != NIL && !self.slots[commit].started
     }
 
     /// Whether it fails once the commit has ended: nothing is done for it any more.
@@ -355,7 +341,7 @@ impl Operations {
     /// The commit has ended, or failed, for which operation `id` waits.
     #[cold]
     pub(super) fn place_is_free(&mut self, commit_id: u32, id: u32) {
-        let refused = self.slots[commit_id as usize].failed.then_some(Place::Refused(Failure::NoSpace));
+        let refused = self.slots[commit_id].failed.then_some(Place::Refused(Failure::NoSpace));
         let rare = self.rare_mut(id);
         let before = rare.place;
         rare.freed_by = NIL;
@@ -377,7 +363,7 @@ impl Operations {
         (0..).zip(&self.space_waiters).find_map(|(domain, (head, _))| {
             let (mut former, mut id) = (NIL, *head);
             while id != NIL && self.rare(id).nested != NIL {
-                (former, id) = (id, self.slots[id as usize].next);
+                (former, id) = (id, self.slots[id].next);
             }
             (id != NIL).then_some((domain, former, id))
         })
@@ -386,13 +372,13 @@ impl Operations {
     /// The operation behind `former`, or the first one if that is `NIL`, waits no longer.
     pub(super) fn leave_space_queue(&mut self, domain: u32, former: u32) {
         let (head, tail) = self.space_waiters[domain as usize];
-        let id = if former == NIL { head } else { self.slots[former as usize].next };
-        let slot = &mut self.slots[id as usize];
+        let id = if former == NIL { head } else { self.slots[former].next };
+        let slot = &mut self.slots[id];
         slot.waits_for_space = false;
         let next = slot.next;
         match former {
             NIL => self.space_waiters[domain as usize].0 = next,
-            former => self.slots[former as usize].next = next,
+            former => self.slots[former].next = next,
         }
         if tail == id {
             self.space_waiters[domain as usize].1 = former;
@@ -404,7 +390,7 @@ impl Operations {
 
     /// These changes are applied when the operation ends.
     pub(super) fn keep_changes(&mut self, id: u32, changes: &[Change]) {
-        let slot = &mut self.slots[id as usize];
+        let slot = &mut self.slots[id];
         if slot.changes == NIL {
             slot.changes = self.free_changes.pop().unwrap_or_else(|| {
                 self.changes.push(Vec::new());
@@ -417,7 +403,7 @@ impl Operations {
     /// What went wrong with the former wave.
     #[inline(always)]
     pub(super) fn take_outcomes(&mut self, id: u32) -> Outcomes {
-        if self.slots[id as usize].rare == NIL {
+        if self.slots[id].rare == NIL {
             return Outcomes::default();
         }
         let kept = &mut self.rare_mut(id).outcomes;

@@ -1,11 +1,11 @@
 //! The host requests in flight, those that wait in the host, and what flushes wait for.
 
 use super::request::{Flush, Request};
-use super::slot::{NIL, ROOM};
+use super::slot::ROOM;
 use super::submission_queues::SubmissionQueues;
 use crate::config::Host;
 use flashraid_redundancy::Failure;
-use flashraid_vocabulary::memory::{prefetch, reserved};
+use flashraid_vocabulary::slab::Slab;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
@@ -13,8 +13,7 @@ use std::ops::{Index, IndexMut};
 /// See the module.
 #[derive(Clone)]
 pub(super) struct Requests {
-    list: Vec<Request>,
-    free: u32,
+    list: Slab<Request>,
     /// Submitted and not completed.
     pub(super) outstanding: u64,
     /// Of these, requests that wait in the host until the drive takes another one; and whether any ever did.
@@ -43,14 +42,14 @@ impl Index<u32> for Requests {
 
     #[inline(always)]
     fn index(&self, id: u32) -> &Request {
-        &self.list[id as usize]
+        &self.list[id]
     }
 }
 
 impl IndexMut<u32> for Requests {
     #[inline(always)]
     fn index_mut(&mut self, id: u32) -> &mut Request {
-        &mut self.list[id as usize]
+        &mut self.list[id]
     }
 }
 
@@ -58,8 +57,7 @@ impl Requests {
     /// None yet.
     pub(super) fn new(host: &Host, write_streams: u8) -> Self {
         Self {
-            list: reserved(ROOM),
-            free: NIL,
+            list: Slab::with_room(ROOM),
             outstanding: 0,
             in_host: SubmissionQueues::new(host.queues, host.fetch),
             has_queued_in_host: false,
@@ -93,39 +91,29 @@ impl Requests {
     /// The request of an operation, if it has one.
     #[inline(always)]
     pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut Request> {
-        self.list.get_mut(id as usize)
+        self.list.get_mut(id)
     }
 
     /// Asks the processor for a request.
     #[inline(always)]
     pub(super) fn prefetch(&self, id: u32) {
-        prefetch(&self.list, id as usize);
+        self.list.prefetch(id);
     }
 
     /// A request begins. Returns where it is.
     pub(super) fn add(&mut self, request: Request) -> u32 {
-        match self.free {
-            NIL => {
-                self.list.push(request);
-                self.list.len() as u32 - 1
-            }
-            free => {
-                self.free = self.list[free as usize].next;
-                self.list[free as usize] = request;
-                free
-            }
-        }
+        self.list.put(request)
     }
 
     /// All parts of a request have ended.
     pub(super) fn remove(&mut self, id: u32) {
-        self.list[id as usize].next = std::mem::replace(&mut self.free, id);
+        self.list.remove(id);
     }
 
     /// The engine decides a request.
     #[inline(always)]
     pub(super) fn is_decided(&mut self, id: u32) {
-        self.list[id as usize].decided_as = self.decided;
+        self.list[id].decided_as = self.decided;
         self.decided += 1;
     }
 
@@ -169,14 +157,14 @@ impl Requests {
 
     /// Whether the host takes the request for done.
     pub(super) fn is_believed(&self, request: u32) -> bool {
-        let Request { unanswered, failed, .. } = self.list[request as usize];
+        let Request { unanswered, failed, .. } = self.list[request];
         unanswered == 0 && failed.is_none()
     }
 
     /// A read of a page that is gone fails, and so does a write of a part of it, beneath which nothing is.
     #[cold]
     pub(super) fn fail_over_what_is_gone(&mut self, request: u32) {
-        let failed = &mut self.list[request as usize].failed;
+        let failed = &mut self.list[request].failed;
         *failed = (*failed).max(Some(Failure::Lost));
     }
 

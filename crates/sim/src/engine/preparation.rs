@@ -100,7 +100,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 }
 
 /// A fill that leaves pages where uniform random overwrites would have (SPEC 8.10).
-pub(crate) struct AsOverwritten<'a> {
+pub struct AsOverwritten<'a> {
     /// Whether each plane is at a point of its own between two GC runs.
     pub phases: bool,
     /// Uniform 64-bit numbers.

@@ -4,10 +4,10 @@ use super::operations::Operations;
 use super::pending::Requests;
 use super::recorder::{DEPTHS, DoneRecord, Methods, Moment, Recorder, RequestRecord};
 use super::request::Request;
-use super::slot::{NIL, TRANSLATION};
+use super::slot::TRANSLATION;
 use crate::media::{Activity, Lun, Media, Shape, Track};
 use flashraid_redundancy::{Operation, OperationKind};
-use flashraid_vocabulary::MemberId;
+use flashraid_vocabulary::{MemberId, NIL};
 
 impl Recorder {
     /// Nothing is recorded yet, of media of this shape.
@@ -45,7 +45,7 @@ impl Recorder {
         let (mut slices, mut all_done) = std::mem::take(&mut self.recorded);
         media.swap_recorded(&mut slices, &mut all_done);
         for slice in slices.drain(..) {
-            let request = slice.operation.map(|id| operations.slots[id as usize].request()).filter(|request| *request != NIL);
+            let request = slice.operation.map(|id| operations.slots[id].request()).filter(|request| *request != NIL);
             let sequence = request.map(|request| requests[request].sequence);
             if let (Track::Bus(_), Some(request), Some(sequence)) = (slice.track, request, sequence) {
                 let note = self.note(request, sequence);
@@ -72,7 +72,7 @@ impl Recorder {
             }
         }
         for done in all_done.drain(..) {
-            let slot = done.operation.map(|id| &operations.slots[id as usize]);
+            let slot = done.operation.map(|id| &operations.slots[id]);
             let request = slot.map(|slot| slot.request()).filter(|request| *request != NIL);
             let is_packed = media.shape().units_per_program > 1 && done.activity == Activity::Program;
             let kind = match slot {

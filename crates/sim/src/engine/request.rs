@@ -1,6 +1,7 @@
 //! A host request: in flight, and completed.
 
 use flashraid_redundancy::Failure;
+use flashraid_vocabulary::slab::Linked;
 use flashraid_vocabulary::{Cause, HostOp};
 
 /// A host request in flight.
@@ -30,6 +31,13 @@ pub(super) struct Request {
     /// The operation cut last, for `serial_subrequests`.
     pub(super) last_operation: u32,
     pub(super) next: u32,
+}
+
+impl Linked for Request {
+    #[inline(always)]
+    fn link(&mut self) -> &mut u32 {
+        &mut self.next
+    }
 }
 
 /// A flush that waits.

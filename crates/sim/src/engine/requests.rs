@@ -7,12 +7,12 @@ use super::executor::Executor;
 use super::front_end::tell_discarded;
 use super::host_side::Stage;
 use super::request::{Request, Service};
-use super::slot::{NIL, NO_JOB};
+use super::slot::NO_JOB;
 use super::state::Engine;
 use crate::buffer::SECTOR_BYTES;
 use crate::media::Media;
 use flashraid_redundancy::{Decisions, Extent, Failure, OperationKind, Scheme};
-use flashraid_vocabulary::{Cause, HostOp, HostRequest, Lpn, Version, View};
+use flashraid_vocabulary::{Cause, HostOp, HostRequest, Lpn, NIL, Version, View};
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// Submits a request at the current time. Its bytes must lie in the logical space, or wrap round at its end. Returns
@@ -344,7 +344,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
             self.executor.operations.queue_for_lock(id);
             if self.front_end.buffer.is_some() && self.front_end.departs(id, &mut self.executor.operations) {
-                self.executor.operations.slots[id as usize].unmet += 1;
+                self.executor.operations.slots[id].unmet += 1;
             }
         }
         for &id in &ids {

@@ -1,11 +1,9 @@
 //! An operation in flight: data alone, worked on by the files that `engine` lists.
 
 use flashraid_redundancy::{Failure, Operation, OperationKind, Outcomes};
+use flashraid_vocabulary::slab::{Linked, NIL};
 use flashraid_vocabulary::{PageOperation, Weights};
 use std::fmt;
-
-/// "None" in linked lists of slots and requests.
-pub(super) const NIL: u32 = u32::MAX;
 
 /// Requests in flight, and operations, for which there is space without growing.
 pub(super) const ROOM: usize = 1 << 20;
@@ -62,7 +60,7 @@ pub(super) struct Slot {
     pub(super) reads: u8,
     /// Programs that have ended: list through their records.
     pub(super) programs: u32,
-    /// Next operation in a space domain's queue; next free slot.
+    /// Next operation in a space domain's queue.
     pub(super) next: u32,
     /// Whether it is in a space domain's queue.
     pub(super) waits_for_space: bool,
@@ -71,6 +69,19 @@ pub(super) struct Slot {
     /// Position of what few operations have in the engine's list of that, `NIL` for none.
     pub(super) rare: u32,
 }
+
+/// Each links unused places through a word that is its own while it is in use.
+macro_rules! linked {
+    ($($type:ident: $link:ident),+) => {$(
+        impl Linked for $type {
+            #[inline(always)]
+            fn link(&mut self) -> &mut u32 {
+                &mut self.$link
+            }
+        }
+    )+};
+}
+linked!(Slot: next, Sum: next, Rare: next_dependent);
 
 /// How an operation stands with the place that it has claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

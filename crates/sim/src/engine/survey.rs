@@ -9,7 +9,6 @@ use super::in_flight::InFlight;
 use super::logical_space::LogicalSpace;
 use super::replacement::{Outcome, ReplacementRecord};
 use super::request::Service;
-use super::slot::NIL;
 use super::state::Engine;
 use super::translation::Translation;
 use crate::buffer::Buffer;
@@ -17,6 +16,7 @@ use crate::clock::Clock;
 use crate::media::{Inspect, Media};
 use crate::statistics::Statistics;
 use flashraid_redundancy::{OperationKind, Scheme};
+use flashraid_vocabulary::NIL;
 
 /// See the module.
 #[derive(Clone, Copy)]
@@ -134,7 +134,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             answered_early: !self.front_end.in_controller.is_empty(),
             ..InFlight::default()
         };
-        for (id, slot) in self.executor.operations.slots.iter().enumerate().filter(|(_, slot)| slot.is_alive()) {
+        for (id, slot) in self.executor.operations.slots.as_slice().iter().enumerate().filter(|(_, slot)| slot.is_alive()) {
             let (kind, is_of_scheme) = (slot.operation.kind, slot.is_of_scheme());
             let programmed = slot.programs() != NIL;
             found.updates |= matches!(kind, OperationKind::Write | OperationKind::Trim) && programmed && slot.outstanding > 0;
@@ -153,7 +153,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// what never failed.
     pub(crate) fn cannot_be_saved(&self) -> Option<&'static str> {
         let is_at_work = self.front_end.requests.outstanding > 0
-            || self.executor.operations.slots.iter().any(|slot| slot.is_alive())
+            || self.executor.operations.slots.as_slice().iter().any(|slot| slot.is_alive())
             || self.executor.clock.has_work()
             || self.executor.media.is_at_work()
             || !self.executor.media.is_at_rest()

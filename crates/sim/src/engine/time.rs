@@ -5,13 +5,13 @@
 use super::content::Content;
 use super::executor::Executor;
 use super::request::Request;
-use super::slot::{NIL, NO_JOB};
+use super::slot::NO_JOB;
 use super::state::Engine;
 use crate::clock::{Due, NEVER};
 use crate::media::Media;
 use crate::time::LATEST_NS;
 use flashraid_redundancy::IdleWork;
-use flashraid_vocabulary::Failure;
+use flashraid_vocabulary::{Failure, NIL};
 use std::fmt;
 
 /// Why the engine cannot continue.

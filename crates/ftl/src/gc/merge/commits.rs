@@ -5,7 +5,7 @@ use crate::FlashFault;
 use crate::gc::run::load_of_plane;
 use crate::gc::state::{Gc, GcStage, Merge, Next};
 use crate::space::blocks::NONE;
-use flashraid_nand::NIL;
+use flashraid_vocabulary::NIL;
 
 impl Merging<'_> {
     pub(super) fn begin(&mut self, plane: u32, log: u16) -> Next {

@@ -4,8 +4,7 @@ use super::state::{Hybrid, Instance, Logical};
 use crate::mapping::maps::Maps;
 use crate::space::Space;
 use crate::space::blocks::{BlockState, NONE};
-use flashraid_nand::NIL;
-use flashraid_vocabulary::Version;
+use flashraid_vocabulary::{NIL, Version};
 
 impl Hybrid {
     /// What must hold of every instance. `is_merging` says of a plane whether a merge runs there.

@@ -3,7 +3,8 @@
 use super::state::{EMPTY, Hybrid, Instance, Logical};
 use crate::space::Space;
 use crate::space::blocks::NONE;
-use flashraid_nand::{NIL, Nand};
+use flashraid_nand::Nand;
+use flashraid_vocabulary::NIL;
 
 impl Hybrid {
     /// Nothing of the instance lives: what was reserved in it is owed.

@@ -3,8 +3,7 @@
 use super::state::{Hybrid, Spot};
 use crate::space::Space;
 use crate::space::blocks::{BlockState, NONE};
-use flashraid_nand::NIL;
-use flashraid_vocabulary::Ppn;
+use flashraid_vocabulary::{NIL, Ppn};
 
 impl Hybrid {
     /// Takes the reserved page of a slot, for a program that starts. It stays pending.

@@ -3,8 +3,7 @@
 use crate::Settings;
 use crate::gc::state::Merge;
 use crate::space::blocks::NONE;
-use flashraid_nand::NIL;
-use flashraid_vocabulary::persistent;
+use flashraid_vocabulary::{NIL, persistent};
 
 /// A logical block.
 #[derive(Clone, Copy, Debug)]

@@ -15,11 +15,11 @@
 use super::state::Executor;
 use crate::engine::content::Content;
 use crate::engine::front_end::FrontEnd;
-use crate::engine::slot::{NIL, NO_JOB, Place, Rare, Slot, TRANSLATION, counts_in_chunk};
+use crate::engine::slot::{NO_JOB, Place, Rare, Slot, TRANSLATION, counts_in_chunk};
 use crate::engine::translation::is_lock;
 use crate::media::Media;
 use flashraid_redundancy::{Claim, Failure, Lock, Operation, OperationKind};
-use flashraid_vocabulary::{Action, MemberId, MemberPage, PageOperation, StripeId, Version, Wave};
+use flashraid_vocabulary::{Action, MemberId, MemberPage, NIL, PageOperation, StripeId, Version, Wave};
 
 impl<C: Content, M: Media> Executor<C, M> {
     #[inline]
@@ -50,13 +50,13 @@ impl<C: Content, M: Media> Executor<C, M> {
 
     /// An operation without a lock needs its stripe, shared: it starts when it has it.
     pub(super) fn take_lock(&mut self, front: &mut FrontEnd, id: u32) {
-        let slot = &mut self.operations.slots[id as usize];
+        let slot = &mut self.operations.slots[id];
         debug_assert!(slot.operation.lock == Lock::None);
         (slot.operation.lock, slot.started) = (Lock::Shared, false);
         if self.operations.locks.request(slot.operation.stripe.0, false, id) {
             self.start(front, id);
         } else {
-            self.operations.slots[id as usize].unmet += 1;
+            self.operations.slots[id].unmet += 1;
         }
     }
 
@@ -108,7 +108,7 @@ impl<C: Content, M: Media> Executor<C, M> {
     pub(super) fn reserve_and_start(&mut self, front: &mut FrontEnd, id: u32) {
         if self.moves_strips {
             // Where the strips go of an operation that holds its stripe is decided now.
-            let slot = &mut self.operations.slots[id as usize];
+            let slot = &mut self.operations.slots[id];
             if slot.operation.lock == Lock::Exclusive && !slot.operation.is_placed {
                 self.scheme.place(&mut slot.operation, &self.media);
                 slot.unreserved = slot.operation.space;
@@ -117,9 +117,9 @@ impl<C: Content, M: Media> Executor<C, M> {
         if self.claims && !self.has_claimed(front, id) {
             return;
         }
-        while self.operations.slots[id as usize].unreserved != 0 {
-            let member = self.operations.slots[id as usize].unreserved.trailing_zeros();
-            let address = self.page_on(self.operations.slots[id as usize].operation.stripe, member);
+        while self.operations.slots[id].unreserved != 0 {
+            let member = self.operations.slots[id].unreserved.trailing_zeros();
+            let address = self.page_on(self.operations.slots[id].operation.stripe, member);
             let domain = self.media.domain_of(address, Version::Current);
             let (head, tail) = self.operations.space_waiters[domain as usize];
             let is_next = head == NIL || head == id;
@@ -129,17 +129,17 @@ impl<C: Content, M: Media> Executor<C, M> {
                     match head {
                         NIL => self.operations.space_waiters[domain as usize] = (id, id),
                         _ => {
-                            self.operations.slots[tail as usize].next = id;
+                            self.operations.slots[tail].next = id;
                             self.operations.space_waiters[domain as usize].1 = id;
                         }
                     }
-                    let slot = &mut self.operations.slots[id as usize];
+                    let slot = &mut self.operations.slots[id];
                     (slot.next, slot.waits_for_space) = (NIL, true);
                     self.operations.waiting_for_space += 1;
                 }
                 return;
             }
-            let slot = &mut self.operations.slots[id as usize];
+            let slot = &mut self.operations.slots[id];
             slot.unreserved &= !(1 << member);
             slot.reserved |= u64::from(is_reserved) << member;
             if head == id && !self.wants_more_of(id, domain) {
@@ -147,14 +147,14 @@ impl<C: Content, M: Media> Executor<C, M> {
             }
         }
         // A commit may run before it, under its lock.
-        if self.operations.slots[id as usize].unmet == 0 {
+        if self.operations.slots[id].unmet == 0 {
             self.start(front, id);
         }
     }
 
     /// Whether the next page that the operation needs is of this domain, too: members may share one.
     fn wants_more_of(&self, id: u32, domain: u32) -> bool {
-        let Slot { unreserved, operation, .. } = &self.operations.slots[id as usize];
+        let Slot { unreserved, operation, .. } = &self.operations.slots[id];
         let next = |member| self.media.domain_of(self.page_on(operation.stripe, member), Version::Current);
         *unreserved != 0 && next(unreserved.trailing_zeros()) == domain
     }
@@ -181,9 +181,9 @@ impl<C: Content, M: Media> Executor<C, M> {
         let Some((domain, former, id)) = self.operations.first_to_fail() else { return false };
         // Planes of translation pages hold far less than they have space for, and what failed there has been taken out of the way before.
         assert!(
-            self.operations.slots[id as usize].job != TRANSLATION,
+            self.operations.slots[id].job != TRANSLATION,
             "translation pages always get space: {:?}",
-            self.operations.slots[id as usize].operation
+            self.operations.slots[id].operation
         );
         self.operations.leave_space_queue(domain, former);
         self.give_up(front, id, Failure::NoSpace);
@@ -234,7 +234,7 @@ impl<C: Content, M: Media> Executor<C, M> {
 
     /// Whether an operation that is about to start has what it claims. If not, it comes back.
     fn has_claimed(&mut self, front: &mut FrontEnd, id: u32) -> bool {
-        let slot = &mut self.operations.slots[id as usize];
+        let slot = &mut self.operations.slots[id];
         if slot.waits_for_space || !matches!(slot.operation.kind, OperationKind::Write | OperationKind::Trim) {
             return true;
         }
@@ -268,7 +268,7 @@ impl<C: Content, M: Media> Executor<C, M> {
             }
         }
         while let Some(&id) = self.operations.claimants.front() {
-            match self.scheme.claim(&mut self.operations.slots[id as usize].operation, true, &self.media) {
+            match self.scheme.claim(&mut self.operations.slots[id].operation, true, &self.media) {
                 Claim::Granted => {}
                 Claim::After(commit) => self.commit_before(front, id, &commit, Place::Claimed),
                 Claim::Behind(commit) => self.commit_before(front, id, &commit, Place::Behind),
@@ -286,7 +286,7 @@ impl<C: Content, M: Media> Executor<C, M> {
         self.operations.rare_mut(commit_id).frees_place_of = id;
         let rare = self.operations.rare_mut(id);
         (rare.place, rare.freed_by) = (place, commit_id);
-        self.operations.slots[id as usize].unmet += 1;
+        self.operations.slots[id].unmet += 1;
         self.operations.take_first(commit.stripe.0, commit_id);
         self.operations.start_if_ready(commit_id);
     }

@@ -6,11 +6,11 @@
 use super::state::Executor;
 use crate::engine::content::Content;
 use crate::engine::front_end::FrontEnd;
-use crate::engine::slot::{NIL, NO_JOB, TRANSLATION};
+use crate::engine::slot::{NO_JOB, TRANSLATION};
 use crate::engine::translation::{Admission, Translation, lock_of};
 use crate::media::{Answer, GcQuery, Media, News};
 use flashraid_redundancy::{Job, Operation};
-use flashraid_vocabulary::{MemberPage, SemivalidAction, StripeId};
+use flashraid_vocabulary::{MemberPage, NIL, SemivalidAction, StripeId};
 
 impl<C: Content, M: Media> Executor<C, M> {
     /// Adds background work and offers it every member that is idle.
@@ -39,7 +39,7 @@ impl<C: Content, M: Media> Executor<C, M> {
     }
 
     /// Brings every deferred parity to flash, without a request.
-    pub(crate) fn drain_scheme(&mut self, front: &mut FrontEnd) {
+    pub fn drain_scheme(&mut self, front: &mut FrontEnd) {
         while let Some(operation) = self.scheme.deferring_mut().and_then(|deferring| deferring.drain()) {
             self.admit_after(front, operation, NO_JOB, NIL);
             self.run_ready(front);
@@ -115,7 +115,7 @@ impl<C: Content, M: Media> Executor<C, M> {
             },
         };
         let id = self.new_slot(front, &operation, NIL, NO_JOB);
-        let slot = &mut self.operations.slots[id as usize];
+        let slot = &mut self.operations.slots[id];
         (slot.reserved, slot.unreserved) = (operation.space, 0);
         self.operations.rare_mut(id).plane = plane;
         match self.operations.commit_under_lock(stripe) {

@@ -6,22 +6,22 @@ use crate::engine::content::Content;
 use crate::engine::front_end::FrontEnd;
 use crate::engine::host_side::{Load, Stage};
 use crate::engine::request::{CompletedRequest, Flush, Request};
-use crate::engine::slot::{NIL, REBUILD, Rare, Slot, TRANSLATION, counts_in_chunk};
+use crate::engine::slot::{REBUILD, Rare, Slot, TRANSLATION, counts_in_chunk};
 use crate::media::{Answer, Media};
 use flashraid_redundancy::{Failure, Lock, Operation, OperationKind};
-use flashraid_vocabulary::{Change, HostOp};
+use flashraid_vocabulary::{Change, HostOp, NIL};
 
 impl<C: Content, M: Media> Executor<C, M> {
     /// The host gets its acknowledgement while page operations that it does not wait for go on; that of a flush promises that they have ended.
     pub(super) fn answer(&mut self, front: &mut FrontEnd, id: u32) {
-        let request = self.operations.slots[id as usize].request;
+        let request = self.operations.slots[id].request;
         let is_flush = request != NIL && front.requests[request].op == HostOp::Flush;
         #[cfg(feature = "mutants")]
         let is_flush = is_flush && !self.mutant.has(crate::mutants::EngineFault::FlushToRegisters);
         if is_flush {
             return;
         }
-        let slot = &mut self.operations.slots[id as usize];
+        let slot = &mut self.operations.slots[id];
         slot.acknowledged = true;
         let (request, operation) = (slot.request, slot.operation);
         if request == NIL {
@@ -42,7 +42,7 @@ impl<C: Content, M: Media> Executor<C, M> {
 
     /// The state change, in one instant.
     pub(super) fn end(&mut self, front: &mut FrontEnd, id: u32) {
-        let slot = &mut self.operations.slots[id as usize];
+        let slot = &mut self.operations.slots[id];
         let operation = slot.operation;
         let Slot { request, acknowledged, failed, reserved, job, departs, rare, .. } = *slot;
         let mut record = std::mem::replace(&mut slot.programs, NIL);
@@ -174,7 +174,7 @@ impl<C: Content, M: Media> Executor<C, M> {
         if self.claims && !self.operations.fails_with_place(id, failure) {
             return;
         }
-        let slot = &mut self.operations.slots[id as usize];
+        let slot = &mut self.operations.slots[id];
         slot.failed = true;
         let (request, departs, operation) = (slot.request, slot.departs, slot.operation);
         if let Some(valid) = front.valid_sectors.as_mut().filter(|_| operation.kind == OperationKind::Trim) {

@@ -15,14 +15,14 @@ use crate::engine::content::Content;
 use crate::engine::failure::{FaultRecord, Fetch, RebuildRecord, WearOutRecord};
 use crate::engine::front_end::FrontEnd;
 use crate::engine::request::Service;
-use crate::engine::slot::{NIL, REBUILD};
+use crate::engine::slot::REBUILD;
 use crate::media::Media;
 use crate::statistics::Latency;
 #[cfg(not(feature = "mutants"))]
 use flashraid_redundancy::Job;
 use flashraid_redundancy::rebuild::Rebuild;
 use flashraid_redundancy::{Lock, Operation, OperationKind};
-use flashraid_vocabulary::{Change, Failure, Fault, Lpn, MemberId, MemberPage, Part, StripeId, Version};
+use flashraid_vocabulary::{Change, Failure, Fault, Lpn, MemberId, MemberPage, NIL, Part, StripeId, Version};
 
 impl<C: Content, M: Media> Executor<C, M> {
     /// What fails is gone, a spare may be in its place, and the rebuild is due. Nothing has gone on since. Returns how many host pages are lost now.
@@ -89,10 +89,10 @@ impl<C: Content, M: Media> Executor<C, M> {
         }
         // Commits for GC runs may run under the locks of others.
         let may_use_it = |operation: &Operation| operation.lock != Lock::None || operation.kind == OperationKind::Commit;
-        for id in 0..self.operations.slots.len() {
+        for id in 0..self.operations.slots.as_slice().len() as u32 {
             let slot = &self.operations.slots[id];
             if slot.is_of_scheme() && slot.started && may_use_it(&slot.operation) {
-                self.operations.read_failed(id as u32);
+                self.operations.read_failed(id);
             }
         }
     }
@@ -296,7 +296,7 @@ impl<C: Content, M: Media> Executor<C, M> {
     /// Returns false if the read fails at once.
     fn submit_fetch(&mut self, front: &mut FrontEnd, member: usize, Fetch { id, read, page_operation }: Fetch) -> bool {
         if self.fails_at_once(id, &page_operation) {
-            self.operations.slots[id as usize].outstanding -= 1;
+            self.operations.slots[id].outstanding -= 1;
             self.go_on(front, id);
             return false;
         }

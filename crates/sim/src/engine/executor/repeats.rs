@@ -3,10 +3,9 @@
 use super::state::Executor;
 use crate::engine::content::Content;
 use crate::engine::front_end::FrontEnd;
-use crate::engine::slot::NIL;
 use crate::media::{About, Media, Program, Repeated};
 use flashraid_redundancy::{Method, Operation, OperationKind, Outcomes};
-use flashraid_vocabulary::{Action, Cause, Delivery, MemberPage, PageOperation, Version, Wave, Weights};
+use flashraid_vocabulary::{Action, Cause, Delivery, MemberPage, NIL, PageOperation, Version, Wave, Weights};
 
 impl<C: Content, M: Media> Executor<C, M> {
     /// A page operation that cannot even be submitted: a read of what is lost, or of a base that is gone since it was planned;
@@ -45,7 +44,7 @@ impl<C: Content, M: Media> Executor<C, M> {
         let id = about.owner;
         // A program that has begun under a device that reports it has told of its data.
         let has_begun = about.ppn.0 != NIL;
-        let slot = &mut self.operations.slots[id as usize];
+        let slot = &mut self.operations.slots[id];
         slot.outstanding -= 1;
         if !(about.action == Action::Program && self.shape.reports_data_in && has_begun) {
             slot.waits -= u8::from(about.host_waits);
@@ -90,7 +89,7 @@ impl<C: Content, M: Media> Executor<C, M> {
     fn program_again(&mut self, id: u32, record: u32) {
         #[cfg(feature = "mutants")]
         if self.mutant.has(crate::mutants::EngineFault::ForgetRetry) {
-            let former = std::mem::replace(&mut self.operations.slots[id as usize].programs, record);
+            let former = std::mem::replace(&mut self.operations.slots[id].programs, record);
             *self.media.next_in_list(record) = former;
             return;
         }
@@ -99,7 +98,7 @@ impl<C: Content, M: Media> Executor<C, M> {
         self.content.repeated(record, anew);
         if is_queued {
             self.statistics.planned(Action::Program, Cause::Retry);
-            let slot = &mut self.operations.slots[id as usize];
+            let slot = &mut self.operations.slots[id];
             slot.outstanding += 1;
             slot.waits += u8::from(about.host_waits);
         } else {
@@ -110,7 +109,7 @@ impl<C: Content, M: Media> Executor<C, M> {
     /// The program `record` gets no page.
     fn is_unallocated(&mut self, id: u32, record: u32) {
         let Program { page, version, .. } = self.media.program(record);
-        self.operations.slots[id as usize].has_error = true;
+        self.operations.slots[id].has_error = true;
         let outcomes = &mut self.operations.rare_mut(id).outcomes;
         if version == Version::Copy {
             outcomes.unallocated_copies |= 1 << page.member.0;
@@ -118,7 +117,7 @@ impl<C: Content, M: Media> Executor<C, M> {
         } else {
             outcomes.unallocated |= 1 << page.member.0;
             self.media.leave_unplaced(record);
-            let slot = &mut self.operations.slots[id as usize];
+            let slot = &mut self.operations.slots[id];
             *self.media.next_in_list(record) = slot.programs;
             slot.programs = record;
         }
@@ -131,25 +130,25 @@ impl<C: Content, M: Media> Executor<C, M> {
             self.start_over(front, id);
             return false;
         }
-        let mut record = std::mem::replace(&mut self.operations.slots[id as usize].programs, NIL);
+        let mut record = std::mem::replace(&mut self.operations.slots[id].programs, NIL);
         while record != NIL {
             let next = *self.media.next_in_list(record);
             if self.media.program(record).has_lost_its_page {
                 #[cfg(feature = "mutants")]
-                front.arrives_anew(self.operations.slots[id as usize].request, self.clock.now_ns());
+                front.arrives_anew(self.operations.slots[id].request, self.clock.now_ns());
                 self.program_again(id, record);
             } else {
-                let slot = &mut self.operations.slots[id as usize];
+                let slot = &mut self.operations.slots[id];
                 *self.media.next_in_list(record) = slot.programs;
                 slot.programs = record;
             }
             record = next;
         }
-        if self.operations.slots[id as usize].outstanding > 0 {
+        if self.operations.slots[id].outstanding > 0 {
             return false;
         }
         for (delivery, weights) in self.failures.deliveries.remove(&id).unwrap_or_default() {
-            let operation = self.operations.slots[id as usize].operation;
+            let operation = self.operations.slots[id].operation;
             self.content.assembled(id, &operation, &delivery, weights.as_ref());
         }
         true
@@ -159,7 +158,7 @@ impl<C: Content, M: Media> Executor<C, M> {
     pub(super) fn start_over(&mut self, front: &mut FrontEnd, id: u32) {
         self.drop_work(id);
         self.operations.rare_mut(id).outcomes = Outcomes { read_failed: true, ..Outcomes::default() };
-        let slot = &mut self.operations.slots[id as usize];
+        let slot = &mut self.operations.slots[id];
         slot.unreserved = slot.operation.space & !slot.reserved;
         (slot.reads, slot.last, slot.started) = (0, false, false);
         let Operation { step, reads, update_reads, copied, method, is_adjusted, .. } = &mut slot.operation;
@@ -173,7 +172,7 @@ impl<C: Content, M: Media> Executor<C, M> {
 
     /// Forgets what the operation has programmed and would change.
     pub(super) fn drop_work(&mut self, id: u32) {
-        let slot = &mut self.operations.slots[id as usize];
+        let slot = &mut self.operations.slots[id];
         let (mut record, changes) = (std::mem::replace(&mut slot.programs, NIL), slot.changes);
         if changes != NIL {
             self.operations.changes[changes as usize].clear();
@@ -209,7 +208,7 @@ impl<C: Content, M: Media> Executor<C, M> {
             return 0;
         }
         if C::TRACKED {
-            let operation = self.operations.slots[id as usize].operation;
+            let operation = self.operations.slots[id].operation;
             // The programs of this very wave may be made of what NVRAM alone delivers.
             let is_known = |delivery: &&Delivery| delivery.reads == 0 && operation.kind != OperationKind::Read;
             let (at_once, later): (Vec<_>, Vec<_>) = wave.deliveries.iter().partition(is_known);

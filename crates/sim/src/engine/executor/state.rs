@@ -2,7 +2,6 @@
 
 use crate::clock::{Clock, NEVER};
 use crate::engine::content::Content;
-use crate::engine::entries::Entries;
 use crate::engine::exposure::{self, Exposure};
 use crate::engine::failure::Failures;
 use crate::engine::front_end::FrontEnd;
@@ -16,6 +15,7 @@ use crate::media::accounting::{self, Slip};
 use crate::media::{Flash, Media, Shape};
 use crate::statistics::Statistics;
 use flashraid_redundancy::{Job, Scheme};
+use flashraid_vocabulary::slab::Slab;
 use flashraid_vocabulary::{Lpn, MemberPage, StripeId, Wave};
 
 /// See `executor`.
@@ -54,7 +54,7 @@ pub struct Executor<C: Content, M: Media = Flash> {
     /// Lent to who fills and submits a wave.
     pub(in crate::engine) wave: Option<Box<Wave>>,
     /// Programs whose content is being computed.
-    pub(super) sums: Entries<Sum>,
+    pub(super) sums: Slab<Sum>,
     pub(super) pages: Vec<MemberPage>,
     #[cfg(feature = "mutants")]
     pub(crate) mutant: crate::mutants::Injected,
@@ -87,7 +87,7 @@ impl<C: Content, M: Media> Executor<C, M> {
             space,
             content,
             wave: None,
-            sums: Entries::with_room(0),
+            sums: Slab::with_room(0),
             pages: Vec::new(),
             #[cfg(feature = "mutants")]
             mutant: Default::default(),

@@ -11,10 +11,10 @@ use super::state::Executor;
 use crate::config::Unwritten;
 use crate::engine::content::Content;
 use crate::engine::front_end::FrontEnd;
-use crate::engine::slot::{NIL, NO_JOB, REBUILD, Sum, TRANSLATION};
+use crate::engine::slot::{NO_JOB, REBUILD, Sum, TRANSLATION};
 use crate::media::{About, Completion, Media, Progress};
 use flashraid_redundancy::{Failure, Job, Lock, OperationKind, Step};
-use flashraid_vocabulary::{Action, PageOperation, SerialSubrequests, Version, Wave, Weights};
+use flashraid_vocabulary::{Action, NIL, PageOperation, SerialSubrequests, Version, Wave, Weights};
 
 /// Whether the controller computes what this page operation programs of more than one page.
 fn is_sum(page_operation: &PageOperation) -> bool {
@@ -26,7 +26,7 @@ fn is_sum(page_operation: &PageOperation) -> bool {
 impl<C: Content, M: Media> Executor<C, M> {
     #[inline]
     pub(super) fn start(&mut self, front: &mut FrontEnd, id: u32) {
-        if std::mem::replace(&mut self.operations.slots[id as usize].started, true) {
+        if std::mem::replace(&mut self.operations.slots[id].started, true) {
             return self.resume(front, id);
         }
         if self.claims && !self.starts_with_place(front, id) {
@@ -34,13 +34,13 @@ impl<C: Content, M: Media> Executor<C, M> {
         }
         if self.options.host.unwritten == Unwritten::Prefill
             && front.buffer.is_none()
-            && self.operations.slots[id as usize].operation.kind == OperationKind::Read
+            && self.operations.slots[id].operation.kind == OperationKind::Read
         {
             self.place_unwritten(id);
         }
         self.step(front, id);
         if self.options.host.serial_subrequests == SerialSubrequests::Queued
-            && self.operations.slots[id as usize].started
+            && self.operations.slots[id].started
             && !self.translation.as_ref().is_some_and(|translation| translation.is_held(id))
         {
             self.operations.start_successor(id);
@@ -64,7 +64,7 @@ impl<C: Content, M: Media> Executor<C, M> {
         }
         let mut wave = self.empty_wave();
         let outcomes = self.operations.take_outcomes(id);
-        let slot = &mut self.operations.slots[id as usize];
+        let slot = &mut self.operations.slots[id];
         slot.has_error = false;
         let view = &self.media;
         let step = match slot.job {
@@ -95,7 +95,7 @@ impl<C: Content, M: Media> Executor<C, M> {
         for change in self.mutant.take_early(slot.operation.kind, &mut wave.changes) {
             self.apply(id, &self.operations.operation(id).clone(), change);
         }
-        let slot = &mut self.operations.slots[id as usize];
+        let slot = &mut self.operations.slots[id];
         slot.last = step != Step::Wave;
         (slot.overlapped_reads, slot.goes_on) = (wave.overlapped_reads, false);
         if !wave.changes.is_empty() {
@@ -104,24 +104,24 @@ impl<C: Content, M: Media> Executor<C, M> {
         if self.shape.has_mirrors {
             self.reserve_copies(id, &wave);
         }
-        let slot = &self.operations.slots[id as usize];
+        let slot = &self.operations.slots[id];
         if front.recorder.is_some() && slot.last {
             front.note_method(slot.request, &slot.operation);
         }
-        if self.operations.slots[id as usize].operation.kind == OperationKind::Read {
+        if self.operations.slots[id].operation.kind == OperationKind::Read {
             let assembled = self.note_deliveries(id, &wave);
             self.serve_without_flash(front, id, &mut wave.operations, assembled);
         } else {
             self.note_deliveries(id, &wave);
         }
         if self.translation.is_some()
-            && self.operations.slots[id as usize].job != TRANSLATION
+            && self.operations.slots[id].job != TRANSLATION
             && !self.with_translation(front, |translation, with| translation.translate(id, &mut wave, with)).is_none_or(|is_ready| is_ready)
         {
             self.wave = Some(wave);
             // Programs of a former wave may end meanwhile: the operation does not.
-            self.operations.slots[id as usize].outstanding += 1;
-            self.operations.slots[id as usize].waits += 1;
+            self.operations.slots[id].outstanding += 1;
+            self.operations.slots[id].waits += 1;
             return;
         }
         self.submit_wave(front, id, wave);
@@ -131,14 +131,14 @@ impl<C: Content, M: Media> Executor<C, M> {
     fn resume(&mut self, front: &mut FrontEnd, id: u32) {
         let mut wave = self.empty_wave();
         self.translation.as_mut().expect("who holds waves").take_held(id, &mut wave);
-        self.operations.slots[id as usize].outstanding -= 1;
-        self.operations.slots[id as usize].waits -= 1;
+        self.operations.slots[id].outstanding -= 1;
+        self.operations.slots[id].waits -= 1;
         if self.operations.rare(id).outcomes.read_failed || front.needs_what_is_gone(id, &self.operations) {
             // What it planned with is lost meanwhile.
             self.wave = Some(wave);
             return self.start_over(front, id);
         }
-        if self.operations.slots[id as usize].operation.kind == OperationKind::Read {
+        if self.operations.slots[id].operation.kind == OperationKind::Read {
             if C::TRACKED && front.buffer.is_some() {
                 front.overlay_buffer(id, self.operations.operation(id), &mut self.content);
             }
@@ -154,14 +154,14 @@ impl<C: Content, M: Media> Executor<C, M> {
     #[inline(always)]
     fn submit_wave(&mut self, front: &mut FrontEnd, id: u32, mut wave: Box<Wave>) {
         if wave.paced {
-            self.failures.queue_fetches(id, &mut self.operations.slots[id as usize], &wave.operations);
+            self.failures.queue_fetches(id, &mut self.operations.slots[id], &wave.operations);
             wave.operations.clear();
         }
         if self.options.xor_ns > 0 {
             self.compute_sums(id, &mut wave);
         }
         if self.options.write_streams > 1 {
-            let stream = front.requests.get_mut(self.operations.slots[id as usize].request).map_or(0, |request| request.stream);
+            let stream = front.requests.get_mut(self.operations.slots[id].request).map_or(0, |request| request.stream);
             wave.operations.iter_mut().for_each(|page_operation| page_operation.stream = stream);
         }
         let Wave { operations, weights, .. } = &mut *wave;
@@ -187,7 +187,7 @@ impl<C: Content, M: Media> Executor<C, M> {
         #[cfg(feature = "mutants")]
         self.mutant.program_late(&mut self.content);
         let record = self.media.submit(page_operation, id).expect("schemes read what is written");
-        let slot = &mut self.operations.slots[id as usize];
+        let slot = &mut self.operations.slots[id];
         slot.outstanding += 1;
         slot.waits += u8::from(page_operation.host_waits);
         self.statistics.planned(page_operation.action, page_operation.cause);
@@ -209,7 +209,7 @@ impl<C: Content, M: Media> Executor<C, M> {
                 debug_assert!(*reserved & bit != 0, "a program without a promised page: {page_operation:?}");
                 *reserved &= !bit;
                 if C::TRACKED {
-                    let slot = &self.operations.slots[id as usize];
+                    let slot = &self.operations.slots[id];
                     self.content.program(id, &slot.operation, page_operation.sources, weights, record);
                     if slot.job == TRANSLATION {
                         let translation = self.translation.as_ref().expect("whose work it is");
@@ -232,7 +232,7 @@ impl<C: Content, M: Media> Executor<C, M> {
         }
         let reported_before = about.action == Action::Program && self.shape.reports_data_in;
         if progress == Progress::DataIn || !reported_before {
-            self.operations.slots[id as usize].waits -= u8::from(about.host_waits);
+            self.operations.slots[id].waits -= u8::from(about.host_waits);
         }
         if progress == Progress::Ended {
             self.page_operation_ended(record, &about);
@@ -243,7 +243,7 @@ impl<C: Content, M: Media> Executor<C, M> {
     #[inline(always)]
     fn page_operation_ended(&mut self, record: u32, about: &About) {
         self.statistics.page_operation_ended(about.member, self.clock.now_ns() - about.submitted_ns);
-        let slot = &mut self.operations.slots[about.owner as usize];
+        let slot = &mut self.operations.slots[about.owner];
         slot.outstanding -= 1;
         match about.action {
             Action::Read => {
@@ -260,7 +260,7 @@ impl<C: Content, M: Media> Executor<C, M> {
                     }
                 }
                 self.media.forget(record);
-                if self.operations.slots[about.owner as usize].job == REBUILD {
+                if self.operations.slots[about.owner].job == REBUILD {
                     self.failures.fetched(about.owner, about.member);
                 }
             }
@@ -272,7 +272,7 @@ impl<C: Content, M: Media> Executor<C, M> {
                 if C::TRACKED && is_due {
                     self.content.programmed(record, about.ppn);
                 }
-                let slot = &mut self.operations.slots[about.owner as usize];
+                let slot = &mut self.operations.slots[about.owner];
                 *self.media.next_in_list(record) = slot.programs;
                 slot.programs = record;
                 #[cfg(feature = "mutants")]
@@ -288,11 +288,11 @@ impl<C: Content, M: Media> Executor<C, M> {
     /// Answers, steps on or ends, as far as nothing is left to wait for.
     #[inline(always)]
     pub(super) fn go_on(&mut self, front: &mut FrontEnd, id: u32) {
-        let slot = &self.operations.slots[id as usize];
+        let slot = &self.operations.slots[id];
         if slot.last && slot.waits <= slot.operation.posted_programs && !slot.has_error && !slot.acknowledged && slot.outstanding > 0 {
             self.answer(front, id);
         }
-        let slot = &self.operations.slots[id as usize];
+        let slot = &self.operations.slots[id];
         if slot.outstanding > 0 {
             // What has failed is settled when all of the wave has ended.
             if slot.goes_on && !self.media.has_failures() {
@@ -303,7 +303,7 @@ impl<C: Content, M: Media> Executor<C, M> {
         if self.media.has_failures() && !self.settle_wave(front, id) {
             return;
         }
-        let slot = &self.operations.slots[id as usize];
+        let slot = &self.operations.slots[id];
         if !slot.last || slot.has_error {
             self.step(front, id);
         } else if !self.claims || self.ends_with_place(front, id) {
@@ -328,7 +328,7 @@ impl<C: Content, M: Media> Executor<C, M> {
         if C::TRACKED && front.buffer.is_some() {
             front.overlay_buffer(id, self.operations.operation(id), &mut self.content);
         }
-        let operation = self.operations.slots[id as usize].operation;
+        let operation = self.operations.slots[id].operation;
         // With the stripe in hand no write of it is in flight.
         if front.acknowledges_early && operation.lock == Lock::None && !front.in_controller.is_empty() {
             let controller = &front.in_controller;
@@ -347,13 +347,13 @@ impl<C: Content, M: Media> Executor<C, M> {
             unmapped += u64::from(writer.is_none());
             if C::TRACKED {
                 let writer = writer.map(|writer| {
-                    let write = &self.operations.slots[writer as usize].operation;
+                    let write = &self.operations.slots[writer].operation;
                     (writer, write, write.strips.trailing_zeros() + (lpn.0 - write.first.0) as u32)
                 });
                 self.content.check_without_flash(id, &operation, strip, writer);
             }
         }
-        let request = self.operations.slots[id as usize].request;
+        let request = self.operations.slots[id].request;
         if unmapped > 0 && request != NIL && front.requests[request].measured {
             self.statistics.unmapped_reads += unmapped;
         }
@@ -362,7 +362,7 @@ impl<C: Content, M: Media> Executor<C, M> {
     /// While the read waited for its translation, pages may have been discarded, which are zeroes now, and copies released, which the
     /// current versions equal. A base that was erased equals nothing: its read fails.
     fn drop_unmapped(&mut self, front: &mut FrontEnd, id: u32, page_operations: &mut Vec<PageOperation>) {
-        let operation = self.operations.slots[id as usize].operation;
+        let operation = self.operations.slots[id].operation;
         let before = page_operations.len();
         page_operations.retain_mut(|page_operation| {
             if page_operation.version == Version::Base {
@@ -377,7 +377,7 @@ impl<C: Content, M: Media> Executor<C, M> {
             }
             is_mapped
         });
-        let request = self.operations.slots[id as usize].request;
+        let request = self.operations.slots[id].request;
         if request != NIL && front.requests[request].measured {
             self.statistics.unmapped_reads += (before - page_operations.len()) as u64;
         }
@@ -393,7 +393,7 @@ impl<C: Content, M: Media> Executor<C, M> {
         while let Some(index) = operations.iter().rposition(is_sum) {
             let mut program = operations.remove(index);
             program.host_waits = self.options.host_waits(&program);
-            let slot = &mut self.operations.slots[id as usize];
+            let slot = &mut self.operations.slots[id];
             slot.outstanding += 1;
             slot.waits += u8::from(program.host_waits);
             let weights = Weights::named(weights, program.sources.weights).map(|weights| Box::new(weights.clone()));
@@ -411,9 +411,9 @@ impl<C: Content, M: Media> Executor<C, M> {
         if computed != NIL {
             let weights = self.sums[computed].weights.take();
             let Sum { program, next, .. } = self.sums[computed];
-            self.sums.give_back(computed);
+            self.sums.remove(computed);
             self.operations.rare_mut(id).sum = next;
-            let slot = &mut self.operations.slots[id as usize];
+            let slot = &mut self.operations.slots[id];
             slot.outstanding -= 1;
             slot.waits -= u8::from(program.host_waits);
             if next != NIL {

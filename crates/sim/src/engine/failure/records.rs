@@ -1,13 +1,13 @@
 //! What is said of failures and rebuilds, and what the engine keeps of them.
 
-use crate::engine::slot::{NIL, Slot};
+use crate::engine::slot::Slot;
 #[cfg(feature = "mutants")]
 use crate::media::accounting::{self, Slip};
 use crate::media::{Media, Shape};
 use crate::statistics::Latency;
 use flashraid_redundancy::rebuild::{Order, Rebuild};
 use flashraid_redundancy::{Job, Operation};
-use flashraid_vocabulary::{Delivery, Failure, MemberId, PageOperation, StripeId, Weights};
+use flashraid_vocabulary::{Delivery, Failure, MemberId, NIL, PageOperation, StripeId, Weights};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 

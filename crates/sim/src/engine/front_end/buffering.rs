@@ -9,10 +9,9 @@ use crate::buffer::{Buffer, Departure, Taken, Victim};
 use crate::clock::NEVER;
 use crate::engine::content::{Content, InBuffer, InEntry, Shares};
 use crate::engine::operations::Operations;
-use crate::engine::slot::NIL;
 use flashraid_redundancy::parts::bits::Bits;
 use flashraid_redundancy::{Failure, Operation, OperationKind};
-use flashraid_vocabulary::{HostOp, Lpn};
+use flashraid_vocabulary::{HostOp, Lpn, NIL};
 
 /// A page out of those that leave.
 pub(super) fn victim_of(victims: &[Victim], lpn: Lpn) -> &Victim {
@@ -106,7 +105,7 @@ impl FrontEnd {
         }
         let waits = buffer.waits_for_admission(latest, id);
         self.evicting = victims;
-        if operations.slots[id as usize].request == NIL && self.flushes_to_flash() {
+        if operations.slots[id].request == NIL && self.flushes_to_flash() {
             operations.rare_mut(id).write_index = self.requests.leaves_for_nobody();
         }
         waits
@@ -133,7 +132,7 @@ impl FrontEnd {
                 buffer.release(lpn, now_ns, &mut operations.startable);
             }
         }
-        let request = operations.slots[id as usize].request;
+        let request = operations.slots[id].request;
         let fails_flush = request != NIL && self.requests[request].op == HostOp::Flush;
         if failed && operation.kind == OperationKind::Write && !fails_flush {
             // It may hold what the very first write gave it.
@@ -177,7 +176,7 @@ impl FrontEnd {
     }
 
     /// What a read would take now of a page that the buffer has.
-    pub(crate) fn shares_now<T>(&self, lpn: Lpn, with: impl FnOnce(&Shares) -> T) -> T {
+    pub fn shares_now<T>(&self, lpn: Lpn, with: impl FnOnce(&Shares) -> T) -> T {
         let buffer = self.buffer.as_deref().expect("only with a buffer");
         let taken = buffer.take(lpn);
         let sources: Vec<InBuffer> = self.sources(lpn, &taken).collect();

@@ -8,10 +8,9 @@
 use super::state::FrontEnd;
 use crate::engine::operations::Operations;
 use crate::engine::request::Request;
-use crate::engine::slot::NIL;
 use flashraid_redundancy::parts::bits::Bits;
 use flashraid_redundancy::{Operation, OperationKind};
-use flashraid_vocabulary::{HostOp, Lpn};
+use flashraid_vocabulary::{HostOp, Lpn, NIL};
 
 impl FrontEnd {
     /// Whether the controller or its data buffer holds a version of the page that is acknowledged and not on flash yet.

@@ -11,14 +11,13 @@ use crate::engine::pending::Requests;
 use crate::engine::recorder::Recorder;
 use crate::engine::replacement::Replacements;
 use crate::engine::request::{CompletedRequest, Request, Service};
-use crate::engine::slot::NIL;
 use crate::engine::valid_sectors::ValidSectors;
 use crate::media::Shape;
 #[cfg(feature = "mutants")]
 use crate::media::accounting::{self, Slip};
 use crate::statistics::{KINDS, Latency};
 use flashraid_redundancy::{Operation, Scheme};
-use flashraid_vocabulary::{Fault, HostOp, Lpn};
+use flashraid_vocabulary::{Fault, HostOp, Lpn, NIL};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// See `front_end`.

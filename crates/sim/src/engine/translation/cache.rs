@@ -8,9 +8,9 @@
 //! All arrays are flat, and nothing scans: each operation takes constant time, but for taking the dirty entries of a page, which takes
 //! constant time for each.
 
+use flashraid_vocabulary::slab::{Linked, NIL, Slab};
 use flashraid_vocabulary::{memory, persistent, persistent_words};
 
-const NIL: u32 = u32::MAX;
 /// Entries beyond its capacity, all of them pinned, for which the table has space without growing.
 const INITIAL_CAPACITY: usize = 1 << 16;
 /// Share of the table that the protected segment may take, in percent.
@@ -37,12 +37,18 @@ struct CmtEntry {
     dirty: bool,
     is_loading: bool,
     pins: u32,
-    /// Neighbors in its segment; `newer` is also the list of unused places.
+    /// Neighbors in its segment.
     newer: u32,
     older: u32,
     /// Neighbors among the dirty entries of its translation page.
     previous: u32,
     next: u32,
+}
+
+impl Linked for CmtEntry {
+    fn link(&mut self) -> &mut u32 {
+        &mut self.newer
+    }
 }
 
 persistent_words!(EntryState { Pinned, Probationary, Protected, Leaving });
@@ -91,8 +97,7 @@ pub(super) struct CachedMap {
     most_protected: u32,
     /// Place of each key in `entries`, plus one; 0 if it is not cached.
     places: Vec<u32>,
-    entries: Vec<CmtEntry>,
-    free: u32,
+    entries: Slab<CmtEntry>,
     len: u32,
     leaving: u32,
     probationary: Segment,
@@ -102,7 +107,7 @@ pub(super) struct CachedMap {
 }
 
 persistent!(CachedMap {
-    keeps [entries, free, len, leaving, probationary, protected],
+    keeps [entries, len, leaving, probationary, protected],
     arrays [places, dirty],
     anew [capacity, most_protected],
 });
@@ -114,8 +119,7 @@ impl CachedMap {
             capacity,
             most_protected: (u64::from(capacity) * PROTECTED_PERCENT / 100) as u32,
             places: memory::zeroed(keys),
-            entries: memory::reserved((capacity as usize).min(keys) + INITIAL_CAPACITY),
-            free: NIL,
+            entries: Slab::with_room((capacity as usize).min(keys) + INITIAL_CAPACITY),
             len: 0,
             leaving: 0,
             probationary: EMPTY,
@@ -140,14 +144,14 @@ impl CachedMap {
 
     /// Whether the entry is cached and newer than what its translation page says.
     pub(super) fn is_dirty(&self, key: u32) -> bool {
-        self.place(key).is_some_and(|place| self.entries[place as usize].dirty)
+        self.place(key).is_some_and(|place| self.entries[place].dirty)
     }
 
     /// Looks an entry up and pins it, if it is there.
     pub(super) fn pin(&mut self, key: u32) -> Lookup {
         let Some(place) = self.place(key) else { return Lookup::Miss };
         self.unlink(place);
-        let entry = &mut self.entries[place as usize];
+        let entry = &mut self.entries[place];
         (entry.state, entry.used_again) = (EntryState::Pinned, true);
         entry.pins += 1;
         if entry.is_loading { Lookup::Loading } else { Lookup::Hit }
@@ -161,9 +165,9 @@ impl CachedMap {
         }
         let place = [self.probationary.oldest, self.protected.oldest].into_iter().find(|place| *place != NIL)?;
         self.unlink(place);
-        let CmtEntry { key, dirty, .. } = self.entries[place as usize];
+        let CmtEntry { key, dirty, .. } = self.entries[place];
         if dirty {
-            self.entries[place as usize].state = EntryState::Leaving;
+            self.entries[place].state = EntryState::Leaving;
             self.leaving += 1;
             return Some(EvictedEntry::Dirty(key));
         }
@@ -186,17 +190,7 @@ impl CachedMap {
             previous: NIL,
             next: NIL,
         };
-        let place = match self.free {
-            NIL => {
-                self.entries.push(entry);
-                self.entries.len() as u32 - 1
-            }
-            place => {
-                self.free = self.entries[place as usize].newer;
-                self.entries[place as usize] = entry;
-                place
-            }
-        };
+        let place = self.entries.put(entry);
         self.places[key as usize] = place + 1;
         self.len += 1;
     }
@@ -204,13 +198,13 @@ impl CachedMap {
     /// A pinned entry has been read.
     pub(super) fn loaded(&mut self, key: u32) {
         let place = self.place(key).expect("pinned entries are cached");
-        self.entries[place as usize].is_loading = false;
+        self.entries[place].is_loading = false;
     }
 
     /// One user of a pinned entry lets go.
     pub(super) fn unpin(&mut self, key: u32) {
         let place = self.place(key).expect("pinned entries are cached");
-        let entry = &mut self.entries[place as usize];
+        let entry = &mut self.entries[place];
         entry.pins -= 1;
         if entry.pins > 0 {
             return;
@@ -230,14 +224,14 @@ impl CachedMap {
     /// Notes that a cached entry, of translation page `page`, is newer than what the page says.
     pub(super) fn set_dirty(&mut self, key: u32, page: u32) {
         let place = self.place(key).expect("only cached entries get dirty");
-        if self.entries[place as usize].dirty {
+        if self.entries[place].dirty {
             return;
         }
         let first = std::mem::replace(&mut self.dirty[page as usize], place);
-        let entry = &mut self.entries[place as usize];
+        let entry = &mut self.entries[place];
         (entry.dirty, entry.previous, entry.next) = (true, NIL, first);
         if first != NIL {
-            self.entries[first as usize].previous = place;
+            self.entries[first].previous = place;
         }
     }
 
@@ -246,7 +240,7 @@ impl CachedMap {
     pub(super) fn clean(&mut self, page: u32, mut each: impl FnMut(u32)) {
         let mut place = std::mem::replace(&mut self.dirty[page as usize], NIL);
         while place != NIL {
-            let entry = &mut self.entries[place as usize];
+            let entry = &mut self.entries[place];
             each(entry.key);
             entry.dirty = false;
             place = entry.next;
@@ -256,7 +250,7 @@ impl CachedMap {
     /// The translation page of a dirty victim is written: it leaves, unless it was used or changed since.
     pub(super) fn written(&mut self, key: u32) {
         let Some(place) = self.place(key) else { return };
-        let CmtEntry { state, dirty, .. } = self.entries[place as usize];
+        let CmtEntry { state, dirty, .. } = self.entries[place];
         if state != EntryState::Leaving {
             return;
         }
@@ -269,10 +263,8 @@ impl CachedMap {
     }
 
     fn remove(&mut self, place: u32) {
-        let entry = &mut self.entries[place as usize];
-        self.places[entry.key as usize] = 0;
-        entry.newer = self.free;
-        self.free = place;
+        self.places[self.entries[place].key as usize] = 0;
+        self.entries.remove(place);
         self.len -= 1;
     }
 
@@ -292,15 +284,15 @@ impl CachedMap {
         if former == NIL {
             segment.oldest = place;
         } else {
-            self.entries[former as usize].newer = place;
+            self.entries[former].newer = place;
         }
-        let entry = &mut self.entries[place as usize];
+        let entry = &mut self.entries[place];
         (entry.state, entry.newer, entry.older) = (state, NIL, former);
     }
 
     /// Takes the entry out of its segment, or off those that wait to leave.
     fn unlink(&mut self, place: u32) {
-        let CmtEntry { state, newer, older, .. } = self.entries[place as usize];
+        let CmtEntry { state, newer, older, .. } = self.entries[place];
         if state == EntryState::Leaving {
             self.leaving -= 1;
         }
@@ -313,10 +305,10 @@ impl CachedMap {
             segment.oldest = newer;
         }
         if newer != NIL {
-            self.entries[newer as usize].older = older;
+            self.entries[newer].older = older;
         }
         if older != NIL {
-            self.entries[older as usize].newer = newer;
+            self.entries[older].newer = newer;
         }
     }
 }

@@ -5,10 +5,10 @@ use super::lists::EMPTY;
 use super::state::{LOCK, NO_WAVE, Translation, TranslationWork, stamp};
 use crate::engine::content::Content;
 use crate::engine::operations::Operations;
-use crate::engine::slot::{NIL, TRANSLATION};
+use crate::engine::slot::TRANSLATION;
 use crate::media::{FlashFault, MapEvent, Media, Shape};
 use flashraid_redundancy::{Lock, Operation, OperationKind};
-use flashraid_vocabulary::{Action, Change, MemberPage, Version, Wave};
+use flashraid_vocabulary::{Action, Change, MemberPage, NIL, Version, Wave};
 
 /// What translation operations are admitted with.
 pub(in crate::engine) struct Admission<'a, C, M> {

@@ -5,11 +5,11 @@ use super::layout::TranslationLayout;
 use super::lists::{EMPTY, List, Lists};
 use super::mirrors::MirrorTable;
 use crate::engine::options::Dftl;
-use crate::engine::slot::{NIL, ROOM};
+use crate::engine::slot::ROOM;
 use crate::media::{MapEvent, Media, Shape};
 use flashraid_redundancy::{Lock, Operation, OperationKind};
 use flashraid_vocabulary::memory::reserved;
-use flashraid_vocabulary::{Lpn, MemberId, MemberPage, PageOperation, StripeId, Version, Wave, persistent};
+use flashraid_vocabulary::{Lpn, MemberId, MemberPage, NIL, PageOperation, StripeId, Version, Wave, persistent};
 use rustc_hash::FxHashSet;
 
 /// Locks of translation pages have numbers beyond those of stripes.

@@ -1,10 +1,9 @@
 //! Translation operations: what they read and program, and what their ends change.
 
 use super::state::{LOCK, Stored, Translation};
-use crate::engine::slot::NIL;
 use crate::media::{FlashFault, Media};
 use flashraid_redundancy::{Operation, OperationKind, Outcomes, Step};
-use flashraid_vocabulary::{Action, Cause, MemberPage, PageOperation, Priority, Sources, Version, Wave};
+use flashraid_vocabulary::{Action, Cause, MemberPage, NIL, PageOperation, Priority, Sources, Version, Wave};
 
 impl Translation {
     /// Plans a translation operation: one without space reads its page; the others read it, if it is on flash, and program both copies, or

@@ -6,9 +6,9 @@
 //! if the page is lost meanwhile, the read has failed. What an SSD does by itself, GC and the repetition of a program that has failed, does not use
 //! its link.
 
-use super::numbers::{NEVER, NIL};
+use super::numbers::NEVER;
 use crate::media::Flash;
-use flashraid_vocabulary::{Action, Cause};
+use flashraid_vocabulary::{Action, Cause, NIL};
 use std::collections::VecDeque;
 
 /// How long a host link is in use.

@@ -1,10 +1,10 @@
 //! The SSDs of an array: which of them is which member, the spares, and how members, domains and records are numbered.
 
-use super::numbers::{FirstNumbers, NIL, Numbers};
+use super::numbers::{FirstNumbers, Numbers};
 use super::tidings::Tidings;
 use crate::media::inspect::Ssds;
 use crate::media::{Completion, Done, Flash, Shape, Slice, Track};
-use flashraid_vocabulary::{Health, LocalPage, MemberId, MemberPage, Ppn, persistent};
+use flashraid_vocabulary::{Health, LocalPage, MemberId, MemberPage, NIL, Ppn, persistent};
 use std::ops::{Index, IndexMut};
 
 /// See the module.

@@ -24,12 +24,12 @@ use calendar::Calendar;
 use flashraid_ftl::ACTIONS;
 use flashraid_ftl::packed;
 use flashraid_vocabulary::{
-    Cause, Change, Failure, Fault, Health, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version, persistent,
+    Cause, Change, Failure, Fault, Health, MemberId, MemberPage, NIL, Observer, PageOperation, Part, Ppn, Version, persistent,
 };
 pub use links::LinkTimes;
 use links::Links;
 use members::{Members, inner};
-use numbers::{Behind, NIL};
+use numbers::Behind;
 use tidings::Tidings;
 
 /// See the module.

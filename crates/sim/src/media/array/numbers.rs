@@ -4,9 +4,8 @@ use flashraid_ftl::Flash;
 use flashraid_vocabulary::{Observer, Ppn};
 use std::ops::Index;
 
-/// "No time", "no page", "no SSD".
+/// "No time".
 pub(super) const NEVER: u64 = u64::MAX;
-pub(super) const NIL: u32 = u32::MAX;
 
 /// Where the parts of an SSD begin.
 #[derive(Clone, Copy, Debug, Default)]

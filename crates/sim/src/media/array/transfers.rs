@@ -3,9 +3,8 @@
 use super::SsdArray;
 use super::calendar::Calendar;
 use super::links::{FROM_SSD, LinkTimes, Links, TO_SSD};
-use super::numbers::NIL;
 use crate::media::{Completion, Progress};
-use flashraid_vocabulary::{Action, PageOperation};
+use flashraid_vocabulary::{Action, NIL, PageOperation};
 
 impl SsdArray {
     /// The array, whose SSDs have host links unless these take no time. Nothing has happened yet.
