@@ -35,15 +35,15 @@ MUTATED = [
     "crates/sim/src/engine",
     "crates/sim/src/buffer",
 ]
-PACKAGES = ["flashraid-redundancy", "flashraid-nand", "flashraid-ftl", "flashraid-sim"]
+PACKAGES = ["flashraid-redundancy", "flashraid-nand", "flashraid-ftl", "flashraid-sim", "flashraid-torture"]
 # Its counts of kills are golden figures, which any change moves: they say nothing about who notices a fault.
-LEFT_OUT = {"sim/mutants"}
+LEFT_OUT = {"torture/mutants"}
 # A test that compares whole results with those of the commit before: it says that something changed, not what is wrong.
 GOLDENS = "sim/goldens"
 GOLDEN_TEST = "results_are_those_of_every_build"
 # Those that notice most come first, then those that take long, then goldens: what they alone notice is counted apart.
-ORDER = ["redundancy/", "nand/", "ftl/", "sim/timing", "sim/flashraid_sim", "sim/"]
-SLOW = ["sim/effects", "sim/recompute", "sim/allocations", "sim/properties", "sim/torture"]
+ORDER = ["redundancy/", "nand/", "ftl/", "sim/timing", "sim/flashraid_sim", "sim/", "torture/"]
+SLOW = ["sim/effects", "sim/recompute", "sim/allocations", "sim/properties", "torture/torture", "torture/drives_of_today"]
 # Programs that hold all tests of a crate, a file each.
 TESTS_OF_CRATES = {"suite", "schemes"}
 HOOK = "::flashraid_vocabulary::mutation::chosen"

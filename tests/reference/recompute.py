@@ -83,7 +83,7 @@ NOT_RECOMPUTED = {
     "replacements/*/started_ns replacements/*/ended_ns replacements/*/hot_* replacements/*/cold_*": DECIDED,
     "replacements/*/shadow_reads_after": DECIDED,
     "window*": "needs each scheme's rule of what a failure takes: crates/sim/tests/suite/results.rs tries them all",
-    "verify*": "found by the oracle, and checked by deliberate faults (crates/sim/tests/suite/mutants.rs)",
+    "verify*": "found by the oracle, and checked by deliberate faults (crates/torture/tests/suite/mutants.rs)",
     "drain/pages drain/commits drain/simulated_ns drain/flash_ops/*": "a drain comes after all outputs have ended",
     "engine*": "what the machine needed",
 }

@@ -2,7 +2,7 @@
 
 use crate::caller::ask;
 use crate::errors::{INTERRUPTED, json, to_python};
-use flashraid_sim::torture::Torture;
+use flashraid_torture::Torture;
 use flashraid_vocabulary::wall::Stopwatch;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;

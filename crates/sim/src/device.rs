@@ -16,7 +16,7 @@ use std::io;
 use std::ops::Range;
 
 /// An engine, whatever its media and contents are: requests, time, failures, and what there is to know.
-pub(crate) trait Device: Lifecycle + Recorded {
+pub trait Device: Lifecycle + Recorded {
     /// Pages of the logical space.
     fn space_pages(&self) -> u64;
     /// Simulated time.
@@ -48,7 +48,7 @@ pub(crate) trait Device: Lifecycle + Recorded {
 }
 
 /// What a device goes through before its first request and after its last one. What is saved of it is its durable state.
-pub(crate) trait Lifecycle: Persistent + Any + Send + Sync {
+pub trait Lifecycle: Persistent + Any + Send + Sync {
     /// Writes the first `pages` pages of the logical space, in no time, and may leave them as overwrites would have: see `preparation::fill`.
     fn fill(&mut self, pages: u64, state: Option<AsOverwritten<'_>>) -> Option<Reached>;
     /// Overwrites random pages among the first `pages`, in no time: see `Engine::precondition`.
@@ -89,7 +89,7 @@ pub(crate) trait Lifecycle: Persistent + Any + Send + Sync {
 }
 
 /// What a device keeps for outputs beside the result.
-pub(crate) trait Recorded {
+pub trait Recorded {
     /// Begins recording. `slices` says whether it matters when page operations start.
     fn record(&mut self, slices: bool);
     /// Records page operations as well.
@@ -105,7 +105,7 @@ pub(crate) trait Recorded {
 }
 
 /// The engine that a configuration describes, on erased media.
-pub(crate) fn assemble(config: &Config) -> Result<Box<dyn Device>, ConfigError> {
+pub fn assemble(config: &Config) -> Result<Box<dyn Device>, ConfigError> {
     Ok(match (config.array.is_single(), config.run.verify) {
         (true, false) => Box::new(assemble::engine::<Untracked, Flash>(config, |_, _| Untracked)?),
         (true, true) => Box::new(assemble::engine::<Tags, Flash>(config, Tags::new)?),
@@ -166,7 +166,7 @@ impl<C: Checked, M: Media> Device for Engine<C, M> {
     }
 
     fn failure_of(&self, host_page: u64) -> Option<Failure> {
-        self.executor.failure_of(self.executor.space.page_at(host_page))
+        self.executor.failure_of(self.page_at(host_page))
     }
 
     fn replace(&mut self, device: u32) -> Result<(), &'static str> {

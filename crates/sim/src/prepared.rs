@@ -123,7 +123,7 @@ fn refuse_worn_out(media: &dyn Inspect) -> Result<(), ConfigError> {
 }
 
 /// Fills and preconditions. Returns the pages filled, and what the precondition reached.
-pub(crate) fn prepare(
+pub fn prepare(
     engine: &mut dyn Device,
     config: &Config,
     go_on: &mut dyn FnMut(u64) -> bool,

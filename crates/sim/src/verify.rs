@@ -196,7 +196,7 @@ impl Checked for Tags {
 }
 
 /// The number of the chip, channel or member whose failure takes this physical page.
-pub(crate) fn failed_unit(media: &impl Media, protects: Protects, ppn: Ppn) -> Option<u32> {
+pub fn failed_unit(media: &impl Media, protects: Protects, ppn: Ppn) -> Option<u32> {
     let place = media.place_of(ppn);
     match protects {
         Protects::None => None,
@@ -274,10 +274,11 @@ struct OfStripe {
     units: Vec<u32>,
 }
 
-pub(crate) const VERSIONS: [Version; 3] = [Version::Current, Version::Base, Version::Copy];
+/// What may be stored of a page.
+pub const VERSIONS: [Version; 3] = [Version::Current, Version::Base, Version::Copy];
 
 /// Appends all pages of the stripe of the host pages `first..end`: these and what is kept for their sake.
-pub(crate) fn pages_of_stripe<M: Media>(engine: &Engine<Tags, M>, first: u64, end: u64, pages: &mut Vec<MemberPage>) {
+pub fn pages_of_stripe<M: Media>(engine: &Engine<Tags, M>, first: u64, end: u64, pages: &mut Vec<MemberPage>) {
     for lpn in (first..end).map(Lpn) {
         pages.push(engine.scheme().locate(lpn));
         engine.scheme().redundancy_of(lpn, pages);
@@ -287,7 +288,7 @@ pub(crate) fn pages_of_stripe<M: Media>(engine: &Engine<Tags, M>, first: u64, en
 }
 
 /// The end of the run of host pages from `first` on that share a stripe.
-pub(crate) fn end_of_stripe<M: Media>(engine: &Engine<Tags, M>, first: u64) -> u64 {
+pub fn end_of_stripe<M: Media>(engine: &Engine<Tags, M>, first: u64) -> u64 {
     let stripe = engine.scheme().stripe_of(Lpn(first));
     (first + 1..engine.space_pages()).find(|lpn| engine.scheme().stripe_of(Lpn(*lpn)) != stripe).unwrap_or(engine.space_pages())
 }
@@ -345,7 +346,7 @@ fn examine_pages<M: Media>(
 }
 
 /// The unit on which a version of a page lies, or lay when it was lost; none if that is not known, as of a page that could not be allocated.
-pub(crate) fn unit_of_version(media: &impl Media, protects: Protects, page: MemberPage, version: Version) -> Option<u32> {
+pub fn unit_of_version(media: &impl Media, protects: Protects, page: MemberPage, version: Version) -> Option<u32> {
     let ppn = media.lookup(page, version)?;
     let is_bound = media.shape().binds_members;
     match protects {

@@ -390,7 +390,7 @@ impl Device {
     }
 
     /// Copies that a member's mirror chips can hold and still be collected.
-    pub(crate) fn copies_held(&self) -> u32 {
+    pub fn copies_held(&self) -> u32 {
         let planes = self.mirror_chips * self.dies_per_chip * self.planes_per_die;
         self.most_logical_pages_of(planes, self.blocks_per_plane) as u32 // physical pages are below 2^30
     }
@@ -540,7 +540,7 @@ impl Device {
 
     /// The smallest and the greatest over-provisioning, in parts per million, with which a device as small as this one works: the logical pages fit, each
     /// member can hold so many further versions (`held`), and at least a page of each plane is offered, of hybrid mapping a block. `None` if there is none.
-    pub(crate) fn over_provisioning_range_ppm(&self, placement: Placement, held: u32) -> Option<(u64, u64)> {
+    pub fn over_provisioning_range_ppm(&self, placement: Placement, held: u32) -> Option<(u64, u64)> {
         let pages = |ppm: u64| self.pages_per_member_at(ppm);
         let fits = |ppm: u64| {
             let (pages, blocks) = (pages(ppm), self.data_blocks_for(pages(ppm)));

@@ -61,7 +61,7 @@ pub use lookup::{find_key, keys};
 pub use preparation::{Precondition, Until, Warmup};
 pub use reference::reference_markdown;
 pub use schema::{Array, Config, Device, Host, Run, SchemeChoice, TABLES};
-pub(crate) use schemes::find_scheme;
+pub use schemes::find_scheme;
 pub use sheet::Sheet;
 pub use surprises::Spare;
 pub use survival::Survival;

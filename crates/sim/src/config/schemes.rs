@@ -5,7 +5,7 @@ use flashraid_redundancy::{Entry, SCHEMES};
 use flashraid_vocabulary::names::nearest;
 
 /// The scheme called `name`, or an error that names one that is near, and all.
-pub(crate) fn find_scheme(name: &str) -> Result<&'static Entry, ConfigError> {
+pub fn find_scheme(name: &str) -> Result<&'static Entry, ConfigError> {
     flashraid_redundancy::find(name).ok_or_else(|| {
         let near = nearest(name, SCHEMES.iter().map(|entry| entry.name));
         let shown = if name.is_empty() { "without a name" } else { name };

@@ -29,8 +29,6 @@ mod lifetime;
 mod links;
 mod mirroring;
 mod models;
-#[cfg(feature = "mutants")]
-mod mutants;
 mod older;
 mod orders;
 mod outputs;
@@ -53,7 +51,6 @@ mod superblocks;
 mod support;
 mod suspension;
 mod timing;
-mod torture;
 mod translation;
 mod trouble;
 mod units;

@@ -1,8 +1,6 @@
 //! The SLC cache (SPEC 8.14), as a drive has it: its figures, what it refuses, and that nothing is lost. What the FTL does: `slc` of flashraid-ftl.
 
-use crate::support::{config, may_have, pages, proving, some_of};
-use flashraid_redundancy::{Protects, SCHEMES};
-use flashraid_sim::torture::Torture;
+use crate::support::{config, pages};
 use flashraid_sim::{Config, Simulation};
 use flashraid_vocabulary::{HostOp, HostRequest};
 
@@ -118,40 +116,4 @@ fn a_cache_needs_several_bits_a_cell() {
     assert_eq!(refused(&[("slc_leave", "65534")]), "slc_leave = 65534: allowed is less than blocks_per_plane, which is 20");
     assert_eq!(refused(&[("slc_read_ns", "999999999")]), "slc_read_ns = 999999999: allowed is at most read_ns, which is 20000");
     assert_eq!(refused(&[("slc_program_ns", "200001")]), "slc_program_ns = 200001: allowed is at most program_ns, which is 200000");
-}
-
-/// Whatever fails, and whenever.
-#[test]
-fn nothing_is_lost_of_the_cache() {
-    const KINDS: [Pairs; 4] = [
-        &[("program_pages", "2"), ("pages_per_block", "8"), ("read_pages", "1"), ("slc_static", "2"), ("slc_full", "stall")],
-        &[("program_pages", "3"), ("pages_per_block", "6"), ("read_pages", "1"), ("slc_dynamic", "true"), ("slc_leave", "1")],
-        &[
-            ("superblock", "true"),
-            ("program_pages", "2"),
-            ("pages_per_block", "8"),
-            ("read_pages", "1"),
-            ("slc_static", "1"),
-            ("slc_dynamic", "true"),
-        ],
-        &[
-            ("program_pages", "2"),
-            ("pages_per_block", "6"),
-            ("read_pages", "1"),
-            ("slc_static", "1"),
-            ("gc_pace", "debt"),
-            ("write_streams", "3"),
-        ],
-    ];
-    let protecting = SCHEMES.iter().filter(|entry| entry.protects != Protects::None);
-    for (number, entry) in some_of(protecting, 1, 5).enumerate() {
-        let kind = KINDS.iter().cycle().skip(number).find(|kind| may_have(entry, kind)).expect("most");
-        let settings = [*kind, &[("mapping", "page"), ("ldpc", "none")]].concat();
-        let settings = settings.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-        let torture = Torture { scheme: entry.name.into(), settings, kills: proving(20_000, 150), ..Torture::default() };
-        let report = torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{} {kind:?}: {error}", entry.name));
-        let [found] = report.schemes.as_slice() else { panic!("one scheme") };
-        assert_eq!(found.violation, None, "{} {kind:?}", entry.name);
-        assert!(found.kills == torture.kills && found.rebuilt > 0, "{}: {found:?}", entry.name);
-    }
 }

@@ -1,8 +1,6 @@
 //! Write streams (SPEC 8.13): the host's requests name them, and what is written for a request goes with it. What the FTL makes of them: `streams` of flashraid-ftl.
 
-use crate::support::{clean_result, config, may_have, pages, proving, some_of};
-use flashraid_redundancy::{Protects, SCHEMES};
-use flashraid_sim::torture::Torture;
+use crate::support::{clean_result, config, pages};
 use flashraid_sim::{RunResult, Simulation};
 use flashraid_vocabulary::{HostOp, HostRequest, SplitMix64};
 
@@ -95,32 +93,4 @@ fn gc_pads_the_stream_that_it_has_filled() {
     };
     assert_eq!(padded(&[]), 0);
     assert!(padded(&[("power_loss_protection", "false")]) > 100);
-}
-
-/// Whatever fails, and whenever.
-#[test]
-fn nothing_is_lost_of_streams() {
-    const KINDS: [Pairs; 5] = [
-        &[("mapping_unit_bytes", "1024"), ("page_bytes", "4096"), ("write_streams", "3")],
-        &[("mapping_unit_bytes", "1024"), ("page_bytes", "4096"), ("write_streams", "8"), ("power_loss_protection", "false")],
-        &[("superblock", "true"), ("write_streams", "3"), ("gc_streams", "own")],
-        &[
-            ("write_streams", "3"),
-            ("gc_streams", "own"),
-            ("power_loss_protection", "false"),
-            ("mapping_unit_bytes", "1024"),
-            ("page_bytes", "4096"),
-        ],
-        &[("program_pages", "2"), ("pages_per_block", "8"), ("write_streams", "2"), ("gc_streams", "own"), ("gc_pace", "debt")],
-    ];
-    let protecting = SCHEMES.iter().filter(|entry| entry.protects != Protects::None);
-    for (number, entry) in some_of(protecting, 2, 5).enumerate() {
-        let kind = KINDS.iter().cycle().skip(number).find(|kind| may_have(entry, kind)).expect("most");
-        let settings = kind.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-        let torture = Torture { scheme: entry.name.into(), settings, kills: proving(20_000, 150), ..Torture::default() };
-        let report = torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{} {kind:?}: {error}", entry.name));
-        let [found] = report.schemes.as_slice() else { panic!("one scheme") };
-        assert_eq!(found.violation, None, "{} {kind:?}", entry.name);
-        assert!(found.kills == torture.kills && found.rebuilt > 0, "{}: {found:?}", entry.name);
-    }
 }

@@ -1,8 +1,6 @@
 //! Superblocks (SPEC 8.12): blocks of all planes that share their free space, filled die by die, and collected and erased together.
 
-use crate::support::{clean_result, config, may_have, pages, proving, some_of};
-use flashraid_redundancy::{Protects, SCHEMES};
-use flashraid_sim::torture::Torture;
+use crate::support::{clean_result, config, pages, proving};
 use flashraid_sim::{Config, RunResult, Simulation};
 use flashraid_vocabulary::{HostOp, HostRequest, SplitMix64};
 
@@ -38,35 +36,6 @@ fn run(pairs: Pairs, requests: impl IntoIterator<Item = HostRequest>) -> RunResu
     requests.into_iter().for_each(|request| _ = simulation.submit(&request).unwrap());
     simulation.finish().unwrap();
     clean_result(&mut simulation, &format!("{pairs:?}"))
-}
-
-/// Whatever fails, and whenever: members with several dies, and all of them together.
-#[test]
-fn nothing_is_lost_of_superblocks() {
-    const KINDS: [Pairs; 3] = [
-        &[("superblock", "true")],
-        &[("superblock", "true"), ("program_pages", "2"), ("pages_per_block", "8"), ("read_pages", "2"), ("allocation", "dynamic")],
-        &[
-            ("superblock", "true"),
-            ("gc_pace", "debt"),
-            ("power_loss_protection", "true"),
-            ("program_pages", "2"),
-            ("pages_per_block", "8"),
-            ("planes_per_die", "2"),
-        ],
-    ];
-    let protecting = SCHEMES.iter().filter(|entry| entry.protects != Protects::None && entry.mirror_chips == 0);
-    for (number, entry) in some_of(protecting, 1, 5).enumerate() {
-        for second in [false, true] {
-            let kind = KINDS.iter().cycle().skip(number + usize::from(second)).find(|kind| may_have(entry, kind)).expect("most");
-            let settings = kind.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-            let torture = Torture { scheme: entry.name.into(), settings, kills: proving(20_000, 200), second, ..Torture::default() };
-            let report = torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{} {kind:?}: {error}", entry.name));
-            let [found] = report.schemes.as_slice() else { panic!("one scheme") };
-            assert_eq!(found.violation, None, "{} {kind:?}", entry.name);
-            assert!(found.kills == torture.kills && found.rebuilt > 0, "{}: {found:?}", entry.name);
-        }
-    }
 }
 
 /// Four dies on two channels, one unit of 102.4 us on a bus at a time.

@@ -1,8 +1,6 @@
 //! Reads that suspend programs and erases (SPEC 8.3), in whole runs: latencies, figures, and that nothing is lost. What NAND does alone is tested there.
 
-use crate::support::{config, pages, proving, some_of};
-use flashraid_redundancy::{Protects, SCHEMES};
-use flashraid_sim::torture::Torture;
+use crate::support::{config, pages};
 use flashraid_sim::{RunResult, Simulation};
 use flashraid_vocabulary::{HostOp, HostRequest};
 
@@ -72,20 +70,4 @@ fn the_tail_of_reads_is_shorter() {
     assert!([&waiting, &suspending].iter().all(|result| result.flash_ops.erases.total > 100));
     assert!(longest >= 4_000_000 && shorter < longest / 4, "{shorter} of {longest}");
     assert!(suspending.suspensions.unwrap().erases > 20);
-}
-
-/// Whatever fails, and whenever: also while work is suspended.
-#[test]
-fn nothing_is_lost_around_suspensions() {
-    let protecting = SCHEMES.iter().filter(|entry| entry.protects != Protects::None);
-    for entry in some_of(protecting, 3, 6) {
-        for (what, min_ns) in [("both", "0"), ("program", "20000")] {
-            let settings = [("suspend", what), ("suspend_min_ns", min_ns), ("scheduling", "read_first"), ("erase_ns", "1500000")];
-            let settings = settings.map(|(key, value)| (key.to_string(), value.to_string())).to_vec();
-            let torture = Torture { scheme: entry.name.into(), settings, kills: proving(20_000, 200), ..Torture::default() };
-            let report = torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"));
-            let [found] = report.schemes.as_slice() else { panic!("one scheme") };
-            assert_eq!(found.violation, None, "{}", entry.name);
-        }
-    }
 }

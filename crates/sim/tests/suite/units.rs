@@ -1,9 +1,7 @@
 //! Mapping units smaller than a flash page (SPEC 8.1): packing, padding, reads, GC, and that nothing is lost.
 
-use crate::support::{clean_result, config, least_over_provisioning, pages, proving, request, some_of};
+use crate::support::{clean_result, config, least_over_provisioning, pages, proving, request};
 use flashraid_ftl::policies;
-use flashraid_redundancy::{Protects, SCHEMES};
-use flashraid_sim::torture::Torture;
 use flashraid_sim::{Config, RunResult, Simulation};
 use flashraid_vocabulary::{HostOp, HostRequest, SplitMix64};
 
@@ -373,27 +371,5 @@ fn what_the_memory_holds_for_a_dead_chip_is_rebuilt() {
         let [rebuild] = result.rebuild.as_slice() else { panic!("one rebuild") };
         assert_eq!((result.parity_updates.mirrored, rebuild.pages_lost, rebuild.pages_xored), (1, lost, lost));
         assert!(rebuild.finished_ns.is_some() && result.flash_units.unwrap().programs.retry == repeated);
-    }
-}
-
-/// Whatever fails, and whenever: on devices of which each flash page has several units, or several pages are programmed together, or both.
-#[test]
-fn nothing_is_lost_of_what_is_programmed_together() {
-    const TOGETHER: [Pairs; 3] = [
-        &[("mapping_unit_bytes", "512")],
-        &[("program_pages", "4"), ("pages_per_block", "8"), ("read_pages", "2")],
-        &[("mapping_unit_bytes", "512"), ("program_pages", "3"), ("pages_per_block", "6"), ("read_pages", "3")],
-    ];
-    let protecting = SCHEMES.iter().filter(|entry| entry.protects != Protects::None);
-    for (number, entry) in some_of(protecting, 0, 6).enumerate() {
-        for second in [false, true] {
-            let settings =
-                TOGETHER[(number + usize::from(second)) % 3].iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-            let torture = Torture { scheme: entry.name.into(), settings, kills: proving(20_000, 200), second, ..Torture::default() };
-            let report = torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"));
-            let [found] = report.schemes.as_slice() else { panic!("one scheme") };
-            assert_eq!(found.violation, None, "{}", entry.name);
-            assert!(found.kills == torture.kills && found.rebuilt > 0, "{}: {found:?}", entry.name);
-        }
     }
 }

@@ -272,13 +272,6 @@ pub fn scenario(scheme: &str, pairs: &[(&str, &str)], more: &[(&str, &str)]) -> 
     accepted(&merged(scheme, &[pairs, more, &[("scheme.name", scheme)]].concat()))
 }
 
-/// Whether superblocks (SPEC 8.12) and `gc_pace = debt` (SPEC 8.4), if they are among the settings, are allowed with the scheme.
-pub fn may_have(entry: &Entry, pairs: &[(&str, &str)]) -> bool {
-    let has_superblocks = pairs.contains(&("superblock", "true"));
-    let has_debt = pairs.contains(&("gc_pace", "debt"));
-    (entry.mirror_chips == 0 || !has_superblocks) && (entry.coordinates_gc.is_none() || !has_debt)
-}
-
 /// Settings of the drive of the golden results with these over them, each key once.
 pub fn merged(scheme: &str, pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();

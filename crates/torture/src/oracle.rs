@@ -3,10 +3,10 @@
 //! With one parity, contents tell: their sums are XORs. With two, a stripe has more pages than a tag has bytes, so that contents of other pages would add up to nearly any.
 //! There the equations of both parities are known instead, and the rank of their coefficients tells.
 
-use crate::engine::Engine;
-use crate::engine::tags::{Tags, ZERO};
-use crate::media::Media;
-use crate::verify::{VERSIONS, end_of_stripe, pages_of_stripe};
+use flashraid_sim::engine::Engine;
+use flashraid_sim::engine::tags::{Tags, ZERO};
+use flashraid_sim::media::Media;
+use flashraid_sim::verify::{VERSIONS, end_of_stripe, pages_of_stripe};
 use flashraid_vocabulary::galois::{inverse, multiply, power};
 use flashraid_vocabulary::{Lpn, MemberPage, Version};
 
@@ -149,10 +149,10 @@ fn holds_data<M: Media>(engine: &Engine<Tags, M>, first: u64, end: u64, page: Me
 #[cfg(test)]
 mod tests {
     use super::{Span, lost_by_rank, lost_pages};
-    use crate::engine::Engine;
-    use crate::engine::tags::Tags;
-    use crate::media::{Flash, Inspect};
-    use crate::{Config, assemble};
+    use flashraid_sim::engine::Engine;
+    use flashraid_sim::engine::tags::Tags;
+    use flashraid_sim::media::{Flash, Inspect};
+    use flashraid_sim::{Config, assemble};
     use flashraid_vocabulary::{Fault, HostOp, HostRequest, Lpn, Part};
 
     /// A drive of four members, three pages of data in each stripe, of which the first ones are written.

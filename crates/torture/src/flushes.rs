@@ -1,9 +1,9 @@
 //! What flushes promise: a write that was submitted before a flush survives, once the flush has completed, the loss of everything but flash and NVRAM. Where
 //! requests may overtake each other on their way to the engine, so does a write that was decided before the flush was submitted.
 
-use crate::engine::Engine;
-use crate::engine::tags::{Tags, ZERO};
-use crate::media::Media;
+use flashraid_sim::engine::Engine;
+use flashraid_sim::engine::tags::{Tags, ZERO};
+use flashraid_sim::media::Media;
 use flashraid_vocabulary::{Lpn, Version};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -131,9 +131,9 @@ impl Flushes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Config;
-    use crate::assemble;
-    use crate::media::{Flash, SsdArray};
+    use flashraid_sim::Config;
+    use flashraid_sim::assemble;
+    use flashraid_sim::media::{Flash, SsdArray};
     use flashraid_vocabulary::{HostOp, HostRequest};
 
     /// Page 0 of a small device, zeroed, in a stripe with others. A discard of it takes its time, as the parity changes.

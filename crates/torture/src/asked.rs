@@ -27,7 +27,7 @@ pub struct Torture {
     pub claims: Option<Protects>,
     /// A deliberate fault that each engine makes.
     #[cfg(feature = "mutants")]
-    pub mutant: Option<crate::mutants::EngineFault>,
+    pub mutant: Option<flashraid_sim::mutants::EngineFault>,
 }
 
 impl Default for Torture {

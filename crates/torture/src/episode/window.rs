@@ -1,7 +1,7 @@
 //! What failures may take of a scheme that makes redundancy later (`Entry::has_window`): what it declares to be exposed, and nothing else.
 
 use super::setup::{Episode, Problem};
-use crate::media::Media;
+use flashraid_sim::media::Media;
 use flashraid_vocabulary::{Lpn, MemberPage, Version};
 
 impl<M: Media> Episode<M> {

@@ -3,7 +3,7 @@
 use crate::support::{engine, pages, proving, small, some_of, tags};
 use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_redundancy::{Entry, Protects, SCHEMES};
-use flashraid_sim::torture::{Report, Torture, has_semivalid};
+use flashraid_torture::{Report, Torture, has_semivalid};
 use flashraid_vocabulary::HostOp;
 use std::collections::BTreeMap;
 

@@ -2,17 +2,17 @@
 
 use super::host::Host;
 use super::wanted::Wanted;
-use crate::assemble::{self, Assembled};
-use crate::config::{Config, ConfigError, find_scheme};
-use crate::engine::Engine;
-use crate::engine::tags::Tags;
-use crate::media::{Flash, Media};
-use crate::prepared::prepare;
-use crate::torture::asked::Torture;
-use crate::torture::random::Random;
-use crate::torture::report::SchemeReport;
-use crate::torture::states::Case;
+use crate::asked::Torture;
+use crate::random::Random;
+use crate::report::SchemeReport;
+use crate::states::Case;
 use flashraid_redundancy::{Entry, Protects};
+use flashraid_sim::assemble::{self, Assembled};
+use flashraid_sim::config::{Config, ConfigError, find_scheme};
+use flashraid_sim::engine::Engine;
+use flashraid_sim::engine::tags::Tags;
+use flashraid_sim::media::{Flash, Media};
+use flashraid_sim::prepare;
 use flashraid_vocabulary::Lpn;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,7 +154,7 @@ impl<M: Media> Episode<M> {
 
     /// What the host calls a page.
     pub fn host_page(&self, page: u64) -> u64 {
-        self.engine.executor.space.host_page(Lpn(page))
+        self.engine.host_page(Lpn(page))
     }
 
     /// What was found.

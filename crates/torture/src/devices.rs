@@ -5,8 +5,8 @@
 use super::asked::Torture;
 use super::random::Random;
 use super::rules::{Drawing, words_of};
-use crate::config::{Config, ConfigError, Device, Draw, Key, TABLES, find_key, find_scheme};
-use crate::prepared::Prepared;
+use flashraid_sim::Prepared;
+use flashraid_sim::config::{Config, ConfigError, Device, Draw, Key, TABLES, find_key, find_scheme};
 
 /// Blocks of a plane with which every shape and scheme has space.
 const ROOMY_BLOCKS: &str = "64";
@@ -174,11 +174,11 @@ fn fill(drawing: &mut Drawing, config: &Config) -> Result<(), ConfigError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Kind;
-    use crate::torture::states::{Case, STATES};
+    use crate::states::{Case, STATES};
     use flashraid_ftl::{GcPolicy, policies};
     use flashraid_redundancy::schemes::{raid1, raid5, sirf1};
     use flashraid_redundancy::{Bases, Entry, Members, Parameter, Protects, SCHEMES, Values};
+    use flashraid_sim::config::Kind;
     use flashraid_vocabulary::SemivalidAction;
     use std::collections::{BTreeMap, BTreeSet};
     use std::sync::LazyLock;

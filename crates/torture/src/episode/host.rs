@@ -1,10 +1,10 @@
 //! The host of an episode: its requests, and what has completed of them.
 
-use crate::engine::Engine;
-use crate::engine::tags::Tags;
-use crate::media::Media;
-use crate::torture::flushes::Flushes;
-use crate::torture::random::Random;
+use crate::flushes::Flushes;
+use crate::random::Random;
+use flashraid_sim::engine::Engine;
+use flashraid_sim::engine::tags::Tags;
+use flashraid_sim::media::Media;
 use flashraid_vocabulary::{HostOp, HostRequest, Lpn};
 use std::collections::BTreeMap;
 
@@ -129,10 +129,10 @@ impl Host {
         let changes = matches!(op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes);
         let host_pages =
             (offset_bytes / page_bytes..(offset_bytes + size_bytes).div_ceil(page_bytes)).take(if changes { usize::MAX } else { 0 });
-        let pages: Vec<u64> = host_pages.map(|page| engine.executor.space.page_at(page).0).collect();
+        let pages: Vec<u64> = host_pages.map(|page| engine.page_at(page).0).collect();
         self.flushes.before(engine, pages.iter().copied());
         // One more than there are.
-        let streams = u64::from(engine.executor.options.write_streams);
+        let streams = u64::from(engine.write_streams());
         let stream = if streams > 1 { random.below(streams + 1) as u16 } else { 0 };
         let sequence = engine.submit(&HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream, source: 0 }, true);
         self.flushes.after(engine, sequence, pages.iter().copied());

@@ -1,8 +1,8 @@
 //! The end of an episode: everything comes to rest, what could be rebuilt is, and every page is read.
 
 use super::setup::{Episode, Problem};
-use crate::media::Media;
-use crate::verify::{self, VERSIONS};
+use flashraid_sim::media::Media;
+use flashraid_sim::verify::{self, VERSIONS};
 use flashraid_vocabulary::{Cause, HostOp, HostRequest, Lpn, MemberPage, Version};
 
 /// Events within which a device comes to rest, if its reads take one attempt.

@@ -1,8 +1,8 @@
 //! SSDs that are replaced in an episode, by a scheme that does that: as often as there are spare ones, whatever fails meanwhile.
 
 use super::setup::Episode;
-use crate::media::Media;
-use crate::verify;
+use flashraid_sim::media::Media;
+use flashraid_sim::verify;
 use flashraid_vocabulary::{Failure, Fault, Health, MemberId, MemberPage, Part, Ppn, Version};
 use std::collections::BTreeMap;
 

@@ -2,11 +2,11 @@
 
 use super::failures::in_row;
 use super::setup::{Episode, NVRAM};
-use crate::engine::Outcome;
-use crate::engine::in_flight::InFlight;
-use crate::media::Media;
-use crate::torture::states::{Instant, Known, STATES, has_semivalid};
+use crate::states::{Instant, Known, STATES, has_semivalid};
 use flashraid_ftl::GcUnderWay;
+use flashraid_sim::engine::Outcome;
+use flashraid_sim::engine::in_flight::InFlight;
+use flashraid_sim::media::Media;
 use flashraid_vocabulary::{Health, Version};
 
 /// The states that hold now, as their numbers in `STATES`.

@@ -1,7 +1,7 @@
 //! The states that an episode waits for, and those that its kills have met.
 
-use crate::torture::random::Random;
-use crate::torture::states::{Case, STATES, exclude};
+use crate::random::Random;
+use crate::states::{Case, STATES, exclude};
 use std::collections::BTreeMap;
 
 /// See the module. States are given as their numbers in `STATES`.

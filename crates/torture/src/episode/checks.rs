@@ -1,9 +1,9 @@
 //! What must hold at each kill.
 
 use super::setup::{Episode, Problem};
-use crate::media::Media;
-use crate::torture::oracle;
-use crate::verify::{self, Finding};
+use crate::oracle;
+use flashraid_sim::media::Media;
+use flashraid_sim::verify::{self, Finding};
 use flashraid_vocabulary::Lpn;
 
 impl<M: Media> Episode<M> {

@@ -3,9 +3,9 @@
 use super::host::Favor;
 use super::instant::held;
 use super::setup::{Episode, KILLS, Problem};
-use crate::clock::NEVER;
-use crate::media::Media;
-use crate::torture::states::{Known, STATES};
+use crate::states::{Known, STATES};
+use flashraid_sim::NEVER;
+use flashraid_sim::media::Media;
 
 /// Events before a kill, at most, and for how many more it is deferred until something wanted goes on.
 const MOST_EVENTS: u64 = 60;

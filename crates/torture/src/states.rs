@@ -1,10 +1,10 @@
 //! What a kill may find going on: which states there are, on which devices each of them can be, and which exclude each other.
 
-use crate::config::{Config, Mapping, WearLeveling, WriteCompletes};
-use crate::engine::in_flight::InFlight;
-use crate::media::Media;
 use flashraid_ftl::GcUnderWay;
 use flashraid_redundancy::{Entry, Redundancy};
+use flashraid_sim::config::{Config, Mapping, WearLeveling, WriteCompletes};
+use flashraid_sim::engine::in_flight::InFlight;
+use flashraid_sim::media::Media;
 use flashraid_vocabulary::{MemberId, SemivalidAction};
 use std::cell::OnceCell;
 

@@ -1,12 +1,12 @@
 //! What fails in an episode: as many units, or parts of them, as the scheme survives, until they are rebuilt; and sometimes one more before.
 
 use super::setup::{Episode, NVRAM};
-use crate::engine::Engine;
-use crate::engine::tags::Tags;
-use crate::media::{Media, Shape};
-use crate::torture::oracle::lost_pages;
-use crate::verify::{self, VERSIONS};
+use crate::oracle::lost_pages;
 use flashraid_redundancy::Protects;
+use flashraid_sim::engine::Engine;
+use flashraid_sim::engine::tags::Tags;
+use flashraid_sim::media::{Media, Shape};
+use flashraid_sim::verify::{self, VERSIONS};
 use flashraid_vocabulary::{Failure, Fault, LocalPage, Member, MemberId, MemberPage, Part, Ppn, Version};
 use std::collections::BTreeSet;
 

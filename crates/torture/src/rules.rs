@@ -6,10 +6,10 @@
 
 use super::asked::Torture;
 use super::random::Random;
-use crate::config::{Draw, Key, Kind, find_key};
 use flashraid_ftl::{ChosenPolicy, policies};
 use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_redundancy::{Draws, Entry, Members, Parameter, WriteBuffer};
+use flashraid_sim::config::{Draw, Key, Kind, find_key};
 use flashraid_vocabulary::SemivalidAction;
 
 /// Physical pages, at most, that dies and planes are multiplied up to.
