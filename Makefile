@@ -71,7 +71,7 @@ format: .venv/testing
 # What is made of the code and kept in files. The drives of tests/golden/drives are not among it: they are written when their format is raised (CONTRIBUTING.md).
 WHAT := config:: generated:: documents:: determinism::
 bless:
-	FLASHRAID_BLESS=1 cargo test -q -p flashraid-sim --all-features --test suite -- $(WHAT)
+	FLASHRAID_BLESS=1 cargo test -q -p flashraid-sim -p flashraid-torture --all-features --test suite -- $(WHAT)
 
 # The release build is for the most part one job for one core, and so is the end of many a test program: both languages are tested at once.
 test:
