@@ -62,9 +62,12 @@ def test_goldens_are_a_suite_of_their_own_and_count_apart():
     """They are left out by name, and what they alone kill is no kill without them."""
     golden = f"determinism::{mutate.GOLDEN_TEST}"
     both = f"sim/determinism {golden}"
-    tests = [golden, "determinism::equal", "mutants::kills", "timing::read"]
+    tests = [golden, "determinism::equal", "timing::read"]
     expected = {"sim/goldens": [golden], "sim/determinism": ["determinism::equal"], "sim/timing": ["timing::read"]}
     assert mutate.groups("sim", {"name": "suite"}, tests) == expected
+    assert mutate.groups("torture", {"name": "suite"}, ["mutants::kills", "torture::a"]) == {
+        "torture/torture": ["torture::a"]
+    }
     assert mutate.groups("sim", {"name": "flashraid_sim"}, ["a::b", "c::d"]) == {"sim/flashraid_sim": ["a::b", "c::d"]}
     killed = [["a", f"sim/goldens {golden}"], ["b", both, "sim/timing read"], ["c", "flash/gc d"]]
     assert mutate.without_goldens({"killed": killed}) == 2

@@ -149,10 +149,10 @@ impl Flash {
         }
     }
 
-    /// Whether a program under hybrid mapping that is about to be queued has its page. One whose promise a failure broke gets another, or waits for it.
+    /// Whether a program under hybrid mapping that is about to be queued has its page. One whose reservation a failure broke gets another, or waits for it.
     fn keeps_reservation(&mut self, id: u32) -> bool {
         let (slot, space) = (self.nand.record(id).slot, &self.store.space);
-        let is_broken = self.hybrid.as_mut().is_some_and(|hybrid| hybrid.takes_back_promise(slot, space));
+        let is_broken = self.hybrid.as_mut().is_some_and(|hybrid| hybrid.takes_back_reservation(slot, space));
         let keeps = !is_broken || self.reserve_page(slot);
         if !keeps {
             self.merging().hybrid.wait_for_page(id);

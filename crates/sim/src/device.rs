@@ -10,7 +10,7 @@ use crate::engine::{AsOverwritten, CompletedRequest, Engine, Halted, Reached, Su
 use crate::media::{Flash, Media, Recording, SsdArray};
 use crate::verify::{Checked, Checks, Verified};
 use flashraid_redundancy::Scheme;
-use flashraid_vocabulary::{Failure, HostRequest, Persistent};
+use flashraid_vocabulary::{DeviceFault, HostRequest, Persistent};
 use std::any::Any;
 use std::io;
 use std::ops::Range;
@@ -38,9 +38,9 @@ pub trait Device: Lifecycle + Recorded {
     /// Whether a data buffer destages by itself: not while everything is to come to its end.
     fn set_destaging(&mut self, is_on: bool);
     /// Something fails now.
-    fn fail(&mut self, failure: Failure);
+    fn fail(&mut self, failure: DeviceFault);
     /// The failure that takes the flash page of a host page; none if it is not written, or failures have left it without a page.
-    fn failure_of(&self, host_page: u64) -> Option<Failure>;
+    fn failure_of(&self, host_page: u64) -> Option<DeviceFault>;
     /// Has an SSD of an array replaced. Returns why that cannot be.
     fn replace(&mut self, device: u32) -> Result<(), &'static str>;
     /// What there is to know.
@@ -161,12 +161,12 @@ impl<C: Checked, M: Media> Device for Engine<C, M> {
         self.front_end.set_destaging(is_on);
     }
 
-    fn fail(&mut self, failure: Failure) {
+    fn fail(&mut self, failure: DeviceFault) {
         self.fail(failure);
     }
 
-    fn failure_of(&self, host_page: u64) -> Option<Failure> {
-        self.executor.failure_of(self.page_at(host_page))
+    fn failure_of(&self, host_page: u64) -> Option<DeviceFault> {
+        self.executor.failure_of(self.executor.page_at(host_page))
     }
 
     fn replace(&mut self, device: u32) -> Result<(), &'static str> {

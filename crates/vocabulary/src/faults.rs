@@ -80,21 +80,21 @@ pub enum Fault {
 
 /// A fault, and of which SSD of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Failure {
+pub struct DeviceFault {
     /// Number of the SSD; none if there is only one, or if the fault concerns no SSD.
     pub device: Option<u32>,
     /// What goes wrong in it.
     pub fault: Fault,
 }
 
-impl From<Fault> for Failure {
+impl From<Fault> for DeviceFault {
     /// Of the only SSD, or of none.
     fn from(fault: Fault) -> Self {
         Self { device: None, fault }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for DeviceFault {
     /// As `Fault`, and in an array with the SSD before the part: `device:3`, `device:3/chip:0.1`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(device) = self.device else { return self.fault.fmt(formatter) };

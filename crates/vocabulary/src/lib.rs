@@ -23,7 +23,7 @@ pub mod wall;
 mod words;
 
 pub use divisor::Divisor;
-pub use faults::{Failure, Fault, Part};
+pub use faults::{DeviceFault, Fault, Part};
 pub use geometry::Geometry;
 pub use host::{HostOp, HostRequest};
 pub use ids::{LocalPage, Lpn, MemberId, MemberPage, Ppn, StripeId};

@@ -3,12 +3,12 @@
 //! Idea: a lost page of a scheme of copies is read from another copy and programmed again, at low priority, several pages at a time.
 //! Rules: SPEC 2.4 (repair of SIRF-1).
 
-use super::{Order, keeps_redundancy};
+use super::{RebuildOrder, keeps_redundancy};
 use crate::{Entry, Redundancy};
 use flashraid_vocabulary::Priority;
 
 /// Copying. Its window is the number of pages that are copied at once.
-pub const ORDER: Order = Order {
+pub const ORDER: RebuildOrder = RebuildOrder {
     name: "copy",
     about: "Reads lost pages from another copy, rebuild_window of them at a time, at low priority.",
     window: 8,

@@ -6,11 +6,11 @@
 //! order of stripes; a fetcher gives users no precedence once its read is issued. Of a scheme of copies the stripe is a page with its
 //! copies (SPEC 0.1 b), of which one is read: the XOR of one page.
 
-use super::{Order, keeps_redundancy};
+use super::{RebuildOrder, keeps_redundancy};
 use flashraid_vocabulary::Priority;
 
 /// DOR. Its window is the buffer, in pages.
-pub const ORDER: Order = Order {
+pub const ORDER: RebuildOrder = RebuildOrder {
     name: "dor",
     about: "Disk-oriented: each surviving member reads for the rebuild whenever it is idle; a buffer of rebuild_window pages limits the stripes in progress.",
     window: 8,

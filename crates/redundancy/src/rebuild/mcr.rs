@@ -5,12 +5,12 @@
 //! Paper: section 3.2 and Algorithm 2 of the CR5M paper. Rules: SPEC 1.7 (MCR), 1.10 rulings 10 to 15, 20 and 26. Which class a stripe
 //! is of, and what its repair does, is in `schemes/cr5m/`.
 
-use super::Order;
+use super::RebuildOrder;
 use crate::{Entry, Redundancy};
 use flashraid_vocabulary::Priority;
 
 /// MCR. Its window is the buffer, in pages.
-pub const ORDER: Order = Order {
+pub const ORDER: RebuildOrder = RebuildOrder {
     name: "mcr",
     about: "Mirroring-assisted: as dor, but in two rounds; strips that have a copy on a mirror chip are copied in the second round.",
     window: 8,

@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 
 /// An order of rebuild.
 #[derive(Debug)]
-pub struct Order {
+pub struct RebuildOrder {
     /// The key used everywhere.
     pub name: &'static str,
     /// One or two sentences.
@@ -42,15 +42,15 @@ pub struct Order {
 }
 
 /// Every order, one a line.
-pub const ORDERS: &[Order] = &[sor::ORDER, dor::ORDER, mcr::ORDER, copy::ORDER];
+pub const ORDERS: &[RebuildOrder] = &[sor::ORDER, dor::ORDER, mcr::ORDER, copy::ORDER];
 
 /// The order called `name`.
-pub fn find_order(name: &str) -> Option<&'static Order> {
+pub fn find_order(name: &str) -> Option<&'static RebuildOrder> {
     ORDERS.iter().find(|order| order.name == name)
 }
 
 /// The order of a scheme for which the user names none; `None` if there is nothing to rebuild from.
-pub fn default_order(entry: &Entry) -> Option<&'static Order> {
+pub fn default_order(entry: &Entry) -> Option<&'static RebuildOrder> {
     let name = match entry.redundancy {
         Redundancy::None => return None,
         Redundancy::Copies => copy::ORDER.name,
@@ -71,7 +71,7 @@ fn keeps_redundancy(entry: &Entry) -> Result<(), String> {
 /// The rebuild of a device: one job for its whole life, which starts anew at each failure.
 #[derive(Clone, Debug)]
 pub struct Rebuild {
-    order: &'static Order,
+    order: &'static RebuildOrder,
     /// Stripes under repair at most.
     window: usize,
     /// Stripes of the device.
@@ -102,7 +102,7 @@ pub struct Rebuild {
 
 impl Rebuild {
     /// Of a device of `stripes` stripes on which nothing has failed yet, `window` stripes at a time.
-    pub fn new(order: &'static Order, window: u32, stripes: u32) -> Self {
+    pub fn new(order: &'static RebuildOrder, window: u32, stripes: u32) -> Self {
         debug_assert!(window > 0 && stripes > 0);
         Self {
             order,

@@ -4,11 +4,11 @@
 //! little of it; the drawback is a long rebuild. Source: M. Holland, as cited in section 2.2 of the CR5M paper. Rules: SPEC 1.7 (SOR). Of a scheme
 //! of copies the stripe is a page with its copies (SPEC 0.1 b), of which one is read: the XOR of one page.
 
-use super::{Order, keeps_redundancy};
+use super::{RebuildOrder, keeps_redundancy};
 use flashraid_vocabulary::Priority;
 
 /// SOR. Its window is the number of processes.
-pub const ORDER: Order = Order {
+pub const ORDER: RebuildOrder = RebuildOrder {
     name: "sor",
     about: "Stripe-oriented: repairs the stripes in order, rebuild_window of them at a time, at low priority.",
     window: 1,

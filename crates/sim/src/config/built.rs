@@ -3,7 +3,7 @@
 use super::error::refuse;
 use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Injection, Member, Until, find_scheme};
 use flashraid_ftl::Placement;
-use flashraid_redundancy::rebuild::{ORDERS, Order, default_order, find_order};
+use flashraid_redundancy::rebuild::{ORDERS, RebuildOrder, default_order, find_order};
 use flashraid_redundancy::{Build, Protects, Scheme};
 use flashraid_vocabulary::names::nearest;
 use flashraid_vocabulary::{MemberPage, Version};
@@ -73,7 +73,7 @@ impl Config {
     }
 
     /// The order of rebuild, if there is to be one: what `rebuild` and the scheme come to.
-    pub fn rebuild_order(&self) -> Result<Option<&'static Order>, ConfigError> {
+    pub fn rebuild_order(&self) -> Result<Option<&'static RebuildOrder>, ConfigError> {
         let (entry, asked) = (find_scheme(&self.scheme.name)?, self.host.rebuild.as_str());
         match asked {
             "auto" => return Ok(default_order(entry)),

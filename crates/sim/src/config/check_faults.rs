@@ -3,13 +3,13 @@
 use super::{Array, Config, ConfigError, Injection, Target, Trigger, find_scheme};
 use crate::assemble::settings;
 use flashraid_ftl::Placement;
-use flashraid_vocabulary::{Failure, Fault, Part};
+use flashraid_vocabulary::{DeviceFault, Fault, Part};
 
 impl Target {
     /// Whether a configuration has what is to fail; `space_pages` is its logical space.
     pub(crate) fn check(self, config: &Config, space_pages: u64) -> Result<(), String> {
         let Config { device: built, array, scheme, .. } = config;
-        let Failure { device, fault } = match self {
+        let DeviceFault { device, fault } = match self {
             Self::Fault(failure) => failure,
             Self::Replace(device) if device < array.devices + array.spare_devices => return Ok(()),
             Self::Replace(device) => {

@@ -4,7 +4,7 @@ use super::ConfigError;
 use super::units::decimal;
 use crate::time::{self, to_latest};
 use flashraid_vocabulary::names::nearest;
-use flashraid_vocabulary::{Failure, Fault, Part};
+use flashraid_vocabulary::{DeviceFault, Fault, Part};
 use std::str::FromStr;
 
 /// What is allowed, as help and messages say it.
@@ -43,7 +43,7 @@ pub enum Target {
     /// This SSD of an array is replaced by a spare one.
     Replace(u32),
     /// This fault, in this SSD of an array.
-    Fault(Failure),
+    Fault(DeviceFault),
     /// The page that holds the current version of a host page when it comes to that can be read no more.
     PageOf(u64),
 }
@@ -124,8 +124,8 @@ impl FromStr for Target {
             let (number, inside) = rest.split_once('/').map_or((rest, None), |(number, inside)| (number, Some(inside)));
             let device = number.parse().map_err(|_| ConfigError(format!("{text}: allowed is device:N, with a whole number")))?;
             return match inside.map_or(Ok(Self::Fault(Fault::Loss(Part::Device).into())), str::parse)? {
-                Self::Fault(Failure { device: None, fault: fault @ (Fault::Loss(_) | Fault::Program(_) | Fault::Erase(_)) }) => {
-                    Ok(Self::Fault(Failure { device: Some(device), fault }))
+                Self::Fault(DeviceFault { device: None, fault: fault @ (Fault::Loss(_) | Fault::Program(_) | Fault::Erase(_)) }) => {
+                    Ok(Self::Fault(DeviceFault { device: Some(device), fault }))
                 }
                 _ => {
                     Err(ConfigError(format!("{text}: allowed after device:{device}/ is a part of the SSD, as in device:{device}/chip:0.1")))

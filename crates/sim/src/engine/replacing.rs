@@ -6,7 +6,7 @@ use super::request::Request;
 use super::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::Order;
-use flashraid_vocabulary::{Failure, Fault, Health, MemberId, Part};
+use flashraid_vocabulary::{DeviceFault, Fault, Health, MemberId, Part};
 use std::collections::VecDeque;
 
 impl<C: Content, M: Media> Engine<C, M> {
@@ -23,7 +23,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         } else if self.executor.media.next_spare().is_none() {
             return Err("no spare SSD is left");
         } else {
-            self.fail(Failure { device: Some(device), fault: Fault::Loss(Part::Device) });
+            self.fail(DeviceFault { device: Some(device), fault: Fault::Loss(Part::Device) });
         }
         Ok(())
     }
@@ -56,7 +56,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 }
                 Order::ReadOnly(member) => self.executor.media.set_health(member, Health::ReadOnly),
                 Order::TakeOut(member) => {
-                    let failure = Failure { device: self.executor.media.device_of(member), fault: Fault::Loss(Part::Device) };
+                    let failure = DeviceFault { device: self.executor.media.device_of(member), fault: Fault::Loss(Part::Device) };
                     self.executor.fail_without_spare(&mut self.front_end, failure);
                 }
                 Order::GiveUp { old, .. } => {

@@ -17,7 +17,7 @@ pub(super) const REBUILD: u16 = u16::MAX - 2;
 
 /// A program that waits for its content to be computed, and the one of its operation that is computed next.
 #[derive(Clone, Debug)]
-pub(super) struct Sum {
+pub(super) struct PendingSum {
     pub(super) program: PageOperation,
     /// The weights of its sources.
     pub(super) weights: Option<Box<Weights>>,
@@ -81,7 +81,7 @@ macro_rules! linked {
         }
     )+};
 }
-linked!(Slot: next, Sum: next, Rare: next_dependent);
+linked!(Slot: next, PendingSum: next, Rare: next_dependent);
 
 /// How an operation stands with the place that it has claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -46,21 +46,6 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.executor.space.pages
     }
 
-    /// The page of the logical space that the host calls by this number.
-    pub fn page_at(&self, host_page: u64) -> Lpn {
-        self.executor.space.page_at(host_page)
-    }
-
-    /// What the host calls a page of the logical space.
-    pub fn host_page(&self, lpn: Lpn) -> u64 {
-        self.executor.space.host_page(lpn)
-    }
-
-    /// Write streams that the host may name (SPEC 8.13).
-    pub fn write_streams(&self) -> u8 {
-        self.executor.options.write_streams
-    }
-
     /// Simulated time.
     pub fn now_ns(&self) -> u64 {
         self.executor.clock.now_ns()

@@ -11,7 +11,7 @@ use crate::clock::{Due, NEVER};
 use crate::media::Media;
 use crate::time::LATEST_NS;
 use flashraid_redundancy::IdleWork;
-use flashraid_vocabulary::{Failure, NIL};
+use flashraid_vocabulary::{DeviceFault, NIL};
 use std::fmt;
 
 /// Why the engine cannot continue.
@@ -237,7 +237,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Something fails now. The part must exist on the device.
-    pub fn fail(&mut self, failure: impl Into<Failure>) {
+    pub fn fail(&mut self, failure: impl Into<DeviceFault>) {
         self.executor.take_down(&mut self.front_end, failure.into());
         self.executor.after_failure(&mut self.front_end);
         self.tell_watchers();

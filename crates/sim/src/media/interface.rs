@@ -2,7 +2,8 @@
 
 use super::{About, Completion, Counts, Done, Examine, FlashFault, GcQuery, MapEvent, Overwrites, Slice};
 use flashraid_vocabulary::{
-    Cause, Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Persistent, Ppn, SemivalidAction, Version, View,
+    Cause, Change, DeviceFault, Health, MemberId, MemberPage, Observer, PageOperation, Part, Persistent, Ppn, SemivalidAction, Version,
+    View,
 };
 
 /// See `media`.
@@ -133,7 +134,7 @@ pub trait Preparing {
 /// Failures, and deliberate faults.
 pub trait Failing {
     /// A part fails, or a page operation will.
-    fn fail(&mut self, failure: &Failure);
+    fn fail(&mut self, failure: &DeviceFault);
     /// Puts spares in the places of what the failure of this part, of this SSD of an array, has killed. Returns whether it has killed something, and
     /// all of it is replaced.
     fn replace(&mut self, device: Option<u32>, part: &Part) -> bool;

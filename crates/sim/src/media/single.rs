@@ -5,7 +5,7 @@ use super::{
     Program, Recording, Repeated, Reserving, Serving, Slice, Untimed,
 };
 use flashraid_ftl::{Flash, Overwrites, finish_gc, packed};
-use flashraid_vocabulary::{Cause, Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
+use flashraid_vocabulary::{Cause, Change, DeviceFault, Health, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
 
 impl Media for Flash {}
 
@@ -254,7 +254,7 @@ impl Preparing for Flash {
 }
 
 impl Failing for Flash {
-    fn fail(&mut self, failure: &Failure) {
+    fn fail(&mut self, failure: &DeviceFault) {
         Flash::fail(self, &failure.fault);
     }
 

@@ -7,7 +7,7 @@ use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::media::{Media, Shape};
 use flashraid_sim::verify::{self, VERSIONS};
-use flashraid_vocabulary::{Failure, Fault, LocalPage, Member, MemberId, MemberPage, Part, Ppn, Version};
+use flashraid_vocabulary::{DeviceFault, Fault, LocalPage, Member, MemberId, MemberPage, Part, Ppn, Version};
 use std::collections::BTreeSet;
 
 /// The number of the unit of which one failure is survived, on which a physical page lies.
@@ -24,8 +24,8 @@ struct At {
 }
 
 impl At {
-    fn failure(self, fault: fn(Part) -> Fault) -> Failure {
-        Failure { device: (!self.is_alone).then_some(self.ssd as u32), fault: fault(self.part) }
+    fn failure(self, fault: fn(Part) -> Fault) -> DeviceFault {
+        DeviceFault { device: (!self.is_alone).then_some(self.ssd as u32), fault: fault(self.part) }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::setup::Episode;
 use flashraid_sim::media::Media;
 use flashraid_sim::verify;
-use flashraid_vocabulary::{Failure, Fault, Health, MemberId, MemberPage, Part, Ppn, Version};
+use flashraid_vocabulary::{DeviceFault, Fault, Health, MemberId, MemberPage, Part, Ppn, Version};
 use std::collections::BTreeMap;
 
 impl<M: Media> Episode<M> {
@@ -21,7 +21,7 @@ impl<M: Media> Episode<M> {
     pub(super) fn fail_a_spare(&mut self) {
         let media = &self.engine.executor.media;
         if let Some(device) = media.next_spare().and_then(|member| media.device_of(member)) {
-            self.engine.fail(Failure { device: Some(device), fault: Fault::Loss(Part::Device) });
+            self.engine.fail(DeviceFault { device: Some(device), fault: Fault::Loss(Part::Device) });
             self.tally.note_fault("spare_device");
         }
     }

@@ -1,4 +1,4 @@
-//! What a drive of today adds (SPEC 8.6 to 8.15), each under a slice of the schemes: whatever fails, and whenever, nothing is lost.
+//! What a drive of today adds (SPEC 8), each under a slice of the schemes: whatever fails, and whenever, nothing is lost.
 
 use crate::support::{proving, some_of};
 use flashraid_redundancy::{Entry, Protects, SCHEMES};

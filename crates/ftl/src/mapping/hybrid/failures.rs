@@ -26,9 +26,9 @@ impl Hybrid {
         self.merges[domain as usize] = Default::default();
     }
 
-    /// Whether a program that is about to be queued for this slot has no page, as a failure broke its promise. Then it is to get another one, and nothing is owed
+    /// Whether a program that is about to be queued for this slot has no page, as a failure broke its reservation. Then it is to get another one, and nothing is owed
     /// to it any more.
-    pub(crate) fn takes_back_promise(&mut self, slot: u32, space: &Space) -> bool {
+    pub(crate) fn takes_back_reservation(&mut self, slot: u32, space: &Space) -> bool {
         let spot = self.spot(slot, space);
         if self.reserved_block(spot, space).is_some() {
             return false;

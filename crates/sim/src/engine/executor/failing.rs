@@ -22,12 +22,12 @@ use crate::statistics::Latency;
 use flashraid_redundancy::Job;
 use flashraid_redundancy::rebuild::Rebuild;
 use flashraid_redundancy::{Lock, Operation, OperationKind};
-use flashraid_vocabulary::{Change, Failure, Fault, Lpn, MemberId, MemberPage, NIL, Part, StripeId, Version};
+use flashraid_vocabulary::{Change, DeviceFault, Fault, Lpn, MemberId, MemberPage, NIL, Part, StripeId, Version};
 
 impl<C: Content, M: Media> Executor<C, M> {
     /// What fails is gone, a spare may be in its place, and the rebuild is due. Nothing has gone on since. Returns how many host pages are lost now.
-    pub(in crate::engine) fn take_down(&mut self, front: &mut FrontEnd, failure: Failure) -> u64 {
-        let Failure { device, fault } = failure;
+    pub(in crate::engine) fn take_down(&mut self, front: &mut FrontEnd, failure: DeviceFault) -> u64 {
+        let DeviceFault { device, fault } = failure;
         let now_ns = self.clock.now_ns();
         let lost_before = self.media.lost_versions();
         let serves_on = self.options.host.after_loss == AfterLoss::Serve;
@@ -66,7 +66,7 @@ impl<C: Content, M: Media> Executor<C, M> {
     }
 
     /// An SSD is taken out on purpose, and what replaces it knows that (SPEC 5.8, 5.9).
-    pub(in crate::engine) fn fail_without_spare(&mut self, front: &mut FrontEnd, failure: Failure) {
+    pub(in crate::engine) fn fail_without_spare(&mut self, front: &mut FrontEnd, failure: DeviceFault) {
         self.media.fail(&failure);
         self.after_failure(front);
     }
@@ -98,13 +98,13 @@ impl<C: Content, M: Media> Executor<C, M> {
     }
 
     /// The failure that takes the flash page of a host page; none if it is not written, or failures have left it without a page.
-    pub fn failure_of(&self, lpn: Lpn) -> Option<Failure> {
+    pub fn failure_of(&self, lpn: Lpn) -> Option<DeviceFault> {
         let ppn = self.media.lookup(self.scheme.locate(lpn), Version::Current)?;
         if self.media.is_unplaced_page(ppn) {
             return None;
         }
         let device = (self.shape.ssds > 1).then(|| self.media.place_of(ppn).ssd as u32);
-        Some(Failure { device, fault: Fault::Loss(self.media.part_of(ppn)) })
+        Some(DeviceFault { device, fault: Fault::Loss(self.media.part_of(ppn)) })
     }
 
     /// Host pages that nothing rebuilds, as things are now: lost, beyond what the scheme can recover, and not written anew as a whole since, which the
@@ -154,7 +154,7 @@ impl<C: Content, M: Media> Executor<C, M> {
             self.failures.retired += 1;
             return front.restrict(Service::Reads);
         }
-        let pages_lost = self.take_down(front, Failure { device: Some(device), fault: Fault::Loss(Part::Device) });
+        let pages_lost = self.take_down(front, DeviceFault { device: Some(device), fault: Fault::Loss(Part::Device) });
         let exposed_pages = self.count_exposed(front);
         self.failures.wear_outs.push(WearOutRecord { at_ns: self.clock.now_ns(), device, exposed_pages, pages_lost });
         self.failures.retired += 1;
@@ -199,7 +199,7 @@ impl<C: Content, M: Media> Executor<C, M> {
     }
 
     /// Starts the rebuild of what failed now, and took so many versions; one that runs starts over.
-    fn start_rebuild(&mut self, front: &mut FrontEnd, now_ns: u64, failure: Failure, lost: u64) {
+    fn start_rebuild(&mut self, front: &mut FrontEnd, now_ns: u64, failure: DeviceFault, lost: u64) {
         let Some(rebuild) = self.rebuild() else { return };
         rebuild.failed();
         self.repair_translation_pages(front);

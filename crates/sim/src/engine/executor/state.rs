@@ -8,7 +8,7 @@ use crate::engine::front_end::FrontEnd;
 use crate::engine::logical_space::LogicalSpace;
 use crate::engine::operations::Operations;
 use crate::engine::options::Options;
-use crate::engine::slot::Sum;
+use crate::engine::slot::PendingSum;
 use crate::engine::translation::Translation;
 #[cfg(feature = "mutants")]
 use crate::media::accounting::{self, Slip};
@@ -54,7 +54,7 @@ pub struct Executor<C: Content, M: Media = Flash> {
     /// Lent to who fills and submits a wave.
     pub(in crate::engine) wave: Option<Box<Wave>>,
     /// Programs whose content is being computed.
-    pub(super) sums: Slab<Sum>,
+    pub(super) sums: Slab<PendingSum>,
     pub(super) pages: Vec<MemberPage>,
     #[cfg(feature = "mutants")]
     pub(crate) mutant: crate::mutants::Injected,
@@ -92,6 +92,21 @@ impl<C: Content, M: Media> Executor<C, M> {
             #[cfg(feature = "mutants")]
             mutant: Default::default(),
         }
+    }
+
+    /// The page of the logical space that the host calls by this number.
+    pub fn page_at(&self, host_page: u64) -> Lpn {
+        self.space.page_at(host_page)
+    }
+
+    /// What the host calls a page of the logical space.
+    pub fn host_page(&self, lpn: Lpn) -> u64 {
+        self.space.host_page(lpn)
+    }
+
+    /// Write streams that the host may name (SPEC 8.13).
+    pub fn write_streams(&self) -> u8 {
+        self.options.write_streams
     }
 
     /// Moves the time, and says so to media.

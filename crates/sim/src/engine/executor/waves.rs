@@ -11,7 +11,7 @@ use super::state::Executor;
 use crate::config::Unwritten;
 use crate::engine::content::Content;
 use crate::engine::front_end::FrontEnd;
-use crate::engine::slot::{NO_JOB, REBUILD, Sum, TRANSLATION};
+use crate::engine::slot::{NO_JOB, PendingSum, REBUILD, TRANSLATION};
 use crate::media::{About, Completion, Media, Progress};
 use flashraid_redundancy::{Failure, Job, Lock, OperationKind, Step};
 use flashraid_vocabulary::{Action, NIL, PageOperation, SerialSubrequests, Version, Wave, Weights};
@@ -206,7 +206,7 @@ impl<C: Content, M: Media> Executor<C, M> {
                 }
                 let reserved = self.operations.reserved_mut(id, page_operation.version);
                 let bit = 1u64 << page_operation.address.member.0;
-                debug_assert!(*reserved & bit != 0, "a program without a promised page: {page_operation:?}");
+                debug_assert!(*reserved & bit != 0, "a program without a reserved page: {page_operation:?}");
                 *reserved &= !bit;
                 if C::TRACKED {
                     let slot = &self.operations.slots[id];
@@ -397,7 +397,7 @@ impl<C: Content, M: Media> Executor<C, M> {
             slot.outstanding += 1;
             slot.waits += u8::from(program.host_waits);
             let weights = Weights::named(weights, program.sources.weights).map(|weights| Box::new(weights.clone()));
-            let sum = Sum { program, weights, next: self.operations.rare(id).sum };
+            let sum = PendingSum { program, weights, next: self.operations.rare(id).sum };
             self.operations.rare_mut(id).sum = self.sums.put(sum);
         }
         if self.operations.rare(id).sum != NIL {
@@ -410,7 +410,7 @@ impl<C: Content, M: Media> Executor<C, M> {
         let computed = self.operations.rare(id).sum;
         if computed != NIL {
             let weights = self.sums[computed].weights.take();
-            let Sum { program, next, .. } = self.sums[computed];
+            let PendingSum { program, next, .. } = self.sums[computed];
             self.sums.remove(computed);
             self.operations.rare_mut(id).sum = next;
             let slot = &mut self.operations.slots[id];

@@ -5,9 +5,9 @@ use crate::engine::slot::Slot;
 use crate::media::accounting::{self, Slip};
 use crate::media::{Media, Shape};
 use crate::statistics::Latency;
-use flashraid_redundancy::rebuild::{Order, Rebuild};
+use flashraid_redundancy::rebuild::{Rebuild, RebuildOrder};
 use flashraid_redundancy::{Job, Operation};
-use flashraid_vocabulary::{Delivery, Failure, MemberId, NIL, PageOperation, StripeId, Weights};
+use flashraid_vocabulary::{Delivery, DeviceFault, MemberId, NIL, PageOperation, StripeId, Weights};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug)]
 pub struct RebuildOptions {
     /// In which order.
-    pub order: &'static Order,
+    pub order: &'static RebuildOrder,
     /// Repairs at once.
     pub window: u32,
 }
@@ -24,7 +24,7 @@ pub struct RebuildOptions {
 #[derive(Clone, Debug)]
 pub struct RebuildRecord {
     /// What failed, and when.
-    pub faults: Vec<(u64, Failure)>,
+    pub faults: Vec<(u64, DeviceFault)>,
     /// When it came to its end: nothing was left that it could rebuild.
     pub ended_ns: Option<u64>,
     /// The same, if everything was as redundant as before then.
@@ -57,7 +57,7 @@ pub struct FaultRecord {
     /// When.
     pub at_ns: u64,
     /// What.
-    pub failure: Failure,
+    pub failure: DeviceFault,
     /// Whether spare chips took the place of all the chips that it took.
     pub is_replaced: bool,
     /// Host pages that nothing can rebuild since then.

@@ -24,7 +24,7 @@ use calendar::Calendar;
 use flashraid_ftl::ACTIONS;
 use flashraid_ftl::packed;
 use flashraid_vocabulary::{
-    Cause, Change, Failure, Fault, Health, MemberId, MemberPage, NIL, Observer, PageOperation, Part, Ppn, Version, persistent,
+    Cause, Change, DeviceFault, Fault, Health, MemberId, MemberPage, NIL, Observer, PageOperation, Part, Ppn, Version, persistent,
 };
 pub use links::LinkTimes;
 use links::Links;
@@ -324,7 +324,7 @@ impl Serving for SsdArray {
 }
 
 impl Failing for SsdArray {
-    fn fail(&mut self, failure: &Failure) {
+    fn fail(&mut self, failure: &DeviceFault) {
         self.members.note_failures(true);
         let (device, fault) = match (failure.device, failure.fault) {
             (None, Fault::Loss(Part::Member(member))) => (self.members.ssd(MemberId(member as u16)) as u32, Fault::Loss(Part::Device)),

@@ -4,7 +4,7 @@ use super::{Scratch, on, one_line, overrides, refusal, root};
 use flashraid_redundancy::{SCHEMES, find};
 use flashraid_sim::Config;
 use flashraid_sim::config::{Asked, Injection, Kind, Precondition, TABLES, Target, Trigger, Warmup, same_value};
-use flashraid_vocabulary::{Failure, Fault, Part};
+use flashraid_vocabulary::{DeviceFault, Fault, Part};
 use std::collections::BTreeSet;
 
 #[test]
@@ -30,7 +30,7 @@ fn faults_say_what_and_when() {
         let (what, when) = text.split_once('@').unwrap();
         let expected = Injection { setting: "fail", what: what.into(), target, when: when.into(), trigger };
         assert_eq!(Injection::fault(text), Ok(expected), "{text}");
-        if let Target::Fault(failure @ Failure { fault: Fault::Loss(_), .. }) = target {
+        if let Target::Fault(failure @ DeviceFault { fault: Fault::Loss(_), .. }) = target {
             assert_eq!(failure.to_string(), what);
         }
     }
