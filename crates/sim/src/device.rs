@@ -166,7 +166,7 @@ impl<C: Checked, M: Media> Device for Engine<C, M> {
     }
 
     fn failure_of(&self, host_page: u64) -> Option<DeviceFault> {
-        self.executor.failure_of(self.executor.page_at(host_page))
+        self.executor.failure_of(self.executor.space.page_at(host_page))
     }
 
     fn replace(&mut self, device: u32) -> Result<(), &'static str> {

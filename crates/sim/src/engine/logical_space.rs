@@ -9,7 +9,7 @@ pub const MOST_CHUNK: u64 = 1 << 20;
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LogicalSpace {
+pub struct LogicalSpace {
     /// Pages of the logical space.
     pub(crate) pages: u64,
     pub(super) page_bytes: u32,
@@ -50,7 +50,7 @@ impl LogicalSpace {
 
     /// The page of the logical space that the host calls by this number, where the space repeats without end.
     #[inline]
-    pub(super) fn page_at(&self, host_page: u64) -> Lpn {
+    pub fn page_at(&self, host_page: u64) -> Lpn {
         let Lpn(page) = self.wrapped(host_page);
         if !self.has_chunks() || page >= self.chunked {
             return Lpn(page);
@@ -60,7 +60,7 @@ impl LogicalSpace {
     }
 
     /// What the host calls a page.
-    pub(super) fn host_page(&self, lpn: Lpn) -> u64 {
+    pub fn host_page(&self, lpn: Lpn) -> u64 {
         if !self.has_chunks() || lpn.0 >= self.chunked {
             return lpn.0;
         }

@@ -129,10 +129,10 @@ impl Host {
         let changes = matches!(op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes);
         let host_pages =
             (offset_bytes / page_bytes..(offset_bytes + size_bytes).div_ceil(page_bytes)).take(if changes { usize::MAX } else { 0 });
-        let pages: Vec<u64> = host_pages.map(|page| engine.executor.page_at(page).0).collect();
+        let pages: Vec<u64> = host_pages.map(|page| engine.executor.space.page_at(page).0).collect();
         self.flushes.before(engine, pages.iter().copied());
         // One more than there are.
-        let streams = u64::from(engine.executor.write_streams());
+        let streams = u64::from(engine.executor.options.write_streams);
         let stream = if streams > 1 { random.below(streams + 1) as u16 } else { 0 };
         let sequence = engine.submit(&HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream, source: 0 }, true);
         self.flushes.after(engine, sequence, pages.iter().copied());

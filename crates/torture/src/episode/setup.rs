@@ -154,7 +154,7 @@ impl<M: Media> Episode<M> {
 
     /// What the host calls a page.
     pub fn host_page(&self, page: u64) -> u64 {
-        self.engine.executor.host_page(Lpn(page))
+        self.engine.executor.space.host_page(Lpn(page))
     }
 
     /// What was found.

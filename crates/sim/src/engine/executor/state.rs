@@ -21,14 +21,16 @@ use flashraid_vocabulary::{Lpn, MemberPage, StripeId, Wave};
 /// See `executor`.
 #[derive(Clone)]
 pub struct Executor<C: Content, M: Media = Flash> {
-    pub(crate) options: Options,
+    /// What it was built with; public for checks.
+    pub options: Options,
     pub(crate) clock: Clock,
     pub(crate) scheme: Box<dyn Scheme>,
     /// What holds the pages; public for reports.
     pub media: M,
     /// What never changes about it.
     pub(in crate::engine) shape: Shape,
-    pub(crate) space: LogicalSpace,
+    /// The arithmetic of host pages; public for checks.
+    pub space: LogicalSpace,
     /// The contents; public for checks.
     pub content: C,
     /// What is in flight.
@@ -92,21 +94,6 @@ impl<C: Content, M: Media> Executor<C, M> {
             #[cfg(feature = "mutants")]
             mutant: Default::default(),
         }
-    }
-
-    /// The page of the logical space that the host calls by this number.
-    pub fn page_at(&self, host_page: u64) -> Lpn {
-        self.space.page_at(host_page)
-    }
-
-    /// What the host calls a page of the logical space.
-    pub fn host_page(&self, lpn: Lpn) -> u64 {
-        self.space.host_page(lpn)
-    }
-
-    /// Write streams that the host may name (SPEC 8.13).
-    pub fn write_streams(&self) -> u8 {
-        self.options.write_streams
     }
 
     /// Moves the time, and says so to media.
