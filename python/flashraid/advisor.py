@@ -70,6 +70,8 @@ if TYPE_CHECKING:
 
 SUBJECTS = ("latency", "throughput", "endurance", "capacity", "memory", "rebuild")
 PARTS = ("member", "chip", "channel", "device")
+# Members that a device may have.
+MOST_MEMBERS = 64
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ def advise(
     config: Path | None = None,
     schemes: Iterable[str] | None = None,
     survives: str | None = None,
+    survives_failures: int | None = None,
     max_p99_read: str | None = None,
     max_p99_write: str | None = None,
     max_p99_flush: str | None = None,
@@ -123,13 +126,14 @@ def advise(
     `trace`, `device`, `config` and the settings are those of `run`; `schemes` is what to choose from, by default all
     that the device can have.
 
-    What an answer must have: `survives` (`member`, `chip`, `channel` or `device`); `max_p99_read`, `max_p99_write` and
-    `max_p99_flush`, as `500us`; `min_capacity`, the usable share of the flash, as 0.7 or `70%`; `max_nvram`, as
-    `64KiB`; `min_dwpd`, drive writes a day that the flash endures for `years`, by default five. `vary` has more
-    settings with their values, of which every combination is tried; `tail` is the quantile of the latencies that are
-    compared; `prefer` names subjects that count twice: latency, throughput, endurance, capacity, memory, rebuild. The
-    finalists are run with so many `seeds`, and with the failure of `fault`, by default one chip or SSD. `out`, `jobs`,
-    `scheduler` and the certificates are those of `sweep`: runs that are in `out` are not done again.
+    What an answer must have: `survives` (`member`, `chip`, `channel` or `device`); `survives_failures`, how many at
+    once; `max_p99_read`, `max_p99_write` and `max_p99_flush`, as `500us`; `min_capacity`, the usable share of the
+    flash, as 0.7 or `70%`; `max_nvram`, as `64KiB`; `min_dwpd`, drive writes a day that the flash endures for `years`,
+    by default five. `vary` has more settings with their values, of which every combination is tried; `tail` is the
+    quantile of the latencies that are compared; `prefer` names subjects that count twice: latency, throughput,
+    endurance, capacity, memory, rebuild. The finalists are run with so many `seeds`, and with the failure of `fault`,
+    by default one chip or SSD. `out`, `jobs`, `scheduler` and the certificates are those of `sweep`: runs that are in
+    `out` are not done again.
 
     `progress` is called several times a second with the round and a SweepStatus, and stops by returning False. Raises
     InputError if no scheme is possible, and KeyboardInterrupt when it is stopped.
@@ -152,6 +156,7 @@ def advise(
         pairs(settings),
         schemes=None if schemes is None else texts("schemes", schemes),
         survives=survives,
+        survives_failures=survives_failures,
         max_p99_read=max_p99_read,
         max_p99_write=max_p99_write,
         max_p99_flush=max_p99_flush,
@@ -188,6 +193,7 @@ def asked(
     *,
     schemes: Sequence[str] | None,
     survives: str | None,
+    survives_failures: int | None,
     max_p99_read: str | None,
     max_p99_write: str | None,
     max_p99_flush: str | None,
@@ -236,6 +242,10 @@ def asked(
         part = survives
         if survives == "member":
             part = "device" if is_array else detail["config"]["device"]["member"]
+    if survives_failures is not None:
+        name = label("survives_failures")
+        check_range(name, survives_failures, 1, MOST_MEMBERS)
+        musts.append(Must(f"{name} {survives_failures}", OPEN, "survives_failures", least=survives_failures))
     most_of = {"read": max_p99_read, "write": max_p99_write, "flush": max_p99_flush}
     for kind, text in most_of.items():
         name = f"max_p99_{kind}"

@@ -16,6 +16,6 @@ def bursts(count):
 
 def asked(trace, settings=(), **more):
     musts = ("max_p99_read", "max_p99_write", "max_p99_flush", "min_capacity", "max_nvram")
-    nothing = dict.fromkeys(("schemes", "survives", *musts))
+    nothing = dict.fromkeys(("schemes", "survives", "survives_failures", *musts))
     nothing |= {"min_dwpd": None, "years": None, "fault": None, "vary": {}, "prefer": [], "tail": "p99", "seeds": 1}
     return advisor.asked(str(trace), "tiny", None, list(settings), **nothing | more)

@@ -158,6 +158,7 @@ def test_figures_are_those_of_the_commands(advice, command):
         "survives_chip",
         "survives_channel",
         "survives_device",
+        "survives_failures",
     ]
 
 

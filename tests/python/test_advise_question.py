@@ -42,6 +42,25 @@ def test_what_must_be_survived_is_what_fails(trace, survives, devices, fault, co
     assert must.why_not({**row, "survives.chip": devices > 1, "survives.device": devices == 1})
 
 
+def test_two_failures_at_once_ask_for_two_parities(trace):
+    must = asked(trace, survives_failures=2).musts[0]
+    assert [must.why_not({"survives_failures": count}) is None for count in (0, 1, 2, 3)] == [False, False, True, True]
+    assert must.why_not({"survives_failures": 1}) == "survives_failures 2: it does not"
+    assert must.why_not({"survives_failures": 2, "survives.but": "a window"}) == (
+        "survives_failures 2: it does, but for a window"
+    )
+
+
+def test_two_parities_count_as_protection(trace):
+    found = fr.advise(
+        trace, schemes=["raid5", "raid6"], survives_failures=2, seeds=1, device="tiny", channels=5, fill=0.4, fit="wrap"
+    )
+    assert found.recommended.scheme == "raid6"
+    assert [each.tried.values["survives_failures"].mean for each in found.front] == [2.0] * len(found.front)
+    outs = {each.candidate.scheme: each.out for each in found.tried}
+    assert outs["raid5"] == "survives_failures 2: it does not"
+
+
 @long
 def test_drive_writes_a_day_are_those_of_a_warranty(trace):
     """Two a day for five years are 3,650; of 7,300 for 1,000 erases a candidate with 500 has as many."""
@@ -119,6 +138,7 @@ def test_parameters_that_are_set_hold_for_the_schemes_that_have_them(trace, tmp_
         (["--json", "no/such/folder/x.json"], "no/such/folder/x.json: cannot be written"),
         (["--json", "own.html", "--report", "own.html"], "--report"),
         (["--survives", "plane"], "--survives plane: there is none; there are member, chip, channel, device"),
+        (["--survives-failures", "0"], "--survives-failures 0: allowed is a whole number from 1 to 64"),
         (["--max-p99-read", "5"], "--max-p99-read 5: allowed is a time"),
         (["--max-nvram", "x"], "--max-nvram x: allowed is a whole number of bytes"),
         (["--min-capacity", "70"], "--min-capacity 70: allowed is a share from 0 to 1, or from 0% to 100%"),

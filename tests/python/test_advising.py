@@ -222,6 +222,7 @@ def test_each_objective_is_the_figure_of_its_name():
         "survives_chip": ("open", "survives.chip", True),
         "survives_channel": ("open", "survives.channel", True),
         "survives_device": ("open", "survives.device", True),
+        "survives_failures": ("open", "survives_failures", True),
         "rebuild": ("failing", "rebuild.0.window_of_vulnerability_ns", False),
         "rebuild_tail": ("failing", "rebuild.0.latency_ns.p99_9", False),
         "lifetime": ("open", "lifetime.years", True),
@@ -233,6 +234,7 @@ def test_each_objective_is_the_figure_of_its_name():
         "survives_chip",
         "survives_channel",
         "survives_device",
+        "survives_failures",
     ]
 
 

@@ -76,6 +76,11 @@ def objectives(tail: str, has_failure: bool, counts: Mapping[str, int] = MANY) -
         Objective(f"survives_{part}", f"survives a {part}", OPEN, f"survives.{part}", COUNT, "protection", True)
         for part in ("chip", "channel", "device")
     ]
+    found.append(
+        Objective(
+            "survives_failures", "failures survived at once", OPEN, "survives_failures", COUNT, "protection", True
+        )
+    )
     if has_failure:
         found += [
             Objective("rebuild", "rebuild", FAILING, "rebuild.0.window_of_vulnerability_ns", TIME, "rebuild"),

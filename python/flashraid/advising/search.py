@@ -73,7 +73,7 @@ class Must:
         is_too_low = self.least is not None and value * slack < self.least
         if is_too_low or (self.most is not None and value > self.most * slack):
             return f"{self.text}: it has {self.kind.text(value)}" if self.kind else f"{self.text}: it does not"
-        if self.column.startswith("survives.") and (but := row.get("survives.but")):
+        if self.column.startswith("survives") and (but := row.get("survives.but")):
             return f"{self.text}: it does, but for {but}"
         return None
 

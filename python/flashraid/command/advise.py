@@ -37,6 +37,12 @@ def _search(*names: str, **more: object) -> options.Declared:
 @options.device
 @options.config
 @_must("--survives", metavar="member|chip|channel|device", help="Failure of which it must lose nothing.")
+@_must(
+    "--survives-failures",
+    metavar="N",
+    type=options.Number(),
+    help="How many failures at once it must survive: 2 asks for two parities.",
+)
 @_must("--max-p99-read", metavar="TIME", help="Most latency of 99 % of the reads, as in 500us.")
 @_must("--max-p99-write", metavar="TIME", help="The same of the writes.")
 @_must("--max-p99-flush", metavar="TIME", help="The same of the flushes.")
@@ -77,6 +83,7 @@ def advise(
     device: str | None,
     config: str | None,
     survives: str | None,
+    survives_failures: int | None,
     max_p99_read: str | None,
     max_p99_write: str | None,
     max_p99_flush: str | None,
@@ -113,6 +120,7 @@ def advise(
         settings,
         schemes=None if schemes is None else [name.strip() for name in schemes.split(",")],
         survives=survives,
+        survives_failures=survives_failures,
         max_p99_read=max_p99_read,
         max_p99_write=max_p99_write,
         max_p99_flush=max_p99_flush,
