@@ -2443,8 +2443,8 @@ class Verification(Record):
     """Stored pages compared, plus pages recomputed from surviving pages, over all failures tried. Unit: pages."""
 
     pages_lost: int
-    """Pages that one more failure would destroy although the scheme is declared to survive it: pages recomputed
-    incorrectly or not at all. Unit: pages.
+    """Pages that further failures would destroy although the scheme is declared to survive them (one, or as many at
+    once as it declares): pages recomputed incorrectly or not at all. Unit: pages.
     """
 
     pages_gone: int
@@ -2516,8 +2516,8 @@ class Verified(Record):
     """Stored pages compared, plus pages recomputed from surviving pages, over all failures tried."""
 
     pages_lost: int
-    """Pages that one more failure would destroy although the scheme is declared to survive it: pages recomputed
-    incorrectly or not at all.
+    """Pages that further failures would destroy although the scheme is declared to survive them (one, or as many at
+    once as it declares): pages recomputed incorrectly or not at all.
     """
 
     pages_gone: int

@@ -187,7 +187,7 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
             Row("unfinished", "requests.unfinished", COUNT, is_needed=False),
             Row("host pages lost", "losses.host_pages", COUNT, is_needed=False),
             Row("mismatches", "verify.mismatches", COUNT),
-            Row("lost in one more failure", "verify.pages_lost", COUNT),
+            Row("lost in further failures", "verify.pages_lost", COUNT),
         ),
     ),
 )

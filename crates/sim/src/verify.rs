@@ -31,7 +31,8 @@ pub struct Verified {
     pub mismatches: u64,
     /// Stored pages compared, plus pages recomputed from surviving pages, over all failures tried.
     pub pages_checked: u64,
-    /// Pages that one more failure would destroy although the scheme is declared to survive it: pages recomputed incorrectly or not at all.
+    /// Pages that further failures would destroy although the scheme is declared to survive them (one, or as many at once as it declares):
+    /// pages recomputed incorrectly or not at all.
     pub pages_lost: u64,
     /// Host pages that are actually lost: destroyed by more failures than the scheme survives, or acknowledged to the host but impossible to
     /// write to flash.
@@ -47,7 +48,7 @@ pub struct Checks {
     /// Host pages with contents that no request explains, and other pages that are wrong in the map on flash.
     wrong: FxHashSet<u64>,
     wrong_elsewhere: u64,
-    /// Host pages that one more failure would have destroyed, and translation pages.
+    /// Host pages that further failures would have destroyed, and translation pages.
     exposed: FxHashSet<u64>,
     exposed_of_map: FxHashSet<u32>,
     checks: u64,
@@ -300,7 +301,7 @@ pub fn stored<M: Media>(engine: &Engine<Tags, M>) -> Verified {
 }
 
 /// The same; `complain` is told of each page with which something is wrong. With failures, a page that cannot be read now is recomputed of what
-/// survives, and a further failure is tried only where it leaves no more of the stripe lost than one unit. `controller_lives`: what is
+/// survives, and further failures are tried only where they leave no more units of the stripe lost than the scheme survives. `controller_lives`: what is
 /// acknowledged may be held by the controller or its DRAM alone, which survive all failures of flash; what NVRAM holds counts anyway.
 pub fn examine<M: Media>(engine: &Engine<Tags, M>, controller_lives: bool, complain: &mut dyn FnMut(Lpn, Finding)) -> Verified {
     let mut found = Verified::default();

@@ -247,7 +247,7 @@ RUN = (
     ),
     Row(
         "verified pages",
-        "{} in {} checks: {} would be lost in one more failure, {} are lost",
+        "{} in {} checks: {} would be lost in further failures, {} are lost",
         (
             ("verify.pages_checked", COUNT.text),
             ("verify.checks", COUNT.text),
