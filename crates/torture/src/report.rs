@@ -46,6 +46,8 @@ pub struct SchemeReport {
     pub requests: u64,
     /// Faults injected, by what failed.
     pub faults: BTreeMap<&'static str, u64>,
+    /// Of these, units that failed beside others that were not rebuilt, all of which the scheme survives together.
+    pub survived_together: u64,
     /// Rebuilds that were begun, and those that came to their end.
     pub rebuilds: u64,
     /// Of these, those after which everything was as redundant as before.
@@ -74,6 +76,7 @@ impl SchemeReport {
         self.kills += found.kills;
         self.episodes += found.episodes;
         self.requests += found.requests;
+        self.survived_together += found.survived_together;
         self.rebuilds += found.rebuilds;
         self.rebuilt += found.rebuilt;
         self.pages_checked += found.pages_checked;

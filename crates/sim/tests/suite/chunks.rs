@@ -51,6 +51,21 @@ fn parities_lie_in_chunks() {
     }
 }
 
+/// Both parities too, each on a member of its own, whichever chunk of the row is written.
+#[test]
+fn both_parities_lie_in_chunks() {
+    let mut written = [0; 5];
+    for chunk in 0..15 {
+        let programs = programs(&run("raid6", &[("fill", "1"), ("chunk_units", "4")], [pages(HostOp::Write, 4 * chunk, 4)]));
+        let mut members = programs.clone();
+        members.sort_unstable();
+        assert_eq!(members, [0, 0, 4, 4, 4], "chunk {chunk}");
+        written.iter_mut().zip(programs).for_each(|(sum, count)| *sum += count);
+    }
+    // Five rows of three chunks: a member has data in three rows, and a parity of three chunks in the other two.
+    assert_eq!(written, [36; 5]);
+}
+
 /// Four data pages a stripe: a write of a chunk is a part of four stripes, and one of a whole row of chunks is four stripes.
 #[test]
 fn a_chunk_decides_how_many_stripes_a_write_is_on() {

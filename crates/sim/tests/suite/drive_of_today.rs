@@ -79,9 +79,14 @@ fn a_drive_constructed_in_steady_state_is_in_steady_state() {
     let shape = [("blocks_per_plane", "128"), ("pages_per_block", "384"), ("gc_threshold", "0.03125"), ("fill", "1")];
     let planes = [("channels", "2"), ("chips_per_channel", "2"), ("allocation", "static"), ("over_provisioning", "0.2")];
     let uneven = [&planes[..], &[("devices", "3"), ("parity_shares", "60,30,10")]].concat();
-    let cases: [(&str, &[(&str, &str)]); 4] =
-        [("raid0", &[("channels", "1")]), ("raid1", &[("channels", "2")]), ("raid5", &[("channels", "3")]), ("diff-raid", &uneven)];
-    for (scheme, given) in some_of(cases, 2, 4) {
+    let cases: [(&str, &[(&str, &str)]); 5] = [
+        ("raid0", &[("channels", "1")]),
+        ("raid1", &[("channels", "2")]),
+        ("raid5", &[("channels", "3")]),
+        ("diff-raid", &uneven),
+        ("raid6", &[("channels", "4")]),
+    ];
+    for (scheme, given) in some_of(cases, 4, 5) {
         let [direct, overwritten] = ["direct", "steady"].map(|precondition| {
             let given = [&shape[..], given, &[("precondition", precondition), ("verify", "true")]].concat();
             let mut simulation = Simulation::new(config("nvme-2026", scheme, &given), |_| true).unwrap();

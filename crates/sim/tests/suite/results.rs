@@ -138,6 +138,15 @@ fn what_a_device_survives_is_said_as_it_was_built() {
     }
 }
 
+/// How many failures at once a scheme survives is in its results.
+#[test]
+fn a_result_says_how_many_failures_are_survived_at_once() {
+    for (scheme, expected) in [("raid0", 0), ("raid1", 1), ("raid5", 1), ("raid6", 2), ("sirf1", 1)] {
+        let (result, _) = replayed(&format!("failures-{scheme}"), &gentle()[..2], scheme, &[("channels", "4")]);
+        assert_eq!(result["survives_failures"], expected, "{scheme}");
+    }
+}
+
 /// What fra makes up in idle time is no load either, as it leaves whenever a request comes; but it is amplification.
 #[test]
 fn parities_in_idle_time_are_redundancy_and_no_load() {

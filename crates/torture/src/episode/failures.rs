@@ -75,6 +75,7 @@ impl<M: Media> Episode<M> {
     pub(super) fn fail_what_has(&mut self, ppn: Ppn, wanted: Option<&str>) {
         let unit = unit_of(&self.engine, self.terms.protects, ppn);
         let Some(unit) = unit.filter(|unit| !self.damage.exceeded && self.is_survived(Some(*unit))) else { return };
+        self.tally.survived_together += u64::from(!self.damage.failed.is_empty() && !self.damage.has(Some(unit)));
         self.damage.add(unit);
         let (name, part) = self.some_part_with(ppn, wanted);
         self.lose(name, part);
@@ -209,6 +210,7 @@ impl<M: Media> Episode<M> {
         let unit = unit_of(&self.engine, self.terms.protects, ppn);
         if !self.damage.exceeded && !self.damage.has(unit) {
             self.damage.exceeded = !self.is_survived(unit);
+            self.tally.survived_together += u64::from(!self.damage.exceeded);
             let (_, part) = self.some_part_with(ppn, None);
             self.lose("second", part);
             unit.into_iter().for_each(|unit| self.damage.add(unit));

@@ -100,6 +100,7 @@ pub(super) struct Tally {
     pub(super) pages_gone: u64,
     pub(super) pages_lost_in_window: u64,
     pub(super) rebuilt: u64,
+    pub(super) survived_together: u64,
 }
 
 impl Tally {
@@ -169,6 +170,7 @@ impl<M: Media> Episode<M> {
             pages_lost_in_window: self.terms.has_window.then_some(self.tally.pages_lost_in_window),
             rebuilds: self.engine.survey().rebuilds.len() as u64,
             rebuilt: self.tally.rebuilt,
+            survived_together: self.tally.survived_together,
             replacements: self.replacements(),
             states,
             pairs,

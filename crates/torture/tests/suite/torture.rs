@@ -141,6 +141,19 @@ fn a_second_failure_loses_what_it_must() {
     }
 }
 
+/// Two parities survive a second unit that fails at any instant, and not a third one; one parity survives no second one.
+#[test]
+fn two_parities_survive_two_failures_at_once() {
+    let torture = |scheme: &str, second| Torture { scheme: scheme.into(), second, kills: proving(5_000, 250), ..Torture::default() };
+    let found =
+        [("raid5", false), ("raid6", false), ("raid6", true)].map(|(scheme, second)| run(&torture(scheme, second)).schemes.remove(0));
+    assert!(found.iter().all(|found| found.violation.is_none()), "{found:?}");
+    let [one, two, three] = &found;
+    assert_eq!(one.survived_together, 0);
+    assert!(two.survived_together > two.kills / 25, "{two:?}");
+    assert!(three.survived_together > 0 && three.faults["second"] > 2 && three.pages_gone > 0, "{three:?}");
+}
+
 /// Nor do writes that are answered before they are on flash, and whose chips die then: they are lost, and nothing older passes for them.
 #[test]
 fn a_second_failure_under_early_answers_loses_what_it_must() {
