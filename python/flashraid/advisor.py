@@ -70,8 +70,7 @@ if TYPE_CHECKING:
 
 SUBJECTS = ("latency", "throughput", "endurance", "capacity", "memory", "rebuild")
 PARTS = ("member", "chip", "channel", "device")
-# Members that a device may have.
-MOST_MEMBERS = 64
+MOST_MEMBERS = 64  # of a device
 
 
 @dataclass(frozen=True)
@@ -243,8 +242,7 @@ def asked(
         if survives == "member":
             part = "device" if is_array else detail["config"]["device"]["member"]
     if survives_failures is not None:
-        name = label("survives_failures")
-        check_range(name, survives_failures, 1, MOST_MEMBERS)
+        check_range(name := label("survives_failures"), survives_failures, 1, MOST_MEMBERS)
         musts.append(Must(f"{name} {survives_failures}", OPEN, "survives_failures", least=survives_failures))
     most_of = {"read": max_p99_read, "write": max_p99_write, "flush": max_p99_flush}
     for kind, text in most_of.items():

@@ -188,6 +188,7 @@ FUNCTIONS = {
         "config": None,
         "schemes": ["raid0"],
         "survives": None,
+        "survives_failures": None,
         "max_p99_read": None,
         "max_p99_write": None,
         "max_p99_flush": None,
