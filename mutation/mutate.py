@@ -354,19 +354,18 @@ def draw_sample(seed, size, without):
     taken, refused, suites = build(order_of_draw(mutants, seed), size)
     suites = {name: suite for name, suite in suites.items() if name not in without}
     found = run_all(taken, suites, WORK / f"seed-{seed}-{size}-{commit}.json")
+    sample = {"seed": seed, "commit": commit, "mutants": len(mutants), "size": size, "without": sorted(without)}
+    sample |= fates(taken, refused, found)
+    with RECORD.open("a") as file:
+        file.write(text_of(sample))
+    print(f"{len(sample['killed'])} of {size} killed; {RECORD.relative_to(ROOT)} has the survivors")
+
+
+def fates(taken, refused, found):
+    """What became of the mutants of a sample: `found` has the test that killed each, or None."""
     killed = [(mutant["id"], found[mutant["id"]]) for mutant in taken if found[mutant["id"]]]
     survivors = [mutant for mutant in taken if not found[mutant["id"]]]
-    sample = {
-        "seed": seed,
-        "commit": commit,
-        "mutants": len(mutants),
-        "size": size,
-        "killed": killed,
-        "survivors": survivors,
-    }
-    with RECORD.open("a") as file:
-        file.write(text_of(sample | {"not_built": [mutant["id"] for mutant in refused]}))
-    print(f"{len(killed)} of {size} killed; {RECORD.relative_to(ROOT)} has the survivors")
+    return {"not_built": [mutant["id"] for mutant in refused], "killed": killed, "survivors": survivors}
 
 
 def run_survivors(without):

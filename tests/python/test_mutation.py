@@ -47,6 +47,15 @@ def test_page_shows_the_record(samples):
         assert old == table, "FLASHRAID_BLESS=1 writes it anew"
 
 
+def test_a_sample_is_recorded_as_it_is_read():
+    mutants = [{"id": name, "text": f'{name} "x"'} for name in "abc"]
+    fates = mutate.fates(mutants[:2], mutants[2:], {"a": "sim/timing read", "b": None})
+    sample = {"seed": 7, "commit": "1a2b", "mutants": 9, "size": 2, "without": ["sim/goldens"]}
+    [read] = tomllib.loads(mutate.text_of(sample | fates))["sample"]
+    survivors = [{"mutant": "b", "line": 'b "x"'}]
+    assert read == sample | {"not_built": ["c"], "killed": [["a", "sim/timing read"]], "survivor": survivors}
+
+
 def test_bound_is_that_of_clopper_and_pearson():
     """The share at which so many kills or more have a probability of 2.5 %."""
     for killed, size in [(29, 30), (30, 30), (50, 60), (1, 10)]:
