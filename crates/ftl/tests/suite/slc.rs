@@ -194,6 +194,19 @@ fn programs_do_not_overtake_those_that_wait() {
     host.finish();
 }
 
+/// The cache may have another block in the place of one that is lost.
+#[test]
+fn a_lost_block_is_none_of_the_cache() {
+    let mut host = Host::new(drive(FIXED));
+    (0..8).for_each(|number| write(&mut host, number));
+    rest(&mut host);
+    let ppn = host.flash.store().lookup(page(0), Version::Current).expect("it is written").0;
+    host.fail(Fault::Loss(Part::Block { channel: 0, chip: 0, die: 0, plane: 0, block: ppn / 24 }));
+    (8..40).for_each(|number| write(&mut host, number));
+    rest(&mut host);
+    assert_eq!(counts(&host).written, 8 + 16);
+}
+
 /// What a rebuild programs goes beside a block that is open in the cache.
 #[test]
 fn rebuilds_go_beside_the_cache() {

@@ -198,6 +198,18 @@ fn a_lost_strip_is_repaired_before_its_stripe_is_copied() {
     host.check();
 }
 
+/// Such a repair may program the new SSD, and waits until that is idle; the old one is not concerned.
+#[test]
+fn a_repair_before_a_copy_waits_for_the_new_ssd() {
+    let mut host = begin(empty("hotswap", &[BALANCED]).filled());
+    dies_with_spare(&mut host, 2);
+    let now_ns = host.flash.now_ns;
+    host.flash.last_host_ns = [(E, now_ns), (S, now_ns - 10)].map(|(member, at_ns)| (MemberId(member), at_ns)).into();
+    assert_eq!(host.idle().err(), Some(IdleWork::After(999_990)));
+    host.flash.now_ns += 999_990;
+    assert_eq!(host.idle().unwrap().operation.kind, OperationKind::Repair);
+}
+
 #[test]
 fn without_a_spare_ssd_the_array_is_degraded_and_the_replacement_goes_on() {
     for member in [G, 2, 3] {
