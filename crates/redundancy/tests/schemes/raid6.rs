@@ -140,6 +140,28 @@ fn a_trim_programs_both_parities_and_none_of_an_empty_stripe() {
     host.check();
 }
 
+/// SPEC 8.16 (h): only written strips are changed by a trim, and read. Every trim of every stripe of 6+2.
+#[test]
+fn a_trim_changes_the_written_strips_alone() {
+    let trims = (0..6u64).flat_map(|first| (1..=6 - first).map(move |count| (first, count)));
+    for (written, (first, count)) in trims.flat_map(|trim| (1..64u64).map(move |written| (written, trim))) {
+        let mut host = Host::new(scheme("raid6", 8, 1, &[]));
+        (0..6).filter(|strip| written >> strip & 1 == 1).for_each(|strip| _ = host.write(strip, 1));
+        let trimmed = written & (((1 << count) - 1) << first);
+        let [changed, kept] = [trimmed, written & !trimmed].map(|strips| strips.count_ones() as usize);
+        let course = only(host.trim(first, count));
+        let (end, method, pages) = match (changed, kept) {
+            (0, _) => (Step::Nothing, Method::None, vec![]),
+            (_, 0) => (Step::Done, Method::None, vec![]),
+            (1, _) => (Step::Last, Method::Rmw, vec![3, 2]),
+            _ => (Step::Last, Method::Rcw, vec![kept, 2]),
+        };
+        let case = format!("{count} from {first} of {written:b}");
+        assert_eq!((course.end, course.operation.method, sizes(&course)), (end, method, pages), "{case}");
+        host.check();
+    }
+}
+
 // ---- after failures ----
 
 /// With d_0 and d_1 lost, d_0 = (Q' + 2 P') / 3, which is what the sources add up to.

@@ -32,6 +32,7 @@ mod models;
 mod older;
 mod orders;
 mod outputs;
+mod pairs;
 mod partial_writes;
 mod properties;
 #[cfg(feature = "mutants")]
