@@ -3,8 +3,8 @@
 //! 4.4): what it has taken counts as durable. Pages leave one by one, as the papers' DRAM has it, or all of a stripe together, as their NVRAM
 //! (`DestageRule`); when the buffer is full, or before that and by itself (`destaging`).
 //!
-//! Five things are kept. What is *decided* moves in the order of requests, so that hits, victims and evictions do not depend on the timing of flash
-//! (DESIGN idea 9): the buffered pages (`page_lru` and `stripe_lru`, the policies), and which sectors of each page flash holds, which tells
+//! Five things are kept. What is *decided* moves in the order of requests, so that hits, victims and evictions do not depend on the timing of flash:
+//! the buffered pages (`page_lru` and `stripe_lru`, the policies), and which sectors of each page flash holds, which tells
 //! whether an eviction needs the old page beneath it. When it *destages* by itself follows from that and from when requests came. Pages that *leave* stay
 //! readable until their operation ends. *Slots*: pages are admitted as slots are released (`slots`), and a request waits for nothing but that; only of DRAM
 //! that destages when full, the request that makes a page leave waits until flash has it, and then passes the slot on. *Completions* are due a fixed

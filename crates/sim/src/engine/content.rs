@@ -1,5 +1,5 @@
 //! What pages contain: a parameter of the engine. Without tracking it costs nothing; with tags every page version has a 64-bit
-//! content that flows through the plan (DESIGN idea 6).
+//! content that flows through the plan.
 
 use crate::config::PartialWrites;
 use flashraid_redundancy::Operation;

@@ -2,7 +2,7 @@
 //!
 //! An operation starts when the operations that it requires have ended, its stripe is its own, it has what it claims (below), and each page that it
 //! will program is reserved. It holds its place in its stripe's queue from the decision on, and waits for space only when it is at the head:
-//! GC, which makes space, takes no stripe lock, so it never waits for an operation that waits (DESIGN idea 10).
+//! GC, which makes space, takes no stripe lock, so it never waits for an operation that waits.
 //!
 //! A page is reserved for each program before its operation starts, and operations wait for pages in the queues of their domains.
 //!
