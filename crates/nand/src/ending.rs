@@ -8,8 +8,7 @@ use crate::luns::LunState;
 use crate::packed::complete_in_memory;
 use crate::power;
 use crate::{Completion, Nand, Pages, Progress, Record};
-use flashraid_vocabulary::NIL;
-use flashraid_vocabulary::{MemberId, Observer};
+use flashraid_vocabulary::{MemberId, NIL, Observer};
 
 /// What a LUN does goes on to its next phase, or ends.
 pub(crate) fn lun_event<P: Pages, O: Observer>(ssd: &mut P, lun_id: u32, observer: &mut O) {

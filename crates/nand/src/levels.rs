@@ -5,8 +5,7 @@
 
 use crate::luns::{Lun, LunState};
 use crate::{BlockFacts, Ldpc, LevelLaw, Nand, Pages, Record, slc};
-use flashraid_vocabulary::NIL;
-use flashraid_vocabulary::{Persistent, Ppn, SplitMix64, memory};
+use flashraid_vocabulary::{NIL, Persistent, Ppn, SplitMix64, memory};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 

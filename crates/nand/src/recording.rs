@@ -4,8 +4,7 @@
 use crate::accounting::{self, Slip};
 use crate::luns::LunState;
 use crate::{Activity, Counts, Done, Loads, Nand, Record, Slice, Track, WorkKind};
-use flashraid_vocabulary::NIL;
-use flashraid_vocabulary::{Cause, MemberPage, Ppn};
+use flashraid_vocabulary::{Cause, MemberPage, NIL, Ppn};
 
 /// What is recorded, and what was.
 #[derive(Clone, Debug, Default)]

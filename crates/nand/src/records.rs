@@ -1,7 +1,7 @@
 //! Page operations in flight.
 
-use flashraid_vocabulary::slab::{Linked, NIL, Slab};
-use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority, Version};
+use flashraid_vocabulary::slab::Slab;
+use flashraid_vocabulary::{Action, Cause, MemberId, NIL, Ppn, Priority, Version, linked};
 
 /// Page operations in flight for which there is space without growing.
 pub(crate) const ROOM: usize = 1 << 21;
@@ -73,12 +73,7 @@ pub struct Record {
     pub host_waits: bool,
 }
 
-impl Linked for Record {
-    #[inline(always)]
-    fn link(&mut self) -> &mut u32 {
-        &mut self.next
-    }
-}
+linked!(Record: next);
 
 /// The records of all page operations in flight, by their handles.
 pub(crate) type Records = Slab<Record>;

@@ -8,8 +8,7 @@ use crate::luns::{Lun, LunState, after};
 use crate::packed::count_flash_pages;
 use crate::suspension::HOST_READS;
 use crate::{BlockFacts, FlashFault, Nand, Pages, Record, WorkKind, slc};
-use flashraid_vocabulary::NIL;
-use flashraid_vocabulary::{Action, MemberId, Ppn};
+use flashraid_vocabulary::{Action, MemberId, NIL, Ppn};
 
 /// Where a program waits.
 #[derive(Clone, Copy)]

@@ -13,6 +13,19 @@ pub trait Linked {
     fn link(&mut self) -> &mut u32;
 }
 
+/// Implements [`Linked`] for types by one of their fields.
+#[macro_export]
+macro_rules! linked {
+    ($($type:ty: $($link:ident).+),+ $(,)?) => {$(
+        impl $crate::slab::Linked for $type {
+            #[inline(always)]
+            fn link(&mut self) -> &mut u32 {
+                &mut self.$($link).+
+            }
+        }
+    )+};
+}
+
 /// For entries that have no word of their own to spare.
 impl<T> Linked for (T, u32) {
     #[inline(always)]

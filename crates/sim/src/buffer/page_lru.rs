@@ -3,8 +3,8 @@
 
 use super::table::{HashTable, Links, Listed, LruList};
 use super::victim::Victim;
-use flashraid_vocabulary::Lpn;
-use flashraid_vocabulary::slab::{Linked, NIL, Slab};
+use flashraid_vocabulary::slab::{NIL, Slab};
+use flashraid_vocabulary::{Lpn, linked};
 
 /// Evictions between the naming of an upcoming victim and its turn: time enough to fetch what it needs.
 const AHEAD: usize = 12;
@@ -17,12 +17,7 @@ struct LruEntry {
     number: u64,
 }
 
-impl Linked for LruEntry {
-    #[inline(always)]
-    fn link(&mut self) -> &mut u32 {
-        &mut self.links.older
-    }
-}
+linked!(LruEntry: links.older);
 
 impl Listed for LruEntry {
     #[inline]

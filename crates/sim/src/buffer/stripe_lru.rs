@@ -8,9 +8,9 @@ use super::table::{HashTable, Links, Listed, LruList};
 use super::victim::Victim;
 use flashraid_redundancy::Grouping;
 use flashraid_redundancy::parts::bits::{Bits, lowest};
-use flashraid_vocabulary::Lpn;
 use flashraid_vocabulary::memory::reserved;
-use flashraid_vocabulary::slab::{Linked, NIL, Slab};
+use flashraid_vocabulary::slab::{NIL, Slab};
+use flashraid_vocabulary::{Lpn, linked};
 
 #[derive(Clone, Copy, Debug)]
 struct StripeGroup {
@@ -22,12 +22,7 @@ struct StripeGroup {
     used: u64,
 }
 
-impl Linked for StripeGroup {
-    #[inline(always)]
-    fn link(&mut self) -> &mut u32 {
-        &mut self.links.older
-    }
-}
+linked!(StripeGroup: links.older);
 
 impl Listed for StripeGroup {
     #[inline]

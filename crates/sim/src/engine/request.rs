@@ -1,8 +1,7 @@
 //! A host request: in flight, and completed.
 
 use flashraid_redundancy::Failure;
-use flashraid_vocabulary::slab::Linked;
-use flashraid_vocabulary::{Cause, HostOp};
+use flashraid_vocabulary::{Cause, HostOp, linked};
 
 /// A host request in flight.
 #[derive(Clone, Copy, Debug)]
@@ -33,12 +32,7 @@ pub(super) struct Request {
     pub(super) next: u32,
 }
 
-impl Linked for Request {
-    #[inline(always)]
-    fn link(&mut self) -> &mut u32 {
-        &mut self.next
-    }
-}
+linked!(Request: next);
 
 /// A flush that waits.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,7 @@
 //! An operation in flight: data alone, worked on by the files that `engine` lists.
 
 use flashraid_redundancy::{Failure, Operation, OperationKind, Outcomes};
-use flashraid_vocabulary::slab::{Linked, NIL};
-use flashraid_vocabulary::{PageOperation, Weights};
+use flashraid_vocabulary::{NIL, PageOperation, Weights, linked};
 use std::fmt;
 
 /// Requests in flight, and operations, for which there is space without growing.
@@ -70,17 +69,6 @@ pub(super) struct Slot {
     pub(super) rare: u32,
 }
 
-/// Each links unused places through a word that is its own while it is in use.
-macro_rules! linked {
-    ($($type:ident: $link:ident),+) => {$(
-        impl Linked for $type {
-            #[inline(always)]
-            fn link(&mut self) -> &mut u32 {
-                &mut self.$link
-            }
-        }
-    )+};
-}
 linked!(Slot: next, PendingSum: next, Rare: next_dependent);
 
 /// How an operation stands with the place that it has claimed.

@@ -3,14 +3,14 @@
 
 use crate::support::{config, engine_with, pages, tags};
 use flashraid_redundancy::{
-    Addressed, Decisions, Extent, IdleWork, Operation, OperationKind, Outcomes, ParityUpdates, Recovery, Scheme, Step, WorksWhenIdle,
+    Decisions, Extent, IdleWork, Operation, OperationKind, Outcomes, ParityUpdates, Recovery, Scheme, Step, WorksWhenIdle,
 };
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, Untracked};
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::{Config, verify};
 use flashraid_vocabulary::SplitMix64;
-use flashraid_vocabulary::{Cause, Fault, GcAdvisor, HostOp, Lpn, MemberId, MemberPage, Part, SemivalidAction, StripeId, View, Wave};
+use flashraid_vocabulary::{Cause, Fault, HostOp, Lpn, MemberId, Part, StripeId, View, Wave};
 use std::collections::BTreeSet;
 
 const READ: u64 = 122_575;
@@ -32,19 +32,7 @@ flashraid_vocabulary::persistent!(Unhurried {
     anew [paused, threshold_ns, idle_since_ns],
 });
 
-impl GcAdvisor for Unhurried {
-    fn rule(&self, address: MemberPage) -> SemivalidAction {
-        self.inner.rule(address)
-    }
-}
-
-impl Addressed for Unhurried {
-    type Addressing = dyn Scheme;
-
-    fn addressing(&self) -> &Self::Addressing {
-        &*self.inner
-    }
-}
+crate::support::addressed_like_inner!(Unhurried);
 
 impl Recovery for Unhurried {
     crate::support::recovers_like_inner!();

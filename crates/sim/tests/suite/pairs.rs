@@ -1,13 +1,11 @@
 //! Verification of a scheme that survives two failures: it tries each pair, and a scheme that is broken for one pair alone is convicted.
 
 use crate::support::{config, engine_with, pages, tags};
-use flashraid_redundancy::{
-    Addressed, Decisions, Extent, Lost, Operation, Outcomes, ParityUpdates, Protects, Recovery, Scheme, Source, Step,
-};
+use flashraid_redundancy::{Decisions, Extent, Lost, Operation, Outcomes, ParityUpdates, Protects, Recovery, Scheme, Source, Step};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::verify::{self, Finding};
-use flashraid_vocabulary::{Fault, GcAdvisor, HostOp, Lpn, MemberId, MemberPage, Part, SemivalidAction, Version, View, Wave};
+use flashraid_vocabulary::{Fault, HostOp, Lpn, MemberId, MemberPage, Part, Version, View, Wave};
 
 const MEMBERS: u16 = 5;
 
@@ -20,19 +18,7 @@ struct ForgetsAPair {
 
 flashraid_vocabulary::persistent!(ForgetsAPair { keeps [inner], anew [pair], });
 
-impl GcAdvisor for ForgetsAPair {
-    fn rule(&self, address: MemberPage) -> SemivalidAction {
-        self.inner.rule(address)
-    }
-}
-
-impl Addressed for ForgetsAPair {
-    type Addressing = dyn Scheme;
-
-    fn addressing(&self) -> &Self::Addressing {
-        &*self.inner
-    }
-}
+crate::support::addressed_like_inner!(ForgetsAPair);
 
 impl Recovery for ForgetsAPair {
     fn protects(&self) -> Protects {

@@ -2,9 +2,7 @@
 
 use crate::support::{config, engine_with, pages, request};
 use flashraid_ftl::{Flash, ppn_limit};
-use flashraid_redundancy::{
-    Addressed, Build, Decisions, Extent, Operation, OperationKind, Outcomes, ParityUpdates, Recovery, Scheme, Step, find,
-};
+use flashraid_redundancy::{Build, Decisions, Extent, Operation, OperationKind, Outcomes, ParityUpdates, Recovery, Scheme, Step, find};
 use flashraid_sim::Simulation;
 use flashraid_sim::assemble::{options, settings};
 use flashraid_sim::engine::Engine;
@@ -12,7 +10,7 @@ use flashraid_sim::engine::content::Untracked;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::verify;
 use flashraid_vocabulary::SplitMix64;
-use flashraid_vocabulary::{Action, Cause, GcAdvisor, HostOp, HostRequest, Lpn, MemberId, MemberPage, SemivalidAction, View, Wave};
+use flashraid_vocabulary::{Action, Cause, HostOp, HostRequest, Lpn, MemberId, View, Wave};
 
 /// RAID-0 whose writes each require themselves to have ended.
 #[derive(Clone)]
@@ -22,19 +20,7 @@ struct RequiresItself {
 
 flashraid_vocabulary::persistent!(RequiresItself { keeps [inner], });
 
-impl GcAdvisor for RequiresItself {
-    fn rule(&self, address: MemberPage) -> SemivalidAction {
-        self.inner.rule(address)
-    }
-}
-
-impl Addressed for RequiresItself {
-    type Addressing = dyn Scheme;
-
-    fn addressing(&self) -> &Self::Addressing {
-        &*self.inner
-    }
-}
+crate::support::addressed_like_inner!(RequiresItself);
 
 impl Recovery for RequiresItself {
     crate::support::recovers_like_inner!();

@@ -490,6 +490,26 @@ macro_rules! like_inner {
 }
 pub(crate) use like_inner;
 
+/// The same of `Addressed` and `GcAdvisor`, of a type whose `inner` is any scheme.
+macro_rules! addressed_like_inner {
+    ($type:ty) => {
+        impl flashraid_vocabulary::GcAdvisor for $type {
+            fn rule(&self, address: flashraid_vocabulary::MemberPage) -> flashraid_vocabulary::SemivalidAction {
+                self.inner.rule(address)
+            }
+        }
+
+        impl flashraid_redundancy::Addressed for $type {
+            type Addressing = dyn flashraid_redundancy::Scheme;
+
+            fn addressing(&self) -> &Self::Addressing {
+                &*self.inner
+            }
+        }
+    };
+}
+pub(crate) use addressed_like_inner;
+
 /// The same of `Recovery`.
 macro_rules! recovers_like_inner {
     () => {

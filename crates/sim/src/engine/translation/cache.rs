@@ -8,8 +8,8 @@
 //! All arrays are flat, and nothing scans: each operation takes constant time, but for taking the dirty entries of a page, which takes
 //! constant time for each.
 
-use flashraid_vocabulary::slab::{Linked, NIL, Slab};
-use flashraid_vocabulary::{memory, persistent, persistent_words};
+use flashraid_vocabulary::slab::{NIL, Slab};
+use flashraid_vocabulary::{linked, memory, persistent, persistent_words};
 
 /// Entries beyond its capacity, all of them pinned, for which the table has space without growing.
 const INITIAL_CAPACITY: usize = 1 << 16;
@@ -45,11 +45,7 @@ struct CmtEntry {
     next: u32,
 }
 
-impl Linked for CmtEntry {
-    fn link(&mut self) -> &mut u32 {
-        &mut self.newer
-    }
-}
+linked!(CmtEntry: newer);
 
 persistent_words!(EntryState { Pinned, Probationary, Protected, Leaving });
 persistent!(CmtEntry {
